@@ -11,8 +11,8 @@ import type { Lane, TargetRequest } from '../lanes/lane.ts'
 import type { Ticket } from '../routing/health/standing.ts'
 import { retryScope } from '../routing/retry-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { redact } from '../upstreams/redact.ts'
-import { headersTo, withCredentials, withFlags } from '../upstreams/request-headers.ts'
+import { addCredentials, addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
+import { redact } from '../upstreams/redaction/redactor.ts'
 import {
   readErrorUnder200,
   readUpstreamError,
@@ -261,9 +261,9 @@ export class Attempt {
     if (this.#stopped !== undefined) throw stopReason(this.#stopped)
     const { lane, url, upgrade } = request
     const { upstream } = target
-    let headers = upgrade?.headers(key) ?? headersTo(upstream, key, stream, (name) => inbound.header(name))
+    let headers = upgrade?.headers(key) ?? requestHeaders(upstream, key, stream, (name) => inbound.header(name))
     if (lane.headers !== undefined) headers = { ...headers, ...lane.headers }
-    headers = withFlags(headers, lane.flags)
+    headers = addFlags(headers, lane.flags)
     if (extraHeaders !== undefined) headers = { ...headers, ...extraHeaders }
     const body = upgrade === undefined ? lane.body : undefined
     const method = upgrade === undefined ? 'POST' : 'GET'
@@ -279,7 +279,7 @@ export class Attempt {
     if (!resend) sent.resend = false
     if (upstream.authorize === undefined) return transport(sent)
     const call = { method, url, headers, body }
-    return withCredentials(upstream, call, signal).then((headers) => transport({ ...sent, headers }))
+    return addCredentials(upstream, call, signal).then((headers) => transport({ ...sent, headers }))
   }
 
   /** An answer has begun. Why it is none, where it says so. */

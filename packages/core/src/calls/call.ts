@@ -7,7 +7,7 @@ import type { MediaPolicy } from '../config/media-policy.ts'
 import type { Attempt as AttemptEvent, Plugin } from '../config/plugin.ts'
 import type { ReferencePolicy } from '../config/references.ts'
 import type { WireCodec } from '../formats/codec.ts'
-import type { Received } from '../formats/references/received.ts'
+import type { Received } from '../formats/references/places.ts'
 import type { Spool } from '../http/spool.ts'
 import type { Transport } from '../http/transport.ts'
 import type { RequestWriter, ResponseStream, TargetRequest, WholeResponse } from '../lanes/lane.ts'
@@ -52,7 +52,7 @@ export interface GatewayContext {
   readonly media?: MediaPolicy | undefined
   /** Which references to stored state requests may make. */
   readonly references: ReferencePolicy
-  /** Records that a caller received the ids of stored objects. Absent: nothing is recorded. */
+  /** CallerRecords that a caller received the ids of stored objects. Absent: nothing is recorded. */
   readonly claim?: ((identity: Identity | null, received: readonly Received[]) => Promise<void>) | undefined
 }
 

@@ -3,7 +3,7 @@ import type { OnLoss } from '../config/identity.ts'
 import type { TargetRequest } from '../lanes/lane.ts'
 import { policyFor, refusal } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { dress } from '../upstreams/dress.ts'
+import { editRequestBody } from '../upstreams/request-body-edits.ts'
 import type { Candidate, PreparingCall } from './call.ts'
 
 /**
@@ -70,7 +70,7 @@ function withOverrides(call: PreparingCall, target: ResolvedTarget, request: Tar
   if (defaults === undefined && overrides === undefined && hosting?.edit === undefined) return request
   const { body, report } = lane
   if (!(typeof body === 'string' || body instanceof Uint8Array)) return request
-  const edited = dress(body, { defaults, overrides }, hosting, {
+  const edited = editRequestBody(body, { defaults, overrides }, hosting, {
     model: target.model,
     stream: call.record.stream,
     header: (name) => call.inbound.header(name),

@@ -6,9 +6,9 @@ import { stringifyExact } from '../base/json/exact-number.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { SkippedTarget } from '../config/plugin.ts'
 import type { WireCodec } from '../formats/codec.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
 import { lossHeader, sfString } from '../formats/loss-report.ts'
-import type { Received } from '../formats/references/received.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
+import type { Received } from '../formats/references/places.ts'
 import type { Reply } from '../http/inbound.ts'
 import { asJsonArray } from '../lanes/json-array.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
@@ -207,7 +207,7 @@ export function toReply(
   return { status: 200, headers, body }
 }
 
-/** Records the ids of stored objects as the caller's. Never rejects: without the record later references are refused, nothing else. */
+/** CallerRecords the ids of stored objects as the caller's. Never rejects: without the record later references are refused, nothing else. */
 async function claim(
   { claim, logger }: GatewayContext,
   record: CallRecord,

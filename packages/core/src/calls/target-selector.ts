@@ -292,7 +292,7 @@ export class AttemptsAllowed {
     )
   }
 
-  /** Records how the request ended. */
+  /** CallerRecords how the request ended. */
   end(error?: GatewayError): void {
     const { identity, model, attempts } = this.#record
     const id = identity?.id ?? ''

@@ -12,11 +12,11 @@ import type { Identity } from '../config/identity.ts'
 import type { Plugin } from '../config/plugin.ts'
 import type { RealtimeOpening, RealtimeSession, RealtimeTransport } from '../config/realtime.ts'
 import { fetchTransport } from '../http/fetch-transport.ts'
-import type { Inbound, Reply } from '../http/inbound.ts'
-import type { Transport } from '../http/transport.ts'
+import type { Inbound } from '../http/inbound.ts'
 import { requestOf, toInbound, toResponse } from '../http/web-request.ts'
-import type { Route, RouteMatch } from '../operations/route.ts'
 import { codecFor } from '../operations/routes.ts'
+import { type AdapterFunctions, setAdapterFunctions } from './adapter.ts'
+import type { ExplainOptions, Gateway } from './gateway.ts'
 import { preload } from './preload.ts'
 import { ActiveCalls, authenticateCall, beginCall, GatewayCall, runCall, transportFor } from './run-call.ts'
 import { createSnapshot, warnOfMemory } from './snapshot.ts'
@@ -46,7 +46,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
 
   let called = false
   // No async function: it would add a promise to each call.
-  const handle: Gateway['handle'] = (inbound, transport = webTransport) => {
+  const handle: AdapterFunctions['handle'] = (inbound, transport = webTransport) => {
     called = true
     const setup = current
     const requestId = newId('req_')
@@ -63,9 +63,30 @@ export function createGateway<const U extends string, I extends Identity = Ident
     return Promise.resolve(errorReply(error, codec, requestId))
   }
 
-  const gateway: Gateway = Object.freeze({
-    match: (method: string, path: string) => current.match(method, path),
+  const adapter: AdapterFunctions = {
+    match: (method, path) => current.match(method, path),
     handle,
+    async realtime<Socket>(inbound: Inbound, dial: RealtimeTransport<Socket>): Promise<RealtimeOpening<Socket>> {
+      const setup = current
+      const requestId = newId('req_')
+      const found = setup.match(inbound.method, inbound.path)
+      const codec = codecFor(found, inbound)
+      const refuse = (error: GatewayError) => ({ ok: false, reply: errorReply(error, codec, requestId) }) as const
+      if (found?.route.operation !== 'realtime' || found.allow !== undefined)
+        return refuse(new GatewayError('not_found', 'There is no WebSocket on this path.'))
+      const { openRealtime } = await import('../operations/realtime/realtime.ts')
+      if (closing !== undefined) return refuse(shuttingDown())
+      const call = beginCall(running, setup, found, codec, requestId, inbound, webTransport)
+      const opened: { session?: RealtimeSession<Socket> } = {}
+      const reply = await runCall(call, found, async () => {
+        opened.session = await openRealtime(call, dial)
+        return { status: 101, headers: opened.session.headers, body: null }
+      })
+      return opened.session === undefined ? { ok: false, reply } : { ok: true, session: opened.session }
+    },
+  }
+
+  const gateway: Gateway = {
     get routes() {
       return current.routes
     },
@@ -107,24 +128,6 @@ export function createGateway<const U extends string, I extends Identity = Ident
       const { explain } = await import('../operations/explain.ts')
       return explain(call, request, options.hideConfigured === true)
     },
-    async realtime<Socket>(inbound: Inbound, dial: RealtimeTransport<Socket>): Promise<RealtimeOpening<Socket>> {
-      const setup = current
-      const requestId = newId('req_')
-      const found = setup.match(inbound.method, inbound.path)
-      const codec = codecFor(found, inbound)
-      const refuse = (error: GatewayError) => ({ ok: false, reply: errorReply(error, codec, requestId) }) as const
-      if (found?.route.operation !== 'realtime' || found.allow !== undefined)
-        return refuse(new GatewayError('not_found', 'There is no WebSocket on this path.'))
-      const { openRealtime } = await import('../operations/realtime/realtime.ts')
-      if (closing !== undefined) return refuse(shuttingDown())
-      const call = beginCall(running, setup, found, codec, requestId, inbound, webTransport)
-      const opened: { session?: RealtimeSession<Socket> } = {}
-      const reply = await runCall(call, found, async () => {
-        opened.session = await openRealtime(call, dial)
-        return { status: 101, headers: opened.session.headers, body: null }
-      })
-      return opened.session === undefined ? { ok: false, reply } : { ok: true, session: opened.session }
-    },
     async upgrade(request: Request): Promise<Response> {
       const { pathname } = new URL(request.url)
       const { basePath = '' } = current.config
@@ -164,7 +167,8 @@ export function createGateway<const U extends string, I extends Identity = Ident
       return closing
     },
     [Symbol.asyncDispose]: () => gateway.close(),
-  })
+  }
+  Object.freeze(setAdapterFunctions(gateway, adapter))
   const started = new WeakSet<Plugin>()
   const start = (): void => {
     const setup = current
@@ -184,59 +188,3 @@ export function createGateway<const U extends string, I extends Identity = Ident
 }
 
 const shuttingDown = (): GatewayError => new GatewayError('overloaded', 'The gateway is shutting down; try again.')
-
-/** What `gateway.explain` shows. */
-export interface ExplainOptions {
-  /**
-   * Replaces the values that a target's `defaults` and `overrides` put into a body by a placeholder, as in explanations over
-   * HTTP. Set it if you show the explanation to somebody who must not see the configuration. Default: false.
-   */
-  readonly hideConfigured?: boolean
-}
-
-/** What `createGateway` returns: a frozen object of bound functions. */
-export interface Gateway {
-  /**
-   * Answers any request; a path the gateway does not know gets a JSON 404. Takes what the global `fetch` takes, so that it
-   * can be given to an SDK in its place, and what runtimes give their handlers (`export default { fetch: gateway.fetch }`).
-   * Rejects only for arguments that are no request, and like `fetch` with the reason of `init.signal` once that is aborted.
-   */
-  fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>
-  /** Whether the gateway answers this method and path; null: the host goes on. A known path with a wrong method matches and is answered 405. */
-  match(method: string, path: string): RouteMatch | null
-  /**
-   * Answers a WebSocket upgrade with a plain response, where there is nobody to hold the sockets: 426 where the same path
-   * takes POST, 501 on realtime, 404 elsewhere. With sockets, see `realtime`.
-   */
-  upgrade(request: Request): Promise<Response>
-  /**
-   * What a generation request would do: the targets in order, the request each would be sent with secrets masked, and what
-   * would be lost. Nobody is called. Rejects with the GatewayError that the call would be refused with. The credential is
-   * checked as for the call itself.
-   */
-  explain(input: Request | URL | string, init?: RequestInit, options?: ExplainOptions): Promise<Explanation>
-  /**
-   * For adapters: opens a realtime session for an upgrade request on a path that `match` says is `realtime`. The upstream is
-   * dialled first, with `dial`; the client is to be accepted only after. Never rejects: what is wrong is a reply to send.
-   */
-  realtime<Socket>(inbound: Inbound, dial: RealtimeTransport<Socket>): Promise<RealtimeOpening<Socket>>
-  /** Every method and path answered, for printing: those of the configuration in force. */
-  readonly routes: readonly Route[]
-  /**
-   * Puts another configuration in place of the one in force, at once: calls that arrive from now on are answered under it, and those
-   * that have begun end under the one they began with, realtime sessions included. What this process knows is kept: stored
-   * responses where the new one brings no store, the health of upstreams whose name, address and credentials stay, and whatever
-   * belongs to the plugins and to `auth` if the same ones are given again (limits of platform tokens). Plugins that are new
-   * have their `onStart` called.
-   *
-   * @throws TypeError for a configuration that cannot be, in the words of `createGateway`, and whatever an `onStart` throws: the
-   * old one stays in force. Error after `close()`.
-   */
-  reconfigure<const U extends string, I extends Identity = Identity>(config: GatewayConfig<U, I>): void
-  /** Refuses new calls (503), waits up to `graceMs` (default 30 s) for the running ones, then aborts them. */
-  close(options?: { graceMs?: number }): Promise<void>
-  /** The same as `close()`, for `await using gateway = createGateway(…)`. */
-  [Symbol.asyncDispose](): Promise<void>
-  /** For adapters: the same as `fetch` on the inner currency, with the adapter's own transport. */
-  handle(inbound: Inbound, transport?: Transport): Promise<Reply>
-}

@@ -7,12 +7,12 @@ import type { GatewayContext } from '../calls/call.ts'
 import { admissionHeaders, callHeaders, errorReply, isStream } from '../calls/reply.ts'
 import { clientStalled } from '../calls/timeout-errors.ts'
 import type { WireCodec } from '../formats/codec.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
 import { boundedTransport } from '../http/bounded-transport.ts'
 import type { Inbound, Reply, WatchedCall } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
-import { schemeOf } from '../operations/references/notice.ts'
+import { referenceSchemeOf } from '../operations/references/notice.ts'
 import type { Handler, Route, RoutedCall, RouteMatch } from '../operations/route.ts'
 import { handlerOf } from '../operations/routes.ts'
 import { authenticate } from './authenticate.ts'
@@ -234,6 +234,6 @@ export class GatewayCall implements RoutedCall {
     const { model } = params
     const { modelPrefix } = wireCodecOf(route.format)
     const fromPath = model === undefined ? undefined : { model, stream: route.stream === true, modelPrefix }
-    return readJsonBody(inbound, validate, shared.limits, fromPath, passes, schemeOf(route))
+    return readJsonBody(inbound, validate, shared.limits, fromPath, passes, referenceSchemeOf(route))
   }
 }

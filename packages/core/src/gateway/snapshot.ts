@@ -9,9 +9,7 @@ import { boundedTransport } from '../http/bounded-transport.ts'
 import { fetchTransport } from '../http/fetch-transport.ts'
 import type { Transport } from '../http/transport.ts'
 import { noticedScheme } from '../operations/references/notice.ts'
-import { guardedStore } from '../operations/responses/guarded-store.ts'
-import { loadResponseStore } from '../operations/responses/load.ts'
-import { memoryResponseStore } from '../operations/responses/memory-store.ts'
+import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
 import type { HandlerConfig, Route, RouteMatch } from '../operations/route.ts'
 import { createMatcher, defaultErrorFormat, routes } from '../operations/routes.ts'
 import { createHealth, stillThere } from '../routing/health/health.ts'
@@ -46,7 +44,7 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
   const defaultStore = config.auth === 'none' ? false : ownStore
   const store = responses.store ? guardedStore(responses.store, limits.callbackMs) : (responses.store ?? defaultStore)
   const recordsOf: ConfigSnapshot['recordsOf'] = async (identity) =>
-    (await loadResponseStore()).createRecords(
+    (await loadResponseStore()).createCallerRecords(
       store === false || isNameless(identity) ? undefined : store,
       ttlMs,
       identity,
@@ -68,7 +66,8 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
     openSpool: config.spool,
     media: config.media,
     references,
-    claim: store === false ? undefined : async (identity, received) => (await recordsOf(identity)).claim(received),
+    claim:
+      store === false ? undefined : async (identity, received) => (await recordsOf(identity)).saveReceivedIds(received),
   }
   const table = Object.freeze([...routes, ...pluginRoutes(shared.plugins)])
   const matchPath = createMatcher(table)

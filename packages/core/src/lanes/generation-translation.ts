@@ -8,17 +8,16 @@ import type { UpstreamFormat } from '../base/names.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { isAccepted, type ReferencePolicy } from '../config/references.ts'
 import type { ClientQuirks, Codec, ExchangeContext, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
+import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
 import type { ModelEvent, ModelRequest, ModelResponse, Part, Report, Usage } from '../formats/ir.ts'
-import { loadCodec, wholeOf } from '../formats/load-codec.ts'
-import { answerSide, createReport, lossHeader } from '../formats/loss-report.ts'
+import { createReport, lossHeader, responseReport } from '../formats/loss-report.ts'
+import { unknownReference } from '../formats/references/find.ts'
 import { isStoredUri } from '../formats/references/places.ts'
-import { unknownReference } from '../formats/references/unknown-reference.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { boundFrame } from '../formats/shared/bounded-frame.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
-import { translateParam } from '../formats/shared/param.ts'
+import { translateParam } from '../formats/shared/pointers.ts'
+import { boundFrame, reportUsage } from '../formats/shared/response-losses.ts'
 import { hasChanges } from '../formats/shared/settings-changes.ts'
-import { reportUsage } from '../formats/shared/usage-report.ts'
 import { createSseDecoder } from '../http/sse/decode.ts'
 import { encodeAllSse, encodeText } from '../http/sse/encode.ts'
 import type { SseEvent } from '../http/sse/event.ts'
@@ -52,7 +51,7 @@ export function translate(
   let best: Lane | undefined
   let bestCodec: UpstreamCodec | undefined
   let failure: unknown
-  const client = wholeOf(generation.codec)
+  const client = loadFullCodec(generation.codec)
   // So far only what every request needs has been checked (docs/decisions/0031).
   if (!(client instanceof Promise)) client.validateRequest(generation.request.value)
   for (const format of formats) {
@@ -254,7 +253,7 @@ function openContext(
   request: ModelRequest,
   requestReport: Report,
 ): ResponseContext {
-  const report = answerSide(requestReport, upstream.answerPointers)
+  const report = responseReport(requestReport, upstream.responsePointers)
   const context = { report, newId, now, upstream: upstream.format, target, request, maxEventChars, client }
   return kept === undefined ? context : { ...context, kept }
 }
@@ -319,14 +318,14 @@ function translatedStream(translation: GenerationTranslation, request: ModelRequ
     encodeEvents(decode.push(withoutSecrets(event)))
   }
   const withoutSecrets = (event: SseEvent): SseEvent => {
-    const holds = redactor.suspects(event.data, mayHoldSecrets)
+    const holds = redactor.hasCredential(event.data, mayHoldSecrets)
     // Decoders take the name of an event for its type where the data has none, and report unknown types.
-    const isNamed = mayHoldSecrets && event.event !== undefined && redactor.suspects(event.event)
+    const isNamed = mayHoldSecrets && event.event !== undefined && redactor.hasCredential(event.event)
     if (!holds && !isNamed) return event
     return {
       ...event,
-      data: holds ? redactor.json(event.data) : event.data,
-      ...(isNamed ? { event: redactor.text(event.event ?? '') } : {}),
+      data: holds ? redactor.redactJson(event.data) : event.data,
+      ...(isNamed ? { event: redactor.redactText(event.event ?? '') } : {}),
     }
   }
   const encodeEvents = (events: readonly ModelEvent[]): void => {

@@ -2,11 +2,10 @@ import { GatewayError } from '../base/errors.ts'
 import { lazy } from '../base/lazy.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { TargetTraits } from '../formats/codec.ts'
-import { mayHoldSeals } from '../formats/shared/seals.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
+import { hasSealPrefix } from '../formats/shared/seals.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { callUrl } from '../upstreams/call-url.ts'
-import { formatsFor, speaks } from '../upstreams/formats-for.ts'
+import { callUrl, formatsFor, speaks } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import {
   type Generation,
@@ -36,7 +35,7 @@ export class GenerationWriter implements RequestWriter {
     const isOwnFormat = speaks(upstream, codec.format, model)
     if (stored !== undefined) checkStoredState(stored, target, isOwnFormat)
     // A body that was read in outline holds no seals.
-    const isSealed = request.outline === undefined && mayHoldSeals(request.text)
+    const isSealed = request.outline === undefined && hasSealPrefix(request.text)
     let lane: Lane | Promise<Lane>
     if (isOwnFormat && !isSealed && !(media?.policy.inline === 'always' && mayNameMedia(request))) {
       const traits = { model, quirks: upstream.quirks }

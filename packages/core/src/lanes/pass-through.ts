@@ -5,10 +5,10 @@ import { put } from '../base/json/object.ts'
 import { slice } from '../base/json/source.ts'
 import { spliceJson } from '../base/json/splice.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
-import { type AnswerCheck, checkAnswer } from '../formats/check-response.ts'
+import { checkResponse, type ResponseCheck } from '../formats/check-response.ts'
 import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import { createReport } from '../formats/loss-report.ts'
-import { receivedIds } from '../formats/references/received.ts'
+import { receivedReferences } from '../formats/references/places.ts'
 import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
 import { encodeAllSse, encodeText } from '../http/sse/encode.ts'
 import type { SseEvent } from '../http/sse/event.ts'
@@ -20,7 +20,7 @@ import { passThroughStream } from './pass-through-stream.ts'
  * The API that client and upstream share, as a pass-through lane sees it. The codec of a format is one; model operations and token
  * counts describe theirs in the same terms.
  */
-export type PassThroughDialect = AnswerCheck &
+export type PassThroughDialect = ResponseCheck &
   Pick<WireCodec, 'tapResponse'> & {
     readonly [K in 'format' | 'wireEdit' | 'tapStream' | 'textFields']?: WireCodec[K] | undefined
   } & {
@@ -65,7 +65,7 @@ export function passThroughLane(
       put(response, 'usage', usage)
       put(response, 'units', units)
       put(response, 'finish', finish)
-      const stored = edit?.storesAnswer === true ? receivedIds('responses', [value.id]) : undefined
+      const stored = edit?.storesAnswer === true ? receivedReferences('responses', [value.id]) : undefined
       put(response, 'received', stored === undefined ? received : [...(received ?? []), ...stored])
       return response
     },
@@ -75,7 +75,7 @@ export function passThroughLane(
         tap: dialect.tapStream({
           withholdUsage: edit?.erase !== undefined,
           target,
-          asked: fields,
+          request: fields,
           storesAnswer: edit?.storesAnswer === true,
           client,
         }),
@@ -99,7 +99,7 @@ export function passThroughLane(
 
 /** Reads a response's usage and ending. Throws the error that came in place of a response under a good status. */
 function tapChecked(dialect: PassThroughDialect, body: JsonObject): ResponseTap {
-  checkAnswer(body, dialect)
+  checkResponse(body, dialect)
   let tapped: ResponseTap
   try {
     tapped = dialect.tapResponse(body)
@@ -163,7 +163,7 @@ const decoder = new TextDecoder()
 export function parseResponse(bytes: Uint8Array, redactor: Redactor): ParsedResponse {
   const text = decoder.decode(bytes)
   const value = parseObject(text)
-  const body = redactor.isClean(value) ? text : redactor.json(text)
+  const body = redactor.isClean(value) ? text : redactor.redactJson(text)
   if (body !== text) return { value: parseObject(body), body }
   return isReplaced(text, bytes) ? { value, body: bytes, contentType: 'application/json' } : { value, body: bytes }
 }

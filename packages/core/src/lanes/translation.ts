@@ -3,7 +3,7 @@ import { hasExactNumbers, parseExact, stringifyExact } from '../base/json/exact-
 import { nestsDeeper } from '../base/json/scan.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import type { UpstreamFormat } from '../base/names.ts'
-import { type AnswerCheck, checkAnswer } from '../formats/check-response.ts'
+import { checkResponse, type ResponseCheck } from '../formats/check-response.ts'
 import type { RequestFlags } from '../formats/codec.ts'
 import type { Report } from '../formats/ir.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -23,7 +23,7 @@ import { parseExactResponse, parseResponse } from './pass-through.ts'
 export interface Translation<Request, Response, Context> {
   readonly upstreamFormat?: UpstreamFormat | undefined
   /** Tells the upstream's whole responses from errors under a good status. */
-  readonly responseCheck: AnswerCheck
+  readonly responseCheck: ResponseCheck
   /** Numbers of responses keep all their digits, and responses nest no deeper than this. Default: doubles, of any depth. */
   readonly exactDepth?: number
   decodeRequest(body: JsonObject): Request
@@ -67,7 +67,7 @@ export function translationLane<Request, Response, Context>(
     const { exactDepth } = translation
     if (exactDepth !== undefined && nestsDeeper(decoder.decode(bytes), exactDepth)) throw tooDeep()
     const value = exactDepth === undefined ? parseResponse(bytes, redactor).value : parseExactResponse(bytes, redactor)
-    checkAnswer(value, translation.responseCheck)
+    checkResponse(value, translation.responseCheck)
     return translation.decodeResponse(value, context)
   }
   return {

@@ -7,15 +7,14 @@ import type { Format } from '../base/names.ts'
 import { callHeaders, json, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import type { Attempt } from '../config/plugin.ts'
-import type { AnswerCheck } from '../formats/check-response.ts'
-import type { Codec, CodecContext, TargetTraits } from '../formats/codec.ts'
-import type { CountCodec, TokenCount } from '../formats/count-codec.ts'
+import type { ResponseCheck } from '../formats/check-response.ts'
+import type { Codec, CodecContext, CountCodec, TargetTraits, TokenCount } from '../formats/codec.ts'
+import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
 import type { ModelRequest, Report } from '../formats/ir.ts'
-import { loadCodec, wholeOf } from '../formats/load-codec.ts'
 import { createReport } from '../formats/loss-report.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
-import { mayHoldSeals } from '../formats/shared/seals.ts'
+import { hasSealPrefix } from '../formats/shared/seals.ts'
 import { hasChanges } from '../formats/shared/settings-changes.ts'
 import type { Reply } from '../http/inbound.ts'
 import { unsealCallIds } from '../lanes/call-id-seals.ts'
@@ -24,7 +23,7 @@ import { type PassThroughDialect, passThroughLane } from '../lanes/pass-through.
 import { type EncodedRequest, exactValue, type Translation, translationLane } from '../lanes/translation.ts'
 import { refusal } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { callUrl } from '../upstreams/call-url.ts'
+import { callUrl } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import type { Handler, RoutedCall } from './route.ts'
 
@@ -44,7 +43,7 @@ interface CountRequest {
  */
 export const handleCountTokens: Handler = async (call) => {
   const { snapshot, shared, route, inbound, record, transport, signal, end } = call
-  const codec = await wholeOf(call.codec)
+  const codec = await loadFullCodec(call.codec)
   const { count, modelPlaces } = codec
   if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
   const received = await call.readBody(count.checkRequest)
@@ -136,7 +135,7 @@ class CountWriter implements RequestWriter {
     const { upstream, model } = target
     const { codec, request } = this.#counted
     const { format } = spoken
-    const passes = format === codec.format && !mayHoldSeals(request.text)
+    const passes = format === codec.format && !hasSealPrefix(request.text)
     const edit = upstream.hosting?.[format]?.editCount
     return {
       lane: passes ? this.#passThrough(target) : this.#translation(target, spoken, count),
@@ -182,7 +181,7 @@ function renamed(count: CountCodec, request: RequestBody, model: string): Reques
 /** Translates a count: the input is translated as that of a generation, then reduced to what the counting endpoint accepts. */
 class CountTranslation implements Translation<ModelRequest, TokenCount, undefined> {
   readonly upstreamFormat: Format
-  readonly responseCheck: AnswerCheck
+  readonly responseCheck: ResponseCheck
   readonly #client: CountRequest
   readonly #spoken: Codec
   readonly #count: CountCodec
@@ -281,7 +280,7 @@ const contextFor = (report: Report, upstream?: Format): CodecContext => ({
 })
 
 /** Every body is checked by its count alone: `isAnswer` of a codec looks for a generation's response. */
-const checkOf = ({ decodeError }: Codec): AnswerCheck => ({ decodeError, isAnswer: () => true })
+const checkOf = ({ decodeError }: Codec): ResponseCheck => ({ decodeError, isAnswer: () => true })
 
 /** The error of a response without a count. */
 function missingCount(codec: Codec, body: JsonObject): ErrorInfo {

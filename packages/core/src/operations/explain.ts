@@ -9,15 +9,14 @@ import { candidateOf, orderTargets, planFor, selectTargets } from '../calls/try-
 import type { GatewayConfig } from '../config/config.ts'
 import type { ExplainedRequest, ExplainedTarget, Explanation } from '../config/explanation.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
-import { wholeOf } from '../formats/load-codec.ts'
+import { loadFullCodec } from '../formats/codec-registry.ts'
 import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
 import { GenerationWriter } from '../lanes/generation.ts'
 import type { Lane, TargetRequest } from '../lanes/lane.ts'
 import { askedPolicy, policyFor } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { maskHeaders, redact } from '../upstreams/redact.ts'
-import { redactorOf } from '../upstreams/redaction/redactor.ts'
-import { headersTo, withFlags } from '../upstreams/request-headers.ts'
+import { addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
+import { maskHeaders, redact, redactorOf } from '../upstreams/redaction/redactor.ts'
 import type { RoutedCall } from './route.ts'
 
 /**
@@ -64,7 +63,7 @@ export async function explain(
   const call: PreparingCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, writer, record }
   const requestedPolicy = askedPolicy(inbound)
   const plan = planFor(call)
-  const selection = selectTargets(call, plan, await wholeOf(codec))
+  const selection = selectTargets(call, plan, await loadFullCodec(codec))
   const { latencies } = shared.health
   const explained: ExplainedTarget[] = []
   // Nothing is called, so no target is due to be measured again.
@@ -127,12 +126,12 @@ function explainRequest(
   hidesConfigured: boolean,
 ): ExplainedRequest {
   const { upstream } = target
-  const body = JSON.parse(redactorOf(upstream).json(textOf(lane.body))) as Json
-  const headers = headersTo(upstream, undefined, record.stream, (name) => inbound.header(name))
+  const body = JSON.parse(redactorOf(upstream).redactJson(textOf(lane.body))) as Json
+  const headers = requestHeaders(upstream, undefined, record.stream, (name) => inbound.header(name))
   return {
     method: 'POST',
     path: redact(url.slice(upstream.baseURL.length), upstream),
-    headers: maskHeaders(withFlags(headers, lane.flags), upstream),
+    headers: maskHeaders(addFlags(headers, lane.flags), upstream),
     body: hidesConfigured && clientBody !== undefined ? withoutConfigured(body, textOf(clientBody), target) : body,
   }
 }

@@ -8,9 +8,9 @@ import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import { GenerationWriter } from '../lanes/generation.ts'
 import type { Generation, MediaFetching } from '../lanes/lane.ts'
-import { speaks } from '../upstreams/formats-for.ts'
+import { speaks } from '../upstreams/outgoing-call.ts'
 import { noticedScheme } from './references/notice.ts'
-import { loadResponseStore } from './responses/load.ts'
+import { loadResponseStore } from './responses/store.ts'
 import type { Handler, HandlerConfig, Route, RoutedCall } from './route.ts'
 
 /** Handles chat generation in any format. */
@@ -28,8 +28,8 @@ export const handleGenerate: Handler = async (call) => {
   }
   // Awaited here: a promise returned from an async function costs three turns of the microtask queue.
   if (route.usesStoredResponses === true && (snapshot.keepsResponses || request.outline === undefined)) {
-    const { generateKept } = await loadResponseStore()
-    return await generateKept(call, request, await snapshot.recordsOf(record.identity), generate)
+    const { generateAndStore } = await loadResponseStore()
+    return await generateAndStore(call, request, await snapshot.recordsOf(record.identity), generate)
   }
   const scheme = noticedScheme(route, request)
   if (scheme !== undefined) await snapshot.checkReferences(scheme, request, record.identity)

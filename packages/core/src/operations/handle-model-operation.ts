@@ -11,7 +11,7 @@ import { asksToExplain } from './generate.ts'
 import { ModelOperationWriter } from './model-operation-writer.ts'
 import { modelOperations, placesOf } from './model-operations.ts'
 import type { Form } from './multipart/form.ts'
-import { isMultipart, notAnUpload, readForm } from './multipart/read-form.ts'
+import { isMultipart, readForm, uploadRequired } from './multipart/read-form.ts'
 import type { AnyDialect, AnyOperation } from './operation.ts'
 import { noticedScheme } from './references/notice.ts'
 import type { Handler, Route, RoutedCall } from './route.ts'
@@ -32,7 +32,7 @@ export const handleModelOperation: Handler = async (call) => {
   const { form, validate } = dialect
   if (form !== undefined && isMultipart(call.inbound))
     return await runUpload(call, operation, dialect, await readForm(call.inbound, form, call.shared))
-  if (validate === undefined) throw notAnUpload(call.inbound)
+  if (validate === undefined) throw uploadRequired(call.inbound)
   const check: Codec['checkRequest'] = (body) => validate(body)
   if (early !== undefined) check(early.value)
   const request = early ?? (await call.readBody(check))

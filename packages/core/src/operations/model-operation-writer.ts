@@ -5,12 +5,12 @@ import type { JsonObject } from '../base/json/types.ts'
 import type { Limits } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { ReferencePolicy } from '../config/references.ts'
-import type { AnswerCheck } from '../formats/check-response.ts'
+import type { ResponseCheck } from '../formats/check-response.ts'
 import type { ResponseTap } from '../formats/codec.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { Report } from '../formats/ir.ts'
-import { answerSide, createReport } from '../formats/loss-report.ts'
+import { createReport, responseReport } from '../formats/loss-report.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
 import type { SseEvent } from '../http/sse/event.ts'
 import { generationRequest } from '../lanes/generation.ts'
 import { translate } from '../lanes/generation-translation.ts'
@@ -19,11 +19,10 @@ import { type PassThroughDialect, passThroughLane } from '../lanes/pass-through.
 import { passThroughStream } from '../lanes/pass-through-stream.ts'
 import { type EncodedRequest, exactValue, type Translation, translationLane } from '../lanes/translation.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { callUrl } from '../upstreams/call-url.ts'
-import { formatsFor } from '../upstreams/formats-for.ts'
+import { callUrl, formatsFor } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
-import { type Form, formBody } from './multipart/form.ts'
-import { withFiles } from './multipart/read-form.ts'
+import { encodeForm, type Form } from './multipart/form.ts'
+import { inlineFiles } from './multipart/read-form.ts'
 import { type AnyDialect, type AnyOperation, type ResponseContext, unsupportedOperation } from './operation.ts'
 
 /** The request of a model operation, and what its lanes depend on. */
@@ -76,7 +75,7 @@ export class ModelOperationWriter implements RequestWriter {
     const traits = { model, quirks: upstream.quirks }
     const redactor = redactorOf(upstream)
     if (form === undefined) return passThroughLane(shared, request, traits, limits.answerBytes, redactor)
-    return formBody(form, model, newId('modelgate-')).then((upload) =>
+    return encodeForm(form, model, newId('modelgate-')).then((upload) =>
       passThroughLane(shared, request, traits, limits.answerBytes, redactor, undefined, upload),
     )
   }
@@ -88,7 +87,7 @@ export class ModelOperationWriter implements RequestWriter {
       const translation = new DialectTranslation(this.#request, body, spoken, target, report)
       return translationLane(translation, body, report, redactorOf(target.upstream))
     }
-    return form === undefined ? laneFor(exactValue(request)) : withFiles(form).then(laneFor)
+    return form === undefined ? laneFor(exactValue(request)) : inlineFiles(form).then(laneFor)
   }
 
   /** For upstreams without any of the operation's dialects: the request is sent as chat generation. */
@@ -108,10 +107,10 @@ export class ModelOperationWriter implements RequestWriter {
 
 /** A dialect of an operation, as the pass-through lane sees it. */
 function passThroughDialect({ counted }: AnyOperation, dialect: AnyDialect): PassThroughDialect {
-  const { errors, tapStream, asEvents, passes, defaultModel, isAnswer, errorWithin } = dialect
+  const { errors, tapStream, asEvents, passes, defaultModel, isResponse, errorWithin } = dialect
   return {
     decodeError: wireCodecOf(errors).decodeError,
-    isAnswer,
+    isAnswer: isResponse,
     errorWithin,
     tapResponse: (body) => dialect.tapResponse(body),
     wireEdit(body, target) {
@@ -120,22 +119,22 @@ function passThroughDialect({ counted }: AnyOperation, dialect: AnyDialect): Pas
       if (body.model !== undefined || target.model === defaultModel) return set === undefined ? undefined : { set }
       return { set: { model: target.model, ...set } }
     },
-    tapStream: tapStream === undefined ? undefined : ({ asked = {} }) => tapStream(asked),
+    tapStream: tapStream === undefined ? undefined : ({ request = {} }) => tapStream(request),
     textFields: counted?.textFields,
     passes,
     asEvents,
   }
 }
 
-const checkOf = ({ errors, isAnswer, errorWithin }: AnyDialect): AnswerCheck => ({
+const checkOf = ({ errors, isResponse, errorWithin }: AnyDialect): ResponseCheck => ({
   decodeError: wireCodecOf(errors).decodeError,
-  isAnswer,
+  isAnswer: isResponse,
   errorWithin,
 })
 
 /** Translates between two dialects of an operation, by the operation's own intermediate representation. */
 class DialectTranslation implements Translation<unknown, unknown, ResponseContext<unknown>> {
-  readonly responseCheck: AnswerCheck
+  readonly responseCheck: ResponseCheck
   readonly encodeEvents: ((response: unknown, context: ResponseContext<unknown>) => readonly SseEvent[]) | undefined
   readonly #call: OperationRequest
   /** The client's. */
@@ -171,7 +170,7 @@ class DialectTranslation implements Translation<unknown, unknown, ResponseContex
   }
 
   openContext(request: unknown): ResponseContext<unknown> {
-    return { ...this.#context, report: answerSide(this.#context.report), request }
+    return { ...this.#context, report: responseReport(this.#context.report), request }
   }
 
   decodeResponse(body: JsonObject, context: ResponseContext<unknown>): unknown {

@@ -4,17 +4,17 @@ import { type ModelPlaces, modelPlaces, routerPlaces } from '../formats/shared/m
 import type { AnyOperation } from './operation.ts'
 import { realtimePlaces } from './realtime/messages.ts'
 
-const loadAudio = () => import('./audio/index.ts')
-const loadImages = () => import('./images/index.ts')
+const loadAudio = () => import('./audio/audio.ts')
+const loadImages = () => import('./images/images.ts')
 
 /**
  * The definition of every operation other than chat generation, a promise until its first call has loaded it. To add an operation,
  * add it here, to `OperationName` (base/names.ts) and to the routes; the compiler reports what is missing.
  */
 export const modelOperations: { readonly [O in OperationName]: () => AnyOperation | Promise<AnyOperation> } = {
-  completions: lazy(() => import('./completions/index.ts').then(({ completions }) => completions)),
-  embeddings: lazy(() => import('./embeddings/index.ts').then(({ embeddings }) => embeddings)),
-  rerank: lazy(() => import('./rerank/index.ts').then(({ rerank }) => rerank)),
+  completions: lazy(() => import('./completions/completions.ts').then(({ completions }) => completions)),
+  embeddings: lazy(() => import('./embeddings/embeddings.ts').then(({ embeddings }) => embeddings)),
+  rerank: lazy(() => import('./rerank/rerank.ts').then(({ rerank }) => rerank)),
   moderations: lazy(() => import('./moderations.ts').then(({ moderations }) => moderations)),
   images: lazy(() => loadImages().then(({ images }) => images)),
   'image-edits': lazy(() => loadImages().then(({ imageEdits }) => imageEdits)),

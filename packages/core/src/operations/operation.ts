@@ -5,8 +5,8 @@ import type { Format, OperationName } from '../base/names.ts'
 import type { ExpectedUse } from '../config/plugin.ts'
 import type { Codec, ResponseTap, StreamTap, TargetTraits } from '../formats/codec.ts'
 import type { BillableUnits, Report, Usage } from '../formats/ir.ts'
-import { pointer } from '../formats/shared/pointer.ts'
-import type { Unread } from '../formats/shared/reader.ts'
+import type { Unread } from '../formats/shared/json-fields.ts'
+import { pointer } from '../formats/shared/pointers.ts'
 import { loss } from '../formats/shared/report.ts'
 import type { SseEvent } from '../http/sse/event.ts'
 import type { Lane } from '../lanes/lane.ts'
@@ -67,7 +67,7 @@ export interface Dialect<Request, Answer> {
   /** Wire lane: top-level members to set beside the model's name, where the body names it elsewhere too. */
   passThroughEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
   /** Whether a JSON body under a good status holds an answer. Default: it does, unless it says that it is an error. */
-  isAnswer?(body: JsonObject): boolean
+  isResponse?(body: JsonObject): boolean
   /** See UpstreamWireCodec. */
   errorWithin?(body: JsonObject): JsonObject | undefined
   /** Wire lane: usage of a whole answer. May fail; nothing depends on it but accounting. */

@@ -10,7 +10,7 @@ import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
-import type { Records } from './responses/records.ts'
+import type { CallerRecords } from './responses/records.ts'
 
 /** The part of a configuration that handlers work with. A call keeps the one it began with. */
 export interface HandlerConfig {
@@ -18,7 +18,7 @@ export interface HandlerConfig {
   readonly shared: GatewayContext
   /** Responses are stored for later calls. */
   readonly keepsResponses: boolean
-  recordsOf(identity: Identity | null): Promise<Records>
+  recordsOf(identity: Identity | null): Promise<CallerRecords>
   /**
    * Checks the references to stored state in a request, except those that the response store resolves. Rejects with a GatewayError
    * `invalid_request`.

@@ -1,9 +1,7 @@
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
-import { checkRequest, validateRequest } from './complaint.ts'
 import { count } from './count.ts'
-import { defaults } from './defaults.ts'
-import { answerPointers, efforts, fieldPointers } from './fields.ts'
+import { answerPointers, defaults, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -12,6 +10,7 @@ import { encodeResponse } from './response-encode.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { usageBeside } from './usage.ts'
+import { checkRequest, validateRequest } from './validate.ts'
 import { geminiWire } from './wire.ts'
 
 /** Google's generateContent, as the Gemini API and Vertex speak it. */
@@ -29,8 +28,8 @@ export const geminiCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
-  answerPointers,
-  usageBeside,
+  responsePointers: answerPointers,
+  unshownUsage: usageBeside,
   efforts,
   carries,
   defaults,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
 import type { Json } from '../../base/json/types.ts'
+import { isAnswer } from './error.ts'
 import { geminiCodec } from './index.ts'
 
 const google = (code: number, status: string, message: string, details?: Json): Json => ({
@@ -186,4 +187,19 @@ test('models are listed under their resource names', () => {
     ],
   })
   expect(geminiCodec.encodeModel('a')).toMatchObject({ name: 'models/a' })
+})
+
+const overloaded = { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' }
+
+test.each([
+  [{ error: overloaded, candidates: [] }, false],
+  [{ error: overloaded, candidates: null }, false],
+  [{ error: overloaded, usageMetadata: { promptTokenCount: 3 } }, false],
+  [{ candidates: null }, false],
+  [{ error: overloaded, candidates: [{ content: { parts: [{ text: 'a' }] } }] }, true],
+  [{ error: null, candidates: [] }, true],
+  [{ usageMetadata: { promptTokenCount: 3 } }, true],
+  [{ promptFeedback: { blockReason: 'SAFETY' } }, true],
+])('reports whether a body is a response: %j is %s', (body, expected) => {
+  expect(isAnswer(body)).toBe(expected)
 })

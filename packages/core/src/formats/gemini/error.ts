@@ -1,10 +1,10 @@
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { innerStatus } from '../shared/kind-of-status.ts'
-import { isSaneDelay, retryDelay } from '../shared/retry-delay.ts'
-import { classifyError, type ErrorWords } from './error-kind.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
+import { innerStatus, isPlausibleDelay, kindOfStatus, retryDelay } from '../shared/error-status.ts'
 
 const longest = 2000
 const silent = (status: number): string => `The upstream answered ${status} without saying why.`
@@ -107,7 +107,7 @@ export function errorObject(error: ErrorInfo): JsonObject {
   const own = error.raw?.format === 'gemini' && showsDetails(kind) ? error.raw.value : undefined
   const out: JsonObject = { ...own, code, message, status: text(own?.status) ?? status }
   const details: Json[] = Array.isArray(own?.details)
-    ? own.details.filter((detail) => !isDebug(detail) && isSaneDelay(detail))
+    ? own.details.filter((detail) => !isDebug(detail) && isPlausibleDelay(detail))
     : []
   const has = (name: string): boolean => details.some((detail) => isObject(detail) && detail['@type'] === type(name))
   if (reason !== undefined && !has('ErrorInfo'))
@@ -127,4 +127,116 @@ const isDebug = (detail: Json): boolean => isObject(detail) && detail['@type'] =
 
 export function encodeError(error: ErrorInfo, _requestId: string): { status: number; body: JsonObject } {
   return { status: wire[error.kind].code, body: { error: errorObject(error) } }
+}
+
+/** An error's words, wherever in the body they stood. */
+export interface ErrorWords {
+  message: string
+  /** `RESOURCE_EXHAUSTED`, or another vendor's type. */
+  word?: string
+  code?: string
+  /** A status that stands in the body. */
+  status?: number
+  details?: Json
+}
+
+/** Reasons in Google's `details` say most precisely what happened. */
+const byReason: Readonly<Record<string, ErrorKind>> = {
+  API_KEY_INVALID: 'authentication',
+  API_KEY_EXPIRED: 'authentication',
+  API_KEY_SERVICE_BLOCKED: 'permission',
+  ACCESS_TOKEN_EXPIRED: 'authentication',
+  SERVICE_DISABLED: 'permission',
+  IAM_PERMISSION_DENIED: 'permission',
+  CONSUMER_INVALID: 'permission',
+  BILLING_DISABLED: 'quota_exceeded',
+  RATE_LIMIT_EXCEEDED: 'rate_limited',
+}
+
+const byWord: Readonly<Record<string, ErrorKind>> = {
+  unauthenticated: 'authentication',
+  permission_denied: 'permission',
+  resource_exhausted: 'rate_limited',
+  unavailable: 'overloaded',
+  deadline_exceeded: 'upstream_timeout',
+  aborted: 'conflict',
+  already_exists: 'conflict',
+  insufficient_quota: 'quota_exceeded',
+  rate_limit_exceeded: 'rate_limited',
+  rate_limit_error: 'rate_limited',
+  overloaded_error: 'overloaded',
+  authentication_error: 'authentication',
+  permission_error: 'permission',
+  invalid_api_key: 'authentication',
+  context_length_exceeded: 'context_length_exceeded',
+  model_not_found: 'model_not_found',
+}
+
+/** Vaguer words: they decide only where no status does, as in a stream. */
+const byVagueWord: Readonly<Record<string, ErrorKind>> = {
+  invalid_argument: 'invalid_request',
+  failed_precondition: 'invalid_request',
+  out_of_range: 'invalid_request',
+  invalid_request_error: 'invalid_request',
+  not_found: 'not_found',
+}
+
+const tooLong = /exceeds the maximum number of tokens|context (length|window)|prompt is too long/i
+/** In two steps: as one pattern with `.*` between, each mention of the first would search all of the rest for the second. */
+const saysTooManyTokens = (message: string): boolean =>
+  message.split(/[\r\n]/).some((line) => {
+    const counted = line.search(/token count/i)
+    return counted >= 0 && /exceeds/i.test(line.slice(counted))
+  })
+const spent = /check your plan and billing|per ?day|daily limit|billing/i
+
+export function classifyError(status: number, words: ErrorWords): ErrorKind {
+  const { message, details } = words
+  const reason = lookUp(byReason, reasonIn(details))
+  const real = status >= 400 ? status : (words.status ?? 0)
+  const kind =
+    reason ??
+    lookUp(byWord, words.code?.toLowerCase()) ??
+    lookUp(byWord, words.word?.toLowerCase()) ??
+    kindOfStatus[real] ??
+    lookUp(byVagueWord, words.word?.toLowerCase()) ??
+    // `UNKNOWN`, `INTERNAL` and every other word say less than the status: proxies write them for statuses that Google does not use.
+    (real >= 400 && real < 500 ? 'invalid_request' : 'upstream_error')
+  if (kind === 'invalid_request' && (tooLong.test(message) || saysTooManyTokens(message)))
+    return 'context_length_exceeded'
+  if (kind === 'invalid_request' && /api key (not valid|expired)/i.test(message)) return 'authentication'
+  if (kind === 'not_found' && /\bmodels?\b/i.test(message)) return 'model_not_found'
+  // A quota that only a day or a payment renews says so in its text, beside a delay of a minute.
+  if (kind === 'rate_limited' && spent.test(message) && /quota/i.test(message) && !hasDelay(details))
+    return 'quota_exceeded'
+  return kind
+}
+
+const lookUp = (table: Readonly<Record<string, ErrorKind>>, word: string | undefined): ErrorKind | undefined =>
+  word !== undefined && Object.hasOwn(table, word) ? table[word] : undefined
+
+function reasonIn(details: Json | undefined): string | undefined {
+  if (!Array.isArray(details)) return undefined
+  for (const detail of details) if (isObject(detail) && typeof detail.reason === 'string') return detail.reason
+  return undefined
+}
+
+const hasDelay = (details: Json | undefined): boolean =>
+  Array.isArray(details) && details.some((detail) => isObject(detail) && detail.retryDelay !== undefined)
+
+/** A stream's error event: nothing follows it. */
+export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: stringifyExact({ error: errorObject(error) }) })
+
+export const truncated: ErrorInfo = {
+  kind: 'upstream_truncated',
+  status: errorKinds.upstream_truncated.status,
+  message: 'The upstream ended its stream before the answer was complete.',
+}
+
+const answerKeys = ['candidates', 'promptFeedback', 'prompt_feedback', 'usageMetadata', 'usage_metadata'] as const
+
+/** Counts alone are an answer, too: the model said nothing. Beside an error, only a candidate is one. */
+export function isAnswer(body: JsonObject): boolean {
+  if (isObject(body.error)) return Array.isArray(body.candidates) && body.candidates.length > 0
+  return answerKeys.some((key) => body[key] !== undefined && body[key] !== null)
 }

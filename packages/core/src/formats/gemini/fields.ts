@@ -1,6 +1,8 @@
+import type { CodecContext } from '../codec.ts'
 import type { Effort } from '../ir.ts'
-import type { AnswerPointers } from '../shared/answer-pointers.ts'
-import type { NameRule } from '../shared/tool-names.ts'
+import type { NameRule } from '../shared/names.ts'
+import { pointer, type RequestDefaults, type ResponsePointers } from '../shared/pointers.ts'
+import { loss } from '../shared/report.ts'
 
 /** Where the IR's request fields stand in a generateContent body. The model and the wish for a stream stand in the URL. */
 export const fieldPointers = {
@@ -41,7 +43,7 @@ export const answerPointers = {
   'choice.promptFeedback': '/promptFeedback',
   usage: '/usageMetadata',
   serviceTier: '/usageMetadata/serviceTier',
-} as const satisfies AnswerPointers
+} as const satisfies ResponsePointers
 
 export type FieldName = keyof typeof fieldPointers
 
@@ -63,7 +65,25 @@ export const encodeTier = (tier: string): string | undefined =>
 
 /** What Google takes as the name of a function. */
 export const toolNames: NameRule = {
-  taken: /^[a-zA-Z_][a-zA-Z0-9_.:-]*$/,
+  accepted: /^[a-zA-Z_][a-zA-Z0-9_.:-]*$/,
   refused: /[^a-zA-Z0-9_.:-]/gu,
   longest: 128,
 }
+
+/** Google caches by itself, or by a name that the client makes first. */
+export function reportCache(at: string | undefined, context: CodecContext): void {
+  const detail = 'a cache hint has no form in generateContent'
+  context.report.add(loss(pointer(at ?? '', 'cache_control'), detail, 'unsupported', 'note'))
+}
+
+// Sources: Google's OpenAPI document of v1beta (GenerationConfig: `candidateCount`, `responseMimeType`, `responseModalities`,
+// `responseLogprobs`; FunctionCallingConfig: `mode`). Sampling has no entry: its defaults depend on the model.
+
+/** What a generateContent request says by leaving a field out. */
+export const defaults = {
+  '/generationConfig/candidateCount': 1,
+  '/generationConfig/responseMimeType': 'text/plain',
+  '/generationConfig/responseModalities': ['TEXT'],
+  '/generationConfig/responseLogprobs': false,
+  '/toolConfig/functionCallingConfig/mode': 'AUTO',
+} as const satisfies RequestDefaults

@@ -1,13 +1,12 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { MediaPart, Source } from '../ir.ts'
-import { typeOfAddress } from '../shared/media-address.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, leftover, takeString, type Unread } from '../shared/reader.ts'
+import type { MediaPart, Nothing, Source } from '../ir.ts'
+import { drop, leftover, takeString, type Unread } from '../shared/json-fields.ts'
+import { typeOfAddress } from '../shared/media-types.ts'
+import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { toBase64 } from './signature.ts'
+import { toBase64 } from './seals.ts'
 import { respell } from './spelling.ts'
 
 type Kind = MediaPart['kind']

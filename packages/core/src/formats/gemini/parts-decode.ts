@@ -1,17 +1,25 @@
 import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { ModelRequest, Part, ReasoningPart, TextPart, ToolCallPart } from '../ir.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, leftover, putBack, takeObject, takeString, type Unread } from '../shared/reader.ts'
-import { customInput, isCustomTool } from '../shared/tool-input.ts'
-import { raiseToolName } from '../shared/tool-names.ts'
+import type { ModelRequest, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../ir.ts'
+import {
+  append,
+  drop,
+  leftover,
+  putBack,
+  takeArray,
+  takeObject,
+  takeString,
+  type Unread,
+} from '../shared/json-fields.ts'
+import { objectIn } from '../shared/json-text.ts'
+import { restoreToolName } from '../shared/names.ts'
+import { pointer } from '../shared/pointers.ts'
+import { customInput, isCustomTool } from '../shared/tools.ts'
 import { toolNames } from './fields.ts'
 import { decodeMedia } from './media.ts'
-import { readSignature, signatureOf, unsealThought } from './signature.ts'
+import { readSignature, signatureOf, unsealThought } from './seals.ts'
 import { respell, spelt } from './spelling.ts'
-import { decodeResult } from './tool-result.ts'
-
 /** Who names calls and their responses, and in an answer, what the asker's tools are. */
 export interface PartScope {
   callId(id: string | undefined, name: string, part: number): string
@@ -83,7 +91,7 @@ function decodeCall(fields: Unread, at: string, index: number, scope: PartScope)
   const payload = takeObject(fields, 'functionCall') ?? {}
   const inner = respell(payload)
   const written = takeString(inner, 'name') ?? ''
-  const name = scope.request === undefined ? written : raiseToolName(written, scope.request, toolNames)
+  const name = scope.request === undefined ? written : restoreToolName(written, scope.request, toolNames)
   const id = scope.callId(takeString(inner, 'id') || undefined, name, index)
   const args = takeObject(inner, 'args')
   const part: ToolCallPart = { type: 'tool-call', id, name, input: '', at }
@@ -102,4 +110,55 @@ function withRest<P extends Part>(part: P, fields: Unread): P {
   const rest = leftover(fields)
   if (rest !== undefined) part.extra = { ...part.extra, gemini: { ...part.extra?.gemini, ...rest } }
   return part
+}
+
+/**
+ * A function's response is an object here and text elsewhere. An object's text is its JSON; `output` and `error` are the
+ * keys that the format documents for plain text, and are put on and taken off again.
+ */
+export function decodeResult(
+  source: JsonObject,
+  at: string,
+  idOf: (id: string | undefined, name: string) => string,
+): ToolResultPart {
+  const fields = respell(source)
+  const name = takeString(fields, 'name')
+  const id = takeString(fields, 'id')
+  const part: ToolResultPart = { type: 'tool-result', callId: idOf(id, name ?? ''), parts: [], at }
+  put(part, 'name', name)
+  if (isObject(fields.response)) {
+    const { text, isError } = textOf(fields.response)
+    drop(fields, 'response')
+    if (isError) part.isError = true
+    if (text !== '') part.parts.push({ type: 'text', text, at: pointer(at, 'response') })
+  }
+  append(part.parts, decodeInner(fields, pointer(at, spelt(source, 'parts'))))
+  const rest = leftover(fields)
+  if (rest !== undefined) part.extra = { gemini: rest }
+  return part
+}
+
+function textOf(response: JsonObject): { text: string; isError: boolean } {
+  const [key, second] = Object.keys(response)
+  if (second === undefined && (key === 'output' || key === 'error')) {
+    const value = response[key]
+    // Only what will be wrapped again in the same way may be unwrapped.
+    if (typeof value === 'string' && objectIn(value) === undefined) return { text: value, isError: key === 'error' }
+    if (key === 'error' && isObject(value)) return { text: stringifyExact(value), isError: true }
+  }
+  return { text: stringifyExact(response), isError: false }
+}
+
+/** Pictures and files that belong to the response. */
+function decodeInner(fields: Unread, at: string): Part[] {
+  return (takeArray(fields, 'parts') ?? []).flatMap((item, index): Part[] => {
+    if (!isObject(item)) return []
+    const inner = respell(item)
+    const place = pointer(at, index)
+    const media = decodeMedia(inner, place)
+    if (media === undefined) return [{ type: 'native', format: 'gemini', value: respell(item), at: place }]
+    const rest = leftover(inner)
+    if (rest !== undefined) media.extra = { gemini: rest }
+    return [media]
+  })
 }

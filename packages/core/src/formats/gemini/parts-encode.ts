@@ -1,18 +1,16 @@
 import { isObject } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Part, ReasoningPart, TextPart, ToolCallPart } from '../ir.ts'
-import { append } from '../shared/append.ts'
-import { pointer } from '../shared/pointer.ts'
+import type { MediaPart, Nothing, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../ir.ts'
+import { append } from '../shared/json-fields.ts'
+import { objectIn } from '../shared/json-text.ts'
+import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { inputObject } from '../shared/tool-input.ts'
-import { reportCache } from './cache.ts'
+import { inputObject } from '../shared/tools.ts'
 import { isMinted } from './call-ids.ts'
+import { reportCache } from './fields.ts'
 import { encodeMedia } from './media.ts'
-import { type SignedKind, signed, thoughtSignature, writeSignature } from './signature.ts'
-import { encodeResult, nameOfPart, type ResultScope } from './tool-result.ts'
-
+import { type SignedKind, signed, thoughtSignature, writeSignature } from './seals.ts'
 /** To a client foreign seals are shown, in their wrapping; from Google's own models they are withheld. */
 export type EncodeScope = ResultScope
 
@@ -173,4 +171,74 @@ function reportHints(part: Part, { context, towards }: EncodeScope): void {
     const detail = 'citations of an earlier answer have no place in a request'
     context.report.add(loss(pointer(part.at ?? '', 'citations'), detail, 'unsupported', 'note'))
   }
+}
+
+export interface ResultScope {
+  readonly context: CodecContext
+  readonly towards: 'client' | 'upstream'
+  /** Whether the model takes media within a response; else they follow it. */
+  readonly mediaInside: boolean
+  /** The name of the function that the call of this id called. */
+  readonly nameOf: (callId: string) => string | undefined
+}
+
+/** A response, and the media that had to leave it. */
+export function encodeResult(part: ToolResultPart, scope: ResultScope): { response: JsonObject; moved: JsonObject[] } {
+  const { type: _, callId, name, parts, isError, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const { report } = scope.context
+  const texts: string[] = []
+  const inside: JsonObject[] = []
+  const moved: JsonObject[] = []
+  for (const inner of parts) {
+    if (inner.type === 'text') texts.push(inner.text)
+    else if (inner.type === 'media') {
+      const encoded = encodeMedia(inner, scope.context, scope.towards)
+      if (encoded === undefined) continue
+      if (scope.mediaInside) inside.push(encoded)
+      else {
+        moved.push(encoded)
+        report.add(
+          loss(inner.at ?? at, `the model takes no media in a response: the ${inner.kind} follows it`, 'moved'),
+        )
+      }
+    } else if (inner.type === 'native' && inner.format === 'gemini') inside.push(inner.value)
+    else report.add(loss(inner.at ?? at, `a function response cannot hold ${nameOfPart(inner)}; it was left out`))
+    reportInner(inner, at, scope.context)
+  }
+  if (texts.length > 1)
+    report.add(loss(at, 'the texts of a tool result are sent as one, a line each', 'approximated', 'note'))
+  const called = name ?? scope.nameOf(callId)
+  if (called === undefined)
+    report.add(
+      loss(at, 'no call of this id is in the conversation: the response is named after the id', 'approximated'),
+    )
+  const response: JsonObject = { ...ownExtra(extra, 'gemini', at, report) }
+  if (callId !== '' && !isMinted(callId)) response.id = callId
+  response.name = called ?? (callId === '' ? 'unknown' : callId)
+  response.response = wrap(texts.join('\n'), isError === true)
+  if (inside.length > 0) response.parts = inside
+  return { response, moved }
+}
+
+function wrap(text: string, isError: boolean): JsonObject {
+  const object = objectIn(text)
+  if (isError) return { error: object ?? text }
+  return object ?? { output: text }
+}
+
+function reportInner(part: Part, at: string, context: CodecContext): void {
+  if (part.cache !== undefined) reportCache(part.at ?? at, context)
+  if (part.type === 'media') return
+  ownExtra(part.extra, 'gemini', part.at ?? at, context.report)
+  if (part.type === 'text' && part.citations !== undefined && part.citations.length > 0)
+    context.report.add(loss(part.at ?? at, 'citations have no place in a function response', 'unsupported', 'note'))
+}
+
+/** For reports: what a part is, in words. */
+export function nameOfPart(part: Part | MediaPart): string {
+  if (part.type === 'media') return `a part of ${part.kind}`
+  if (part.type !== 'native') return `a ${part.type}`
+  const type = part.value.type
+  return typeof type === 'string' ? `a ${type} block` : 'a block of another format'
 }

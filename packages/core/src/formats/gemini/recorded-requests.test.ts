@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { geminiCodec } from './index.ts'
-import { fromOpenApi, lowerTypes } from './json-schema.ts'
 import { contextFor, list, present, readClientRequests, readExchanges } from './recorded.test-support.ts'
+import { fromOpenApi, lowerTypes } from './schema-lowering.ts'
 import { respell } from './spelling.ts'
 
 const exchanges = readExchanges()

@@ -1,13 +1,15 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { ModelRequest, Output, Sampling } from '../ir.ts'
+import type { CodecContext, TargetTraits } from '../codec.ts'
+import type { ModelRequest, Nothing, Output, Part, Sampling, ToolCallPart, Turn } from '../ir.ts'
+import { append, assignOwn } from '../shared/json-fields.ts'
+import { shortenToolNames } from '../shared/names.ts'
+import { pointer } from '../shared/pointers.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
-import { settleChanges } from '../shared/settings-changes.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { lowerToolNames } from '../shared/tool-names.ts'
-import { type EncodeContext, encodeTurns } from './contents-encode.ts'
-import { encodeTier, fieldPointers, toolNames } from './fields.ts'
-import { modelTraits } from './models.ts'
+import { applySettingsChanges } from '../shared/settings-changes.ts'
+import { encodeTier, fieldPointers, reportCache, toolNames } from './fields.ts'
+import { type ModelTraits, modelTraits } from './models.ts'
+import { type EncodeScope, encodeParts } from './parts-encode.ts'
 import { encodeThinking } from './thinking.ts'
 import { encodeTools, writeSchema } from './tools.ts'
 
@@ -16,7 +18,7 @@ import { encodeTools, writeSchema } from './tools.ts'
  * the wish for a stream are not written: they stand in the upstream's URL.
  */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const request = settleChanges(lowerToolNames(asked, toolNames, context.report), {}, 'gemini', context.report)
+  const request = applySettingsChanges(shortenToolNames(asked, toolNames, context.report), {}, 'gemini', context.report)
   const {
     model: _model,
     turns,
@@ -172,4 +174,143 @@ function encodeServiceTier(tier: string, out: JsonObject, request: ModelRequest,
         'note',
       ),
     )
+}
+
+export type EncodeContext = CodecContext & { readonly target: TargetTraits }
+
+export interface Conversation {
+  system?: JsonObject
+  contents: JsonObject[]
+}
+
+/** A content on its way to the wire. */
+interface Draft {
+  role: 'user' | 'model'
+  parts: JsonObject[]
+  own: JsonObject | undefined
+  calls: ToolCallPart[]
+}
+
+/** Turns as Google wants them: instructions apart, users and models in turns, no content empty. */
+export function encodeTurns(turns: readonly Turn[], traits: ModelTraits, context: EncodeContext): Conversation {
+  const scope: EncodeScope = {
+    context,
+    towards: 'upstream',
+    mediaInside: traits.mediaInResponses,
+    nameOf: namesOfCalls(turns),
+  }
+  const first = turns.findIndex((turn) => !isSystem(turn))
+  const leading = first < 0 ? turns : turns.slice(0, first)
+  const drafts = join((first < 0 ? [] : turns.slice(first)).flatMap((turn) => draft(turn, scope)))
+  const instructions = leading.flatMap((turn) => systemParts(turn, scope))
+  const own: JsonObject = {}
+  for (const turn of leading) assignOwn(own, settings(turn, scope) ?? {})
+  const out: Conversation = { contents: [] }
+  if (drafts.length === 0 && instructions.length > 0) {
+    const at = leading[0]?.at ?? ''
+    context.report.add(loss(at, 'a request needs a content: the system prompt is sent as the user’s', 'moved'))
+    drafts.push({ role: 'user', parts: instructions, own: undefined, calls: [] })
+  } else if (instructions.length > 0) out.system = { ...own, parts: instructions }
+  callsFollow(drafts, context)
+  if (traits.signedCalls) for (const content of drafts) vouch(content, context)
+  out.contents = drafts.map(({ role, parts, own: fields }) => ({ ...fields, role, parts }))
+  return out
+}
+
+const isSystem = (turn: Turn): boolean => turn.role === 'system' || turn.role === 'developer'
+
+function namesOfCalls(turns: readonly Turn[]): (id: string) => string | undefined {
+  const names = new Map<string, string>()
+  for (const turn of turns) for (const part of turn.parts) if (part.type === 'tool-call') names.set(part.id, part.name)
+  return (id) => names.get(id)
+}
+
+function settings(turn: Turn, { context }: EncodeScope): JsonObject | undefined {
+  // The changes of settings have been applied to the whole request.
+  const { role: _, parts: _parts, name, cache, extra, at = '', changes: _changes, ...rest } = turn
+  rest satisfies Nothing
+  if (name !== undefined)
+    context.report.add(loss(pointer(at, 'name'), 'generateContent does not tell speakers apart by name'))
+  if (cache !== undefined) reportCache(at, context)
+  return ownExtra(extra, 'gemini', at, context.report)
+}
+
+function systemParts(turn: Turn, scope: EncodeScope): JsonObject[] {
+  const fit = turn.parts.filter((part) => {
+    const fits = part.type === 'text' || part.type === 'refusal' || part.type === 'native'
+    if (!fits)
+      scope.context.report.add(
+        loss(part.at ?? turn.at ?? '', `an instruction takes text only: ${part.type} is left out`),
+      )
+    return fits
+  })
+  return encodeParts(fit, scope)
+}
+
+function draft(turn: Turn, scope: EncodeScope): Draft[] {
+  const { context } = scope
+  const at = turn.at ?? ''
+  const own = settings(turn, scope)
+  if (isSystem(turn)) {
+    const parts = systemParts(turn, scope).map((part) =>
+      typeof part.text === 'string' ? { ...part, text: `<system>\n${part.text}\n</system>` } : part,
+    )
+    if (parts.length === 0) return []
+    context.report.add(
+      loss(at, 'a system message in this place is not taken: it is sent as marked text of the user', 'moved'),
+    )
+    return [{ role: 'user', parts, own, calls: [] }]
+  }
+  const parts = encodeParts(turn.parts, scope)
+  if (parts.length === 0 && own === undefined) {
+    context.report.add(loss(at, 'an empty message is not accepted upstream and left out', 'unsupported', 'note'))
+    return []
+  }
+  return [{ role: turn.role === 'assistant' ? 'model' : 'user', parts, own, calls: turn.parts.filter(isCall) }]
+}
+
+const isCall = (part: Part): part is ToolCallPart => part.type === 'tool-call'
+
+/** Neighbours of the same role become one. */
+function join(drafts: readonly Draft[]): Draft[] {
+  const out: Draft[] = []
+  for (const next of drafts) {
+    const last = out.at(-1)
+    if (last === undefined || last.role !== next.role || last.own !== undefined || next.own !== undefined)
+      out.push(next)
+    else {
+      append(last.parts, next.parts)
+      append(last.calls, next.calls)
+    }
+  }
+  return out
+}
+
+/** A turn with calls is refused unless something comes before it. */
+function callsFollow(drafts: Draft[], { report }: EncodeContext): void {
+  const [first] = drafts
+  if (first === undefined || first.role !== 'model' || first.calls.length === 0) return
+  const at = first.calls[0]?.at ?? ''
+  report.add(loss(at, "calls follow what a user said: '.' is put in front", 'approximated'))
+  drafts.unshift({ role: 'user', parts: [{ text: '.' }], own: undefined, calls: [] })
+}
+
+/** Google's documented word for calls that another model made, and that it therefore never signed. */
+const unsigned = 'skip_thought_signature_validator'
+
+/** The first call of a step needs a signature, or the whole request is refused. */
+function vouch(content: Draft, { report }: EncodeContext): void {
+  if (content.role !== 'model') return
+  const calls = content.parts.filter((part) => isObject(part.functionCall))
+  const [first] = calls
+  if (first === undefined || calls.some((part) => part.thoughtSignature !== undefined)) return
+  first.thoughtSignature = unsigned
+  report.add(
+    loss(
+      content.calls[0]?.at ?? '',
+      'the call bears no signature of this model: it is sent with the word that says so',
+      'approximated',
+      'note',
+    ),
+  )
 }

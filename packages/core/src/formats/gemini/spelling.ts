@@ -34,3 +34,6 @@ export function spelt(source: JsonObject, name: string): string {
   for (const key of Object.keys(source)) if (camel(key) === name) return key
   return name
 }
+
+/** The collection of all models: a body names the model of its path with or without it. */
+export const modelPrefix = 'models/'

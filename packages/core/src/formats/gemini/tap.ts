@@ -1,17 +1,15 @@
 import type { ErrorInfo } from '../../base/errors.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
-import type { ResponseTap, StreamTap, TapOptions, TargetTraits, WireEdit } from '../codec.ts'
+import type { ClientQuirks, ResponseTap, StreamTap, TapOptions, TargetTraits, WireEdit } from '../codec.ts'
 import type { BillableUnits, Usage } from '../ir.ts'
-import { inWords } from '../shared/reader.ts'
-import { checkWhole, notJson } from '../shared/tap.ts'
-import { errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
-import { decodeError } from './error.ts'
-import { finishWord } from './finish-word.ts'
+import { toText } from '../shared/json-fields.ts'
+import { checkJsonEnds, invalidEventError } from '../shared/json-text.ts'
+import { decodeError, errorEvent } from './error.ts'
 import { respell } from './spelling.ts'
 import { decodeUsage } from './usage-decode.ts'
-
 /** Usage comes with every stream, and the model stands in the URL: nothing in the body needs an edit. */
 export const wireEdit = (_body: JsonObject, _target: TargetTraits): WireEdit | undefined => undefined
 
@@ -43,7 +41,7 @@ function finishOf(fields: JsonObject): string | undefined {
   const [first] = Array.isArray(fields.candidates) ? fields.candidates : []
   if (isObject(first)) return finishWord(respell(first).finishReason)
   const block = isObject(fields.promptFeedback) ? respell(fields.promptFeedback).blockReason : undefined
-  return block === undefined || block === null ? undefined : inWords(block)
+  return block === undefined || block === null ? undefined : toText(block)
 }
 
 /**
@@ -101,7 +99,7 @@ export function tapStream({ client }: TapOptions): StreamTap {
     const begun = started
     if (data.includes('"error"') || event.event === 'error') {
       const chunk = parse(data)
-      if (chunk === undefined) throw notJson()
+      if (chunk === undefined) throw invalidEventError()
       if (chunk.error || event.event === 'error') {
         error = decodeError(200, chunk)
         told = event.event === undefined && isTold(chunk.error)
@@ -129,7 +127,7 @@ export function tapStream({ client }: TapOptions): StreamTap {
       if (event.event === ':') return true
       // Clients parse the data of every event.
       if (event.data === '') return false
-      checkWhole(event.data)
+      checkJsonEnds(event.data)
       look(event)
       // An error that clients would read past is to be told again.
       return error === undefined || told
@@ -210,4 +208,53 @@ function parse(data: string): JsonObject | undefined {
   } catch {
     return undefined
   }
+}
+
+const spoiledByEmptyText: ClientQuirks = { spoiledByEmptyText: true }
+
+/**
+ * `@google/generative-ai`, which names itself `genai-js/0.24.1`, leaves a turn out of a chat's history if any part of it has an empty
+ * text. Its successor `@google/genai` does so if any chunk has no part. No last chunk suits both: the text is out by then, and a part with
+ * anything else in it would be shown or called.
+ */
+export const clientQuirks = (header: (name: string) => string | undefined): ClientQuirks | undefined =>
+  header('x-goog-api-client')?.includes('genai-js/') === true ? spoiledByEmptyText : undefined
+
+/** The words by their numbers, which some servers write instead. */
+const numbered: readonly string[] = [
+  'FINISH_REASON_UNSPECIFIED',
+  'STOP',
+  'MAX_TOKENS',
+  'SAFETY',
+  'RECITATION',
+  'OTHER',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+  'MALFORMED_FUNCTION_CALL',
+]
+
+/** A finish word as a text, whatever the upstream wrote; undefined if it says that the answer goes on. */
+export function finishWord(value: Json | undefined): string | undefined {
+  if (typeof value === 'number') return numbered[value] ?? String(value)
+  return typeof value === 'string' && value !== '' && value !== 'FINISH_REASON_UNSPECIFIED' ? value : undefined
+}
+
+/** What all chunks of a stream share. */
+export interface Frame {
+  id: string
+  model: string
+}
+
+/**
+ * Keeps a stream alive: a chunk whose text is empty. Comments are no way, Gemini CLI breaks on them; nor are chunks without
+ * a part, Google's SDK drops the whole answer from a chat's history for one of those; its older SDK does for the empty text.
+ */
+export const heartbeatEvent = (frame: Frame | undefined, client?: ClientQuirks): SseEvent => {
+  const chunk: JsonObject =
+    client?.spoiledByEmptyText === true
+      ? {}
+      : { candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] }
+  if (frame !== undefined) Object.assign(chunk, { modelVersion: frame.model, responseId: frame.id })
+  return { data: stringifyExact(chunk) }
 }

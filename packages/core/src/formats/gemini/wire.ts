@@ -1,17 +1,15 @@
 import { lazy } from '../../base/lazy.ts'
 import type { WireCodec } from '../codec.ts'
-import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
-import { clientQuirks } from './clients.ts'
-import { decodeError, encodeError } from './error.ts'
-import { isAnswer } from './is-answer.ts'
-import { modelPrefix } from './model-prefix.ts'
-import { tapResponse, tapStream, wireEdit } from './tap.ts'
+import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'
+import { decodeError, encodeError, isAnswer } from './error.ts'
+import { modelPrefix } from './spelling.ts'
+import { clientQuirks, tapResponse, tapStream, wireEdit } from './tap.ts'
 
 /** The part of generateContent that every call needs. */
 export const geminiWire: WireCodec = {
   format: 'gemini',
-  validation: lazy(() => import('./complaint.ts').then(({ checkRequest }) => checkRequest)),
+  validation: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
   modelPrefix,
   noComments: true,

@@ -2,8 +2,7 @@ import { encodeModel, encodeModelList } from '../chat/model-list.ts'
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
 import { count } from './count.ts'
-import { defaults } from './defaults.ts'
-import { answerPointers, efforts, fieldPointers } from './fields.ts'
+import { answerPointers, defaults, efforts, fieldPointers } from './fields.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse } from './response-decode.ts'
@@ -32,8 +31,8 @@ export const responsesCodec: Codec = {
   encodeModel,
   fieldPointers,
   sealsInCallIds: true,
-  answerPointers,
-  usageBeside,
+  responsePointers: answerPointers,
+  unshownUsage: usageBeside,
   efforts,
   carries,
   defaults,

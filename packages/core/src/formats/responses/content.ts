@@ -1,15 +1,12 @@
-import { isObject } from '../../base/json/object.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Part, TextPart } from '../ir.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, leftover, takeArray, takeString, type Unread, unread } from '../shared/reader.ts'
-import { loss, ownExtra, reportField } from '../shared/report.ts'
-import { shapeOf } from '../shared/shape.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { decodeAnnotations, encodeCitation } from './citations.ts'
+import type { Citation, Nothing, Part, TextPart } from '../ir.ts'
+import { drop, leftover, takeArray, takeNumber, takeString, type Unread, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss, ownExtra, reportField, shapeOf } from '../shared/report.ts'
 import { decodeMedia, encodeMedia, partName } from './media.ts'
-
 /** Content of a message or of a tool's result: a string, or a list of parts. */
 export function decodeContent(content: Json | undefined, at: string): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }]
@@ -112,4 +109,60 @@ export function encodeOutput(part: Part & { type: 'text' | 'refusal' }, context:
   rest satisfies Nothing
   const annotations = (citations ?? []).flatMap((citation) => encodeCitation(citation, text.length, at, context) ?? [])
   return { type: 'output_text', text, ...own, annotations }
+}
+
+/** Annotations of an answer's text. Those of other kinds than a web address keep what only this format knows. */
+export const decodeAnnotations = (annotations: readonly Json[] | undefined): Citation[] =>
+  (annotations ?? []).filter(isObject).map(decodeAnnotation)
+
+export function decodeAnnotation(annotation: JsonObject): Citation {
+  const fields = unread(annotation)
+  const citation: Citation = {}
+  if (fields.type === 'url_citation') {
+    drop(fields, 'type')
+    put(citation, 'url', takeString(fields, 'url'))
+    put(citation, 'title', takeString(fields, 'title'))
+  } else put(citation, 'title', takeString(fields, 'filename'))
+  put(citation, 'start', takeNumber(fields, 'start_index'))
+  put(citation, 'end', takeNumber(fields, 'end_index'))
+  const rest = leftover(fields)
+  if (rest !== undefined) citation.extra = { responses: rest }
+  return citation
+}
+
+/** Undefined (and reported): there is no form for it. `length`: of the text it supports. */
+export function encodeCitation(
+  citation: Citation,
+  length: number,
+  at: string,
+  context: CodecContext,
+): JsonObject | undefined {
+  const { url, title, text, start, end, extra, ...rest } = citation
+  rest satisfies Nothing
+  const own = ownExtra(extra, 'responses', at, context.report)
+  if (own?.type !== undefined) {
+    const out: JsonObject = { ...own }
+    put(out, 'filename', title)
+    put(out, 'start_index', start)
+    put(out, 'end_index', end)
+    return out
+  }
+  if (url === undefined) {
+    context.report.add(loss(at, `a citation without an address has no form in responses: ${title ?? text ?? ''}`))
+    return undefined
+  }
+  if (text !== undefined)
+    context.report.add(loss(at, 'responses does not repeat the cited text', 'approximated', 'note'))
+  return { ...own, type: 'url_citation', url, title: title ?? url, start_index: start ?? 0, end_index: end ?? length }
+}
+
+export const isWords = (part: Part): part is Part & { type: 'text' | 'refusal' } =>
+  part.type === 'text' || part.type === 'refusal'
+
+/** Whether two neighbouring parts stand in one message. */
+export const sameMessage = (a: Part, b: Part): boolean =>
+  messageOf(a) === messageOf(b) || stringifyExact(messageOf(a)) === stringifyExact(messageOf(b))
+export const messageOf = (part: Part): JsonObject | undefined => {
+  const message = part.extra?.responses?.messageItem
+  return isObject(message) ? message : undefined
 }

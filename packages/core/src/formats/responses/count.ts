@@ -1,9 +1,7 @@
-import type { CountCodec } from '../count-codec.ts'
-import { pick, tokensIn } from '../shared/count.ts'
+import type { CountCodec } from '../codec.ts'
+import { pick, tokensIn } from '../shared/json-fields.ts'
 import { validateBody } from '../shared/validate.ts'
-import { complain } from './complaint.ts'
-import { requestSchema } from './schema.ts'
-import { checkRequest } from './validate.ts'
+import { checkRequest, complain, requestSchema } from './validate.ts'
 
 /** What the endpoint takes. */
 const counted = [

@@ -1,7 +1,9 @@
-import type { ErrorKind } from '../../base/error-kinds.ts'
+import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
 import {
   errorObject as chatObject,
   decodeError as decodeChatError,
@@ -56,4 +58,31 @@ export function failureObject(error: ErrorInfo): JsonObject {
     code: codes[error.kind] ?? (error.kind === 'upstream_error' && own ? own : 'server_error'),
     message: error.message,
   }
+}
+
+/** Every event names itself twice: for readers of the stream's `event` lines, and for those of its data. */
+const namedEvent = (type: string, number: number, fields: JsonObject): SseEvent => ({
+  event: type,
+  data: stringifyExact({ type, sequence_number: number, ...fields }),
+})
+
+/**
+ * A stream that broke says so twice. Some clients throw at `error` and swallow `response.failed`, others know only the
+ * latter. The first holds the error both flat, as it is documented, and nested, as it is sent.
+ */
+export function errorEvents(error: ErrorInfo, response: JsonObject, number: number): SseEvent[] {
+  const object = errorObject(error)
+  const { code = null, message = '', param = null } = object
+  return [
+    namedEvent('error', number, { code, message, param, error: object }),
+    namedEvent('response.failed', number + 1, {
+      response: { output: [], ...response, status: 'failed', error: failureObject(error) },
+    }),
+  ]
+}
+
+export const truncated: ErrorInfo = {
+  kind: 'upstream_truncated',
+  status: errorKinds.upstream_truncated.status,
+  message: 'The upstream ended its stream before the answer was complete.',
 }

@@ -1,7 +1,7 @@
 import type { ModelRequest } from '../ir.ts'
-import type { AnswerPointers } from '../shared/answer-pointers.ts'
-import type { NameRule } from '../shared/tool-names.ts'
-import { memberOf } from './namespaces.ts'
+import type { NameRule } from '../shared/names.ts'
+import type { RequestDefaults, ResponsePointers } from '../shared/pointers.ts'
+import { memberOf } from './tools.ts'
 
 export { efforts, isEffort, verbosities } from '../chat/fields.ts'
 
@@ -58,7 +58,7 @@ export const answerPointers = {
   'choice.logprobs': '/output',
   usage: '/usage',
   serviceTier: '/service_tier',
-} as const satisfies AnswerPointers
+} as const satisfies ResponsePointers
 
 /** Summaries of the reasoning that can be asked for. */
 export const summaries = ['auto', 'concise', 'detailed'] as const
@@ -81,8 +81,34 @@ export const isOwnClient = (request: ModelRequest): boolean => request.at?.turns
 
 /** What OpenAI takes as the name of a tool. The members of a namespace go by two. */
 export const toolNames: NameRule = {
-  taken: /^[a-zA-Z0-9_-]+$/,
+  accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
   longest: 64,
   skips: (tool) => memberOf(tool) !== undefined,
 }
+
+// Sources: the `default`s of CreateResponse in OpenAI's OpenAPI document, and the descriptions there of `service_tier`, `tool_choice`,
+// `text` and `stream_options`; the Open Responses document for the penalties. Effort has no entry: its default depends on the model.
+
+/** What a responses request says by leaving a field out. */
+export const defaults = {
+  '/temperature': 1,
+  '/top_p': 1,
+  '/presence_penalty': 0,
+  '/frequency_penalty': 0,
+  '/top_logprobs': 0,
+  '/background': false,
+  '/truncation': 'disabled',
+  '/parallel_tool_calls': true,
+  '/store': true,
+  '/stream': false,
+  '/service_tier': 'auto',
+  '/tool_choice': 'auto',
+  '/metadata': {},
+  '/include': [],
+  '/text/format': { type: 'text' },
+  '/text/verbosity': 'medium',
+  '/stream_options/include_obfuscation': true,
+  '/prompt_cache_options/mode': 'implicit',
+  '/prompt_cache_options/ttl': '30m',
+} as const satisfies RequestDefaults

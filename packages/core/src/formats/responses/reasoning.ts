@@ -1,13 +1,13 @@
-import { isObject } from '../../base/json/object.ts'
+import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { CodecContext } from '../codec.ts'
-import type { ModelRequest, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
-import { carriedSeal, isMarked } from '../shared/call-seals.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, takeArray, takeString, unread } from '../shared/reader.ts'
+import type { CodecContext, ExchangeContext } from '../codec.ts'
+import type { ModelRequest, Nothing, Part, ReasoningCheck, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
+import { isCarriedSeal, sealForCarrier } from '../shared/call-seals.ts'
+import { drop, takeArray, takeString, type Unread, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { ownExtra } from '../shared/report.ts'
+import { checkedPart, checksField, lossOfCheck, readChecks, reasoningIn } from '../shared/response-losses.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
-import type { Nothing } from '../shared/strict.ts'
 import { substance } from './content.ts'
 import { sealsPlace } from './fields.ts'
 
@@ -92,7 +92,7 @@ export const isLoneSeal = (part: Part): part is ReasoningPart =>
   part.text === '' &&
   part.redacted !== true &&
   part.seal !== undefined &&
-  isMarked(part.seal)
+  isCarriedSeal(part.seal)
 
 /** The item that carries a call's seal through a client. */
 export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: string): JsonObject => ({
@@ -100,7 +100,7 @@ export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: stri
   type: 'reasoning',
   status: 'completed',
   summary: [],
-  encrypted_content: writeSeal(carriedSeal(call, seal), 'responses'),
+  encrypted_content: writeSeal(sealForCarrier(call, seal), 'responses'),
 })
 
 /** Ids that the gateway made, and that its clients know. */
@@ -144,3 +144,52 @@ export function encodeReasoning(group: readonly ReasoningPart[], context: CodecC
 
 const sealText = ({ issuer, data }: Sealed, redacted: boolean | undefined): string =>
   writeSeal({ issuer, data: issuer !== 'responses' && redacted ? `${redactedMark}${data}` : data }, 'responses')
+
+/** The words for a failed check. */
+const reasons = {
+  organization: 'organization_mismatch',
+  user: 'end_user_mismatch',
+  model: 'model_mismatch',
+  conversation: 'prefix_mismatch',
+  turn: 'turn_boundary',
+} as const
+
+/** Takes `input_transformations` of a response. Entries of unknown types stay. */
+export function takeChecks(fields: Unread, context: ExchangeContext): ReasoningCheck[] | undefined {
+  const list = fields[checksField]
+  if (!Array.isArray(list) || !list.every(isObject)) return undefined
+  const sent = reasoningIn(context.request).filter(({ seal }) => seal?.issuer === 'responses')
+  // Clients of other formats do not send ids of items. Where each item was removed, their order says which is which.
+  const inOrder = sent.length === list.length ? sent : []
+  const { checks, others } = readChecks(list, (entry, index) => {
+    const { type, action, id, reason, ...rest } = unread(entry)
+    const known = Object.entries(reasons).find(([, word]) => word === reason)?.[0] as keyof typeof reasons | undefined
+    if (type !== 'reasoning' || action !== 'removed' || known === undefined) return undefined
+    const check: ReasoningCheck = { reason: known, at: pointer(pointer('', checksField), index) }
+    const part = sent.find((one) => id !== undefined && itemIdOf(one) === id) ?? inOrder[index]
+    put(check, 'place', part?.at)
+    const own = { ...substance(rest), ...(check.place === undefined && id !== undefined ? { id } : {}) }
+    if (Object.keys(own).length > 0) check.extra = { responses: own }
+    return check
+  })
+  if (others.length > 0) fields[checksField] = others
+  else drop(fields, checksField)
+  return checks
+}
+
+/** The checks as fields of a response. One that names no item is reported, and so is reasoning that was shown all the same. */
+export function encodeChecks(checks: readonly ReasoningCheck[] | undefined, context: ExchangeContext): JsonObject {
+  if (checks === undefined) return {}
+  const list: JsonObject[] = []
+  for (const check of checks) {
+    const { reason, isShown, at = '', extra } = check
+    const own = ownExtra(extra, 'responses', at, context.report)
+    const part: ReasoningPart | undefined = checkedPart(check, context.request)
+    const id = part === undefined ? own?.id : itemIdOf(part)
+    if (isShown) context.report.add(lossOfCheck(check, 'responses lists what was removed'))
+    else if (typeof id !== 'string')
+      context.report.add(lossOfCheck(check, 'which item of the request it was is not known'))
+    else list.push({ ...own, type: 'reasoning', action: 'removed', id, reason: reasons[reason] })
+  }
+  return list.length === 0 && checks.length > 0 ? {} : { [checksField]: list }
+}

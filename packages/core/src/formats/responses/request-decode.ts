@@ -2,7 +2,6 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
-import { pointer } from '../shared/pointer.ts'
 import {
   drop,
   dropNulls,
@@ -16,18 +15,16 @@ import {
   takeString,
   type Unread,
   unread,
-} from '../shared/reader.ts'
-import { loss } from '../shared/report.ts'
+} from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss, reportUnknown, shapeOf } from '../shared/report.ts'
 import { withAddedTools } from '../shared/settings-changes.ts'
-import { reportUnknown, shapeOf } from '../shared/shape.ts'
 import { substance } from './content.ts'
 import { fieldPointers, includes, isEffort, sealsPlace, summaries, verbosities } from './fields.ts'
-import { decodeInput } from './input-decode.ts'
+import { decodeFormat } from './output-format.ts'
+import { decodeInput, reportState } from './request-decode-turns.ts'
 import { isHidden } from './settings-changes.ts'
-import { reportState } from './state.ts'
-import { decodeFormat } from './text-format.ts'
-import { decodeChoice } from './tool-choice.ts'
-import { addLoaded, decodeTools } from './tools.ts'
+import { addLoaded, decodeChoice, decodeTools } from './tools.ts'
 
 /** Notes where a field stood, for reports by codecs that do not know this format. */
 type Places = { [irField: string]: string }

@@ -1,14 +1,15 @@
 import { isObject } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
-import type { AcceptedChanges, TargetTraits } from '../codec.ts'
-import type { Output, SettingsChange, Tool, Turn } from '../ir.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, take, type Unread, unread } from '../shared/reader.ts'
-import { beside, type ItemScope } from './answer-items.ts'
+import type { AcceptedChanges, CodecContext, TargetTraits } from '../codec.ts'
+import type { ModelRequest, Nothing, Output, SettingsChange, Tool, Turn } from '../ir.ts'
+import { drop, take, type Unread, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss, ownExtra } from '../shared/report.ts'
 import { substance } from './content.ts'
-import { isEffort } from './fields.ts'
-import { decodeFormat } from './text-format.ts'
-import { decodeTools } from './tools.ts'
+import { isEffort, isOwnClient } from './fields.ts'
+import { beside, type ItemScope } from './items-decode.ts'
+import { decodeFormat, encodeFormat } from './output-format.ts'
+import { decodeTools, encodeTools } from './tools.ts'
 
 /** An item that changes settings from there on, as a turn; undefined for other items, and for one that says nothing known. */
 export function decodeChange(item: JsonObject, type: string, at: string, scope: ItemScope): Turn | undefined {
@@ -66,4 +67,48 @@ export function acceptedChanges({ quirks, modelRule }: TargetTraits): AcceptedCh
     laterChanges.includes(change) && (modelRule === undefined || modelRule.laterChanges?.includes(change) === true)
   const effort = does('effort')
   return { effort, format: effort, addedTools: does('tools') }
+}
+
+/** The changes of one turn as items: settings in one, tools in one for each change. */
+export function encodeChanges(
+  changes: readonly SettingsChange[],
+  request: ModelRequest,
+  context: CodecContext,
+): JsonObject[] {
+  const items: JsonObject[] = []
+  let settings: JsonObject | undefined
+  for (const change of changes) {
+    const { effort, format, addedTools, removedTools: _removed, at = '', cache, extra, ...rest } = change
+    rest satisfies Nothing
+    if (cache !== undefined)
+      context.report.add(
+        loss(pointer(at, 'cache_control'), 'a cache hint has no form in responses', 'unsupported', 'note'),
+      )
+    const own = ownExtra(extra, 'responses', at, context.report)
+    if (addedTools !== undefined) {
+      const tools = encodeTools(addedTools, isOwnClient(request), context)
+      if (tools.length > 0) items.push({ role: 'developer', ...own, type: 'additional_tools', tools })
+      continue
+    }
+    const { reasoning, text, ...others } = own ?? {}
+    if (settings === undefined) {
+      settings = { type: 'configuration_update' }
+      items.push(settings)
+    }
+    Object.assign(settings, others)
+    if (effort !== undefined || isObject(reasoning))
+      settings.reasoning = {
+        ...(isObject(reasoning) ? reasoning : undefined),
+        ...(effort === undefined ? {} : { effort }),
+      }
+    if (format !== undefined || isObject(text)) {
+      const kept = isObject(text) ? text : {}
+      const beside = isObject(kept.format) ? kept.format : {}
+      settings.text = {
+        ...kept,
+        ...(format === undefined ? {} : { format: encodeFormat(format, beside, request, context) }),
+      }
+    }
+  }
+  return items
 }

@@ -3,13 +3,13 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Part, ReasoningPart } from '../ir.ts'
-import { GrowingText } from '../shared/growing-text.ts'
-import { pointer } from '../shared/pointer.ts'
+import { pointer } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
-import { type ItemScope, typeOf } from './answer-items.ts'
-import { decodeAnnotation } from './citations.ts'
-import { contentIn, isProgress, reportEvent, reportItem, reportPart } from './event-shapes.ts'
+import { GrowingText } from '../shared/stream-parts.ts'
+import { decodeAnnotation } from './content.ts'
+import { type ItemScope, typeOf } from './items-decode.ts'
 import { decodeItem, scopeOf } from './response-decode.ts'
+import { contentIn, isProgress, reportEvent, reportItem, reportPart } from './stream-decode-shapes.ts'
 
 /** Hands out the numbers of an answer's parts, and writes their events. */
 export interface PartWriter {

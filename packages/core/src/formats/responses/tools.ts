@@ -2,9 +2,7 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { enforce, isStrictSchema } from '../chat/strict-schema.ts'
 import type { CodecContext } from '../codec.ts'
-import type { ModelRequest, Tool } from '../ir.ts'
-import { nativeToolName } from '../shared/native-name.ts'
-import { pointer } from '../shared/pointer.ts'
+import type { ModelRequest, Nothing, Tool, ToolChoice } from '../ir.ts'
 import {
   drop,
   dropNulls,
@@ -14,11 +12,11 @@ import {
   takeString,
   type Unread,
   unread,
-} from '../shared/reader.ts'
+} from '../shared/json-fields.ts'
+import { hash } from '../shared/names.ts'
+import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { findTool } from '../shared/tool-names.ts'
-import { keepMember, memberName, memberOf, tellApart } from './namespaces.ts'
+import { findTool, nativeToolName } from '../shared/tools.ts'
 
 type NamedTool = Exclude<Tool, { type: 'native' }>
 
@@ -212,4 +210,103 @@ export function addLoaded(request: ModelRequest, loaded: readonly Tool[]): void 
 export function nativeOf(name: string, tools: ModelRequest['tools']): JsonObject | undefined {
   const native = findTool(name, tools)?.extra?.responses?.native
   return isObject(native) ? native : undefined
+}
+
+/**
+ * A namespace groups tools, and its members' names are unique only within it. Elsewhere a member is called
+ * `namespace__member`; a call of that name is told to the client under its own two names again.
+ */
+export interface Member {
+  namespace: string
+  name: string
+}
+
+const plainName = ({ namespace, name }: Member): string => `${namespace}__${name}`
+const keyOf = ({ namespace, name }: Member): string => JSON.stringify([namespace, name])
+
+const byList = new WeakMap<readonly Tool[], ReadonlyMap<string, string>>()
+
+/** What a member is called elsewhere: as the request's tools say, where they hold it. */
+export function memberName(member: Member, tools: ModelRequest['tools']): string {
+  if (tools === undefined) return plainName(member)
+  let names = byList.get(tools.list)
+  if (names === undefined) {
+    names = new Map(tools.list.flatMap((tool) => namedMember(tool)))
+    byList.set(tools.list, names)
+  }
+  return names.get(keyOf(member)) ?? plainName(member)
+}
+
+function namedMember(tool: Tool): [string, string][] {
+  const member = memberOf(tool)
+  return tool.type === 'native' || member === undefined ? [] : [[keyOf(member), tool.name]]
+}
+
+/** The tools with names of their own: `a__b` of a namespace and a function of that name, say, are two tools. */
+export function tellApart(tools: Tool[]): Tool[] {
+  const owners = new Map<string, string>()
+  for (const tool of tools) if (tool.type !== 'native' && memberOf(tool) === undefined) owners.set(tool.name, '')
+  return tools.map((tool) => {
+    const member = memberOf(tool)
+    if (tool.type === 'native' || member === undefined) return tool
+    const key = keyOf(member)
+    let name = plainName(member)
+    for (let n = 1; (owners.get(name) ?? key) !== key; n++) name = `${plainName(member)}_${hash(`${n}\n${key}`)}`
+    owners.set(name, key)
+    return name === tool.name ? tool : { ...tool, name }
+  })
+}
+
+/** The member a lowered tool stands for; undefined for a tool of no namespace. */
+export function memberOf(tool: Tool): Member | undefined {
+  const namespace = tool.extra?.responses?.namespace
+  if (tool.type === 'native' || !isObject(namespace) || typeof namespace.name !== 'string') return undefined
+  return { namespace: namespace.name, name: typeof namespace.member === 'string' ? namespace.member : tool.name }
+}
+
+/** The two names behind a lowered one, where a tool of the request is called so. */
+export function findMember(name: string, tools: ModelRequest['tools']): Member | undefined {
+  const tool = findTool(name, tools)
+  return tool === undefined ? undefined : memberOf(tool)
+}
+
+/**
+ * How a member's names are kept with a tool or a call.
+ *
+ * @param others what else the namespace says; shared by its members, since copies would multiply it by their number
+ */
+export const keepMember = ({ namespace, name }: Member, others?: JsonObject): JsonObject =>
+  others === undefined ? { name: namespace, member: name } : { name: namespace, member: name, others }
+
+/** Undefined: a choice of something only this format knows (`mcp`, hosted tools); the caller keeps it verbatim. */
+export function decodeChoice(choice: Json, tools: ModelRequest['tools']): ToolChoice | undefined {
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
+  if (!isObject(choice)) return undefined
+  if (choice.type === 'allowed_tools' || (choice.type === undefined && Array.isArray(choice.tools))) {
+    const names = Array.isArray(choice.tools) ? choice.tools.map((tool) => namedBy(tool, tools)) : [undefined]
+    const mode = choice.mode === 'required' ? 'required' : 'auto'
+    return names.every((name) => name !== undefined) ? { allowed: names, mode } : undefined
+  }
+  const name = namedBy(choice, tools)
+  return name === undefined ? undefined : { name }
+}
+
+function namedBy(choice: Json, tools: ModelRequest['tools']): string | undefined {
+  if (!isObject(choice) || (choice.type !== 'function' && choice.type !== 'custom')) return undefined
+  const { name, namespace } = choice
+  if (typeof name !== 'string') return undefined
+  return typeof namespace === 'string' ? memberName({ namespace, name }, tools) : name
+}
+
+export function encodeChoice(choice: ToolChoice, tools: ModelRequest['tools']): Json {
+  if (typeof choice === 'string') return choice
+  const reference = (name: string): JsonObject => {
+    const native = nativeOf(name, tools)
+    if (native !== undefined) return { type: native.type ?? null }
+    const type = findTool(name, tools)?.type === 'custom' ? 'custom' : 'function'
+    return { type, ...(findMember(name, tools) ?? { name }) }
+  }
+  return 'name' in choice
+    ? reference(choice.name)
+    : { type: 'allowed_tools', mode: choice.mode, tools: choice.allowed.map(reference) }
 }

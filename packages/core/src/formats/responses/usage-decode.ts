@@ -29,5 +29,3 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
   put(usage.output, 'image', count(written.image_tokens))
   return usage
 }
-
-/** The details are required by the format's clients: what nobody counted is 0. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { complain } from '../../formats/chat/complaint.ts'
+import { complain } from '../../formats/chat/validate.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
 import type { Dialect, Operation } from '../operation.ts'
 
