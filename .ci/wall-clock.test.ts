@@ -30,15 +30,15 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/core/src/routing/request-traits.ts': [1, 'the `created` field of a response'],
   'packages/core/src/upstreams/upstream-error.ts': [1, 'Retry-After may be a date'],
   'packages/core/src/upstreams/access-token.ts': [2, 'tokens expire at a time of day; kept by both clocks'],
-  'packages/otel/src/base/clock.ts': [1, 'the timestamp of a trace; what follows is measured'],
-  'packages/tokens/src/admission/create-admission.ts': [1, 'what is left until a budget resets, which is a date'],
+  'packages/otel/src/spans.ts': [1, 'the timestamp of a trace; what follows is measured'],
+  'packages/tokens/src/limits/admission.ts': [1, 'what is left until a budget resets, which is a date'],
   'packages/tokens/src/create-tokens.ts': [1, 'dates of expiry, and budgets by the calendar'],
-  'packages/tokens/src/meters/memory-meters.ts': [1, 'budgets by the calendar'],
-  'packages/tokens/src/meters/redis-meters-away.ts': [1, 'the timestamp of a reservation without limits'],
-  'packages/tokens/src/meters/redis-meters.ts': [1, 'the day of sums'],
-  'packages/tokens/src/meters/redis-shares.ts': [1, 'when a budget resets, which is a date'],
-  'packages/tokens/src/storage/pending-calls.ts': [1, 'the timestamp of a call that waits to be counted'],
-  'packages/tokens/src/steady-clock.ts': [1, 'where the steady clock begins'],
+  'packages/tokens/src/storage/memory/meters.ts': [1, 'budgets by the calendar'],
+  'packages/tokens/src/storage/redis/fallback-meters.ts': [1, 'the timestamp of a reservation without limits'],
+  'packages/tokens/src/storage/redis/meters.ts': [1, 'the day of sums'],
+  'packages/tokens/src/storage/redis/local-shares.ts': [1, 'when a budget resets, which is a date'],
+  'packages/tokens/src/storage/folder/pending-calls.ts': [1, 'the timestamp of a call that waits to be counted'],
+  'packages/tokens/src/base/steady-clock.ts': [1, 'where the steady clock begins'],
 }
 
 /** The conformance kit and the benchmarks run for minutes, and are not shipped as a gateway's code. */
