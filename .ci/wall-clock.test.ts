@@ -12,15 +12,11 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/cli/src/tokens/settings.ts': [1, 'makes a date of expiry of a token out of a span'],
   'packages/cli/src/tokens/text.ts': [1, 'shows whether a token has expired: a date'],
   'packages/core/src/upstreams/aws/sign.ts': [1, 'AWS signs the time of day, and its credentials expire at one'],
-  'packages/core/src/routing/health/breaker.ts': [
-    3,
-    'HealthState speaks of times of day; the one in memory converts them',
+  'packages/core/src/routing/health/circuit-breaker.ts': [3, 'HealthState stores times of day'],
+  'packages/core/src/routing/health/cooldowns.ts': [
+    6,
+    'HealthState stores times of day; the one in memory converts them to durations',
   ],
-  'packages/core/src/routing/health/keys.ts': [
-    4,
-    'HealthState speaks of times of day; the one in memory converts them',
-  ],
-  'packages/core/src/routing/health/memory-state.ts': [2, 'converts the times of day of HealthState to durations'],
   'packages/core/src/lanes/least-loss.ts': [1, 'the `created` field of a response'],
   'packages/core/src/operations/count-lane.ts': [1, 'the `created` field of a response'],
   'packages/core/src/operations/models.ts': [1, 'the `created` of models that no provider dates'],

@@ -1,10 +1,10 @@
 import type { Gateway, Inbound, Transport } from '@modelgate/core'
 import { adapterFunctions } from '@modelgate/core/adapter'
 import { expect } from 'vitest'
-import { eventData } from './answer.ts'
 import { pathOf, queryOf } from './gateways.ts'
 import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from './json.ts'
 import type { Format } from './recorded-traffic.ts'
+import { eventData } from './response-content.ts'
 import { type Cuts, cut } from './upstream-fetch.ts'
 
 const headers: Readonly<Record<string, string>> = {

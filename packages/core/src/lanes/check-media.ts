@@ -1,7 +1,7 @@
-import { isAccepted, type ReferencePolicy } from '../config/references.ts'
+import { acceptsReference, type ReferencePolicy } from '../config/references.ts'
 import type { ModelRequest, Part } from '../formats/ir.ts'
+import { unknownReference } from '../formats/references/find.ts'
 import { isStoredUri } from '../formats/references/places.ts'
-import { unknownReference } from '../formats/references/unknown-reference.ts'
 
 /**
  * Checks the addresses of media in a decoded request. One that a client writes as an address may become a reference to a stored file
@@ -19,6 +19,7 @@ function checkParts(parts: readonly Part[], policy: ReferencePolicy): void {
     if (part.type === 'tool-result') checkParts(part.parts, policy)
     else if (part.type === 'media' && part.source.type === 'url') {
       const { url } = part.source
-      if (isStoredUri(url) && !isAccepted(policy, 'files', url)) throw unknownReference('files', url, part.at ?? '')
+      if (isStoredUri(url) && !acceptsReference(policy, 'files', url))
+        throw unknownReference('files', url, part.at ?? '')
     }
 }

@@ -1,13 +1,12 @@
-import { errorOf } from '../base/errors.ts'
-import { editJson } from '../base/json/edit.ts'
+import { errorFromInfo } from '../base/errors.ts'
+import { editJson, spliceJson } from '../base/json/edit.ts'
 import { put } from '../base/json/object.ts'
-import { slice } from '../base/json/source.ts'
-import { spliceJson } from '../base/json/splice.ts'
+import { sourceText } from '../base/json/scan.ts'
 import type { JsonObject } from '../base/json/types.ts'
-import { checkAnswer } from '../formats/check-response.ts'
+import { checkResponse } from '../formats/check-response.ts'
 import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import { createReport } from '../formats/loss-report.ts'
-import { receivedIds } from '../formats/references/received.ts'
+import { receivedReferences } from '../formats/references/places.ts'
 import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
 import type { Redactor } from '../upstreams/redaction/redactor.ts'
 import { readAnswer } from './answer-body.ts'
@@ -37,15 +36,15 @@ export function wireLane(
     report,
     answer(bytes) {
       const { value, body, contentType } = readAnswer(bytes, redactor)
-      checkAnswer(value, codec)
+      checkResponse(value, codec)
       const { error, usage, units, finish, received } = tapQuietly(codec, value)
-      if (error !== undefined) throw errorOf(error)
+      if (error !== undefined) throw errorFromInfo(error)
       const answer: { -readonly [K in keyof WholeAnswer]: WholeAnswer[K] } = { body }
       put(answer, 'contentType', contentType)
       put(answer, 'usage', usage)
       put(answer, 'units', units)
       put(answer, 'finish', finish)
-      const stored = edit?.storesAnswer === true ? receivedIds('responses', [value.id]) : undefined
+      const stored = edit?.storesAnswer === true ? receivedReferences('responses', [value.id]) : undefined
       put(answer, 'received', stored === undefined ? received : [...(received ?? []), ...stored])
       return answer
     },
@@ -54,7 +53,7 @@ export function wireLane(
         tap: codec.tapStream({
           withholdUsage: edit?.erase !== undefined,
           target,
-          asked: fields,
+          request: fields,
           storesAnswer: edit?.storesAnswer === true,
           client,
         }),
@@ -84,7 +83,7 @@ export function setModel(
     const { modelPrefix = '' } = request
     for (const { key, start, end } of members) {
       if (key.toLowerCase() !== 'model') continue
-      const written: unknown = JSON.parse(slice(source, start, end))
+      const written: unknown = JSON.parse(sourceText(source, start, end))
       set[key] = written === modelPrefix + String(model) ? modelPrefix + name : name
     }
   }

@@ -2,17 +2,16 @@ import { GatewayError } from '../base/errors.ts'
 import type { Prepare, Prepared } from '../calls/call.ts'
 import { type AnswerCall, toReply } from '../calls/send-response.ts'
 import { tryTargets } from '../calls/try-targets.ts'
-import { mostMediaBytes } from '../config/media-policy.ts'
+import { maxMediaBytes } from '../config/media-policy.ts'
 import type { WireCodec } from '../formats/codec.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
 import type { Reply } from '../http/inbound.ts'
 import { chooseLane } from '../lanes/choose.ts'
 import type { Lane } from '../lanes/lane.ts'
 import type { LaneChoice } from '../lanes/lane-choice.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { callUrl } from '../upstreams/call-url.ts'
-import { speaks } from '../upstreams/formats-for.ts'
+import { callUrl, speaks } from '../upstreams/outgoing-call.ts'
 
 export interface GenerateCall extends AnswerCall {
   readonly codec: WireCodec
@@ -33,7 +32,7 @@ export function generate(call: GenerateCall): Promise<Reply> {
   const { logger, limits } = shared
   const media = shared.media && {
     policy: shared.media,
-    maxTotalBytes: Math.min(limits.bodyBytes, mostMediaBytes),
+    maxTotalBytes: Math.min(limits.bodyBytes, maxMediaBytes),
     signal,
     logger,
     limits,

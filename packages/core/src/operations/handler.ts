@@ -1,5 +1,5 @@
-import type { CallRecord, Ending } from '../accounting/call-record.ts'
-import type { Signal } from '../base/signal.ts'
+import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
+import type { Signal } from '../base/async.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
@@ -7,7 +7,7 @@ import type { Codec, WireCodec } from '../formats/codec.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
-import type { Records } from './responses/records.ts'
+import type { CallerRecords } from './responses/records.ts'
 import type { Route } from './routes.ts'
 
 /** The part of a configuration that handlers work with. A call keeps the one it began with. */
@@ -16,7 +16,7 @@ export interface HandlerConfig {
   readonly shared: GatewayContext
   /** Responses are stored for later calls. */
   readonly keepsResponses: boolean
-  recordsOf(identity: Identity | null): Promise<Records>
+  recordsOf(identity: Identity | null): Promise<CallerRecords>
   /**
    * Checks the references to stored state in a request, except those that the response store resolves. Undefined where the
    * request contains none. Rejects with a GatewayError `invalid_request`.
@@ -43,7 +43,7 @@ export interface RoutedCall {
    * Settles the call and removes it from the running ones. Later calls do nothing. Called by whatever goes on after the reply (the
    * relay of a stream, a realtime session); the pipeline ends all other calls.
    */
-  readonly end: (ending: Ending) => void
+  readonly end: (ending: CallEnding) => void
   /**
    * Reads the JSON body and checks it. Rejects with a GatewayError.
    *
