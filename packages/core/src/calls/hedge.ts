@@ -1,6 +1,6 @@
+import { maxTimerMs } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
-import { maxTimerMs } from '../base/sleep.ts'
-import type { Ticket } from '../routing/health/standing.ts'
+import type { TrackedAttempt } from '../routing/health/health.ts'
 import type { Attempt } from './attempt.ts'
 import type { AttemptFailure, AttemptLog, AttemptResult, Step } from './call.ts'
 
@@ -9,7 +9,7 @@ export interface RunningAttempt {
   readonly step: Step
   readonly attempt: Attempt
   readonly done: Promise<AttemptResult | AttemptFailure>
-  readonly ticket: Ticket
+  readonly ticket: TrackedAttempt
   readonly log: AttemptLog
 }
 
@@ -70,7 +70,7 @@ function giveUp({ attempt, log, done, ticket }: RunningAttempt): void {
   attempt.cancel(reason)
   void done.then((late) => {
     if ('error' in late) return
-    ticket.over(reason)
+    ticket.end(reason)
     if (late.kind === 'whole' || late.kind === 'upgraded') return
     late.pump.close()
     late.abort()

@@ -1,7 +1,7 @@
 import { GatewayError } from '../base/errors.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { TargetRequest } from '../lanes/lane.ts'
-import { policyFor, refusal } from '../routing/loss-policy.ts'
+import { effectiveLossPolicy, lossError } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { editRequestBody } from '../upstreams/request-body-edits.ts'
 import type { Candidate, PreparingCall } from './call.ts'
@@ -24,7 +24,7 @@ export function prepareTarget(
   if (candidate.request !== undefined) return candidate.out ? undefined : candidate.request
   const { target } = candidate
   try {
-    candidate.policy = policyFor(requestedPolicy, target.onLoss ?? call.shared.onLoss, call.record.identity)
+    candidate.policy = effectiveLossPolicy(requestedPolicy, target.onLoss ?? call.shared.onLoss, call.record.identity)
     const written = call.writer.write(target, candidate.policy)
     if (!(written instanceof Promise)) return accept(call, candidate, written)
     return written
@@ -40,7 +40,7 @@ function accept(call: PreparingCall, candidate: Candidate, written: TargetReques
   const request = withOverrides(call, candidate.target, written)
   candidate.request = request
   const { losses } = request.lane.report
-  const refused = refusal(losses, candidate.policy)
+  const refused = lossError(losses, candidate.policy)
   if (refused !== undefined) {
     // Shows in the call record what would have been lost, if no target responds.
     if (record.attempts.length === 0) record.losses = losses

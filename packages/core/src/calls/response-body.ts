@@ -1,4 +1,4 @@
-import { monotonicNow } from '../base/clock.ts'
+import { monotonicNow } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { TransportResponse } from '../http/transport.ts'
 import type { Lane } from '../lanes/lane.ts'

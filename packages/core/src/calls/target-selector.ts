@@ -1,14 +1,14 @@
 import type { CallRecord } from '../accounting/call-record.ts'
-import { monotonicNow } from '../base/clock.ts'
+import { monotonicNow } from '../base/async.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { Inbound } from '../http/inbound.ts'
 import type { Lane, TargetRequest } from '../lanes/lane.ts'
-import type { OverloadMemory } from '../routing/health/overload-memory.ts'
-import type { Standing } from '../routing/health/standing.ts'
-import { isCallable, resting } from '../routing/health/unavailable-error.ts'
-import { askedPolicy } from '../routing/loss-policy.ts'
+import type { OverloadMemory } from '../routing/health/cooldowns.ts'
+import type { Availability } from '../routing/health/health.ts'
+import { isCallable, unavailableError } from '../routing/health/health.ts'
+import { requestedLossPolicy } from '../routing/loss-policy.ts'
 import { backoffMs } from '../routing/retry-policy.ts'
 import type { Plan, ResolvedTarget } from '../routing/router.ts'
 import type { AttemptFailure, AttemptLog, Candidate, SearchOptions, Step, TargetCall } from './call.ts'
@@ -39,7 +39,7 @@ export class TargetSelector {
     this.#plan = plan
     this.#groups = groups
     this.#options = call.search ?? {}
-    this.#requestedPolicy = askedPolicy(call.inbound)
+    this.#requestedPolicy = requestedLossPolicy(call.inbound)
     this.#allowed = new AttemptsAllowed(plan.retry.attempts, call.inbound, call.record, call.shared.overloads)
     this.holdUntil = monotonicNow() + call.shared.limits.holdMs
   }
@@ -119,8 +119,8 @@ export class TargetSelector {
     return prepared
   }
 
-  #standing(target: ResolvedTarget): Standing {
-    return this.#call.shared.health.standing(target, this.#call.record.identity)
+  #standing(target: ResolvedTarget): Availability {
+    return this.#call.shared.health.availability(target, this.#call.record.identity)
   }
 
   #all(): readonly Candidate[] {
@@ -159,7 +159,7 @@ export class TargetSelector {
     const { retry } = this.#plan
     if (signal.aborted) return undefined
     if (this.left() <= 0) {
-      record.spent = true
+      record.attemptsExhausted = true
       return undefined
     }
     const { target } = candidate
@@ -176,7 +176,7 @@ export class TargetSelector {
     // After an overload the client retries by itself: its retry needs a call, too.
     const reserved = errorKinds[error.info.kind].isOverload === true ? this.#allowed.reserved : 0
     const worthIt = (): boolean =>
-      isCallable(this.#standing(target)) && health.takeRetry(target, retry, record.identity)
+      isCallable(this.#standing(target)) && health.spendRetry(target, retry, record.identity)
     // Every target that is still fresh gets its chance before the attempts are used up.
     if (
       !candidate.out &&
@@ -194,8 +194,8 @@ export class TargetSelector {
       const standing = this.#standing(tried.target)
       const waitMs = Math.max(0, tried.readyAt - monotonicNow(), standing.waitMs)
       if (standing.state === 'failing' || !this.#mayWait(waitMs)) continue
-      if (health.takeRetry(tried.target, retry, record.identity)) return this.step(tried, 'retry', waitMs)
-      record.spent = true
+      if (health.spendRetry(tried.target, retry, record.identity)) return this.step(tried, 'retry', waitMs)
+      record.attemptsExhausted = true
     }
     return undefined
   }
@@ -214,7 +214,7 @@ export class TargetSelector {
         },
       )
     const standings = all.filter(({ out }) => !out).map(({ target }) => this.#standing(target))
-    if (standings.length > 0) return resting(record.model, standings)
+    if (standings.length > 0) return unavailableError(record.model, standings)
     return this.#firstRefusal ?? new GatewayError('model_not_found', `The model '${model}' has no upstream.`)
   }
 }

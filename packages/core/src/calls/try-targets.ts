@@ -1,20 +1,17 @@
 import type { CallRecord } from '../accounting/call-record.ts'
-import { monotonicNow } from '../base/clock.ts'
-import { stopReason } from '../base/signal.ts'
-import { maxTimerMs, sleep } from '../base/sleep.ts'
+import { maxTimerMs, monotonicNow, sleep, stopReason } from '../base/async.ts'
 import type { Limits, TargetLimits } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { Codec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import { fieldsOf } from '../formats/request-body.ts'
 import type { TargetRequest } from '../lanes/lane.ts'
-import { affinityFor, continuesState, strategyFor } from '../routing/affinity.ts'
-import type { Latencies } from '../routing/health/latency.ts'
-import type { Ticket } from '../routing/health/standing.ts'
-import { checkNamedModels } from '../routing/named-models.ts'
+import { callAffinity, continuesState, effectiveStrategy } from '../routing/affinity.ts'
+import type { Latencies, TrackedAttempt } from '../routing/health/health.ts'
 import { orderByStrategy } from '../routing/order-targets.ts'
-import { matchesWhen, traitsOf } from '../routing/request-traits.ts'
+import { createRequestTraits, matchesWhen } from '../routing/request-traits.ts'
 import type { Plan, ResolvedTarget } from '../routing/router.ts'
+import { checkNamedModels } from '../routing/router.ts'
 import { admitCall } from './admission.ts'
 import { Attempt, type AttemptLimits } from './attempt.ts'
 import type { AttemptFailure, AttemptLog, AttemptResult, Candidate, SelectingCall, Step, TargetCall } from './call.ts'
@@ -27,7 +24,7 @@ export interface TargetResponse {
   readonly request: TargetRequest
   readonly policy: OnLoss
   readonly result: AttemptResult
-  readonly ticket: Ticket
+  readonly ticket: TrackedAttempt
   readonly log: AttemptLog
   readonly target: ResolvedTarget
 }
@@ -60,7 +57,7 @@ export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
     if (current.waitMs > 0) await sleep(current.waitMs, signal)
     // While it slept, or others were chosen for beside it, somebody may have found out that the target is gone.
     if (current.reason !== 'first' || current.waitMs > 0)
-      if (health.standing(current.candidate.target, record.identity).state === 'failing') {
+      if (health.availability(current.candidate.target, record.identity).state === 'failing') {
         current = await search.instead()
         continue
       }
@@ -83,7 +80,7 @@ export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
       if (
         other === undefined ||
         started.attempt.settled ||
-        !health.takeRetry(other.target, plan.retry, record.identity)
+        !health.spendRetry(other.target, plan.retry, record.identity)
       )
         return undefined
       return launch(call, search.step(other, 'hedge'), affinity, search)
@@ -129,7 +126,7 @@ function launch(call: TargetCall, step: Step, affinity: string | undefined, sear
   const { shared, record, inbound, transport, signal } = call
   const { candidate, request, reason, waitMs } = step
   const { target } = candidate
-  const ticket = shared.health.enter(target, affinity, record.identity)
+  const ticket = shared.health.startAttempt(target, affinity, record.identity)
   const log: AttemptLog = {
     upstream: target.upstreamName,
     model: target.model,
@@ -230,8 +227,8 @@ export function selectTargets(call: SelectingCall, plan: Plan, codec: Codec | un
   const { request, record, inbound } = call
   const fields = fieldsOf(request)
   const continues = continuesState(call.codec, fields)
-  const strategy = strategyFor(plan.strategy, continues)
-  const affinity = affinityFor(call.codec, strategy, continues, fields, record.identity, inbound)
+  const strategy = effectiveStrategy(plan.strategy, continues)
+  const affinity = callAffinity(call.codec, strategy, continues, fields, record.identity, inbound)
   const targets = plan.conditional ? targetsMeantFor(call, codec, plan.targets) : plan.targets
   return { targets, strategy, affinity }
 }
@@ -239,7 +236,7 @@ export function selectTargets(call: SelectingCall, plan: Plan, codec: Codec | un
 /** The selected targets in the order in which they are tried, those of the same priority together. */
 export const orderTargets = (
   { targets, strategy, affinity }: TargetSelection,
-  latencies: Pick<Latencies, 'expect' | 'look'>,
+  latencies: Pick<Latencies, 'expectedMs' | 'claimMeasurement'>,
   stream: boolean,
 ): readonly (readonly ResolvedTarget[])[] => orderByStrategy(targets, strategy, { latencies, stream, affinity })
 
@@ -248,9 +245,9 @@ function targetsMeantFor(
   codec: Codec | undefined,
   targets: readonly ResolvedTarget[],
 ): readonly ResolvedTarget[] {
-  let traits: ReturnType<typeof traitsOf> | undefined
-  const traitsOfCall = (): ReturnType<typeof traitsOf> => {
-    traits ??= traitsOf({ codec, request, inbound, record })
+  let traits: ReturnType<typeof createRequestTraits> | undefined
+  const traitsOfCall = (): ReturnType<typeof createRequestTraits> => {
+    traits ??= createRequestTraits({ codec, request, inbound, record })
     return traits
   }
   return targets.filter((target) => matchesWhen(target, traitsOfCall, shared.logger))

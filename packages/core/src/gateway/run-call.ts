@@ -1,17 +1,16 @@
-import { type CallRecord, createCallRecord, type Ending } from '../accounting/call-record.ts'
-import { settle } from '../accounting/settle.ts'
+import { type CallEnding, type CallRecord, createCallRecord, settle } from '../accounting/call-record.ts'
+import { type Canceller, createCanceller, type Signal } from '../base/async.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import { GatewayError } from '../base/errors.ts'
-import { type Canceller, createCanceller, type Signal } from '../base/signal.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import { admissionHeaders, callHeaders, errorReply, isStream } from '../calls/reply.ts'
 import { clientStalled } from '../calls/timeout-errors.ts'
 import type { WireCodec } from '../formats/codec.ts'
 import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { boundedTransport } from '../http/bounded-transport.ts'
 import type { Inbound, Reply, WatchedCall } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
+import { boundedTransport } from '../http/transport.ts'
 import { referenceSchemeOf } from '../operations/references/notice.ts'
 import type { Handler, Route, RoutedCall, RouteMatch } from '../operations/route.ts'
 import { handlerOf } from '../operations/routes.ts'
@@ -37,10 +36,10 @@ export function beginCall(
   const entry = running.enter(inbound)
   inbound.watchClient?.(limits.clientStallMs, entry)
   // The only place that settles a call. It holds neither the request nor the call: a stream keeps it until its last byte.
-  const end = (ending: Ending): void => {
+  const end = (ending: CallEnding): void => {
     running.leave(entry)
     // Calls that concern no model and that no plugin was notified of are not settled.
-    if (record.model !== '' || record.announced === true) settle(record, ending, plugins, logger)
+    if (record.model !== '' || record.pluginsNotified === true) settle(record, ending, plugins, logger)
   }
   return new GatewayCall(setup, found, codec, inbound, record, transport, entry.signal, end)
 }
@@ -114,7 +113,10 @@ function failedReply({ shared, codec, record, end }: GatewayCall, cause: unknown
   else if (record.admissions !== undefined) Object.assign(reply.headers, admissionHeaders(record))
   // The gateway has already retried: tell SDKs not to. Retries of an overload are bounded in another way (see AttemptsAllowed).
   const [first, ...others] = record.attempts
-  if ((record.spent === true || others.length > 0 || first?.resent === true) && errorKinds[kind].isOverload !== true)
+  if (
+    (record.attemptsExhausted === true || others.length > 0 || first?.resent === true) &&
+    errorKinds[kind].isOverload !== true
+  )
     reply.headers['x-should-retry'] = 'false'
   end({ status: reply.status, outcome: kind === 'cancelled' ? 'aborted' : 'failed', error })
   return reply
@@ -204,7 +206,7 @@ export class GatewayCall implements RoutedCall {
   readonly record: CallRecord
   readonly transport: Transport
   readonly signal: Signal
-  readonly end: (ending: Ending) => void
+  readonly end: (ending: CallEnding) => void
 
   constructor(
     setup: ConfigSnapshot,
@@ -214,7 +216,7 @@ export class GatewayCall implements RoutedCall {
     record: CallRecord,
     transport: Transport,
     signal: Signal,
-    end: (ending: Ending) => void,
+    end: (ending: CallEnding) => void,
   ) {
     this.snapshot = setup
     this.shared = setup.shared

@@ -1,19 +1,19 @@
 import type { GatewayContext } from '../calls/call.ts'
 import type { Authenticate, GatewayConfig } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
-import { limitsOf } from '../config/limits.ts'
+import { resolveLimits } from '../config/limits.ts'
 import type { Plugin } from '../config/plugin.ts'
-import { referencePolicy } from '../config/references.ts'
-import type { ResponseStore } from '../config/response-store.ts'
-import { boundedTransport } from '../http/bounded-transport.ts'
+import { resolveReferences } from '../config/references.ts'
+import type { ResponseStore } from '../config/stores.ts'
 import { fetchTransport } from '../http/fetch-transport.ts'
 import type { Transport } from '../http/transport.ts'
+import { boundedTransport } from '../http/transport.ts'
 import { noticedScheme } from '../operations/references/notice.ts'
 import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
 import type { HandlerConfig, Route, RouteMatch } from '../operations/route.ts'
 import { createMatcher, defaultErrorFormat, routes } from '../operations/routes.ts'
-import { createHealth, stillThere } from '../routing/health/health.ts'
-import { createOverloadMemory } from '../routing/health/overload-memory.ts'
+import { createOverloadMemory } from '../routing/health/cooldowns.ts'
+import { createHealth, unchangedUpstreams } from '../routing/health/health.ts'
 import { createRouter } from '../routing/router.ts'
 import { checkConfig, loggerOf } from './validate-config.ts'
 
@@ -36,7 +36,7 @@ export interface ConfigSnapshot extends HandlerConfig {
 export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): ConfigSnapshot {
   checkConfig(config)
   const { basePath = '', responses = {} } = config
-  const limits = limitsOf(config.limits)
+  const limits = resolveLimits(config.limits)
   const logger = loggerOf(config.logger)
   const ownStore = before?.ownStore ?? memoryResponseStore()
   const { ttlMs = defaultTtlMs } = responses
@@ -49,13 +49,13 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
       ttlMs,
       identity,
     )
-  const references = referencePolicy(config.references)
+  const references = resolveReferences(config.references)
   const shared: GatewayContext = {
     router: createRouter(config),
     health: createHealth(
       config.breaker,
       config.health,
-      before && stillThere(before.shared.health, before.config.upstreams, config.upstreams),
+      before && unchangedUpstreams(before.shared.health, before.config.upstreams, config.upstreams),
       logger,
     ),
     overloads: before?.shared.overloads ?? createOverloadMemory(),

@@ -1,4 +1,4 @@
-import { quietly } from '../base/callbacks.ts'
+import { runSilently } from '../base/callbacks.ts'
 import { isObject } from '../base/json/object.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import type { Format } from '../base/names.ts'
@@ -14,15 +14,15 @@ import type {
 } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { defaultLimits } from '../config/limits.ts'
-import { mostMediaBytes } from '../config/media-policy.ts'
-import { referencePolicy } from '../config/references.ts'
+import { maxMediaBytes } from '../config/media-policy.ts'
+import { resolveReferences } from '../config/references.ts'
 import { hasCodec } from '../formats/codec-registry.ts'
 import { routes } from '../operations/routes.ts'
-import { defaultBreaker } from '../routing/health/breaker.ts'
-import { policies } from '../routing/loss-policy.ts'
+import { defaultBreaker } from '../routing/health/circuit-breaker.ts'
+import { lossPolicies } from '../routing/loss-policy.ts'
 import { matchesModel } from '../routing/model-patterns.ts'
 import { defaultRetry } from '../routing/retry-policy.ts'
-import { targetsOf } from '../routing/router.ts'
+import { routeTargets } from '../routing/router.ts'
 
 /** The formats that have an endpoint for counting tokens. */
 const countedFormats: ReadonlySet<Format> = new Set(
@@ -45,7 +45,7 @@ export function checkConfig(config: GatewayConfig): void {
     (report) => checkOptions(config, report),
     (report) => checkLimits(config.limits, report),
     () => {
-      referencePolicy(config.references)
+      resolveReferences(config.references)
     },
   )
 }
@@ -105,7 +105,7 @@ function checkOptions(config: GatewayConfig, report: ReportProblem): void {
     report('media is no MediaPolicy: make one with mediaFetcher({ hosts: [...] })')
   for (const [name, most] of [
     ['maxCount', Number.MAX_SAFE_INTEGER],
-    ['maxTotalBytes', mostMediaBytes],
+    ['maxTotalBytes', maxMediaBytes],
   ] as const) {
     const value = media?.[name]
     if (value !== undefined && !(typeof value === 'number' && value > 0 && value <= most))
@@ -131,9 +131,9 @@ export const loggerOf = (logger: Logger | false | undefined): Logger =>
 /** A logger that throws or rejects must not fail a call, and there is nowhere left to log it. */
 const careful = (logger: Logger): Logger => ({
   warn: (message, details) =>
-    quietly(() => (details === undefined ? logger.warn(message) : logger.warn(message, details))),
+    runSilently(() => (details === undefined ? logger.warn(message) : logger.warn(message, details))),
   error: (message, details) =>
-    quietly(() => (details === undefined ? logger.error(message) : logger.error(message, details))),
+    runSilently(() => (details === undefined ? logger.error(message) : logger.error(message, details))),
 })
 
 /** Reports one problem of a configuration, with what to write instead. */
@@ -200,7 +200,7 @@ export function checkModels(
   for (const [model, route] of Object.entries(models ?? {})) {
     const where = `models['${model}']`
     if (!hasShape(route, where, report)) continue
-    const targets = targetsOf(route)
+    const targets = routeTargets(route)
     if (targets.length === 0) report(`${where} is an empty list: name an upstream`)
     checkPlan(route, targets, where, report)
     for (const [at, target] of targets.entries())
@@ -332,7 +332,7 @@ export function checkBreaker(breaker: BreakerConfig | false | undefined, report:
 }
 
 export function checkPolicy(value: unknown, where: string, report: ReportProblem): void {
-  if (value !== undefined && !policies.includes(value as OnLoss))
+  if (value !== undefined && !lossPolicies.includes(value as OnLoss))
     report(`${where} is '${String(value)}': write 'ignore', 'warn' or 'reject'`)
 }
 

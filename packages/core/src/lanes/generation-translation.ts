@@ -1,12 +1,12 @@
-import { createOutputEstimator } from '../accounting/output-estimate.ts'
+import { createOutputEstimator } from '../accounting/estimate-output.ts'
+import { newId } from '../base/bytes.ts'
 import { type ErrorInfo, GatewayError } from '../base/errors.ts'
-import { newId } from '../base/ids.ts'
 import { plainNumbers, stringifyExact } from '../base/json/exact-number.ts'
 import { nestsDeeper } from '../base/json/scan.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { OnLoss } from '../config/identity.ts'
-import { isAccepted, type ReferencePolicy } from '../config/references.ts'
+import { acceptsReference, type ReferencePolicy } from '../config/references.ts'
 import type { ClientQuirks, Codec, ExchangeContext, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
 import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
 import type { ModelEvent, ModelRequest, ModelResponse, Part, Report, Usage } from '../formats/ir.ts'
@@ -19,8 +19,8 @@ import { translateParam } from '../formats/shared/pointers.ts'
 import { boundFrame, reportUsage } from '../formats/shared/response-losses.ts'
 import { hasChanges } from '../formats/shared/settings-changes.ts'
 import { createSseDecoder } from '../http/sse/decode.ts'
-import { encodeAllSse, encodeText } from '../http/sse/encode.ts'
 import type { SseEvent } from '../http/sse/event.ts'
+import { encodeAllSse, encodeText } from '../http/sse/event.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { type Redactor, redactorOf } from '../upstreams/redaction/redactor.ts'
 import { toClientError } from '../upstreams/upstream-error.ts'
@@ -137,7 +137,8 @@ function checkParts(parts: readonly Part[], policy: ReferencePolicy): void {
     if (part.type === 'tool-result') checkParts(part.parts, policy)
     else if (part.type === 'media' && part.source.type === 'url') {
       const { url } = part.source
-      if (isStoredUri(url) && !isAccepted(policy, 'files', url)) throw unknownReference('files', url, part.at ?? '')
+      if (isStoredUri(url) && !acceptsReference(policy, 'files', url))
+        throw unknownReference('files', url, part.at ?? '')
     }
 }
 

@@ -1,5 +1,5 @@
+import { lazy } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
-import { lazy } from '../base/lazy.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { TargetTraits } from '../formats/codec.ts'
 import { wireCodecOf } from '../formats/codec-registry.ts'

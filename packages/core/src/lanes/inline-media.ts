@@ -1,8 +1,7 @@
-import { toBase64 } from '../base/base64.ts'
-import { CallbackError, decideNow, logSeldom, settleWithin, typeNameOf } from '../base/callbacks.ts'
+import { createCanceller, isThenable } from '../base/async.ts'
+import { toBase64 } from '../base/bytes.ts'
+import { CallbackError, decideNow, logOncePerMinute, settleWithin, typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
-import { createCanceller } from '../base/signal.ts'
-import { isThenable } from '../base/thenable.ts'
 import type { FetchedMedia } from '../config/media-policy.ts'
 import type { Loss, MediaPart, ModelRequest, Part } from '../formats/ir.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -198,7 +197,7 @@ async function fetchOne(url: string, { policy, signal, logger, limits }: MediaFe
     return { mediaType: media.mediaType, data: toBase64(media.bytes) }
   } catch (cause) {
     canceller.abort()
-    if (cause instanceof CallbackError) logSeldom(logger, 'modelgate: media.fetch failed', cause)
+    if (cause instanceof CallbackError) logOncePerMinute(logger, 'modelgate: media.fetch failed', cause)
     const failure =
       cause instanceof GatewayError ? cause : new GatewayError('invalid_request', 'it could not be fetched', { cause })
     return { failure }
@@ -240,7 +239,7 @@ export async function allowedUrls(
     if (decideNow(answer, logger, 'media.allows')) allowed.add(text)
   }
   const failed = (error: unknown): void =>
-    logSeldom(logger, 'modelgate: media.allows failed; what it was asked about is not fetched', error)
+    logOncePerMinute(logger, 'modelgate: media.allows failed; what it was asked about is not fetched', error)
   const pending: Promise<unknown>[] = []
   for (const text of new Set(texts)) {
     if (!/^https?:/i.test(text) || !URL.canParse(text)) continue

@@ -1,6 +1,6 @@
+import type { Signal } from '../base/async.ts'
 import type { ErrorInfo, GatewayError } from '../base/errors.ts'
 import type { UpstreamFormat } from '../base/names.ts'
-import type { Signal } from '../base/signal.ts'
 import type { Limits, Logger } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { MediaPolicy } from '../config/media-policy.ts'

@@ -1,17 +1,16 @@
-import { errorOf, GatewayError } from '../base/errors.ts'
-import { editJson } from '../base/json/edit.ts'
+import { errorFromInfo, GatewayError } from '../base/errors.ts'
+import { editJson, spliceJson } from '../base/json/edit.ts'
 import { hasExactNumbers, parseExact } from '../base/json/exact-number.ts'
 import { put } from '../base/json/object.ts'
-import { slice } from '../base/json/source.ts'
-import { spliceJson } from '../base/json/splice.ts'
+import { sourceText } from '../base/json/scan.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import { checkResponse, type ResponseCheck } from '../formats/check-response.ts'
 import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import { createReport } from '../formats/loss-report.ts'
 import { receivedReferences } from '../formats/references/places.ts'
 import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
-import { encodeAllSse, encodeText } from '../http/sse/encode.ts'
 import type { SseEvent } from '../http/sse/event.ts'
+import { encodeAllSse, encodeText } from '../http/sse/event.ts'
 import type { Redactor } from '../upstreams/redaction/redactor.ts'
 import type { Lane, WholeResponse } from './lane.ts'
 import { passThroughStream } from './pass-through-stream.ts'
@@ -107,7 +106,7 @@ function tapChecked(dialect: PassThroughDialect, body: JsonObject): ResponseTap 
     // Accounting must never break a response that the client can read.
     return {}
   }
-  if (tapped.error !== undefined) throw errorOf(tapped.error)
+  if (tapped.error !== undefined) throw errorFromInfo(tapped.error)
   return tapped
 }
 
@@ -132,7 +131,7 @@ function setModel(
     const { modelPrefix = '' } = request
     for (const { key, start, end } of members) {
       if (key.toLowerCase() !== 'model') continue
-      const written: unknown = JSON.parse(slice(source, start, end))
+      const written: unknown = JSON.parse(sourceText(source, start, end))
       set[key] = written === modelPrefix + String(model) ? modelPrefix + name : name
     }
   }

@@ -1,6 +1,6 @@
 import { estimateHeader, estimateTokens } from '../accounting/count-tokens.ts'
-import { type ErrorInfo, errorOf, GatewayError } from '../base/errors.ts'
-import { newId } from '../base/ids.ts'
+import { newId } from '../base/bytes.ts'
+import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
 import { scanJson } from '../base/json/scan.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import type { Format } from '../base/names.ts'
@@ -21,7 +21,7 @@ import { unsealCallIds } from '../lanes/call-id-seals.ts'
 import type { Lane, RequestWriter, TargetRequest, WholeResponse } from '../lanes/lane.ts'
 import { type PassThroughDialect, passThroughLane } from '../lanes/pass-through.ts'
 import { type EncodedRequest, exactValue, type Translation, translationLane } from '../lanes/translation.ts'
-import { refusal } from '../routing/loss-policy.ts'
+import { lossError } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { callUrl } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
@@ -72,7 +72,7 @@ async function estimate(call: RoutedCall, counted: CountRequest): Promise<Reply>
   const { codec, count } = counted
   const { body, report } = generationBody(counted)
   const input = decodeInput(codec, body, contextFor(report))
-  const refused = refusal(report.losses, 'ignore')
+  const refused = lossError(report.losses, 'ignore')
   if (refused !== undefined) throw refused
   const stored = count.stored.find((key) => body[key] !== undefined && body[key] !== null)
   if (stored !== undefined)
@@ -217,7 +217,7 @@ class CountTranslation implements Translation<ModelRequest, TokenCount, undefine
 
   decodeResponse(body: JsonObject): TokenCount {
     const found = this.#count.read(body)
-    if (found === undefined) throw errorOf(missingCount(this.#spoken, body))
+    if (found === undefined) throw errorFromInfo(missingCount(this.#spoken, body))
     return found
   }
 

@@ -13,7 +13,7 @@ import { loadFullCodec } from '../formats/codec-registry.ts'
 import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
 import { GenerationWriter } from '../lanes/generation.ts'
 import type { Lane, TargetRequest } from '../lanes/lane.ts'
-import { askedPolicy, policyFor } from '../routing/loss-policy.ts'
+import { effectiveLossPolicy, requestedLossPolicy } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
 import { maskHeaders, redact, redactorOf } from '../upstreams/redaction/redactor.ts'
@@ -61,13 +61,17 @@ export async function explain(
   const client = codec.clientQuirks?.((name) => inbound.header(name))
   const writer = new GenerationWriter({ codec, request, stream: record.stream, client, limits, references })
   const call: PreparingCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, writer, record }
-  const requestedPolicy = askedPolicy(inbound)
+  const requestedPolicy = requestedLossPolicy(inbound)
   const plan = planFor(call)
   const selection = selectTargets(call, plan, await loadFullCodec(codec))
   const { latencies } = shared.health
   const explained: ExplainedTarget[] = []
   // Nothing is called, so no target is due to be measured again.
-  for (const group of orderTargets(selection, { expect: latencies.look, look: latencies.look }, record.stream)) {
+  for (const group of orderTargets(
+    selection,
+    { claimMeasurement: latencies.expectedMs, expectedMs: latencies.expectedMs },
+    record.stream,
+  )) {
     const all: ExplainedTarget[] = []
     for (const target of group) all.push(await explainTarget(call, target, requestedPolicy, hidesConfigured))
     explained.push(
@@ -101,8 +105,8 @@ async function explainTarget(
   const { shared, record } = call
   const { upstreamName, model } = target
   // Throws where the caller may not request the policy: the call itself is then rejected.
-  const onLoss = policyFor(requestedPolicy, target.onLoss ?? shared.onLoss, record.identity)
-  const { state } = shared.health.standing(target, record.identity)
+  const onLoss = effectiveLossPolicy(requestedPolicy, target.onLoss ?? shared.onLoss, record.identity)
+  const { state } = shared.health.availability(target, record.identity)
   const known = { upstream: upstreamName, model, onLoss, ...(state === 'ready' ? {} : { resting: state }) }
   const candidate = candidateOf(target)
   await prepareTarget(call, candidate, requestedPolicy)

@@ -2,7 +2,7 @@ import type { CallRecord } from '../accounting/call-record.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import { jsonReply, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
-import { mostMediaBytes } from '../config/media-policy.ts'
+import { maxMediaBytes } from '../config/media-policy.ts'
 import type { WireCodec } from '../formats/codec.ts'
 import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
@@ -20,7 +20,7 @@ export const handleGenerate: Handler = async (call) => {
   const fields = fieldsOf(request)
   record.model = String(fields.model)
   record.stream = fields.stream === true
-  record.counted = { output: codec.outputBound }
+  record.tokenCounting = { output: codec.outputBound }
   if (isBackground(codec, fields)) record.background = true
   if (asksToExplain(inbound)) {
     const { explainOverHttp } = await import('./explain.ts')
@@ -71,7 +71,7 @@ const mediaFetching = (
   signal: RoutedCall['signal'],
 ): MediaFetching => ({
   policy,
-  maxTotalBytes: Math.min(limits.bodyBytes, mostMediaBytes),
+  maxTotalBytes: Math.min(limits.bodyBytes, maxMediaBytes),
   signal,
   logger,
   limits,

@@ -94,7 +94,7 @@ async function run(
   const stream = dialect.streams?.(value) ?? (value.stream === true && dialect.tapStream !== undefined)
   record.model = model
   record.stream = stream
-  if (operation.counted !== undefined) record.counted = operation.counted
+  if (operation.counted !== undefined) record.tokenCounting = operation.counted
   record.expected = dialect.expects?.(value)
   const { limits, references } = shared
   const writer = new ModelOperationWriter({ operation, dialect, request, form, model, stream, limits, references })

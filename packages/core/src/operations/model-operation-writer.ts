@@ -1,5 +1,5 @@
-import { errorOf, GatewayError } from '../base/errors.ts'
-import { newId } from '../base/ids.ts'
+import { newId } from '../base/bytes.ts'
+import { errorFromInfo, GatewayError } from '../base/errors.ts'
 import { stringifyExact } from '../base/json/exact-number.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import type { Limits } from '../config/config.ts'
@@ -175,7 +175,7 @@ class DialectTranslation implements Translation<unknown, unknown, ResponseContex
 
   decodeResponse(body: JsonObject, context: ResponseContext<unknown>): unknown {
     const { error } = tapQuietly(this.#spoken, body)
-    if (error !== undefined) throw errorOf(error)
+    if (error !== undefined) throw errorFromInfo(error)
     return this.#spoken.decodeResponse?.(body, context)
   }
 

@@ -1,6 +1,6 @@
+import { lazy } from '../base/async.ts'
 import type { ErrorInfo } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/types.ts'
-import { lazy } from '../base/lazy.ts'
 import type { Format, Operation, OperationName } from '../base/names.ts'
 import type { WireCodec } from '../formats/codec.ts'
 import { wireCodecOf } from '../formats/codec-registry.ts'

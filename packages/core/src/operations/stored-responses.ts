@@ -1,8 +1,8 @@
 import type { CallRecord } from '../accounting/call-record.ts'
+import { createCanceller, type Signal } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import { stringifyExact } from '../base/json/exact-number.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
-import { createCanceller, type Signal } from '../base/signal.ts'
 import { admitCall } from '../calls/admission.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import { notifyRequest } from '../calls/plugin-hooks.ts'
@@ -43,7 +43,7 @@ async function storedResponse(call: StoredCall): Promise<Reply> {
   const { id, records, shared, record, inbound, signal } = call
   const admitted = { shared, record, inbound, signal, request: noBody }
   notifyRequest(admitted)
-  // Counted as a request, before the store is asked.
+  // TokenCounting as a request, before the store is asked.
   await admitCall(admitted, [])
   return await answer(call, await records.response(id))
 }
