@@ -54,7 +54,7 @@ export interface Prepared {
   readonly lane: Omit<Lane, 'upstreamFormat'> & Partial<Pick<Lane, 'upstreamFormat'>>
   readonly url: string
   /** Reads the upstream's errors. */
-  readonly codec: Pick<UpstreamWireCodec, 'decodeError' | 'isAnswer'>
+  readonly codec: Pick<UpstreamWireCodec, 'decodeError' | 'isResponse'>
   readonly hosting?: Hosting | undefined
   /** Present for a GET that asks for a WebSocket: only 101 is a good response, and these are its headers. */
   readonly upgrade?: { headers(key: number | undefined): Readonly<Record<string, string>> }

@@ -1,5 +1,5 @@
 import type { Codec } from '../formats/codec.ts'
-import { fieldsOf } from '../formats/request-body.ts'
+import { bodyFields } from '../formats/request-body.ts'
 import { affinityFor, continuesState, strategyFor } from '../routing/affinity.ts'
 import type { Latencies } from '../routing/health/latency.ts'
 import { checkNamedModels } from '../routing/named-models.ts'
@@ -28,7 +28,7 @@ export function planFor(call: SelectingCall): Plan {
 /** @param codec of a chat request, for the features that a target's `when` may ask for. Needed where the plan is conditional */
 export function selectTargets(call: SelectingCall, plan: Plan, codec: Codec | undefined): TargetSelection {
   const { request, record, inbound } = call
-  const fields = fieldsOf(request)
+  const fields = bodyFields(request)
   const continues = continuesState(call.codec, fields)
   const strategy = strategyFor(plan.strategy, continues)
   const affinity = affinityFor(call.codec, strategy, continues, fields, record.identity, inbound)

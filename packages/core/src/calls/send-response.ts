@@ -107,7 +107,10 @@ function saidBy({ counted, format }: CallRecord, body: string | Uint8Array): num
   if (counted?.output === undefined) return 0
   try {
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-    return estimateOutputTokens(JSON.parse(text) as Json, (counted.textFields ?? wireCodecOf(format).textFields).answer)
+    return estimateOutputTokens(
+      JSON.parse(text) as Json,
+      (counted.textFields ?? wireCodecOf(format).textFields).response,
+    )
   } catch {
     return 0
   }

@@ -1,6 +1,6 @@
 import { isAccepted, type ReferencePolicy } from '../config/references.ts'
 import type { ModelRequest, Part } from '../formats/ir.ts'
-import { unknownReference } from '../formats/references/find.ts'
+import { unknownReferenceError } from '../formats/references/find.ts'
 import { isStoredUri } from '../formats/references/places.ts'
 
 /**
@@ -19,6 +19,7 @@ function checkParts(parts: readonly Part[], policy: ReferencePolicy): void {
     if (part.type === 'tool-result') checkParts(part.parts, policy)
     else if (part.type === 'media' && part.source.type === 'url') {
       const { url } = part.source
-      if (isStoredUri(url) && !isAccepted(policy, 'files', url)) throw unknownReference('files', url, part.at ?? '')
+      if (isStoredUri(url) && !isAccepted(policy, 'files', url))
+        throw unknownReferenceError('files', url, part.at ?? '')
     }
 }

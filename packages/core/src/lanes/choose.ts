@@ -21,7 +21,7 @@ export function chooseLane(choice: LaneChoice): Lane | Promise<Lane> {
   const sealed = request.outline === undefined && hasSealPrefix(request.text)
   if (own && !sealed && !(choice.media?.policy.inline === 'always' && mayNameMedia(request))) {
     const traits = { model, quirks: upstream.quirks }
-    const loading = codec.wireReady?.(traits)
+    const loading = codec.prepareWireEdit?.(traits)
     return loading === undefined ? onTheWire(choice, traits) : loading.then(() => onTheWire(choice, traits))
   }
   return translated(choice, own ? [codec.format] : formatsFor(upstream, model))

@@ -74,7 +74,7 @@ class PassingStream implements AnswerStream {
     this.#options = options
     this.#said = createOutputEstimator(textFields)
     this.said = this.#said.tokens
-    if (tap.varying !== undefined) this.#moulds = new Moulds(options, tap.varying, this.#said)
+    if (tap.varyingMembers !== undefined) this.#moulds = new Moulds(options, tap.varyingMembers, this.#said)
   }
 
   push(chunk: Uint8Array): void {
@@ -128,7 +128,7 @@ class PassingStream implements AnswerStream {
         if (this.#moulds !== undefined && this.#calm) this.#at = this.#moulds.run(whole, this.#at)
         if (this.#at === whole.length) break
         this.#look(whole)
-        this.#calm = tap.error === undefined && tap.failing !== true && this.#sse?.bare !== true
+        this.#calm = tap.error === undefined && tap.isFailing !== true && this.#sse?.bare !== true
       }
     } finally {
       viewed = undefined
@@ -210,7 +210,7 @@ class PassingStream implements AnswerStream {
       return 'drop'
     }
     this.#said.add(event.data)
-    if (tap.error === undefined && tap.failing !== true) return keep ? 'pass' : 'withhold'
+    if (tap.error === undefined && tap.isFailing !== true) return keep ? 'pass' : 'withhold'
     if (keep) return 'redact'
     return tap.error === undefined ? 'drop' : 'retell'
   }
@@ -249,7 +249,7 @@ class PassingStream implements AnswerStream {
   /** What stands behind an error, or a broken event, is no part of the answer, also if it came in the same chunk. */
   #sortOut(text: string, fates: readonly Fate[]): string {
     // Nothing that is no event, either, stands between an error and the ending that is to follow it.
-    if (fates.length === 0 && this.state.failing === true) return ''
+    if (fates.length === 0 && this.state.isFailing === true) return ''
     if (fates.every((fate) => fate === 'pass')) return this.#formed(text, 'pass')
     const own = createSseDecoder(Number.POSITIVE_INFINITY)
     let passed = ''
@@ -259,7 +259,7 @@ class PassingStream implements AnswerStream {
       let fate = fates[Math.min(seen, fates.length - 1)] as Fate
       const { length } = own.pushText(block)
       if (length === 0 && fate === 'withhold') fate = 'pass'
-      if (length === 0 && fate === 'drop' && seen === 0 && this.state.failing !== true) fate = 'redact'
+      if (length === 0 && fate === 'drop' && seen === 0 && this.state.isFailing !== true) fate = 'redact'
       if (length === 0 && fate === 'retell') fate = 'redact'
       seen += length
       passed += this.#formed(block, fate)
@@ -340,7 +340,7 @@ class Moulds {
         at = run.to
         this.#unused = 0
         stuck = 0
-        this.#tap.passed?.(this.#last)
+        this.#tap.onSkipped?.(this.#last)
       }
       if (at === whole.length || this.#other === undefined) break
       const next: Mould = this.#other
@@ -351,7 +351,7 @@ class Moulds {
   }
 
   learn(block: Uint8Array, text: string, data: string): void {
-    if (this.#tap.plain !== true || this.#unused >= patience) return
+    if (this.#tap.canSkipSimilar !== true || this.#unused >= patience) return
     const mould = mouldOf(block, text, data, this.#moulding)
     if (mould === undefined) return
     this.#unused++

@@ -116,7 +116,7 @@ function openExchange(
 ): ExchangeContext & { readonly target: TargetTraits } {
   const report = responseReport(asked, upstream.responsePointers)
   const context = { report, newId, now, upstream: upstream.format, target, request, maxEventChars, client }
-  return kept === undefined ? context : { ...context, kept }
+  return kept === undefined ? context : { ...context, stored: kept }
 }
 
 /** Most requests have their fields where the format's own table says. */
@@ -145,7 +145,7 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
     finish: undefined,
   }
   const told = report.losses.length
-  const tellLosses = translation.tellLosses && client.noComments !== true
+  const tellLosses = translation.tellLosses && client.refusesComments !== true
   let ready = ''
   /** Whether the last chunk ended within a line. */
   let midLine = false

@@ -8,7 +8,7 @@ import { checkResponse } from '../formats/check-response.ts'
 import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import { createReport } from '../formats/loss-report.ts'
 import { receivedReferences } from '../formats/references/places.ts'
-import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
+import { bodyFields, type RequestBody } from '../formats/request-body.ts'
 import type { Redactor } from '../upstreams/redaction/redactor.ts'
 import { readAnswer } from './answer-body.ts'
 import type { Lane, WholeAnswer } from './lane.ts'
@@ -26,7 +26,7 @@ export function wireLane(
   redactor: Redactor,
   client?: ClientQuirks | undefined,
 ): Lane {
-  const fields = fieldsOf(request)
+  const fields = bodyFields(request)
   const edit = codec.wireEdit(fields, target)
   const report = createReport(fields)
   for (const loss of edit?.losses ?? []) report.add(loss)
@@ -45,7 +45,7 @@ export function wireLane(
       put(answer, 'usage', usage)
       put(answer, 'units', units)
       put(answer, 'finish', finish)
-      const stored = edit?.storesAnswer === true ? receivedReferences('responses', [value.id]) : undefined
+      const stored = edit?.storesResponse === true ? receivedReferences('responses', [value.id]) : undefined
       put(answer, 'received', stored === undefined ? received : [...(received ?? []), ...stored])
       return answer
     },
@@ -55,7 +55,7 @@ export function wireLane(
           withholdUsage: edit?.erase !== undefined,
           target,
           request: fields,
-          storesAnswer: edit?.storesAnswer === true,
+          storesResponse: edit?.storesResponse === true,
           client,
         }),
         maxEventChars,
@@ -74,7 +74,7 @@ export function setModel(
   drop: readonly string[] = [],
 ): string | Uint8Array {
   const { outline } = request
-  const { model } = fieldsOf(request)
+  const { model } = bodyFields(request)
   // Nothing is to be changed in most bodies. A second name for the model has been refused (`checkNamedModels`).
   if (model === name && drop.length === 0 && !hasKeys(set)) return request.bytes
   const source = outline === undefined ? request.text : request.bytes

@@ -117,7 +117,7 @@ function translation(asked: CountRequest, upstream: Codec, theirs: CountCodec, t
     body: stringifyExact(theirs.fromGeneration(body, model)),
     report,
     answer: (bytes) => ({
-      body: JSON.stringify(asked.count.write(readCount(upstream, theirs, bytes, redactorOf(place)).count)),
+      body: JSON.stringify(asked.count.encode(readCount(upstream, theirs, bytes, redactorOf(place)).count)),
     }),
     openStream,
   }
@@ -166,7 +166,7 @@ function reportWithin(at: string, body: JsonObject, bound: string | undefined): 
 
 function readCount(codec: Codec, count: CountCodec, bytes: Uint8Array, redactor: Redactor) {
   const { value, body } = readAnswer(bytes, redactor)
-  const found = count.read(value)
+  const found = count.decode(value)
   if (found !== undefined) return { count: found, body }
   const error = errorIn(codec, value)
   if (error !== undefined) throw errorOf(error)

@@ -70,7 +70,7 @@ async function estimated(call: CountCall): Promise<Reply> {
   const { body, input, report } = decodeInput(call)
   const refused = refusal(report.losses, 'ignore')
   if (refused !== undefined) throw refused
-  const kept = count.stored.find((key) => body[key] !== undefined && body[key] !== null)
+  const kept = count.storedFields.find((key) => body[key] !== undefined && body[key] !== null)
   if (kept !== undefined)
     throw new GatewayError(
       'invalid_request',
@@ -95,6 +95,6 @@ async function estimated(call: CountCall): Promise<Reply> {
       ...callHeaders(record),
       'modelgate-estimate': estimateHeader(estimate),
     },
-    body: JSON.stringify(count.write({ tokens: estimate.tokens })),
+    body: JSON.stringify(count.encode({ tokens: estimate.tokens })),
   }
 }

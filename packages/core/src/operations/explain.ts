@@ -9,7 +9,7 @@ import type { ExplainedTarget, Explanation } from '../config/explanation.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { WireCodec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
-import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
+import { bodyFields, type RequestBody } from '../formats/request-body.ts'
 import { askedPolicy, policyFor, refusal } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
@@ -34,7 +34,7 @@ export async function explain(
   received: RequestBody,
   hidesConfigured: boolean,
 ): Promise<Explanation> {
-  const { model, stream } = fieldsOf(received)
+  const { model, stream } = bodyFields(received)
   const record = createCallRecord(requestId, route.operation, codec.format)
   record.identity = identity
   record.model = String(model)

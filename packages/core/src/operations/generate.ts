@@ -83,7 +83,7 @@ export const generation = (lane: Lane, target: ResolvedTarget, stream: boolean):
 
 /** Where a lane's request goes. */
 function urlOf({ upstream, model }: ResolvedTarget, { upstreamFormat }: Lane, stream: boolean): string {
-  const ends = upstream.hosting?.[upstreamFormat]?.modelInPath ?? wireCodecOf(upstreamFormat).modelInPath
+  const ends = upstream.hosting?.[upstreamFormat]?.modelInPath ?? wireCodecOf(upstreamFormat).pathEndings
   const end = stream ? ends?.stream : ends?.whole
   return callUrl(upstream, upstream.formats[upstreamFormat] as string, end, model)
 }

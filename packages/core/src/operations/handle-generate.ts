@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json/types.ts'
 import { jsonReply } from '../calls/reply.ts'
 import type { WireCodec } from '../formats/codec.ts'
-import { fieldsOf } from '../formats/request-body.ts'
+import { bodyFields } from '../formats/request-body.ts'
 import type { Inbound } from '../http/inbound.ts'
 import { asksToExplain, explainOverHttp } from './explain-over-http.ts'
 import { generate } from './generate.ts'
@@ -13,8 +13,8 @@ import type { Route } from './routes.ts'
 /** Chat generation in any format. */
 export const handleGenerate: Handler = async (call) => {
   const { setup, shared, route, codec, inbound, record, transport, signal, end } = call
-  const request = await call.readBody(codec.validation(), likelyPasses(setup, route, record))
-  const fields = fieldsOf(request)
+  const request = await call.readBody(codec.loadRequestCheck(), likelyPasses(setup, route, record))
+  const fields = bodyFields(request)
   record.model = String(fields.model)
   record.stream = fields.stream === true
   record.counted = { output: codec.outputBound }
@@ -33,7 +33,7 @@ export const handleGenerate: Handler = async (call) => {
   return await generate(generation)
 }
 
-function isBackground({ background }: WireCodec, fields: JsonObject): boolean {
+function isBackground({ backgroundFields: background }: WireCodec, fields: JsonObject): boolean {
   if (background === undefined) return false
   for (const field of background) if (fields[field] === true) return true
   return false

@@ -155,7 +155,7 @@ function tapOf({ name, tapStream }: Dialect<unknown, unknown>, asked: JsonObject
 
 const checkOf = ({ errors, isResponse: isAnswer, errorWithin }: Dialect<unknown, unknown>): ResponseCheck => ({
   decodeError: wireCodecOf(errors).decodeError,
-  isAnswer,
+  isResponse: isAnswer,
   errorWithin,
 })
 

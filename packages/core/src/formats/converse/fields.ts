@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json/types.ts'
-import type { IsShown } from '../carries.ts'
+import type { IsShown } from '../capabilities.ts'
 import type { NameRule } from '../shared/names.ts'
 import type { ResponsePointers } from '../shared/pointers.ts'
 import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
@@ -23,7 +23,7 @@ export const fieldPointers = {
 } as const satisfies Readonly<Record<string, string>>
 
 /** Where an answer's IR stands: its one choice is all of it. */
-export const answerPointers = {
+export const responsePointers = {
   choice: '',
   'choice.finish': '/stopReason',
   'choice.sequence': '/additionalModelResponseFields',
@@ -48,17 +48,17 @@ export const callIds: NameRule = {
 }
 
 const usageFields = {
-  inputTokens: 'told',
-  outputTokens: 'told',
-  totalTokens: 'told',
+  inputTokens: 'shown',
+  outputTokens: 'shown',
+  totalTokens: 'shown',
   cacheReadInputTokens: 'usage.cacheRead',
   cacheWriteInputTokens: 'usage.cacheWrite',
   // The same once more, under their older names.
-  cacheReadInputTokenCount: 'told',
-  cacheWriteInputTokenCount: 'told',
-  cacheDetails: [{ ttl: 'told', inputTokens: 'usage.cacheWrite1h' }],
+  cacheReadInputTokenCount: 'shown',
+  cacheWriteInputTokenCount: 'shown',
+  cacheDetails: [{ ttl: 'shown', inputTokens: 'usage.cacheWrite1h' }],
 } as const satisfies UsageFields
 
-export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)
 
 export { decodeUsage } from './usage-decode.ts'

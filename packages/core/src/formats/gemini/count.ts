@@ -44,7 +44,7 @@ export const count: CountCodec = {
       : { [nested]: { model: `${modelPrefix}${model}`, ...request } }
   },
 
-  read(answer) {
+  decode(answer) {
     const fields = respell(answer)
     const tokens = tokensIn(fields.totalTokens)
     if (tokens === undefined) return undefined
@@ -53,12 +53,12 @@ export const count: CountCodec = {
   },
 
   // No breakdown by modality: nobody but the provider knows it.
-  write: ({ tokens, cached }: TokenCount): JsonObject => ({
+  encode: ({ tokens, cached }: TokenCount): JsonObject => ({
     totalTokens: tokens,
     ...(cached === undefined ? {} : { cachedContentTokenCount: cached }),
   }),
 
-  stored: ['cachedContent', 'cached_content'],
+  storedFields: ['cachedContent', 'cached_content'],
 
   rename(text, members, asked, model) {
     const pieces: string[] = []

@@ -34,7 +34,7 @@ export const fieldPointers = {
 } as const satisfies Readonly<Record<string, string>>
 
 /** Where an answer's IR stands in a generateContent answer. */
-export const answerPointers = {
+export const responsePointers = {
   choice: '/candidates/{n}',
   'choice.finish': '/candidates/{n}/finishReason',
   'choice.sequence': '/candidates/{n}/finishReason',

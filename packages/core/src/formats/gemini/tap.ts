@@ -132,11 +132,11 @@ export function tapStream({ client }: TapOptions): StreamTap {
       // An error that clients would read past is to be told again.
       return error === undefined || told
     },
-    varying,
-    get plain() {
+    varyingMembers: varying,
+    get canSkipSimilar() {
       return plain
     },
-    passed(read) {
+    onSkipped(read) {
       unseen = read
     },
     end() {

@@ -1,6 +1,6 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { IsShown, UsageFeature } from '../carries.ts'
+import type { IsShown, UsageFeature } from '../capabilities.ts'
 import type { Nothing, Usage } from '../ir.ts'
 import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
 import { decodeTier } from './fields.ts'
@@ -42,14 +42,14 @@ function details(audio: number | undefined, image: number | undefined): JsonObje
 }
 
 const usageFields = {
-  promptTokenCount: 'told',
-  candidatesTokenCount: 'told',
-  responseTokenCount: 'told',
-  totalTokenCount: 'told',
+  promptTokenCount: 'shown',
+  candidatesTokenCount: 'shown',
+  responseTokenCount: 'shown',
+  totalTokenCount: 'shown',
   cachedContentTokenCount: 'usage.cacheRead',
   thoughtsTokenCount: 'usage.reasoning',
   toolUsePromptTokenCount: 'usage.tool',
-  serviceTier: 'told',
+  serviceTier: 'shown',
 } as const satisfies UsageFields
 /** What each list of modalities is read for; text is the rest of a total that is told. */
 const modalities: Readonly<Record<string, Readonly<Record<string, UsageFeature>>>> = {
@@ -66,7 +66,7 @@ export const usageNames: ReadonlySet<string> = new Set([
   'trafficType',
 ])
 
-export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
   beside(usage, usageFields, isShown).filter((path) => {
     const key = path.slice(1)
     const details = usage[key]

@@ -43,7 +43,7 @@ export const fieldPointers = {
 } as const satisfies Readonly<Record<string, string>>
 
 /** Where an answer's IR stands in a message: its one choice is all of it. */
-export const answerPointers = {
+export const responsePointers = {
   choice: '',
   'choice.finish': '/stop_reason',
   'choice.sequence': '/stop_sequence',

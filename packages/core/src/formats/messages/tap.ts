@@ -43,7 +43,7 @@ function typeOf({ event, data }: SseEvent): string | undefined {
 const varying: ReadonlySet<string> = new Set(['text', 'thinking', 'partial_json'])
 
 /** Parses the two or three events that tell something; text passes by its name alone. */
-export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: boolean } = {}): StreamTap {
+export function tapStream({ storesResponse = false }: { readonly storesResponse?: boolean } = {}): StreamTap {
   let begun = false
   const counted: JsonObject = {}
 
@@ -61,7 +61,7 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
     const type = typeOf(event)
     switch (type) {
       case 'ping':
-        tap.plain = true
+        tap.canSkipSimilar = true
         return true
       case 'message_stop': {
         if (!begun) throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
@@ -76,7 +76,7 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
         if (isObject(message)) {
           count(message.usage)
           tap.received = containerOf(message)
-          if (storesAnswer) receive(receivedReferences('responses', [message.id]))
+          if (storesResponse) receive(receivedReferences('responses', [message.id]))
         }
         return true
       }
@@ -99,15 +99,15 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
         return event.event === 'error' && told.type === 'error' && isObject(told.error)
       }
       default:
-        tap.plain = true
+        tap.canSkipSimilar = true
         tap.started = true
         return true
     }
   }
 
   const tap: MutableTap = {
-    varying,
-    plain: false,
+    varyingMembers: varying,
+    canSkipSimilar: false,
     started: false,
     ended: false,
     error: undefined,
@@ -115,7 +115,7 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
     finish: undefined,
     received: undefined,
     push(event) {
-      tap.plain = false
+      tap.canSkipSimilar = false
       if (event.event === ':') return true
       // Clients parse the data of every event.
       if (event.data === '' && event.event !== 'error') return false

@@ -25,11 +25,11 @@ export const count: CountCodec = {
   validateRequest: (body) => validateBody(requestSchema, body, complain),
   toGeneration: (body) => ({ body, at: '' }),
   fromGeneration: (body) => pick(body, counted),
-  read: ({ input_tokens }) => {
+  decode: ({ input_tokens }) => {
     const tokens = tokensIn(input_tokens)
     return tokens === undefined ? undefined : { tokens }
   },
-  write: ({ tokens }) => ({ object: 'response.input_tokens', input_tokens: tokens }),
+  encode: ({ tokens }) => ({ object: 'response.input_tokens', input_tokens: tokens }),
   // The decoder itself reports as fatal what another server has stored.
-  stored: [],
+  storedFields: [],
 }

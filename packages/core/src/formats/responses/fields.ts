@@ -50,7 +50,7 @@ export const fieldPointers = {
 } as const satisfies Readonly<Record<string, string>>
 
 /** Where an answer's IR stands in a response: its one choice is all of it. Log probabilities stand on each text. */
-export const answerPointers = {
+export const responsePointers = {
   choice: '',
   'choice.finish': '/status',
   'choice.sequence': '/status',

@@ -333,14 +333,14 @@ describe('a stream that passes by', () => {
 
   test('is what its data says, whatever its events are called', () => {
     const { data } = event('error', { error: { type: 'server_error', code: null, message: 'Boom', param: null } })
-    expect(tapped([created, delta, { event: 'oops: error', data }]).failing).toBe(true)
+    expect(tapped([created, delta, { event: 'oops: error', data }]).isFailing).toBe(true)
     const misnamed = { ...completed(), data: completed().data.replace('"response.completed"', '".completed"') }
     expect(tapped([created, delta, misnamed]).ended).toBe(false)
   })
 
   test('has failed with an error that is written as for chat: clients take it for one', () => {
     const data = JSON.stringify({ error: { message: 'Boom', type: 'server_error', param: null, code: null } })
-    expect(tapped([created, delta, { data }]).failing).toBe(true)
+    expect(tapped([created, delta, { data }]).isFailing).toBe(true)
     expect(tapped([created, { data }]).error).toMatchObject({ message: 'Boom' })
   })
 

@@ -18,16 +18,16 @@ describe('an event without a name whose type comes last', () => {
   test('ends the stream as its own type says, whatever type something in it has', () => {
     const response = { id: 'r', status: 'completed', output: [{ type: 'error' }] }
     const tap = nameless({ response, sequence_number, type: 'response.completed' })
-    expect([tap.ended, tap.finish, tap.failing, tap.error]).toEqual([true, 'completed', false, undefined])
+    expect([tap.ended, tap.finish, tap.isFailing, tap.error]).toEqual([true, 'completed', false, undefined])
   })
 
   test('ends nothing where only something in it is of a type that does', () => {
     const tap = nameless({ item: { type: 'error' }, sequence_number, type: 'response.output_item.done' })
-    expect([tap.ended, tap.failing, tap.error]).toEqual([false, false, undefined])
+    expect([tap.ended, tap.isFailing, tap.error]).toEqual([false, false, undefined])
   })
 
   test('is an error where it holds one: clients take it for that', () => {
-    expect(nameless({ error: { message: 'Boom' }, sequence_number, type: 'x' }).failing).toBe(true)
+    expect(nameless({ error: { message: 'Boom' }, sequence_number, type: 'x' }).isFailing).toBe(true)
   })
 })
 
@@ -39,7 +39,7 @@ test.each([
   const tap = nameless({ ...delta, sequence_number: 2 })
   const type = 'response.in_progress'
   expect(tap.push({ event: type, data: JSON.stringify({ type, ...fields }) })).toBe(true)
-  expect([tap.ended, tap.failing]).toEqual([false, failing])
+  expect([tap.ended, tap.isFailing]).toEqual([false, failing])
 })
 
 test.each(['error', 'response.failed', 'response.completed'])(
@@ -47,6 +47,6 @@ test.each(['error', 'response.failed', 'response.completed'])(
   (type) => {
     const tap = nameless({ ...delta, sequence_number: 2 })
     expect(() => tap.push({ event: type, data: `{"type":"${type}","error":{"code":"overlo{}` })).toThrow('is not JSON')
-    expect([tap.ended, tap.failing]).toEqual([false, false])
+    expect([tap.ended, tap.isFailing]).toEqual([false, false])
   },
 )

@@ -93,7 +93,7 @@ export function tapStream(_options: TapOptions): StreamTap {
     tap.received = containersIn(response) ?? tap.received
     if (type === 'error' && tap.started) {
       announced = decodeError(200, event)
-      tap.failing = true
+      tap.isFailing = true
     } else if (type === 'error' || type === 'response.failed' || response.error || response.status === 'failed') {
       tap.error ??= announced ?? decodeError(200, event)
       tap.finish = 'failed'
@@ -104,19 +104,19 @@ export function tapStream(_options: TapOptions): StreamTap {
   }
 
   const tap: MutableTap = {
-    varying,
-    plain: false,
+    varyingMembers: varying,
+    canSkipSimilar: false,
     started: false,
     ended: false,
     error: undefined,
     usage: undefined,
     finish: undefined,
-    failing: false,
+    isFailing: false,
     units: undefined,
     received: undefined,
     push(event) {
       const { data } = event
-      tap.plain = false
+      tap.canSkipSimilar = false
       // Behind its `error` event an answer can only have failed.
       // Clients parse the data of every event.
       if (data === '' && event.event !== ':') return false
@@ -128,14 +128,14 @@ export function tapStream(_options: TapOptions): StreamTap {
       if (tap.ended && endings.has(type)) return false
       last = data
       unseen = undefined
-      tap.plain = !beginnings.has(type) && !endings.has(type)
+      tap.canSkipSimilar = !beginnings.has(type) && !endings.has(type)
       if (beginnings.has(type)) first ??= data
       else if (endings.has(type)) readEnd(type, data)
       else if (type !== 'keepalive' && type !== 'ping') tap.started = true
       if (tap.ended) tap.started = true
       return true
     },
-    passed(read) {
+    onSkipped(read) {
       unseen = read
     },
     heartbeat: () => [comment],
