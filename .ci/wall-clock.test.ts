@@ -12,15 +12,11 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/cli/src/tokens/settings.ts': [1, 'makes a date of expiry of a token out of a span'],
   'packages/cli/src/tokens/text.ts': [1, 'shows whether a token has expired: a date'],
   'packages/core/src/upstreams/aws/sign.ts': [1, 'AWS signs the time of day, and its credentials expire at one'],
-  'packages/core/src/routing/health/breaker.ts': [
-    3,
-    'HealthState speaks of times of day; the one in memory converts them',
+  'packages/core/src/routing/health/circuit-breaker.ts': [3, 'HealthState stores times of day'],
+  'packages/core/src/routing/health/cooldowns.ts': [
+    6,
+    'HealthState stores times of day; the one in memory converts them to durations',
   ],
-  'packages/core/src/routing/health/keys.ts': [
-    4,
-    'HealthState speaks of times of day; the one in memory converts them',
-  ],
-  'packages/core/src/routing/health/memory-state.ts': [2, 'converts the times of day of HealthState to durations'],
   'packages/core/src/lanes/least-loss.ts': [1, 'the `created` field of a response'],
   'packages/core/src/operations/count-lane.ts': [1, 'the `created` field of a response'],
   'packages/core/src/operations/models.ts': [1, 'the `created` of models that no provider dates'],
@@ -30,15 +26,15 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/core/src/routing/request-traits.ts': [1, 'the `created` field of a response'],
   'packages/core/src/upstreams/upstream-error.ts': [1, 'Retry-After may be a date'],
   'packages/core/src/upstreams/access-token.ts': [2, 'tokens expire at a time of day; kept by both clocks'],
-  'packages/otel/src/base/clock.ts': [1, 'the timestamp of a trace; what follows is measured'],
-  'packages/tokens/src/admission/create-admission.ts': [1, 'what is left until a budget resets, which is a date'],
+  'packages/otel/src/spans.ts': [1, 'the timestamp of a trace; what follows is measured'],
+  'packages/tokens/src/limits/admission.ts': [1, 'what is left until a budget resets, which is a date'],
   'packages/tokens/src/create-tokens.ts': [1, 'dates of expiry, and budgets by the calendar'],
-  'packages/tokens/src/meters/memory-meters.ts': [1, 'budgets by the calendar'],
-  'packages/tokens/src/meters/redis-meters-away.ts': [1, 'the timestamp of a reservation without limits'],
-  'packages/tokens/src/meters/redis-meters.ts': [1, 'the day of sums'],
-  'packages/tokens/src/meters/redis-shares.ts': [1, 'when a budget resets, which is a date'],
-  'packages/tokens/src/storage/pending-calls.ts': [1, 'the timestamp of a call that waits to be counted'],
-  'packages/tokens/src/steady-clock.ts': [1, 'where the steady clock begins'],
+  'packages/tokens/src/storage/memory/meters.ts': [1, 'budgets by the calendar'],
+  'packages/tokens/src/storage/redis/fallback-meters.ts': [1, 'the timestamp of a reservation without limits'],
+  'packages/tokens/src/storage/redis/meters.ts': [1, 'the day of sums'],
+  'packages/tokens/src/storage/redis/local-shares.ts': [1, 'when a budget resets, which is a date'],
+  'packages/tokens/src/storage/folder/pending-calls.ts': [1, 'the timestamp of a call that waits to be counted'],
+  'packages/tokens/src/base/steady-clock.ts': [1, 'where the steady clock begins'],
 }
 
 /** The conformance kit and the benchmarks run for minutes, and are not shipped as a gateway's code. */

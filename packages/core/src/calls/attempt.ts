@@ -1,14 +1,17 @@
-import { monotonicNow } from '../base/clock.ts'
+import { createCanceller, maxTimerMs, monotonicNow, type Signal, stopReason } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import { put } from '../base/json/object.ts'
-import { createCanceller, type Signal, stopReason } from '../base/signal.ts'
-import { maxTimerMs } from '../base/sleep.ts'
-import { inUtf8, streamInUtf8 } from '../http/charset.ts'
 import type { Inbound } from '../http/inbound.ts'
-import type { Transport, TransportRequest, TransportResponse } from '../http/transport.ts'
-import { unreadableResponse } from '../http/transport-failure.ts'
+import {
+  bytesToUtf8,
+  streamToUtf8,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+  unreadableResponse,
+} from '../http/transport.ts'
 import type { Lane } from '../lanes/lane.ts'
-import type { Ticket } from '../routing/health/standing.ts'
+import type { TrackedAttempt } from '../routing/health/health.ts'
 import { retryScope } from '../routing/retry-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { addCredentials, addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
@@ -47,7 +50,7 @@ export interface AttemptOptions {
   readonly holdMs: number
   /** Filled in as the answer comes, which for a stream may be after the attempt's end. */
   readonly log: AttemptLog
-  readonly ticket: Ticket
+  readonly ticket: TrackedAttempt
   /** The transport may send it twice. */
   readonly resend: boolean
 }
@@ -113,7 +116,7 @@ export class Attempt {
       this.#doing = truncated
       const { passes } = prepared.lane
       if (passes !== undefined && !isJson(response)) return await this.#passBytes(response, passes)
-      const bytes = inUtf8(await response.bytes(limits.answerBytes, () => this.#heard()), response)
+      const bytes = bytesToUtf8(await response.bytes(limits.answerBytes, () => this.#heard()), response)
       clearTimeout(this.#timer)
       this.#doing = keepFailure
       const answer = this.#inClientsSight(() => prepared.lane.answer(bytes))
@@ -174,7 +177,7 @@ export class Attempt {
     log.status = response.status
     log.latencyMs = monotonicNow() - this.#startedAt
     // The latency of a connection says nothing about that of responses.
-    ticket.answered(undefined, true)
+    ticket.responseBegan(undefined, true)
     return { kind: 'upgraded' }
   }
 
@@ -245,7 +248,7 @@ export class Attempt {
     const type = contentTypeOf(response)
     const { toEvents } = this.#options.prepared.hosting ?? {}
     if (type.includes('event-stream') || !/json|html|^audio\//.test(type))
-      return toEvents === undefined ? streamInUtf8(response) : toEvents(response.stream())
+      return toEvents === undefined ? streamToUtf8(response) : toEvents(response.stream())
     return await this.#noStream(response, type)
   }
 
@@ -294,7 +297,7 @@ export class Attempt {
     const { prepared, limits, target } = this.#options
     const { asEvents } = prepared.lane
     if (asEvents !== undefined && isJson(response)) {
-      const bytes = inUtf8(await response.bytes(limits.answerBytes), response)
+      const bytes = bytesToUtf8(await response.bytes(limits.answerBytes), response)
       return once(this.#inClientsSight(() => asEvents(bytes)))
     }
     // A provider may answer a stream request with a JSON error under 200.
@@ -348,7 +351,7 @@ export class Attempt {
     if (wasResent(cause)) log.resent = true
     log.latencyMs ??= monotonicNow() - this.#startedAt
     const { hints } = error
-    ticket.over(error, hints?.waitMs)
+    ticket.end(error, hints?.waitMs)
     // The same target is not called again after a time limit of the gateway's own, if the upstream says that a retry is useless, or
     // if it has no such endpoint.
     const noMore = reason === this.#expired || hints?.neverRetry === true || hasNoEndpoint(log.status)
@@ -360,10 +363,10 @@ export class Attempt {
 const ring = (attempt: Attempt): void => attempt.ring()
 
 /** The first event, or the whole answer, is there. Said once. */
-function answeredNow(log: AttemptLog, ticket: Ticket, startedAt: number, stream: boolean): void {
+function answeredNow(log: AttemptLog, ticket: TrackedAttempt, startedAt: number, stream: boolean): void {
   if (log.latencyMs !== undefined) return
   log.latencyMs = monotonicNow() - startedAt
-  ticket.answered(log.latencyMs, stream)
+  ticket.responseBegan(log.latencyMs, stream)
 }
 
 /** How transports tell of a call that was sent twice and failed. */

@@ -2,7 +2,7 @@ import type { CallRecord } from '../accounting/call-record.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Inbound } from '../http/inbound.ts'
-import type { OverloadMemory } from '../routing/health/overload-memory.ts'
+import type { OverloadMemory } from '../routing/health/cooldowns.ts'
 
 /** Retries that the official SDKs make by default. The gateway leaves them a call, so that their retry reaches the upstream. */
 const defaultSdkRetries = 2

@@ -1,4 +1,4 @@
-import type { Signal } from '../base/signal.ts'
+import type { Signal } from '../base/async.ts'
 import type { Limits, Logger } from '../config/config.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
 import type { MediaPolicy } from '../config/media-policy.ts'
@@ -9,15 +9,14 @@ import type { Received } from '../formats/references/places.ts'
 import type { Spool } from '../http/spool.ts'
 import type { Transport } from '../http/transport.ts'
 import type { Lane } from '../lanes/lane.ts'
+import type { OverloadMemory } from '../routing/health/cooldowns.ts'
 import type { Health } from '../routing/health/health.ts'
-import type { OverloadMemory } from '../routing/health/overload-memory.ts'
-import type { NamingCall } from '../routing/named-models.ts'
 import type { RoutingInput } from '../routing/request-traits.ts'
-import type { ResolvedTarget, Router } from '../routing/router.ts'
+import type { ModelNamingCall, ResolvedTarget, Router } from '../routing/router.ts'
 import type { Hosting } from '../upstreams/upstream.ts'
 
 /** A call whose targets are selected: to be called, or only to be explained. */
-export interface SelectingCall extends Omit<RoutingInput, 'codec'>, NamingCall {
+export interface SelectingCall extends Omit<RoutingInput, 'codec'>, ModelNamingCall {
   /** The client's format, for chat generation. */
   readonly codec?: WireCodec | undefined
   readonly shared: Pick<GatewayContext, 'router' | 'logger'>

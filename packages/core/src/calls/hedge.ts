@@ -1,6 +1,6 @@
+import { maxTimerMs } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
-import { maxTimerMs } from '../base/sleep.ts'
-import type { Ticket } from '../routing/health/standing.ts'
+import type { TrackedAttempt } from '../routing/health/health.ts'
 import type { Attempt } from './attempt.ts'
 import type { AttemptLog } from './attempt-log.ts'
 import type { AttemptFailure, AttemptResult } from './attempt-result.ts'
@@ -12,7 +12,7 @@ export interface RunningAttempt<P extends Prepared> {
   readonly step: Step<P>
   readonly attempt: Attempt
   readonly done: Promise<AttemptResult | AttemptFailure>
-  readonly ticket: Ticket
+  readonly ticket: TrackedAttempt
   readonly log: AttemptLog
 }
 
@@ -73,7 +73,7 @@ function giveUp<P extends Prepared>({ attempt, log, done, ticket }: RunningAttem
   attempt.cancel(reason)
   void done.then((late) => {
     if ('error' in late) return
-    ticket.over(reason)
+    ticket.end(reason)
     if (late.kind === 'whole' || late.kind === 'upgraded') return
     late.pump.close()
     late.abort()

@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts'
-import { askedPolicy, policyFor, refusal } from '../routing/loss-policy.ts'
+import { effectiveLossPolicy, lossError, requestedLossPolicy } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { editRequestBody } from '../upstreams/request-body-edits.ts'
 import type { Prepare, Prepared, TargetCall } from './call.ts'
@@ -14,7 +14,7 @@ export interface Preparer<P extends Prepared> {
 
 export function createPreparer<P extends Prepared>(call: TargetCall, prepare: Prepare<P>): Preparer<P> {
   const { shared, inbound, record } = call
-  const asked = askedPolicy(inbound)
+  const asked = requestedLossPolicy(inbound)
   const skip = (candidate: Candidate<P>, error: GatewayError): undefined => {
     const { upstreamName: upstream, model } = candidate.target
     const { message: reason, param } = error.info
@@ -29,7 +29,7 @@ export function createPreparer<P extends Prepared>(call: TargetCall, prepare: Pr
   const give = (candidate: Candidate<P>, made: P): P | undefined => {
     const prepared = withTargetOverrides(candidate.target, made, call)
     const { losses } = prepared.lane.report
-    const refused = refusal(losses, candidate.policy)
+    const refused = lossError(losses, candidate.policy)
     if (refused !== undefined) {
       // The books tell what would have been lost, if nobody takes the call.
       if (record.attempts.length === 0) record.losses = losses
@@ -45,7 +45,7 @@ export function createPreparer<P extends Prepared>(call: TargetCall, prepare: Pr
     if (candidate.prepared !== undefined) return candidate.prepared
     const { target } = candidate
     try {
-      candidate.policy = policyFor(asked, target.onLoss ?? shared.onLoss, record.identity)
+      candidate.policy = effectiveLossPolicy(asked, target.onLoss ?? shared.onLoss, record.identity)
       const made = prepare(target, candidate.policy)
       // Not awaited needlessly: most bodies are in memory already.
       if (!(made instanceof Promise)) return give(candidate, made)

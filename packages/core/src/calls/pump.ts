@@ -1,4 +1,4 @@
-import { monotonicNow } from '../base/clock.ts'
+import { monotonicNow } from '../base/async.ts'
 
 /** What `next` of a pump found: bytes, the end, or that the time was up first. */
 export type Pumped = Uint8Array | 'end' | 'tick'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { monotonicNow } from '../base/clock.ts'
+import { monotonicNow } from '../base/async.ts'
 import { createPump } from './pump.ts'
 import { relayBytes } from './relay-bytes.ts'
 import type { RelayEnd } from './relay-end.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createCanceller } from '../base/signal.ts'
+import { createCanceller } from '../base/async.ts'
 import { createPump } from './pump.ts'
 import { relayBytes } from './relay-bytes.ts'
 import type { RelayEnd } from './relay-end.ts'

@@ -1,6 +1,5 @@
-import { monotonicNow } from '../base/clock.ts'
+import { monotonicNow, type Signal } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
-import type { Signal } from '../base/signal.ts'
 import type { CutBody } from '../http/inbound.ts'
 import type { Pump } from './pump.ts'
 import type { RelayEnd } from './relay-end.ts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { monotonicNow } from '../base/clock.ts'
+import { monotonicNow } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { AnswerStream, StreamState } from '../lanes/lane.ts'
 import { createPump } from './pump.ts'

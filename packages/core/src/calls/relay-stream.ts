@@ -1,9 +1,8 @@
+import { monotonicNow, type Signal } from '../base/async.ts'
 import { concatBytes } from '../base/bytes.ts'
-import { monotonicNow } from '../base/clock.ts'
-import { type ErrorInfo, errorOf, GatewayError } from '../base/errors.ts'
-import type { Signal } from '../base/signal.ts'
+import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
 import type { BodySink, CutBody, PulledBody } from '../http/inbound.ts'
-import { holdsCommentsOnly } from '../http/sse/comments.ts'
+import { isOnlyComments } from '../http/sse/blocks.ts'
 import type { AnswerStream } from '../lanes/lane.ts'
 import type { Pump, Pumped, PumpWaiter } from './pump.ts'
 import type { RelayEnd } from './relay-end.ts'
@@ -62,11 +61,11 @@ export async function awaitFirstEvent(pump: Pump, stream: AnswerStream, holdMs: 
       stream.end(pump.delimited)
       if (stream.state.ended) return
       const { error } = stream.state
-      throw error === undefined || error.kind === 'upstream_truncated' ? nothingSaid() : errorOf(error)
+      throw error === undefined || error.kind === 'upstream_truncated' ? nothingSaid() : errorFromInfo(error)
     }
     stream.push(item)
     // However the bytes were split: an error behind the first real event belongs to the stream.
-    if (stream.state.error !== undefined && !stream.state.started) throw errorOf(stream.state.error)
+    if (stream.state.error !== undefined && !stream.state.started) throw errorFromInfo(stream.state.error)
   }
 }
 
@@ -215,7 +214,7 @@ export function relay(
       stream.end(pump.delimited)
       return stream.state.ended || stream.state.error !== undefined ? undefined : fail(truncated(), stream.take())
     }
-    if (!holdsCommentsOnly(item)) lastIn = now
+    if (!isOnlyComments(item)) lastIn = now
     // An upstream that never falls silent may still take too long.
     if (now >= totalUntil) return fail(totalTimeout(limitOf(totalUntil)), stream.take())
     stream.push(item)

@@ -1,11 +1,10 @@
 import type { Codec } from '../formats/codec.ts'
 import { bodyFields } from '../formats/request-body.ts'
-import { affinityFor, continuesState, strategyFor } from '../routing/affinity.ts'
-import type { Latencies } from '../routing/health/latency.ts'
-import { checkNamedModels } from '../routing/named-models.ts'
+import { callAffinity, continuesState, effectiveStrategy } from '../routing/affinity.ts'
+import type { Latencies } from '../routing/health/health.ts'
 import { orderByStrategy } from '../routing/order-targets.ts'
-import { matchesWhen, traitsOf } from '../routing/request-traits.ts'
-import type { Plan, ResolvedTarget } from '../routing/router.ts'
+import { createRequestTraits, matchesWhen } from '../routing/request-traits.ts'
+import { checkNamedModels, type Plan, type ResolvedTarget } from '../routing/router.ts'
 import type { SelectingCall } from './call.ts'
 
 /** The targets that a request is meant for, and how its call chooses among them. */
@@ -30,8 +29,8 @@ export function selectTargets(call: SelectingCall, plan: Plan, codec: Codec | un
   const { request, record, inbound } = call
   const fields = bodyFields(request)
   const continues = continuesState(call.codec, fields)
-  const strategy = strategyFor(plan.strategy, continues)
-  const affinity = affinityFor(call.codec, strategy, continues, fields, record.identity, inbound)
+  const strategy = effectiveStrategy(plan.strategy, continues)
+  const affinity = callAffinity(call.codec, strategy, continues, fields, record.identity, inbound)
   const targets = plan.conditional ? targetsMeantFor(call, codec, plan.targets) : plan.targets
   return { targets, strategy, affinity }
 }
@@ -39,7 +38,7 @@ export function selectTargets(call: SelectingCall, plan: Plan, codec: Codec | un
 /** The selected targets in the order in which they are tried, those of the same priority together. */
 export const orderTargets = (
   { targets, strategy, affinity }: TargetSelection,
-  latencies: Pick<Latencies, 'expect' | 'look'>,
+  latencies: Pick<Latencies, 'expectedMs' | 'claimMeasurement'>,
   stream: boolean,
 ): readonly (readonly ResolvedTarget[])[] => orderByStrategy(targets, strategy, { latencies, stream, affinity })
 
@@ -48,9 +47,9 @@ function targetsMeantFor(
   codec: Codec | undefined,
   targets: readonly ResolvedTarget[],
 ): readonly ResolvedTarget[] {
-  let traits: ReturnType<typeof traitsOf> | undefined
-  const traitsOfCall = (): ReturnType<typeof traitsOf> => {
-    traits ??= traitsOf({ codec, request, inbound, record })
+  let traits: ReturnType<typeof createRequestTraits> | undefined
+  const traitsOfCall = (): ReturnType<typeof createRequestTraits> => {
+    traits ??= createRequestTraits({ codec, request, inbound, record })
     return traits
   }
   return targets.filter((target) => matchesWhen(target, traitsOfCall, shared.logger))

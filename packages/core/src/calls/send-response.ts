@@ -1,6 +1,6 @@
-import type { CallRecord, Ending } from '../accounting/call-record.ts'
-import { estimateOutputTokens } from '../accounting/output-estimate.ts'
-import { type ErrorInfo, errorOf, GatewayError } from '../base/errors.ts'
+import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
+import { estimateOutputTokens } from '../accounting/estimate-output.ts'
+import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
 import type { Json } from '../base/json/types.ts'
 import { wireCodecOf } from '../formats/codec-registry.ts'
 import { lossHeader } from '../formats/loss-report.ts'
@@ -18,7 +18,7 @@ import type { Answered } from './try-targets.ts'
 
 export interface AnswerCall extends TargetCall {
   /** Called when a streamed answer is over. */
-  readonly end: (ending: Ending) => void
+  readonly end: (ending: CallEnding) => void
   /** A streamed answer is framed as one JSON array instead of events. */
   readonly jsonArray: boolean
 }
@@ -37,9 +37,9 @@ export function toReply(
   if (result.kind === 'whole') {
     const { usage, units, finish, received, body, contentType = json } = result.answer
     record.firstEventAt = performance.now()
-    ticket.over(undefined)
+    ticket.end(undefined)
     if (finish !== undefined) record.finish = finish
-    if (usage === undefined) record.said = () => saidBy(record, body)
+    if (usage === undefined) record.estimateOutput = () => saidBy(record, body)
     if (usage !== undefined) record.usage = usage
     if (units !== undefined) record.units = units
     headers['content-type'] = contentType
@@ -54,7 +54,7 @@ export function toReply(
     if (outcome !== 'finished') abort()
     const why = outcome === 'finished' ? undefined : failureOf(error)
     if (why !== undefined) log.error ??= why.info.kind
-    ticket.over(why, why?.hints?.waitMs)
+    ticket.end(why, why?.hints?.waitMs)
     end(error === undefined ? { status: 200, outcome } : { status: 200, outcome, error })
   }
   // An adapter that watches the connection knows better than pulls do whether a client reads.
@@ -78,7 +78,7 @@ export function toReply(
   const body = relay(pump, stream, times, signal, (ending) => {
     const { usage, units, finish: word, received } = stream.state
     if (received !== undefined) void claim(shared, record, received)
-    if (stream.said !== undefined) record.said = stream.said
+    if (stream.said !== undefined) record.estimateOutput = stream.said
     if (usage !== undefined) record.usage = usage
     if (units !== undefined) record.units = units
     if (word !== undefined) record.finish = word
@@ -103,7 +103,7 @@ async function claim(
 }
 
 /** About how many tokens a whole answer says that nobody has counted. */
-function saidBy({ counted, format }: CallRecord, body: string | Uint8Array): number {
+function saidBy({ tokenCounting: counted, format }: CallRecord, body: string | Uint8Array): number {
   if (counted?.output === undefined) return 0
   try {
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
@@ -126,5 +126,5 @@ function redacted(error: unknown, upstream: Upstream): unknown {
 function failureOf(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   if (error === undefined) return new GatewayError('cancelled', 'The client left.')
-  return errorOf(error as ErrorInfo)
+  return errorFromInfo(error as ErrorInfo)
 }

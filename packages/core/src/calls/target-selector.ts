@@ -1,8 +1,7 @@
-import { monotonicNow } from '../base/clock.ts'
+import { monotonicNow } from '../base/async.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import { GatewayError } from '../base/errors.ts'
-import type { Standing } from '../routing/health/standing.ts'
-import { isCallable, resting } from '../routing/health/unavailable-error.ts'
+import { type Availability, isCallable, unavailableError } from '../routing/health/health.ts'
 import { backoffMs } from '../routing/retry-policy.ts'
 import type { Plan, ResolvedTarget } from '../routing/router.ts'
 import type { AttemptLog } from './attempt-log.ts'
@@ -122,8 +121,8 @@ export class TargetSelector<P extends Prepared> {
     return undefined
   }
 
-  #standing(target: ResolvedTarget): Standing {
-    return this.#call.shared.health.standing(target, this.#call.record.identity)
+  #standing(target: ResolvedTarget): Availability {
+    return this.#call.shared.health.availability(target, this.#call.record.identity)
   }
 
   #all(): readonly Candidate<P>[] {
@@ -162,7 +161,7 @@ export class TargetSelector<P extends Prepared> {
     const { retry } = this.#plan
     if (signal.aborted) return undefined
     if (this.left() <= 0) {
-      record.spent = true
+      record.attemptsExhausted = true
       return undefined
     }
     const { target } = candidate
@@ -179,7 +178,7 @@ export class TargetSelector<P extends Prepared> {
     // After an overload the client retries by itself: its retry needs a call, too.
     const reserved = errorKinds[error.info.kind].isOverload === true ? this.#allowed.reserved : 0
     const worthIt = (): boolean =>
-      isCallable(this.#standing(target)) && health.takeRetry(target, retry, record.identity)
+      isCallable(this.#standing(target)) && health.spendRetry(target, retry, record.identity)
     // Every target that is still fresh gets its chance before the attempts are used up.
     if (
       !candidate.out &&
@@ -197,8 +196,8 @@ export class TargetSelector<P extends Prepared> {
       const standing = this.#standing(tried.target)
       const waitMs = Math.max(0, tried.readyAt - monotonicNow(), standing.waitMs)
       if (standing.state === 'failing' || !this.#mayWait(waitMs)) continue
-      if (health.takeRetry(tried.target, retry, record.identity)) return this.step(tried, 'retry', waitMs)
-      record.spent = true
+      if (health.spendRetry(tried.target, retry, record.identity)) return this.step(tried, 'retry', waitMs)
+      record.attemptsExhausted = true
     }
     return undefined
   }
@@ -217,7 +216,7 @@ export class TargetSelector<P extends Prepared> {
         },
       )
     const standings = all.filter(({ out }) => !out).map(({ target }) => this.#standing(target))
-    if (standings.length > 0) return resting(record.model, standings)
+    if (standings.length > 0) return unavailableError(record.model, standings)
     return this.#prepare.failure ?? new GatewayError('model_not_found', `The model '${model}' has no upstream.`)
   }
 }

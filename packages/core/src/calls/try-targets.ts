@@ -1,11 +1,9 @@
 import type { CallRecord } from '../accounting/call-record.ts'
-import { monotonicNow } from '../base/clock.ts'
-import { stopReason } from '../base/signal.ts'
-import { maxTimerMs, sleep } from '../base/sleep.ts'
+import { maxTimerMs, monotonicNow, sleep, stopReason } from '../base/async.ts'
 import type { Limits, TargetLimits } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
-import type { Ticket } from '../routing/health/standing.ts'
+import type { TrackedAttempt } from '../routing/health/health.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { admitCall } from './admission.ts'
 import { Attempt, type AttemptLimits } from './attempt.ts'
@@ -23,7 +21,7 @@ export interface Answered<P extends Prepared> {
   readonly prepared: P
   readonly policy: OnLoss
   readonly result: AttemptResult
-  readonly ticket: Ticket
+  readonly ticket: TrackedAttempt
   readonly log: AttemptLog
   readonly target: ResolvedTarget
 }
@@ -60,7 +58,7 @@ export async function tryTargets<P extends Prepared>(
     if (current.waitMs > 0) await sleep(current.waitMs, signal)
     // While it slept, or others were chosen for beside it, somebody may have found out that the target is gone.
     if (current.reason !== 'first' || current.waitMs > 0)
-      if (health.standing(current.candidate.target, record.identity).state === 'failing') {
+      if (health.availability(current.candidate.target, record.identity).state === 'failing') {
         current = await search.instead()
         continue
       }
@@ -83,7 +81,7 @@ export async function tryTargets<P extends Prepared>(
       if (
         other === undefined ||
         started.attempt.settled ||
-        !health.takeRetry(other.target, plan.retry, record.identity)
+        !health.spendRetry(other.target, plan.retry, record.identity)
       )
         return undefined
       return launch(call, search.step(other, 'hedge'), affinity, search)
@@ -136,7 +134,7 @@ function launch<P extends Prepared>(
   const { shared, record, inbound, transport, signal } = call
   const { candidate, prepared, reason, waitMs } = step
   const { target } = candidate
-  const ticket = shared.health.enter(target, affinity, record.identity)
+  const ticket = shared.health.startAttempt(target, affinity, record.identity)
   const log: AttemptLog = {
     upstream: target.upstreamName,
     model: target.model,

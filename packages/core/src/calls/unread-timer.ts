@@ -1,5 +1,4 @@
-import { monotonicNow } from '../base/clock.ts'
-import { maxTimerMs } from '../base/sleep.ts'
+import { maxTimerMs, monotonicNow } from '../base/async.ts'
 
 /** Handlers for time limits that end while no reader pulls a body. */
 export interface UnreadBody {

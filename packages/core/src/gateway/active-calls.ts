@@ -1,4 +1,4 @@
-import { type Canceller, createCanceller } from '../base/signal.ts'
+import { type Canceller, createCanceller } from '../base/async.ts'
 import { clientStalled } from '../calls/timeout-errors.ts'
 import type { Inbound, WatchedCall } from '../http/inbound.ts'
 

@@ -1,5 +1,5 @@
-import type { CallRecord, Ending } from '../accounting/call-record.ts'
-import type { Signal } from '../base/signal.ts'
+import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
+import type { Signal } from '../base/async.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import type { WireCodec } from '../formats/codec.ts'
 import { wireCodecOf } from '../formats/codec-registry.ts'
@@ -23,7 +23,7 @@ export class GatewayCall implements RoutedCall {
   readonly record: CallRecord
   readonly transport: Transport
   readonly signal: Signal
-  readonly end: (ending: Ending) => void
+  readonly end: (ending: CallEnding) => void
 
   constructor(
     setup: ConfigSnapshot,
@@ -33,7 +33,7 @@ export class GatewayCall implements RoutedCall {
     record: CallRecord,
     transport: Transport,
     signal: Signal,
-    end: (ending: Ending) => void,
+    end: (ending: CallEnding) => void,
   ) {
     this.setup = setup
     this.shared = setup.shared
@@ -47,7 +47,10 @@ export class GatewayCall implements RoutedCall {
     this.end = end
   }
 
-  readBody(validate: ReturnType<WireCodec['loadRequestCheck']>, passes?: (model: string) => boolean): Promise<RequestBody> {
+  readBody(
+    validate: ReturnType<WireCodec['loadRequestCheck']>,
+    passes?: (model: string) => boolean,
+  ): Promise<RequestBody> {
     const { route, params, inbound, shared } = this
     if (route.requires !== undefined) checkRequiredHeader(inbound, route.requires)
     const { model } = params

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createCanceller } from '../base/signal.ts'
+import { createCanceller } from '../base/async.ts'
 import type { FinishEvent, Plugin } from '../config/plugin.ts'
 import type { Inbound } from '../http/inbound.ts'
 import { adapterFunctions } from './adapter.ts'

@@ -1,12 +1,10 @@
-import { createCallRecord, type Ending } from '../accounting/call-record.ts'
-import { settle } from '../accounting/settle.ts'
+import { type CallEnding, createCallRecord, settle } from '../accounting/call-record.ts'
 import { errorKinds } from '../base/error-kinds.ts'
 import { GatewayError } from '../base/errors.ts'
 import { admissionHeaders, callHeaders, errorReply, isStream } from '../calls/reply.ts'
 import type { WireCodec } from '../formats/codec.ts'
-import { boundedTransport } from '../http/bounded-transport.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
-import type { Transport } from '../http/transport.ts'
+import { boundedTransport, type Transport } from '../http/transport.ts'
 import { authenticate } from '../operations/authenticate.ts'
 import { handlerOf } from '../operations/dispatch.ts'
 import type { Handler, RoutedCall } from '../operations/handler.ts'
@@ -33,10 +31,10 @@ export function beginCall(
   const entry = running.enter(inbound)
   inbound.watchClient?.(limits.clientStallMs, entry)
   // The only place that settles a call. It holds neither the request nor the call: a stream keeps it until its last byte.
-  const end = (ending: Ending): void => {
+  const end = (ending: CallEnding): void => {
     running.leave(entry)
     // Calls that concern no model and that no plugin was notified of are not settled.
-    if (record.model !== '' || record.announced === true) settle(record, ending, plugins, logger)
+    if (record.model !== '' || record.pluginsNotified === true) settle(record, ending, plugins, logger)
   }
   return new GatewayCall(setup, found, codec, inbound, record, transport, entry.signal, end)
 }
@@ -110,7 +108,10 @@ function failedReply({ shared, codec, record, end }: GatewayCall, cause: unknown
   else if (record.admissions !== undefined) Object.assign(reply.headers, admissionHeaders(record))
   // The gateway has already retried: tell SDKs not to. Retries of an overload are bounded in another way (see AttemptsAllowed).
   const [first, ...others] = record.attempts
-  if ((record.spent === true || others.length > 0 || first?.resent === true) && errorKinds[kind].isOverload !== true)
+  if (
+    (record.attemptsExhausted === true || others.length > 0 || first?.resent === true) &&
+    errorKinds[kind].isOverload !== true
+  )
     reply.headers['x-should-retry'] = 'false'
   end({ status: reply.status, outcome: kind === 'cancelled' ? 'aborted' : 'failed', error })
   return reply

@@ -1,20 +1,19 @@
 import type { GatewayContext } from '../calls/call.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
-import { limitsOf } from '../config/limits.ts'
-import { referencePolicy } from '../config/references.ts'
-import type { ResponseStore } from '../config/response-store.ts'
+import { resolveLimits } from '../config/limits.ts'
+import { resolveReferences } from '../config/references.ts'
+import type { ResponseStore } from '../config/stores.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { boundedTransport } from '../http/bounded-transport.ts'
 import { fetchTransport } from '../http/fetch-transport.ts'
-import type { Transport } from '../http/transport.ts'
+import { boundedTransport, type Transport } from '../http/transport.ts'
 import type { HandlerConfig } from '../operations/handler.ts'
 import { mayReferToStoredObjects, referenceSchemeOf } from '../operations/references/notice.ts'
 import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
 import { createMatcher, type Route, type RouteMatch, routes } from '../operations/routes.ts'
-import { createHealth, stillThere } from '../routing/health/health.ts'
-import { createOverloadMemory } from '../routing/health/overload-memory.ts'
+import { createOverloadMemory } from '../routing/health/cooldowns.ts'
+import { createHealth, unchangedUpstreams } from '../routing/health/health.ts'
 import { createRouter } from '../routing/router.ts'
 import { pluginRoutes, resolvePlugins } from './plugin-list.ts'
 import { checkConfig, loggerOf } from './validate-config.ts'
@@ -38,7 +37,7 @@ export interface ConfigSnapshot extends HandlerConfig {
 export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): ConfigSnapshot {
   checkConfig(config)
   const { basePath = '', responses = {} } = config
-  const limits = limitsOf(config.limits)
+  const limits = resolveLimits(config.limits)
   const logger = loggerOf(config.logger)
   const ownStore = before?.ownStore ?? memoryResponseStore()
   const { ttlMs = defaultTtlMs } = responses
@@ -51,13 +50,13 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
       ttlMs,
       identity,
     )
-  const references = referencePolicy(config.references)
+  const references = resolveReferences(config.references)
   const shared: GatewayContext = {
     router: createRouter(config),
     health: createHealth(
       config.breaker,
       config.health,
-      before && stillThere(before.shared.health, before.config.upstreams, config.upstreams),
+      before && unchangedUpstreams(before.shared.health, before.config.upstreams, config.upstreams),
       logger,
     ),
     overloads: before?.shared.overloads ?? createOverloadMemory(),

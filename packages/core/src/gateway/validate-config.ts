@@ -1,9 +1,9 @@
-import { quietly } from '../base/callbacks.ts'
+import { runSilently } from '../base/callbacks.ts'
 import type { Format } from '../base/names.ts'
 import type { GatewayConfig, Limits, Logger } from '../config/config.ts'
 import { defaultLimits } from '../config/limits.ts'
-import { mostMediaBytes } from '../config/media-policy.ts'
-import { referencePolicy } from '../config/references.ts'
+import { maxMediaBytes } from '../config/media-policy.ts'
+import { resolveReferences } from '../config/references.ts'
 import { hasCodec } from '../formats/codec-registry.ts'
 import { routes } from '../operations/routes.ts'
 import { matchesModel } from '../routing/model-patterns.ts'
@@ -31,7 +31,7 @@ export function checkConfig(config: GatewayConfig): void {
     (report) => checkOptions(config, report),
     (report) => checkLimits(config.limits, report),
     () => {
-      referencePolicy(config.references)
+      resolveReferences(config.references)
     },
   )
 }
@@ -91,7 +91,7 @@ function checkOptions(config: GatewayConfig, report: ReportProblem): void {
     report('media is no MediaPolicy: make one with mediaFetcher({ hosts: [...] })')
   for (const [name, most] of [
     ['maxCount', Number.MAX_SAFE_INTEGER],
-    ['maxTotalBytes', mostMediaBytes],
+    ['maxTotalBytes', maxMediaBytes],
   ] as const) {
     const value = media?.[name]
     if (value !== undefined && !(typeof value === 'number' && value > 0 && value <= most))
@@ -117,7 +117,7 @@ export const loggerOf = (logger: Logger | false | undefined): Logger =>
 /** A logger that throws or rejects must not fail a call, and there is nowhere left to log it. */
 const careful = (logger: Logger): Logger => ({
   warn: (message, details) =>
-    quietly(() => (details === undefined ? logger.warn(message) : logger.warn(message, details))),
+    runSilently(() => (details === undefined ? logger.warn(message) : logger.warn(message, details))),
   error: (message, details) =>
-    quietly(() => (details === undefined ? logger.error(message) : logger.error(message, details))),
+    runSilently(() => (details === undefined ? logger.error(message) : logger.error(message, details))),
 })

@@ -2,10 +2,10 @@ import { isObject } from '../base/json/object.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import type { BreakerConfig, GatewayConfig, ModelRoute, RetryConfig, RoutePlan, Target } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
-import { defaultBreaker } from '../routing/health/breaker.ts'
-import { policies } from '../routing/loss-policy.ts'
+import { defaultBreaker } from '../routing/health/circuit-breaker.ts'
+import { lossPolicies } from '../routing/loss-policy.ts'
 import { defaultRetry } from '../routing/retry-policy.ts'
-import { targetsOf } from '../routing/router.ts'
+import { routeTargets } from '../routing/router.ts'
 import type { ReportProblem } from './config-problems.ts'
 
 const strategies = ['order', 'weighted', 'fastest', 'sticky'] as const
@@ -35,7 +35,7 @@ export function checkModels(
   for (const [model, route] of Object.entries(models ?? {})) {
     const where = `models['${model}']`
     if (!hasShape(route, where, report)) continue
-    const targets = targetsOf(route)
+    const targets = routeTargets(route)
     if (targets.length === 0) report(`${where} is an empty list: name an upstream`)
     checkPlan(route, targets, where, report)
     for (const [at, target] of targets.entries())
@@ -167,7 +167,7 @@ export function checkBreaker(breaker: BreakerConfig | false | undefined, report:
 }
 
 export function checkPolicy(value: unknown, where: string, report: ReportProblem): void {
-  if (value !== undefined && !policies.includes(value as OnLoss))
+  if (value !== undefined && !lossPolicies.includes(value as OnLoss))
     report(`${where} is '${String(value)}': write 'ignore', 'warn' or 'reject'`)
 }
 

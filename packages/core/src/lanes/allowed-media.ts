@@ -1,6 +1,5 @@
-import { decideNow, logSeldom, settleWithin } from '../base/callbacks.ts'
-import type { Signal } from '../base/signal.ts'
-import { isThenable } from '../base/thenable.ts'
+import { isThenable, type Signal } from '../base/async.ts'
+import { decideNow, logOncePerMinute, settleWithin } from '../base/callbacks.ts'
 import type { Limits, Logger } from '../config/config.ts'
 import type { MediaPolicy } from '../config/media-policy.ts'
 
@@ -28,7 +27,7 @@ export async function allowedUrls(
     if (decideNow(answer, logger, 'media.allows')) allowed.add(text)
   }
   const failed = (error: unknown): void =>
-    logSeldom(logger, 'modelgate: media.allows failed; what it was asked about is not fetched', error)
+    logOncePerMinute(logger, 'modelgate: media.allows failed; what it was asked about is not fetched', error)
   const pending: Promise<unknown>[] = []
   for (const text of new Set(texts)) {
     if (!/^https?:/i.test(text) || !URL.canParse(text)) continue

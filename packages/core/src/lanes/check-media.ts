@@ -1,4 +1,4 @@
-import { isAccepted, type ReferencePolicy } from '../config/references.ts'
+import { acceptsReference, type ReferencePolicy } from '../config/references.ts'
 import type { ModelRequest, Part } from '../formats/ir.ts'
 import { unknownReferenceError } from '../formats/references/find.ts'
 import { isStoredUri } from '../formats/references/places.ts'
@@ -19,7 +19,7 @@ function checkParts(parts: readonly Part[], policy: ReferencePolicy): void {
     if (part.type === 'tool-result') checkParts(part.parts, policy)
     else if (part.type === 'media' && part.source.type === 'url') {
       const { url } = part.source
-      if (isStoredUri(url) && !isAccepted(policy, 'files', url))
+      if (isStoredUri(url) && !acceptsReference(policy, 'files', url))
         throw unknownReferenceError('files', url, part.at ?? '')
     }
 }

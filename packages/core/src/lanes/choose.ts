@@ -1,4 +1,4 @@
-import { lazy } from '../base/lazy.ts'
+import { lazy } from '../base/async.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { TargetTraits } from '../formats/codec.ts'
 import { hasSealPrefix } from '../formats/shared/seals.ts'

@@ -1,7 +1,7 @@
-import { toBase64 } from '../base/base64.ts'
-import { CallbackError, logSeldom, settleWithin, typeNameOf } from '../base/callbacks.ts'
+import { createCanceller } from '../base/async.ts'
+import { toBase64 } from '../base/bytes.ts'
+import { CallbackError, logOncePerMinute, settleWithin, typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
-import { createCanceller } from '../base/signal.ts'
 import type { FetchedMedia } from '../config/media-policy.ts'
 import type { Loss, MediaPart, ModelRequest, Part } from '../formats/ir.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -198,7 +198,7 @@ async function fetchOne(url: string, { policy, signal, logger, limits }: MediaFe
     return { mediaType: media.mediaType, data: toBase64(media.bytes) }
   } catch (cause) {
     canceller.abort()
-    if (cause instanceof CallbackError) logSeldom(logger, 'modelgate: media.fetch failed', cause)
+    if (cause instanceof CallbackError) logOncePerMinute(logger, 'modelgate: media.fetch failed', cause)
     const failure =
       cause instanceof GatewayError ? cause : new GatewayError('invalid_request', 'it could not be fetched', { cause })
     return { failure }

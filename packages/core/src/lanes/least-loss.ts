@@ -1,5 +1,5 @@
+import { newId } from '../base/bytes.ts'
 import { GatewayError } from '../base/errors.ts'
-import { newId } from '../base/ids.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { Codec, UpstreamCodec } from '../formats/codec.ts'
 import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'

@@ -1,12 +1,16 @@
-import { createOutputEstimator, type OutputEstimator } from '../accounting/output-estimate.ts'
+import { createOutputEstimator, type OutputEstimator } from '../accounting/estimate-output.ts'
 import { concatBytes } from '../base/bytes.ts'
 import type { ErrorInfo } from '../base/errors.ts'
 import type { StreamTap, TextFields } from '../formats/codec.ts'
-import { type Mould, type Moulding, mouldOf, runAlike } from '../http/sse/alike.ts'
 import { blockEnd, createBlockCutter, splitBlocks } from '../http/sse/blocks.ts'
-import { createSseDecoder, decodeBlock, type SseDecoder, tooLarge } from '../http/sse/decode.ts'
-import { encodeAllSse } from '../http/sse/encode.ts'
-import type { SseEvent } from '../http/sse/event.ts'
+import { createSseDecoder, decodeBlock, eventTooLarge, type SseDecoder } from '../http/sse/decode.ts'
+import { encodeAllSse, type SseEvent } from '../http/sse/event.ts'
+import {
+  createEventTemplate,
+  type EventTemplate,
+  type EventTemplateOptions,
+  matchEvents,
+} from '../http/sse/event-template.ts'
 import { mayHaveErrorMember, type Redactor } from '../upstreams/redaction/redactor.ts'
 import type { AnswerStream } from './lane.ts'
 
@@ -80,19 +84,19 @@ class PassingStream implements AnswerStream {
   push(chunk: Uint8Array): void {
     const whole = this.#cutter.push(chunk)
     if (whole !== undefined) this.#pass(whole)
-    if (this.#cutter.held > this.#options.maxEventChars) throw tooLarge()
+    if (this.#cutter.heldBytes > this.#options.maxEventChars) throw eventTooLarge()
   }
 
   end(complete?: boolean): void {
     const tap = this.state
     // An event that lacks only its blank line is the client's; half an event is nobody's.
     if (tap.error !== undefined) return
-    const rest = this.#cutter.rest()
+    const rest = this.#cutter.flush()
     const text = rest === undefined ? '' : decoder.decode(rest)
     const events = text === '' && this.#sse === undefined ? [] : this.#last(text)
     const fates = events.map((event) => this.#fateOf(event))
     tap.end?.(complete)
-    if (this.#sse?.bare === true && fates.some((fate) => fate !== 'pass')) {
+    if (this.#sse?.hasBareObject === true && fates.some((fate) => fate !== 'pass')) {
       // Clients look for events: an error that is none they would read past.
       const told = events.filter((_, place) => fates[place] === 'pass' || fates[place] === 'redact')
       this.#ready.push(this.#redacted(tap.error === undefined ? told : tap.fail(tap.error)))
@@ -128,7 +132,7 @@ class PassingStream implements AnswerStream {
         if (this.#moulds !== undefined && this.#calm) this.#at = this.#moulds.run(whole, this.#at)
         if (this.#at === whole.length) break
         this.#look(whole)
-        this.#calm = tap.error === undefined && tap.isFailing !== true && this.#sse?.bare !== true
+        this.#calm = tap.error === undefined && tap.isFailing !== true && this.#sse?.hasBareObject !== true
       }
     } finally {
       viewed = undefined
@@ -229,7 +233,7 @@ class PassingStream implements AnswerStream {
 
   /** @param block the same text as bytes */
   #isPlain(text: string, fate: Fate, block?: Uint8Array): boolean {
-    if (fate !== 'pass' || this.#sse?.bare === true || !isPlain(text)) return false
+    if (fate !== 'pass' || this.#sse?.hasBareObject === true || !isPlain(text)) return false
     const { redactor } = this.#options
     return !redactor.hasCredential(text, block === undefined || redactor.mayBeIn(block))
   }
@@ -314,17 +318,17 @@ const patience = 16
 class Moulds {
   readonly #tap: StreamTap
   readonly #said: OutputEstimator
-  readonly #moulding: Moulding
+  readonly #moulding: EventTemplateOptions
   readonly #last: () => string
-  #newest: Mould | undefined
-  #other: Mould | undefined
+  #newest: EventTemplate | undefined
+  #other: EventTemplate | undefined
   #unused = 0
 
   constructor({ tap, textFields, erase }: PassingOptions, varying: ReadonlySet<string>, said: OutputEstimator) {
     this.#tap = tap
     this.#said = said
     this.#last = said.last
-    this.#moulding = { varying, mark: textFields?.mark, erase }
+    this.#moulding = { varyingMembers: varying, mark: textFields?.mark, erase }
   }
 
   /** Passes what is in the mould of an event seen before. @returns where the first event that is not begins */
@@ -334,16 +338,16 @@ class Moulds {
     let at = begin
     // As long as one of the two goes on where the other had to stop.
     for (let stuck = 0; stuck < 2 && at < whole.length; stuck++) {
-      const run = runAlike(this.#newest, view, whole.length, at, gaps)
+      const run = matchEvents(this.#newest, view, whole.length, at, gaps)
       if (run.count > 0) {
         this.#said.addRun(whole, run)
-        at = run.to
+        at = run.end
         this.#unused = 0
         stuck = 0
         this.#tap.onSkipped?.(this.#last)
       }
       if (at === whole.length || this.#other === undefined) break
-      const next: Mould = this.#other
+      const next: EventTemplate = this.#other
       this.#other = this.#newest
       this.#newest = next
     }
@@ -352,7 +356,7 @@ class Moulds {
 
   learn(block: Uint8Array, text: string, data: string): void {
     if (this.#tap.canSkipSimilar !== true || this.#unused >= patience) return
-    const mould = mouldOf(block, text, data, this.#moulding)
+    const mould = createEventTemplate(block, text, data, this.#moulding)
     if (mould === undefined) return
     this.#unused++
     this.#other = this.#newest

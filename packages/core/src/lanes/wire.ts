@@ -1,8 +1,7 @@
-import { errorOf } from '../base/errors.ts'
-import { editJson } from '../base/json/edit.ts'
+import { errorFromInfo } from '../base/errors.ts'
+import { editJson, spliceJson } from '../base/json/edit.ts'
 import { put } from '../base/json/object.ts'
-import { slice } from '../base/json/source.ts'
-import { spliceJson } from '../base/json/splice.ts'
+import { sourceText } from '../base/json/scan.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import { checkResponse } from '../formats/check-response.ts'
 import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
@@ -39,7 +38,7 @@ export function wireLane(
       const { value, body, contentType } = readAnswer(bytes, redactor)
       checkResponse(value, codec)
       const { error, usage, units, finish, received } = tapQuietly(codec, value)
-      if (error !== undefined) throw errorOf(error)
+      if (error !== undefined) throw errorFromInfo(error)
       const answer: { -readonly [K in keyof WholeAnswer]: WholeAnswer[K] } = { body }
       put(answer, 'contentType', contentType)
       put(answer, 'usage', usage)
@@ -84,7 +83,7 @@ export function setModel(
     const { modelPrefix = '' } = request
     for (const { key, start, end } of members) {
       if (key.toLowerCase() !== 'model') continue
-      const written: unknown = JSON.parse(slice(source, start, end))
+      const written: unknown = JSON.parse(sourceText(source, start, end))
       set[key] = written === modelPrefix + String(model) ? modelPrefix + name : name
     }
   }

@@ -1,11 +1,9 @@
+import { isThenable, type Signal } from '../base/async.ts'
 import { settleWithin, typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
-import type { Signal } from '../base/signal.ts'
-import { isThenable } from '../base/thenable.ts'
 import type { Authenticate, AuthRequest } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
-import type { Inbound } from '../http/inbound.ts'
-import { tokenOffered } from '../http/websocket-token.ts'
+import { type Inbound, offeredToken } from '../http/inbound.ts'
 import type { Route } from './routes.ts'
 import { checkSameSite } from './same-site.ts'
 
@@ -22,7 +20,7 @@ export function readCredential(inbound: Inbound, route: Route): string | undefin
   }
   const key = inbound.header('x-api-key')?.trim() || inbound.header('x-goog-api-key')?.trim()
   if (key !== undefined && key !== '') return key
-  if (route.protocolKey === true) return tokenOffered(inbound)
+  if (route.protocolKey === true) return offeredToken(inbound)
   if (route.queryKey === true) return new URLSearchParams(inbound.query).get('key') || undefined
   return undefined
 }

@@ -1,5 +1,5 @@
-import { errorOf, GatewayError } from '../base/errors.ts'
-import { newId } from '../base/ids.ts'
+import { newId } from '../base/bytes.ts'
+import { errorFromInfo, GatewayError } from '../base/errors.ts'
 import { stringifyExact } from '../base/json/exact-number.ts'
 import { scanJson } from '../base/json/scan.ts'
 import type { JsonObject } from '../base/json/types.ts'
@@ -169,7 +169,7 @@ function readCount(codec: Codec, count: CountCodec, bytes: Uint8Array, redactor:
   const found = count.decode(value)
   if (found !== undefined) return { count: found, body }
   const error = errorIn(codec, value)
-  if (error !== undefined) throw errorOf(error)
+  if (error !== undefined) throw errorFromInfo(error)
   throw new GatewayError(
     'upstream_bad_response',
     "The upstream's response to the token count request contains no number of tokens.",

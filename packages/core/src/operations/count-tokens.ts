@@ -4,11 +4,11 @@ import type { Prepared } from '../calls/call.ts'
 import { callHeaders, json } from '../calls/reply.ts'
 import { type AnswerCall, toReply } from '../calls/send-response.ts'
 import { tryTargets } from '../calls/try-targets.ts'
+import type { Tokenizer } from '../config/config.ts'
 import type { Attempt } from '../config/plugin.ts'
-import type { Tokenizer } from '../config/tokenizer.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import type { Reply } from '../http/inbound.ts'
-import { refusal } from '../routing/loss-policy.ts'
+import { lossError } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { type CountRequest, decodeInput, prepareCount } from './count-lane.ts'
 import type { Handler } from './handler.ts'
@@ -68,7 +68,7 @@ const doesNotCount = (last: Attempt | undefined): boolean =>
 async function estimated(call: CountCall): Promise<Reply> {
   const { shared, record, count, signal, tokenizer, inbound } = call
   const { body, input, report } = decodeInput(call)
-  const refused = refusal(report.losses, 'ignore')
+  const refused = lossError(report.losses, 'ignore')
   if (refused !== undefined) throw refused
   const kept = count.storedFields.find((key) => body[key] !== undefined && body[key] !== null)
   if (kept !== undefined)

@@ -1,4 +1,4 @@
-import { lazy } from '../base/lazy.ts'
+import { lazy } from '../base/async.ts'
 import type { Operation, OperationName } from '../base/names.ts'
 import { handleGenerate } from './handle-generate.ts'
 import type { Handler } from './handler.ts'

@@ -10,7 +10,7 @@ import type { OnLoss } from '../config/identity.ts'
 import type { WireCodec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import { bodyFields, type RequestBody } from '../formats/request-body.ts'
-import { askedPolicy, policyFor, refusal } from '../routing/loss-policy.ts'
+import { effectiveLossPolicy, lossError, requestedLossPolicy } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
 import { maskHeaders, redact, redactorOf } from '../upstreams/redaction/redactor.ts'
@@ -41,17 +41,21 @@ export async function explain(
   record.stream = stream === true
   const request = await setup.resolveReferences(route, received, identity)
   const call: ExplainedCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, record }
-  const asked = askedPolicy(inbound)
+  const asked = requestedLossPolicy(inbound)
   const plan = planFor(call)
   const selection = selectTargets(call, plan, await loadFullCodec(codec))
   const { latencies } = shared.health
   const prepare = preparerOf(call)
   const explained: ExplainedTarget[] = []
   // Nothing is called, so that no target is due to be measured again.
-  for (const group of orderTargets(selection, { expect: latencies.look, look: latencies.look }, record.stream)) {
+  for (const group of orderTargets(
+    selection,
+    { claimMeasurement: latencies.expectedMs, expectedMs: latencies.expectedMs },
+    record.stream,
+  )) {
     const all: ExplainedTarget[] = []
     for (const target of group) {
-      const onLoss = policyFor(asked, target.onLoss ?? shared.onLoss, identity)
+      const onLoss = effectiveLossPolicy(asked, target.onLoss ?? shared.onLoss, identity)
       all.push(await explainTarget(call, target, onLoss, prepare, hidesConfigured))
     }
     explained.push(...(plan.preferLossless ? [...all.filter(isWhole), ...all.filter((one) => !isWhole(one))] : all))
@@ -83,14 +87,14 @@ async function explainTarget(
 ): Promise<ExplainedTarget> {
   const { shared, inbound, record } = call
   const { upstream, upstreamName, model } = target
-  const { state } = shared.health.standing(target, record.identity)
+  const { state } = shared.health.availability(target, record.identity)
   const known = { upstream: upstreamName, model, onLoss, ...(state === 'ready' ? {} : { resting: state }) }
   try {
     const prepared = await prepare(target, onLoss)
     const { lane, url } = withTargetOverrides(target, prepared, call)
     const body = JSON.parse(redactorOf(upstream).redactJson(textOf(lane.body))) as Json
     const { losses } = lane.report
-    const refused = refusal(losses, onLoss)
+    const refused = lossError(losses, onLoss)
     return {
       ...known,
       lane: lane.kind,

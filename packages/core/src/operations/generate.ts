@@ -2,7 +2,7 @@ import { GatewayError } from '../base/errors.ts'
 import type { Prepare, Prepared } from '../calls/call.ts'
 import { type AnswerCall, toReply } from '../calls/send-response.ts'
 import { tryTargets } from '../calls/try-targets.ts'
-import { mostMediaBytes } from '../config/media-policy.ts'
+import { maxMediaBytes } from '../config/media-policy.ts'
 import type { WireCodec } from '../formats/codec.ts'
 import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -32,7 +32,7 @@ export function generate(call: GenerateCall): Promise<Reply> {
   const { logger, limits } = shared
   const media = shared.media && {
     policy: shared.media,
-    maxTotalBytes: Math.min(limits.bodyBytes, mostMediaBytes),
+    maxTotalBytes: Math.min(limits.bodyBytes, maxMediaBytes),
     signal,
     logger,
     limits,

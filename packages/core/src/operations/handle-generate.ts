@@ -17,7 +17,7 @@ export const handleGenerate: Handler = async (call) => {
   const fields = bodyFields(request)
   record.model = String(fields.model)
   record.stream = fields.stream === true
-  record.counted = { output: codec.outputBound }
+  record.tokenCounting = { output: codec.outputBound }
   if (isBackground(codec, fields)) record.background = true
   if (asksToExplain(inbound)) return jsonReply(record, (await explainOverHttp(call, request)) as unknown as JsonObject)
   const jsonArray = record.stream && wantsArray(route, inbound)

@@ -1,5 +1,5 @@
-import type { CallRecord, Ending } from '../accounting/call-record.ts'
-import type { Signal } from '../base/signal.ts'
+import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
+import type { Signal } from '../base/async.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
@@ -43,7 +43,7 @@ export interface RoutedCall {
    * Settles the call and removes it from the running ones. Later calls do nothing. Called by whatever goes on after the reply (the
    * relay of a stream, a realtime session); the pipeline ends all other calls.
    */
-  readonly end: (ending: Ending) => void
+  readonly end: (ending: CallEnding) => void
   /**
    * Reads the JSON body and checks it. Rejects with a GatewayError.
    *

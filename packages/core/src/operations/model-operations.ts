@@ -1,4 +1,4 @@
-import { lazy } from '../base/lazy.ts'
+import { lazy } from '../base/async.ts'
 import type { OperationName } from '../base/names.ts'
 import type { Operation } from './operation.ts'
 

@@ -1,4 +1,4 @@
-import type { Counted } from '../accounting/call-record.ts'
+import type { TokenCounting } from '../accounting/call-record.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Format, OperationName } from '../base/names.ts'
 import type { ExpectedUse } from '../config/plugin.ts'
@@ -82,7 +82,7 @@ export interface Dialect<Request, Answer> {
 export interface Operation<Request, Answer> {
   readonly name: OperationName
   /** Present: it is billed by tokens. */
-  readonly counted?: Counted
+  readonly counted?: TokenCounting
   readonly dialects: readonly Dialect<Request, Answer>[]
   /** What an answer counts, for the books. */
   usageOf?(answer: Answer): Usage | undefined

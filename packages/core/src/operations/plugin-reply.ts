@@ -1,7 +1,6 @@
-import { quietly, settleWithin, typeNameOf } from '../base/callbacks.ts'
-import { isThenable } from '../base/thenable.ts'
-import { isHeader } from '../http/header.ts'
-import type { Inbound, Reply } from '../http/inbound.ts'
+import { isThenable } from '../base/async.ts'
+import { runSilently, settleWithin, typeNameOf } from '../base/callbacks.ts'
+import { type Inbound, isValidHeader, type Reply } from '../http/inbound.ts'
 import type { Handler } from './handler.ts'
 import type { Route } from './routes.ts'
 
@@ -36,7 +35,7 @@ function checked(reply: unknown, name: string): Reply {
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 200 || status > 599)
     throw notReply(name, `the status ${typeof status === 'number' ? status : typeNameOf(status)}`)
   if (typeof headers !== 'object' || headers === null) throw notReply(name, `headers that are ${typeNameOf(headers)}`)
-  const bad = Object.entries(headers).find((header) => !isHeader(header))
+  const bad = Object.entries(headers).find((header) => !isValidHeader(header))
   if (bad !== undefined) throw notReply(name, `the header '${bad[0].slice(0, 100)}', which cannot be sent`)
   const isBody = body === null || typeof body === 'string' || body instanceof Uint8Array || isIterable(body)
   if (!isBody) throw notReply(name, `a body that is ${typeNameOf(body)}`)
@@ -52,5 +51,5 @@ const notReply = (name: string, found: string): TypeError =>
 /** A reply that comes when the client has had its error: its stream must not stay open. */
 function discard(reply: unknown): void {
   const body = typeof reply === 'object' && reply !== null && 'body' in reply ? reply.body : undefined
-  if (isIterable(body)) quietly(() => body[Symbol.asyncIterator]().return?.())
+  if (isIterable(body)) runSilently(() => body[Symbol.asyncIterator]().return?.())
 }

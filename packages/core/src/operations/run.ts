@@ -1,5 +1,5 @@
-import { errorOf, GatewayError } from '../base/errors.ts'
-import { newId } from '../base/ids.ts'
+import { newId } from '../base/bytes.ts'
+import { errorFromInfo, GatewayError } from '../base/errors.ts'
 import { stringifyExact } from '../base/json/exact-number.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import type { GatewayContext, Prepared } from '../calls/call.ts'
@@ -12,7 +12,7 @@ import { wireCodecOf } from '../formats/codec-registry.ts'
 import { createReport, responseReport } from '../formats/loss-report.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Reply } from '../http/inbound.ts'
-import { encodeAllSse } from '../http/sse/encode.ts'
+import { encodeAllSse } from '../http/sse/event.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
 import { exactValue } from '../lanes/exact-body.ts'
 import type { AnswerStream } from '../lanes/lane.ts'
@@ -41,7 +41,7 @@ type OperationLane = Prepared['lane']
 
 /** An operation beside chat: the same dialect passes as it came, another is written anew. Throws GatewayError. */
 export async function runOperation(call: OperationCall): Promise<Reply> {
-  if (call.operation.counted !== undefined) call.record.counted = call.operation.counted
+  if (call.operation.counted !== undefined) call.record.tokenCounting = call.operation.counted
   call.record.expected = call.dialect.expects?.(call.request.value)
   const answered = await tryTargets(call, (target, policy) => prepare(call, target, policy))
   const units = call.dialect.unitsOf?.(call.request.value)
@@ -99,7 +99,7 @@ function wire(
     const { value, ...answer } = readAnswer(bytes, redactorOf(upstream))
     checkResponse(value, checkOf(dialect))
     const { error, ...tapped } = quietly(dialect, value)
-    if (error !== undefined) throw errorOf(error)
+    if (error !== undefined) throw errorFromInfo(error)
     return { value, answer: { ...answer, ...tapped } }
   }
   const { asEvents } = dialect
@@ -184,7 +184,7 @@ function translation(
     const { value: body } = readAnswer(bytes, redactorOf(upstream))
     checkResponse(body, checkOf(writer))
     const { error } = quietly(writer, body)
-    if (error !== undefined) throw errorOf(error)
+    if (error !== undefined) throw errorFromInfo(error)
     return writer.decodeResponse?.(body, exchange)
   }
   const { asEvents, tapStream } = dialect

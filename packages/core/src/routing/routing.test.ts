@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { createCanceller } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
-import { createCanceller } from '../base/signal.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Inbound } from '../http/inbound.ts'

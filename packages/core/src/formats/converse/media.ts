@@ -1,4 +1,4 @@
-import { toBase64 } from '../../base/base64.ts'
+import { toBase64 } from '../../base/bytes.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { MediaPart, Nothing } from '../ir.ts'

@@ -1,4 +1,4 @@
-import { errorOf, GatewayError } from '../../base/errors.ts'
+import { errorFromInfo, GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
@@ -16,7 +16,7 @@ import { tapResponse } from './wire.ts'
 /** Takes whatever Bedrock sends, as far as it goes. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
   const { error } = isObject(body) ? tapResponse(body) : {}
-  if (error !== undefined) throw errorOf(error)
+  if (error !== undefined) throw errorFromInfo(error)
   const message = isObject(body) && isObject(body.output) ? body.output.message : undefined
   if (!isObject(body) || !isObject(message) || !Array.isArray(message.content))
     throw new GatewayError('upstream_bad_response', 'The upstream answered 200 with something that is no message.')

@@ -1,5 +1,4 @@
-import { fromBase64, toBase64 } from '../../base/base64.ts'
-import { concatBytes } from '../../base/bytes.ts'
+import { concatBytes, fromBase64, toBase64 } from '../../base/bytes.ts'
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'

@@ -1,4 +1,4 @@
-import { fromBase64 } from '../../base/base64.ts'
+import { fromBase64 } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'

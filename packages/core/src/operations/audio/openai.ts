@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { toBase64 } from '../../base/base64.ts'
+import { toBase64 } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'

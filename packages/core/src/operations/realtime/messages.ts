@@ -1,19 +1,18 @@
+import { newId } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { newId } from '../../base/ids.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json } from '../../base/json/types.ts'
 import type { Identity } from '../../config/identity.ts'
 import type { RealtimeSession } from '../../config/realtime.ts'
 import { wireCodecOf } from '../../formats/codec-registry.ts'
 import { visitValue } from '../../formats/shared/model-places.ts'
-import { isLimited, visitorFor } from '../../routing/named-models.ts'
-import type { Router } from '../../routing/router.ts'
+import { hasModelList, modelListVisitor, type Router } from '../../routing/router.ts'
 import { realtimePlaces } from './places.ts'
 
 /** The check of what a client sends in a session; undefined for callers that may use every model. */
 export function clientMessageCheck(router: Router, identity: Identity | null): RealtimeSession<unknown>['checkClient'] {
-  if (!isLimited(identity)) return undefined
-  const visitor = visitorFor(realtimePlaces, router, identity)
+  if (!hasModelList(identity)) return undefined
+  const visitor = modelListVisitor(realtimePlaces, router, identity)
   return (text, isBinary) => {
     let event: Json | undefined
     try {

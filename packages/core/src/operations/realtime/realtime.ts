@@ -1,4 +1,4 @@
-import type { Counted } from '../../accounting/call-record.ts'
+import type { TokenCounting } from '../../accounting/call-record.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
@@ -41,7 +41,7 @@ export async function openRealtime<Socket>(
   const protocol = chooseProtocol(inbound)
   const { model, queryFor } = readQuery(inbound)
   record.model = model
-  record.counted = speech
+  record.tokenCounting = speech
   const shared = boundedShared(call.shared)
   const sockets: Socket[] = []
   const transport = dialTransport(dial, sessionLimits(shared).messageBytes, sockets)
@@ -104,7 +104,7 @@ const noResponse = (): never => {
 }
 
 /** The output of a session has no upper bound. */
-const speech: Counted = { output: { fields: [] } }
+const speech: TokenCounting = { output: { fields: [] } }
 
 /** The URL alone asks for a session. */
 const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {} }
@@ -159,7 +159,7 @@ function sessionOf<Socket>(
     closeReason: (reason) => cut(redactor.redactText(reason), reasonBytes),
     settle({ outcome, error }) {
       // A session that was open has shown that its upstream is there, however it ended.
-      ticket.over(undefined)
+      ticket.end(undefined)
       end({ status: 101, outcome, error })
     },
   }

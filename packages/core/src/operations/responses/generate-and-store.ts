@@ -1,5 +1,5 @@
 import type { CallRecord } from '../../accounting/call-record.ts'
-import { newId } from '../../base/ids.ts'
+import { newId } from '../../base/bytes.ts'
 import { parseExact, stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
