@@ -41,7 +41,7 @@ const pieces = fc.integer({ min: 1, max: 5 })
 function asked(client: Codec, request: ModelRequest, context = createContext()): ModelRequest {
   const wire = client.encodeRequest(request, createContext())
   // A format may have model and stream in its path; the route copies them into the body.
-  const body: JsonObject = client.pathEndings === undefined ? wire : { ...wire, model: 'demo', stream: request.stream }
+  const body: JsonObject = client.modelInPath === undefined ? wire : { ...wire, model: 'demo', stream: request.stream }
   const decoded = client.decodeRequest(structuredClone(body), context)
   return { ...decoded, at: { ...client.fieldPointers, ...decoded.at } }
 }
@@ -64,7 +64,7 @@ describe.each(pairs)('$name', ({ client, upstream }) => {
         const context = createContext()
         const decoded = asked(client, request, context)
         const wire = upstream.encodeRequest(decoded, context)
-        const body: JsonObject = upstream.pathEndings === undefined ? wire : { ...wire, model: 'demo', stream: false }
+        const body: JsonObject = upstream.modelInPath === undefined ? wire : { ...wire, model: 'demo', stream: false }
         expect(upstream.validateRequest(structuredClone(body))).toEqual(body)
         const back = upstream.decodeRequest(structuredClone(body), createContext())
         const reported = context.report.losses.map(({ path }) => path)
@@ -190,7 +190,7 @@ describe.each(
           const decoded = client.decodeRequest(structuredClone(wire), context)
           decoded.at = { ...client.fieldPointers, ...decoded.at }
           const sent = upstream.encodeRequest(decoded, context)
-          const body: JsonObject = upstream.pathEndings === undefined ? sent : { ...sent, model: 'demo', stream: false }
+          const body: JsonObject = upstream.modelInPath === undefined ? sent : { ...sent, model: 'demo', stream: false }
           expect(upstream.validateRequest(structuredClone(body))).toEqual(body)
           const back = upstream.decodeRequest(structuredClone(body), createContext())
           const kept = changesIn(back)

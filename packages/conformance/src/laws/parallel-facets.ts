@@ -29,7 +29,7 @@ export function decodedRequest(exchange: Exchange): ModelRequest | undefined {
   if (body === undefined) return undefined
   const { format, model = 'recorded', stream } = exchange
   const codec = codecOf(format)
-  const inPath = codec.pathEndings === undefined ? {} : { model, stream }
+  const inPath = codec.modelInPath === undefined ? {} : { model, stream }
   return codec.decodeRequest(structuredClone({ ...body, ...inPath }), createContext())
 }
 

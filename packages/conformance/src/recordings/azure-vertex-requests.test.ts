@@ -17,8 +17,8 @@ const paths: Readonly<
   responses: ({ formats }) => [formats.responses],
   completions: ({ operations }) => [operations?.completions?.openai],
   embeddings: ({ operations }) => [operations?.embeddings?.openai],
-  generateContent: ({ formats }) => [formats.gemini, geminiCodec.pathEndings?.whole],
-  streamGenerateContent: ({ formats }) => [formats.gemini, geminiCodec.pathEndings?.stream],
+  generateContent: ({ formats }) => [formats.gemini, geminiCodec.modelInPath?.whole],
+  streamGenerateContent: ({ formats }) => [formats.gemini, geminiCodec.modelInPath?.stream],
   embedContent: ({ operations }) => [operations?.embeddings?.['vertex-content'], '/{model}:embedContent'],
 }
 
@@ -163,7 +163,7 @@ describe("Google's SDK for Vertex AI", () => {
     } finally {
       globalThis.fetch = before
     }
-    const { pathEndings: modelInPath, count } = geminiCodec
+    const { modelInPath, count } = geminiCodec
     const path = upstream.formats.gemini as string
     expect(urls).toEqual([
       callUrl(upstream, path, modelInPath?.whole, 'gemini-x'),

@@ -42,7 +42,7 @@ export interface CodecContext {
   /** The upstream's format, where it is known: a decoder may then keep what only that format can do. Default: any. */
   readonly upstream?: UpstreamFormat
   /** The gateway keeps the answer (responses), as the next one after `previous` where there is one. Absent: nobody does. */
-  readonly stored?: { readonly previous?: string }
+  readonly kept?: { readonly previous?: string }
 }
 
 /** What the target declares about itself, as data. Codecs read it; nobody branches on a provider's name. */
@@ -199,7 +199,7 @@ export interface UpstreamWireCodec {
    * answer and for a stream, with `{model}` or `{id}` for the model's name. Decoders then expect `model` and `stream` in the
    * body all the same (whoever reads the URL puts them in), and encoders write neither.
    */
-  readonly pathEndings?: { readonly whole: string; readonly stream: string }
+  readonly modelInPath?: { readonly whole: string; readonly stream: string }
   /** Where this format holds what the model says, for estimates of answers that nobody has counted. */
   readonly textFields: TextFields
   /** Finish words of answers that are still to come: what they will take is not known yet. */

@@ -13,7 +13,7 @@ const host = 'https://europe-west4-aiplatform.googleapis.com'
 
 function url(given: VertexOptions, format: 'gemini' | 'messages' | 'chat', model: string, stream = false): string {
   const upstream = vertex(given)
-  const ends = upstream.hosting?.[format]?.modelInPath ?? (format === 'gemini' ? geminiCodec.pathEndings : undefined)
+  const ends = upstream.hosting?.[format]?.modelInPath ?? (format === 'gemini' ? geminiCodec.modelInPath : undefined)
   return callUrl(upstream, upstream.formats[format] as string, stream ? ends?.stream : ends?.whole, model)
 }
 

@@ -11,7 +11,7 @@ export const converseWire: UpstreamWireCodec = {
   decodeError,
   isResponse: ({ output }) => isObject(output),
   tapResponse,
-  pathEndings: { whole: '/{id}/converse', stream: '/{id}/converse-stream' },
+  modelInPath: { whole: '/{id}/converse', stream: '/{id}/converse-stream' },
   textFields: { response: ['text', 'input'], event: ['text', 'input'] },
 }
 

@@ -10,7 +10,7 @@ import { clientQuirks, tapResponse, tapStream, wireEdit } from './tap.ts'
 export const geminiWire: WireCodec = {
   format: 'gemini',
   loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
-  pathEndings: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
+  modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
   modelPrefix,
   refusesComments: true,
   decodeError,

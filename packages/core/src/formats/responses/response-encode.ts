@@ -184,7 +184,7 @@ export interface Frame {
 }
 
 /** Whoever keeps an answer gives it its name; upstreams that keep nothing give theirs twice. */
-export const responseId = (id: string, { stored: kept, upstream, newId }: ExchangeContext): string =>
+export const responseId = (id: string, { kept, upstream, newId }: ExchangeContext): string =>
   id === '' || (kept !== undefined && upstream !== 'responses') ? newId('resp_') : id
 
 /**
@@ -225,13 +225,13 @@ function encodeSettings(context: ExchangeContext): JsonObject {
     metadata: request.metadata ?? (isObject(asked.metadata) ? asked.metadata : {}),
     parallel_tool_calls: tools?.parallel ?? true,
     presence_penalty: sampling?.presencePenalty ?? 0,
-    previous_response_id: context.stored?.previous ?? null,
+    previous_response_id: context.kept?.previous ?? null,
     prompt_cache_key: user?.cacheKey ?? null,
     reasoning: { effort: reasoning?.off ? 'none' : (reasoning?.effort ?? null), summary: reasoning?.summary ?? null },
     safety_identifier: user?.safetyId ?? null,
     service_tier: request.serviceTier ?? 'default',
     // Whatever was asked: this is what can be fetched again later.
-    store: context.stored !== undefined,
+    store: context.kept !== undefined,
     temperature: sampling?.temperature ?? 1,
     text: encodeText(output),
     tool_choice: asked.tool_choice ?? (tools?.choice === undefined ? 'auto' : encodeChoice(tools.choice, tools)),

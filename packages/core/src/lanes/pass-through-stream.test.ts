@@ -10,7 +10,7 @@ import { isStream, readRecorded } from '../formats/shared/recorded.test-support.
 import { encodeAllSse, type SseEvent } from '../http/sse/event.ts'
 import { openai } from '../upstreams/openai.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
-import { passingStream } from './passing-stream.ts'
+import { passThroughStream } from './pass-through-stream.ts'
 
 const codecs = { chat: chatCodec, messages: messagesCodec, gemini: geminiCodec, responses: responsesCodec }
 const redactor = redactorOf(openai({ apiKey: 'sk-secret-7f3a91c4' }))
@@ -115,7 +115,7 @@ function open({ format, edited, seen }: Way) {
     },
     ...(seen ? { varying: { value: undefined } } : {}),
   })
-  const stream = passingStream({
+  const stream = passThroughStream({
     tap: counting,
     maxEventChars: 1_000_000,
     redactor,

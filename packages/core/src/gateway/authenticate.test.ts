@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import type { Authenticate } from '../config/config.ts'
 import type { Inbound } from '../http/inbound.ts'
+import { routes } from '../operations/routes.ts'
 import { authenticate } from './authenticate.ts'
-import { routes } from './routes.ts'
 
 const inbound: Inbound = {
   method: 'POST',

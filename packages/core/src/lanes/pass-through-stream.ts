@@ -4,15 +4,17 @@ import type { ErrorInfo } from '../base/errors.ts'
 import type { StreamTap, TextFields } from '../formats/codec.ts'
 import { blockEnd, createBlockCutter, splitBlocks } from '../http/sse/blocks.ts'
 import { createSseDecoder, decodeBlock, eventTooLarge, type SseDecoder } from '../http/sse/decode.ts'
-import { encodeAllSse, type SseEvent } from '../http/sse/event.ts'
+import type { SseEvent } from '../http/sse/event.ts'
+import { encodeAllSse } from '../http/sse/event.ts'
 import {
   createEventTemplate,
   type EventTemplate,
   type EventTemplateOptions,
   matchEvents,
 } from '../http/sse/event-template.ts'
-import { mayHaveErrorMember, type Redactor } from '../upstreams/redaction/redactor.ts'
-import type { AnswerStream } from './lane.ts'
+import type { Redactor } from '../upstreams/redaction/redactor.ts'
+import { mayHaveErrorMember } from '../upstreams/redaction/redactor.ts'
+import type { ResponseStream } from './lane.ts'
 
 export interface PassingOptions {
   readonly tap: StreamTap
@@ -53,9 +55,9 @@ type Fate = 'pass' | 'redact' | 'withhold' | 'drop' | 'retell'
  * Bytes pass untouched but for what the gateway's own wishes left in them, whole events at a time, so that an error event can
  * follow if the rest never comes. Events in the mould of one that told nothing pass without being looked at.
  */
-export const passingStream = (options: PassingOptions): AnswerStream => new PassingStream(options)
+export const passThroughStream = (options: PassingOptions): ResponseStream => new PassingStream(options)
 
-class PassingStream implements AnswerStream {
+class PassingStream implements ResponseStream {
   readonly state: StreamTap
   readonly #options: PassingOptions
   readonly #said: OutputEstimator

@@ -1,8 +1,8 @@
 import { isThenable } from '../base/async.ts'
 import { runSilently, settleWithin, typeNameOf } from '../base/callbacks.ts'
-import { type Inbound, isValidHeader, type Reply } from '../http/inbound.ts'
-import type { Handler } from './handler.ts'
-import type { Route } from './routes.ts'
+import type { Inbound, Reply } from '../http/inbound.ts'
+import { isValidHeader } from '../http/inbound.ts'
+import type { Handler, Route } from './route.ts'
 
 export const handlePluginRoute: Handler = async ({ route, inbound, params, shared }) => {
   if (route.handle === undefined) throw new TypeError(`The plugin route ${route.path} has no handler`)
@@ -24,7 +24,7 @@ async function pluginReply(
   if (!isThenable(result)) return checked(result, name)
   const { signal } = inbound
   // A handler may do as much work as an upstream: it gets as long.
-  const wait = { name, ms, fix: 'Answer sooner, or raise limits.firstByteMs.', signal, onLate: discard }
+  const wait = { name, ms, fix: 'Answer sooner, or raise limits.firstByteMs.', signal, onLateValue: discard }
   return checked(await settleWithin(result, wait), name)
 }
 

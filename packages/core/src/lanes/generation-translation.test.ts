@@ -4,7 +4,7 @@ import type { Format } from '../base/names.ts'
 import { codecs } from '../formats/codecs.ts'
 import { openai } from '../upstreams/openai.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
-import { translateLane } from './translate.ts'
+import { translateLane } from './generation-translation.ts'
 
 const asks: { readonly [F in Format]: JsonObject } = {
   chat: { model: 'm', messages: [{ role: 'user', content: 'x' }], stream_options: { include_usage: true } },
@@ -48,7 +48,7 @@ describe('losses of an answer', () => {
   ]
   test.each(wanted)('are named as the upstream wrote it: %s', (client, paths) => {
     const lane = laneOf(client, 'gemini')
-    lane.answer(bytes(JSON.stringify(answer)))
+    lane.readResponse(bytes(JSON.stringify(answer)))
     expect(lane.report.losses.filter(({ side }) => side === 'answer').map(({ path }) => path)).toEqual(
       expect.arrayContaining(paths),
     )
@@ -79,7 +79,7 @@ describe('log probabilities of a refusal', () => {
   test.each<Format>(['gemini', 'responses'])('have no place in %s, whole and streamed', (client) => {
     const whole = laneOf(client, 'chat')
     const message = { role: 'assistant', content: null, refusal: 'no' }
-    whole.answer(bytes(JSON.stringify({ ...frame, choices: [{ ...refused, message }] })))
+    whole.readResponse(bytes(JSON.stringify({ ...frame, choices: [{ ...refused, message }] })))
     const streamed = laneOf(client, 'chat', true)
     const stream = streamed.openStream()
     stream.push(
@@ -106,7 +106,7 @@ test.each<[Format, string, boolean]>([
   const frame = { id: 'c', created: 1, model: 'm', service_tier, usage }
   const said = { role: 'assistant', content: 'a' }
   const whole = laneOf(client, 'chat')
-  whole.answer(bytes(JSON.stringify({ ...frame, choices: [{ index: 0, message: said, finish_reason: 'stop' }] })))
+  whole.readResponse(bytes(JSON.stringify({ ...frame, choices: [{ index: 0, message: said, finish_reason: 'stop' }] })))
   const streamed = laneOf(client, 'chat', true)
   const stream = streamed.openStream()
   stream.push(

@@ -4,7 +4,7 @@ import { chatCodec } from '../formats/chat/codec.ts'
 import { responsesCodec } from '../formats/responses/index.ts'
 import { openai } from '../upstreams/openai.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
-import { wireLane } from './wire.ts'
+import { passThroughLane } from './pass-through.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (chunk: Uint8Array | undefined): string => (chunk === undefined ? '' : new TextDecoder().decode(chunk))
@@ -13,7 +13,7 @@ const redactor = redactorOf(openai({ apiKey: 'sk-secret-7f3a91c4' }))
 function laneFor(body: string, maxEventChars = 10_000, codec = chatCodec) {
   const value = JSON.parse(body)
   const request = { bytes: bytes(body), text: body, members: scanJson(body, 100).members, value }
-  return wireLane(codec, request, { model: 'real', quirks: {} }, maxEventChars, redactor)
+  return passThroughLane(codec, request, { model: 'real', quirks: {} }, maxEventChars, redactor)
 }
 
 const chunk = (content: string): string =>
@@ -41,7 +41,7 @@ describe('the request', () => {
 
 describe('the answer', () => {
   const answer = (body: string) =>
-    laneFor('{"model":"real","input":"hello"}', 10_000, responsesCodec).answer(bytes(body)).body
+    laneFor('{"model":"real","input":"hello"}', 10_000, responsesCodec).readResponse(bytes(body)).body
 
   it('that says why it failed says none of the upstream’s secrets', () => {
     const failed =
