@@ -112,5 +112,10 @@ export const realtimePlaces = modelPlaces({
     'response.model',
   ],
   chooses: routerPlaces.chooses,
-  sameMembers: { ...routerPlaces.sameMembers, ...toolPlaces.sameMembers, 'session.tools': 'tools', 'response.tools': 'tools' },
+  sameMembers: {
+    ...routerPlaces.sameMembers,
+    ...toolPlaces.sameMembers,
+    'session.tools': 'tools',
+    'response.tools': 'tools',
+  },
 })
