@@ -1,7 +1,7 @@
 import { compareAllocations, keepAllocations, keptAllocations, measureAllocations } from '@modelgate/bench/allocations'
 import { describe, expect, it } from 'vitest'
 
-/** Figures are kept for the versions of Node that CI runs. */
+/** Figures exist for the Node versions of CI only. */
 const kept = keptAllocations()
 if (kept === undefined)
   console.log(`allocations: no figures are kept for Node ${process.versions.node}, so none are compared`)

@@ -12,7 +12,7 @@ import { referenceTable } from './references-document.ts'
 import { catalogTable, lacksTable, quirkTable, valuesTable } from './upstreams-document.ts'
 import { root } from './workspace.mjs'
 
-/** Where links lead that stay within the repository: the page, the file from the root (none: the page itself), and a heading of it. */
+/** Returns the links within the repository: page, target file relative to the root (none: the page itself) and heading. */
 const links = documents.flatMap((page) =>
   [
     ...read(page)

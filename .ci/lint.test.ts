@@ -13,7 +13,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(copy, { recursive: true }))
 
-/** The rules that fire for this text, were it the file at `path`. */
+/** Returns the rules that report this text as the file at `path`. */
 function lint(path: string, text: string): string[] {
   const file = join(copy, path)
   mkdirSync(dirname(file), { recursive: true })

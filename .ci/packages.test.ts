@@ -43,7 +43,7 @@ it('all packages share one version', () => {
 
 describe.each(packages)('$manifest.name', ({ manifest: { name, ...manifest } }) => {
   it('is published with its builds in place of its sources', () => {
-    // `./test-support` has no build: it exists in this workspace only.
+    // `./test-support` is not built: it exists in this workspace only.
     const published = Object.fromEntries(
       Object.entries(manifest.exports)
         .filter(([path]) => path !== './test-support')

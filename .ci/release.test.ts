@@ -29,7 +29,7 @@ afterAll(() => {
   for (const folder of copies) rmSync(folder, { recursive: true })
 })
 
-/** What Changesets looks at, in a folder of its own. */
+/** Copies the files that Changesets reads into a temporary folder. */
 function copyOfManifests(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'modelgate-release-')))
   copies.push(folder)
@@ -102,7 +102,7 @@ describe('a release', () => {
       for (const other of Object.keys(Object(manifest.dependencies)))
         expect(place.get(other) ?? -1).toBeLessThan(place.get(name) ?? -1)
 
-    // Not all of them, for the time that each takes.
+    // A sample: each package takes seconds.
     const [first = '', ...rest] = ['@modelgate/core', '@modelgate/node', '@modelgate/express']
     const core = packages.find(({ name }) => name === first)
     const taken: string[] = []

@@ -13,7 +13,7 @@ const core = join(packages, 'core')
 type Esbuild = Parameters<NonNullable<Options['esbuildPlugins']>[number]['setup']>[0]['esbuild']
 const { build } = createRequire(new URL('../packages/conformance/package.json', import.meta.url))('esbuild') as Esbuild
 
-/** What a user's bundler makes of the build: the files that are there at the start, and which packages they import. */
+/** Bundles the build like a user's bundler; returns the files loaded at start and their imported packages. */
 async function startOf(dir: string, entry: string) {
   const { metafile, outputFiles = [] } = await build({
     entryPoints: [join(dir, entry)],
@@ -49,7 +49,7 @@ async function startOf(dir: string, entry: string) {
   return { gzipped, files: reached.size, packages: [...packages], later: new Set(later.map(({ path }) => path)) }
 }
 
-/** Bytes of a package's own, minified and gzipped, that are there once it is imported. To be raised knowingly. */
+/** Maximum size in bytes of a package's own code at import, minified and gzipped. Raise it deliberately. */
 const ceilings = {
   'core/dist/index.js': 83_000,
   'node/dist/index.js': 13_000,
@@ -69,7 +69,7 @@ it.each(Object.entries(ceilings))('what %s adds to a bundle is at most %i bytes'
   const [dir = '', ...entry] = file.split('/')
   const { gzipped } = await startOf(join(packages, dir), entry.join('/'))
   expect(gzipped).toBeLessThanOrEqual(ceiling)
-  // A ceiling far above is none.
+  // A ceiling far above the size would not detect growth.
   expect(gzipped).toBeGreaterThan(ceiling / 4)
 })
 

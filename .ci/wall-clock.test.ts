@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import { filesBelow, root, workspaceDirs } from './workspace.mjs'
 
 /**
- * Every use of the system's time in what is shipped, with how often and why. Durations, deadlines, cooldowns and lifetimes go by
- * `monotonicNow` of core or `performance.now`: the system's time is set now and then, and must not end or prolong anything.
+ * Every use of the wall clock in shipped code, with count and reason. Durations, deadlines, cooldowns and lifetimes use `monotonicNow` of
+ * core or `performance.now`, because a change of the system time must not end or prolong them.
  */
 const allowed: Readonly<Record<string, readonly [count: number, reason: string]>> = {
   'packages/cli/src/tokens/commands.ts': [1, 'shows which tokens have expired: a date'],
@@ -37,7 +37,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/tokens/src/steady-clock.ts': [1, 'where the steady clock begins'],
 }
 
-/** The conformance kit and the benchmarks run for minutes, and are not shipped as a gateway's code. */
+/** The conformance kit and the benchmarks run for minutes and are not part of a gateway. */
 const kits = new Set(['packages/conformance', 'packages/bench'])
 const isSource = (file: string): boolean =>
   /\.[cm]?[jt]sx?$/.test(file) && !/\.test\.|\.test-support\.|\/testing\//.test(file)

@@ -9,7 +9,7 @@ const core = fileURLToPath(new URL('../packages/core', import.meta.url))
 type Esbuild = Parameters<NonNullable<Options['esbuildPlugins']>[number]['setup']>[0]['esbuild']
 const { build } = createRequire(new URL('../packages/conformance/package.json', import.meta.url))('esbuild') as Esbuild
 
-/** Bundles core with all that it may import, as is done for Workers; google-auth-library lies in core's node_modules. */
+/** Bundles core with all its imports, as for Workers; google-auth-library is in core's node_modules. */
 const bundled = (conditions: string[]) =>
   build({
     entryPoints: [join(core, 'dist/index.js')],

@@ -5,7 +5,7 @@ import { complaints } from './compile.ts'
 import { followed } from './followed.mjs'
 import { needsRedis, run, runs } from './run.ts'
 
-/** Whole files of these pages are run by the stranger, from packed packages. */
+/** `stranger.mjs` runs the whole files of these pages with packed packages. */
 const byTheStranger = ({ page, file }: Block): boolean => file !== undefined && followed.includes(page)
 
 const block = (text: string, rest: Partial<Block> = {}): Block => ({

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { providersAtHome } from '../packed/at-home.mjs'
 import { follow, lacks, unanswered } from './follow.mjs'
 
-// What is followed here needs no package: the pages themselves are followed by stranger.mjs, from packed ones.
+// Tests of the follower itself. stranger.mjs follows the real pages with packed packages.
 
 let home: Awaited<ReturnType<typeof providersAtHome>>
 beforeAll(async () => {

@@ -13,21 +13,21 @@ import { type Block, blocks, isCode } from './blocks.mjs'
 import { followed } from './followed.mjs'
 import { binOf, callByCurl, isCurl, shellComplaints } from './shell.ts'
 
-/** What a block is to be: throws, or returns what is wrong with it. */
+/** Check of a block: throws or returns the problem. */
 type Check = (text: string, page: string) => string | undefined
 
 const has = (program: string): boolean => spawnSync(program, ['-v']).error === undefined
 
-/** It may be where only root looks. */
+/** The program can be in a folder that is only on root's PATH. */
 const nginxProgram = ['nginx', '/usr/sbin/nginx'].find(has)
 
-/** Whether a program that reads the text takes it. */
+/** Returns true if the program accepts the text on standard input. */
 const takes = (program: string, args: readonly string[], text: string): string | undefined => {
   const { status, stderr, error } = spawnSync(program, args, { input: text, encoding: 'utf8' })
   return status === 0 ? undefined : (error?.message ?? stderr)
 }
 
-/** A server's part of a configuration, in a whole one: other ports, and no certificate, which is the reader's. */
+/** Completes a server block to a configuration, with other ports and without the reader's certificate. */
 function nginx(program: string, text: string): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-nginx-'))
   const file = join(folder, 'nginx.conf')
@@ -74,7 +74,7 @@ const checks: Record<string, Check> = {
   sh: (text, page) => takes('bash', ['-n'], text) ?? shellComplaints(text, page),
 }
 
-/** What programs print, and pictures: there is nothing to try. */
+/** Output of programs and diagrams: nothing to check. */
 const shown = new Set(['', 'text', 'console', 'http', 'diff'])
 
 function complaint({ language, text, place, page }: Block): string[] {
@@ -142,7 +142,7 @@ describe.runIf(has('curl'))('calls by curl', () => {
 describe('configurations of the command', () => {
   const configurations = others.filter(({ file, page }) => file === 'modelgate.config.json' && !followed.includes(page))
 
-  /** Asks the command itself, with providers at home; what it printed if it was not content. */
+  /** Runs the command with local fake providers; returns its output if it failed. */
   const check = (text: string, env: Record<string, string>): Promise<string | undefined> => {
     const folder = mkdtempSync(join(tmpdir(), 'modelgate-config-'))
     const file = join(folder, 'modelgate.config.json')
