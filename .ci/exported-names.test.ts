@@ -56,7 +56,7 @@ function loaded(type: 'module' | 'commonjs', load: string, file: string): Map<st
   return new Map((JSON.parse(said) as string[][]).map((one, i) => [nameOf(dirs[i] as string), one]))
 }
 
-it('those who import and those who require get the names that the types declare', () => {
+it('ES modules and CommonJS get the names that the types declare', () => {
   const values = new Map([...declared()].map(([name, one]) => [name, one.values]))
   expect(loaded('module', 'await import(file)', 'index.js')).toEqual(values)
   expect(loaded('commonjs', 'require(file)', 'index.cjs')).toEqual(values)
@@ -65,7 +65,7 @@ it('those who import and those who require get the names that the types declare'
     expect([name, values.get(name)?.filter((one) => !seen.includes(one))]).toEqual([name, []])
 })
 
-it('the names that packages export are those one has agreed to', async () => {
+it('packages export exactly the recorded names', async () => {
   const text = [...declared()].map(([name, { values, types }]) =>
     [name, ...values.map((one) => `  ${one}`), ...types.map((one) => `  type ${one}`)].join('\n'),
   )

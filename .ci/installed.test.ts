@@ -61,7 +61,7 @@ const everything = [
   'modelgate: defineConfig',
 ]
 
-describe('with the newest versions of what they run beside', () => {
+describe('with the newest versions of peers', () => {
   const { devDependencies } = readJson('package.json')
   let project: Project
   let beside: [string, string][]
@@ -72,7 +72,7 @@ describe('with the newest versions of what they run beside', () => {
     project = await install('newest', all(), beside, [...types, '@types/express@5'])
   }, ample)
 
-  it('they do their work for those who import and for those who require', async () => {
+  it('work for ES modules and CommonJS', async () => {
     for (const said of await used(project, all(), beside)) expect(said).toEqual(everything)
   })
 
@@ -109,7 +109,7 @@ describe('with the newest versions of what they run beside', () => {
     },
   )
 
-  it('npm knows of no hole in what they bring along', async () => {
+  it('have no dependency with a known vulnerability', async () => {
     const audit = await project.run('npm', ['audit', '--omit=dev', '--json']).catch((error: Error) => error.message)
     // Some registry mirrors do not support audits.
     if (/audit endpoint returned an error|ENOAUDIT/.test(audit))

@@ -44,7 +44,7 @@ const isSource = (file: string): boolean =>
 const comments = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm
 const uses = /\bDate\.now\b|\bnew Date\(\)|\bDate\(\)/g
 
-it('no source uses the system’s time but where a time of day is meant', () => {
+it('sources use the wall clock only for the time of day', () => {
   const found: Record<string, number> = {}
   for (const dir of workspaceDirs(['packages']).filter((dir) => !kits.has(dir)))
     for (const file of filesBelow(`${dir}/src`).filter(isSource)) {

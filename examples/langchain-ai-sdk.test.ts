@@ -5,13 +5,13 @@ import { startProgram, stopExamples } from './start-example.ts'
 
 const folder = await installedExample('langchain-ai-sdk')
 
-describe.skipIf(folder === undefined)('examples/langchain-ai-sdk, installed as by a stranger', () => {
+describe.skipIf(folder === undefined)('examples/langchain-ai-sdk, installed with npm', () => {
   let origin = ''
   const start = (file: string) =>
     startProgram(process.execPath, [join(folder ?? '', file)], { MODELGATE_URL: origin }, folder)
   beforeAll(async () => {
-    const [, said = ''] = await start('gateway.js').saying(/(http:\S+)\/v1 with the token/)
-    origin = said
+    const [, output = ''] = await start('gateway.js').waitForOutput(/(http:\S+)\/v1 with the token/)
+    origin = output
   })
   afterAll(stopExamples)
 
@@ -21,8 +21,8 @@ describe.skipIf(folder === undefined)('examples/langchain-ai-sdk, installed as b
   ])('%s: text, stream and tools from models of other vendors', async (file, names) => {
     const example = start(file)
     const code = await example.ended
-    const hello = 'You said: “Say hello in one sentence.”'
-    expect(example.said().trimEnd().split('\n')).toEqual(
+    const hello = 'You output: “Say hello in one sentence.”'
+    expect(example.output().trimEnd().split('\n')).toEqual(
       names.flatMap((name) => [
         expect.stringContaining(`${name}, text: ${hello}`),
         expect.stringContaining(`${name}, stream: ${hello}`),
