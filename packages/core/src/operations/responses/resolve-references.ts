@@ -9,7 +9,7 @@ import { acceptsReference, type ReferencePolicy } from '../../config/references.
 import { checkTopLevel, findReferences, unknownReference } from '../../formats/references/find.ts'
 import { isItemReference, lacksContent, type ReferenceScheme } from '../../formats/references/places.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
-import { exactValue } from '../../lanes/exact-body.ts'
+import { exactValue } from '../../lanes/translation.ts'
 import { checkOwners, checkReferenceCount, isResponseReference, maxReferences } from '../references/check.ts'
 import { mayReferToStoredObjects } from '../references/notice.ts'
 import { type CallerRecords, foreignRecord, itemId, outputItems } from './records.ts'
