@@ -76,6 +76,8 @@ describe('examples/in-process', () => {
       'anthropic SDK, gpt-5',
       'google SDK, gpt-5',
     ]
-    expect(output).toEqual(names.map((name) => expect.stringMatching(`^${name}: You output: “Say hello in one sentence.”`)))
+    expect(output).toEqual(
+      names.map((name) => expect.stringMatching(`^${name}: You said: “Say hello in one sentence.”`)),
+    )
   })
 })

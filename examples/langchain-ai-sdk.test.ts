@@ -21,7 +21,7 @@ describe.skipIf(folder === undefined)('examples/langchain-ai-sdk, installed with
   ])('%s: text, stream and tools from models of other vendors', async (file, names) => {
     const example = start(file)
     const code = await example.ended
-    const hello = 'You output: “Say hello in one sentence.”'
+    const hello = 'You said: “Say hello in one sentence.”'
     expect(example.output().trimEnd().split('\n')).toEqual(
       names.flatMap((name) => [
         expect.stringContaining(`${name}, text: ${hello}`),

@@ -53,6 +53,6 @@ describe.skipIf(folder === undefined)('examples/nextjs, installed and built with
     const client = anthropicClient({ origin: `${origin}/ai`, token })
     const messages = [{ role: 'user' as const, content: 'hello' }]
     const stream = client.messages.stream({ model: 'gpt-5', max_tokens: 100, messages })
-    expect(await stream.finalText()).toContain('You output: “hello”')
+    expect(await stream.finalText()).toContain('You said: “hello”')
   })
 })
