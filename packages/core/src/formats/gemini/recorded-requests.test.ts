@@ -44,7 +44,7 @@ function normalised(body: JsonObject): JsonObject {
   return out
 }
 
-/** The model's neighbouring contents are chunks of one answer: a text goes on in the next. */
+/** Adjacent model contents are chunks of one response: a text continues in the next. */
 function joinParts(parts: JsonObject[], [first, ...more]: JsonObject[], role: string): void {
   const last = parts.at(-1)
   const plain = (part: JsonObject | undefined) => typeof part?.text === 'string' && Object.keys(part).length === 1
@@ -129,7 +129,7 @@ const bodies = [
 ]
 
 describe.skipIf(!present)('recorded gemini requests', () => {
-  test('pass the validator and are returned as they came', () => {
+  test('pass the validator unchanged', () => {
     expect(requests.length).toBeGreaterThan(500)
     expect(clientRequests.length).toBeGreaterThan(40)
     for (const { path, body } of bodies) {
@@ -139,7 +139,7 @@ describe.skipIf(!present)('recorded gemini requests', () => {
     }
   })
 
-  test('come back from the IR as they were', () => {
+  test('survive a round trip through the IR', () => {
     for (const { path, body } of bodies) {
       const context = contextFor()
       const request = geminiCodec.decodeRequest(structuredClone(body), context)
@@ -152,7 +152,7 @@ describe.skipIf(!present)('recorded gemini requests', () => {
     }
   })
 
-  test('decode to turns and parts that each say where they stood', () => {
+  test('decode to turns and parts that name their place in the body', () => {
     for (const { path, body } of bodies) {
       const { turns, at = {}, tools } = geminiCodec.decodeRequest(structuredClone(body), contextFor())
       const places = [
@@ -164,7 +164,7 @@ describe.skipIf(!present)('recorded gemini requests', () => {
     }
   })
 
-  test('give every response the id of its call', () => {
+  test('give every function response the id of its call', () => {
     let pairs = 0
     for (const { path, body } of bodies) {
       const { turns } = geminiCodec.decodeRequest(structuredClone(body), contextFor())
