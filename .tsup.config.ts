@@ -5,7 +5,8 @@ import { consoleAssetsForEsbuild } from './packages/console/build/plugins.mjs'
 
 const { name } = JSON.parse(readFileSync('package.json', 'utf8')) as { name: string }
 const isCore = name === '@modelgate/core'
-const catalogFile = 'src/upstreams/catalog.ts'
+/** Sub-paths of core's package, with their sources. */
+const coreSubPaths = { adapter: 'src/gateway/adapter.ts', catalog: 'src/upstreams/catalog.ts' }
 
 /** Packages that run on any runtime: for these the bundler knows no built-in module, so that `node:*` fails the build. */
 const anywhere = new Set(['@modelgate/core', '@modelgate/hono', '@modelgate/otel', '@modelgate/console'])
@@ -23,10 +24,10 @@ const oneCore: NonNullable<Options['esbuildPlugins']>[number] = {
     onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) =>
       kind === 'dynamic-import' ? { path: resolve(resolveDir, path), namespace: 'later' } : undefined,
     )
-    // The catalog has a sub-path of its own. As an entry that does not need the other one, it would split the chunk as well.
-    const catalog = resolve(catalogFile)
-    onResolve({ filter: /catalog\.ts$/ }, ({ kind, path }) =>
-      kind === 'entry-point' && resolve(path) === catalog ? { path: catalog, namespace: 'later' } : undefined,
+    // A sub-path that does not import the whole entry would split the chunk as well.
+    const subPaths = new Set(Object.values(coreSubPaths).map((file) => resolve(file)))
+    onResolve({ filter: /\.ts$/ }, ({ kind, path }) =>
+      kind === 'entry-point' && subPaths.has(resolve(path)) ? { path: resolve(path), namespace: 'later' } : undefined,
     )
     onResolve({ filter: /./, namespace: 'later' }, ({ path }) => ({ path, sideEffects: true }))
     onLoad({ filter: /./, namespace: 'later' }, ({ path }) => ({
@@ -48,8 +49,8 @@ const entries = {
   index: 'src/index.ts',
   node: 'src/node.ts',
   'google-auth-stub': 'src/upstreams/google-auth-stub.ts',
-  catalog: catalogFile,
   adapter: 'src/adapter.ts',
+  ...(isCore ? coreSubPaths : {}),
 }
 
 /** One build for every package: ESM and CJS, with types for both. Run from the package's own folder. */

@@ -1,5 +1,6 @@
 // The gateway in Bun.serve. Without keys the answers come from a fake provider.
 import { anthropic, createGateway, openai } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import { createFakeProvider } from '@modelgate/testing'
 
 const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN, PORT = '3000' } = process.env
@@ -16,6 +17,7 @@ const gateway = createGateway({
   models: { 'gpt-*': 'openai', 'claude-*': 'claude', fast: { upstream: 'openai', model: 'gpt-5-mini' } },
   ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
 })
+const { match } = adapterFunctions(gateway)
 
 const server = Bun.serve({
   port: Number(PORT),
@@ -23,7 +25,7 @@ const server = Bun.serve({
   idleTimeout: 60, // seconds; Bun's 10 would cut streams, in which the gateway says something every 14
   fetch(request) {
     const { pathname } = new URL(request.url)
-    if (gateway.match(request.method, pathname) !== null) return gateway.fetch(request)
+    if (match(request.method, pathname) !== null) return gateway.fetch(request)
     return pathname === '/' ? new Response('The app goes on as before.') : new Response('Not found', { status: 404 })
   },
 })

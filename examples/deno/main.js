@@ -1,6 +1,7 @@
 // The gateway in Deno.serve. Without keys the answers come from a fake provider.
 import process from 'node:process'
 import { anthropic, createGateway, openai } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import { createFakeProvider } from '@modelgate/testing'
 
 const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN, PORT = '3000' } = process.env
@@ -17,6 +18,7 @@ const gateway = createGateway({
   models: { 'gpt-*': 'openai', 'claude-*': 'claude', fast: { upstream: 'openai', model: 'gpt-5-mini' } },
   ...(hasKeys ? {} : { fetch: createFakeProvider().fetch }),
 })
+const { match } = adapterFunctions(gateway)
 
 Deno.serve(
   {
@@ -26,7 +28,7 @@ Deno.serve(
   },
   (request) => {
     const { pathname } = new URL(request.url)
-    if (gateway.match(request.method, pathname) !== null) return gateway.fetch(request)
+    if (match(request.method, pathname) !== null) return gateway.fetch(request)
     return pathname === '/' ? new Response('The app goes on as before.') : new Response('Not found', { status: 404 })
   },
 )

@@ -285,7 +285,7 @@ describe('another configuration', () => {
     const server = await ready(modelgate(['start', '--config', file, ...args]))
     write('after')
     ask(server)
-    await server.saying(/The configuration was read again and is in force/)
+    await server.saying(/Configuration reloaded/)
     const response = await fetch(`${server.root}/v1/models`, { headers: { authorization: 'Bearer t' } })
     expect(await response.json()).toMatchObject({ data: [{ id: 'after' }] })
   })

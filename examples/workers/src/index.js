@@ -1,5 +1,6 @@
 // The gateway as a Worker. Without keys the answers come from a fake provider.
 import { anthropic, createGateway, openai } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import { createFakeProvider } from '@modelgate/testing'
 
 /** @typedef {{ OPENAI_API_KEY?: string, ANTHROPIC_API_KEY?: string, MODELGATE_TOKEN?: string }} Env */
@@ -28,7 +29,7 @@ export default {
   fetch(request, env) {
     gateway ??= gatewayOf(env)
     const { pathname } = new URL(request.url)
-    if (gateway.match(request.method, pathname) !== null) return gateway.fetch(request)
+    if (adapterFunctions(gateway).match(request.method, pathname) !== null) return gateway.fetch(request)
     return pathname === '/' ? new Response('The app goes on as before.') : new Response('Not found', { status: 404 })
   },
 }

@@ -84,7 +84,7 @@ function exponentIn(points, round) {
 
 /**
  * @param {readonly string[]} names of the dimensions to measure @param {{ between: () => void }} options
- * @returns {Promise<{ rows: import('./row.js').Row[], panels: import('./plot.js').Panel[] }>}
+ * @returns {Promise<{ rows: import('./row.js').Row[], panels: import('./document.js').Panel[] }>}
  */
 export async function benchGrowth(names, { between }) {
   const rows = []

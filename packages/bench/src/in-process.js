@@ -1,6 +1,8 @@
 // A gateway called from inside its own process, with a made-up client before it and a made-up upstream behind it: what the
 // pipeline itself costs, without sockets, and the same on every machine.
+
 import { createGateway, gemini, openaiCompatible } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 
 /** @typedef {import('./codec-streams.js').Format} Format */
 /** @typedef {(signal?: unknown) => Promise<number>} Call answers with the bytes that the client got */
@@ -61,7 +63,7 @@ const gatewayTo = (format, model) =>
  */
 export async function callOf({ client, upstream, body, answer, expect }) {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-  const gateway = gatewayTo(upstream, 'bench-model')
+  const { handle } = adapterFunctions(gatewayTo(upstream, 'bench-model'))
   const transport = transportOf(answer)
   const inbound = {
     method: 'POST',
@@ -71,7 +73,7 @@ export async function callOf({ client, upstream, body, answer, expect }) {
     header: (/** @type {string} */ name) => headers.get(name),
     read: () => Promise.resolve(bytes),
   }
-  const send = () => gateway.handle({ ...inbound }, transport)
+  const send = () => handle({ ...inbound }, transport)
   const first = await send()
   const said = await textOf(first.body)
   if (first.status !== 200 || !said.includes(expect))

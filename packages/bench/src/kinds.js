@@ -8,7 +8,7 @@ import { benchSize, benchStartUp, sizeName, startUpName } from './start-up.js'
 import { benchStreams, streamsName } from './streams.js'
 import { benchTokens, tokensName } from './tokens.js'
 
-/** @typedef {import('./row.js').Row} Row @typedef {import('./plot.js').Panel} Panel */
+/** @typedef {import('./row.js').Row} Row @typedef {import('./document.js').Panel} Panel */
 /**
  * @typedef {object} Options
  * @property {boolean} profile

@@ -35,7 +35,7 @@ if (chosen.length === 0) throw new Error(`no row's name holds BENCH_ONLY='${only
 const noise = createNoiseMeter()
 /** @type {import('./row.js').Row[]} */
 const rows = []
-/** @type {import('./plot.js').Panel[]} */
+/** @type {import('./document.js').Panel[]} */
 const panels = []
 /** @type {string[]} */
 const failures = []

@@ -1,4 +1,5 @@
 import type { Gateway } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 
 /**
  * Returns the routes to register with Fastify: those of the gateway, and their variants that the gateway's `match` accepts (a
@@ -7,13 +8,14 @@ import type { Gateway } from '@modelgate/core'
  * @returns Fastify paths (`/v1/models/*`) with their methods
  */
 export function fastifyRoutes(gateway: Gateway, methods: readonly string[]): Map<string, string[]> {
+  const { match } = adapterFunctions(gateway)
   const versions = new Set(gateway.routes.map(({ path }) => path.slice(0, path.indexOf('/', 1))))
   const routes = new Map<string, string[]>()
   for (const { path } of gateway.routes) {
     const variants = [path, path.slice(path.indexOf('/', 1)), ...[...versions].map((version) => version + path)]
     for (const variant of variants.flatMap((one) => [one, `${one}/`])) {
       const sample = variant.replaceAll(/\{\w+\}/g, 'x')
-      const servedMethods = methods.filter((method) => gateway.match(method, sample) !== null)
+      const servedMethods = methods.filter((method) => match(method, sample) !== null)
       if (servedMethods.length === 0) continue
       // A parameter may contain slashes, which Fastify allows for a wildcard only.
       const pattern = variant.replace(/\{.*/, '*')

@@ -1,5 +1,6 @@
 import { request as httpRequest } from 'node:http'
-import { createFakeGateway, type FakeGateway, sleep } from '@modelgate/node/test-support'
+import { adapterFunctions } from '@modelgate/core/adapter'
+import { createFakeGateway, type FakeGateway, sleep, withAdapterFunctions } from '@modelgate/node/test-support'
 import { until } from '@modelgate/testing/test-support'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -96,10 +97,10 @@ describe('registration', () => {
 
   it('leaves a wildcard match that the gateway does not serve to the 404 of the host', async () => {
     const { url } = await start((app, gateway) => {
-      const strict = {
-        ...gateway,
-        match: (method: string, path: string) => (path.endsWith('/no') ? null : gateway.match(method, path)),
-      }
+      const { match } = adapterFunctions(gateway)
+      const strict = withAdapterFunctions(gateway, {
+        match: (method, path) => (path.endsWith('/no') ? null : match(method, path)),
+      })
       return app.register(fastifyPlugin(strict))
     })
     expect(await (await fetch(`${url}/v1/models/no`)).text()).toBe('host 404')

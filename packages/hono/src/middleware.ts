@@ -1,4 +1,5 @@
 import type { Gateway } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import type { Context, MiddlewareHandler } from 'hono'
 import { findTarget } from './target.ts'
 
@@ -14,8 +15,9 @@ export interface HonoOptions {
  */
 export function honoMiddleware(gateway: Gateway, options: HonoOptions = {}): MiddlewareHandler {
   const { basePath } = options
+  const { match } = adapterFunctions(gateway)
   return async (c, next) => {
-    const target = findTarget(c, gateway, basePath)
+    const target = findTarget(c, match, basePath)
     if (target === undefined) return next()
     const { url } = c.req.raw
     const { path, start, end } = target

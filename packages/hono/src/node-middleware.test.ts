@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import type { Inbound } from '@modelgate/core'
+import type { AdapterFunctions } from '@modelgate/core/adapter'
 import { sharedTransport } from '@modelgate/node'
-import { createFakeGateway, type FakeGateway, serve } from '@modelgate/node/test-support'
+import { createFakeGateway, serve, withAdapterFunctions } from '@modelgate/node/test-support'
 import { until } from '@modelgate/testing/test-support'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { describe, expect, it } from 'vitest'
@@ -12,12 +12,9 @@ import { honoMiddleware } from './node-middleware.ts'
 
 describeMiddleware(honoMiddleware)
 
-async function start(
-  before: MiddlewareHandler = (_c, next) => next(),
-  change: (gateway: FakeGateway) => object = () => ({}),
-) {
+async function start(before: MiddlewareHandler = (_c, next) => next(), functions: Partial<AdapterFunctions> = {}) {
   const gateway = createFakeGateway()
-  const app = new Hono().use(before).use('/ai/*', honoMiddleware({ ...gateway, ...change(gateway) }))
+  const app = new Hono().use(before).use('/ai/*', honoMiddleware(withAdapterFunctions(gateway, functions)))
   const { port, url } = await serve(getRequestListener(app.fetch))
   const echo = (headers: Record<string, string> = {}) =>
     fetch(`${url}/ai/v1/echo`, { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'text/x', ...headers } })
@@ -99,13 +96,13 @@ describe('on Node', () => {
     ['as it comes', undefined],
     ['from a middleware that has read it', (c, next) => c.req.text().then(next)],
   ])('passes an upload on: %s', async (_name, before) => {
-    const { sendChunked } = await start(before, () => ({
-      handle: async (inbound: Inbound) => {
+    const { sendChunked } = await start(before, {
+      handle: async (inbound) => {
         let bytes = 0
         for await (const chunk of inbound.stream?.(100) ?? []) bytes += chunk.length
         return { status: 200, headers: {}, body: String(bytes) }
       },
-    }))
+    })
     expect(await sendChunked('/ai/v1/echo', ['12345', '678'])).toEqual({ status: 200, text: '8' })
   })
 

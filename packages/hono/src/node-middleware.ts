@@ -1,4 +1,5 @@
 import { type Gateway, toResponse } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import { sharedTransport } from '@modelgate/node'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { HonoOptions } from './middleware.ts'
@@ -11,13 +12,14 @@ import { findTarget } from './target.ts'
  */
 export function honoMiddleware(gateway: Gateway, options: HonoOptions = {}): MiddlewareHandler {
   const { basePath } = options
+  const { handle, match } = adapterFunctions(gateway)
   const transport = sharedTransport()
   return async (c, next) => {
-    const target = findTarget(c, gateway, basePath)
+    const target = findTarget(c, match, basePath)
     if (target === undefined) return next()
     const { url, method } = c.req.raw
     const inbound = new HonoInbound(c, target.path, queryAt(url, target.end), nodeHostOf(c))
-    return toResponse(await gateway.handle(inbound, transport), method, inbound.signal)
+    return toResponse(await handle(inbound, transport), method, inbound.signal)
   }
 }
 

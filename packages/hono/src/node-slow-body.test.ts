@@ -1,7 +1,8 @@
 // Isolated: fakes setInterval, which the sweep of other connections in this process uses.
 import { getRequestListener } from '@hono/node-server'
-import type { GatewayError, Inbound } from '@modelgate/core'
-import { createFakeGateway, dial, serve, sleep } from '@modelgate/node/test-support'
+import type { GatewayError, Inbound, Reply } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
+import { createFakeGateway, dial, serve, sleep, withAdapterFunctions } from '@modelgate/node/test-support'
 import { until } from '@modelgate/testing/test-support'
 import { Hono } from 'hono'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
@@ -30,11 +31,11 @@ async function takeUpload(inbound: Inbound) {
 async function start() {
   const gateway = createFakeGateway()
   const asked: Inbound[] = []
-  const handle = (inbound: Inbound): ReturnType<typeof gateway.handle> => {
+  const handle = (inbound: Inbound): Promise<Reply> => {
     asked.push(inbound)
-    return inbound.query === 'upload' ? takeUpload(inbound) : gateway.handle(inbound)
+    return inbound.query === 'upload' ? takeUpload(inbound) : adapterFunctions(gateway).handle(inbound)
   }
-  const app = new Hono().use('/ai/*', honoMiddleware({ ...gateway, handle }))
+  const app = new Hono().use('/ai/*', honoMiddleware(withAdapterFunctions(gateway, { handle })))
   const { port } = await serve(getRequestListener(app.fetch))
   return { asked, ...dial(port) }
 }

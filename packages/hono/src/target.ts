@@ -1,4 +1,4 @@
-import type { Gateway } from '@modelgate/core'
+import type { AdapterFunctions } from '@modelgate/core/adapter'
 import type { Context } from 'hono'
 
 /** The path that the gateway serves, and the position of the whole path in the request's URL. */
@@ -15,11 +15,15 @@ export interface Target {
  * the gateway's own path or a prefix, so the gateway's `match` decides. It tries the path as it is, then without one, two, … of the
  * segments that the middleware's route has before its `*`.
  */
-export function findTarget(c: Context, gateway: Gateway, basePath: string | undefined): Target | undefined {
+export function findTarget(
+  c: Context,
+  match: AdapterFunctions['match'],
+  basePath: string | undefined,
+): Target | undefined {
   const { url, method } = c.req.raw
   const { start, end } = pathIn(url)
   const path = url.slice(start, end)
-  const isServed = (candidate: string): boolean => gateway.match(method, candidate) !== null
+  const isServed = (candidate: string): boolean => match(method, candidate) !== null
   if (basePath !== undefined) {
     const below = pathBelow(path, basePath.replace(/\/+$/, ''))
     return below !== undefined && isServed(below) ? { path: below, start, end } : undefined

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { until } from '@modelgate/testing/test-support'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { nodeListener } from './server/listener.ts'
-import { createFakeGateway, sleep } from './testing/fake-gateway.ts'
+import { createFakeGateway, sleep, withAdapterFunctions } from './testing/fake-gateway.ts'
 import { serve } from './testing/server.ts'
 import { undiciTransport } from './transport/undici-transport.ts'
 
@@ -19,8 +19,7 @@ async function chain(upstream: (req: IncomingMessage, res: ServerResponse) => vo
   onTestFinished(() => transport.close())
   const { url, port, server } = await serve(
     nodeListener(
-      {
-        ...createFakeGateway(),
+      withAdapterFunctions(createFakeGateway(), {
         async handle(inbound, given) {
           const body = await inbound.read(1e6)
           const { signal, path } = inbound
@@ -29,7 +28,7 @@ async function chain(upstream: (req: IncomingMessage, res: ServerResponse) => vo
           const headers = { 'content-type': answer.header('content-type') ?? 'text/plain' }
           return { status: answer.status, headers, body: answer.stream() }
         },
-      },
+      }),
       { transport },
     ),
   )

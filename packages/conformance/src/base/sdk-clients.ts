@@ -1,12 +1,17 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { type GenerateContentParameters, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
-import type { Answer } from './answer.ts'
 import { type JsonObject, objectOf, textOf } from './json.ts'
-import { chatCalls, chatReasoning, chatUsage, messagesUsage } from './read-answer.ts'
-import { readGemini } from './read-gemini.ts'
-import { readResponsesBody } from './read-responses.ts'
 import type { Format } from './recorded-traffic.ts'
+import {
+  type Answer,
+  chatCalls,
+  chatReasoning,
+  chatUsage,
+  messagesUsage,
+  readGemini,
+  readResponsesBody,
+} from './response-content.ts'
 
 /** Destination of a client's calls: a server's origin, or a function in the same process. */
 export interface Place {

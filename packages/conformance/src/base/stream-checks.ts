@@ -1,9 +1,10 @@
 import type { Gateway, Inbound, Transport } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import { expect } from 'vitest'
-import { eventData } from './answer.ts'
 import { pathOf, queryOf } from './gateways.ts'
 import { isObject, type JsonObject, listOf, objectOf, parseJson, textOf } from './json.ts'
 import type { Format } from './recorded-traffic.ts'
+import { eventData } from './response-content.ts'
 import { type Cuts, cut } from './upstream-fetch.ts'
 
 const headers: Readonly<Record<string, string>> = {
@@ -40,7 +41,7 @@ export async function answerOf(
     read: async () => new TextEncoder().encode(body),
     signal: new AbortController().signal,
   }
-  const reply = await gateway.handle(inbound, transport)
+  const reply = await adapterFunctions(gateway).handle(inbound, transport)
   if (typeof reply.body === 'string') return { status: reply.status, text: reply.body }
   const parts: Uint8Array[] = []
   if (reply.body instanceof Uint8Array) parts.push(reply.body)

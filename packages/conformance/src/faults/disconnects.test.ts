@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { type Running, type ServerKind, servers } from '../base/servers.ts'
-import { bodyOf, targetOf } from '../protocols/http-setting.ts'
+import { bodyOf, targetOf } from '../protocols/http-fixture.ts'
 
 const pairs = formats.flatMap((client) => formats.map((upstream) => ({ client, upstream })))
 /** Each format once on either side, for slow tests that all servers must pass. */

@@ -4,7 +4,7 @@ import OpenAI from 'openai'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fetchOf, requestTo } from '../base/gateways.ts'
 import { formats, simpleRequest } from '../base/recorded-traffic.ts'
-import { type Behaviour, clocked, pass, stopClock, told, upstreamNamed, type World, world } from './router.ts'
+import { type Behaviour, clocked, pass, stopClock, told, upstreamNamed, type World, world } from './router-fixture.ts'
 import { failing, inTurn, well } from './router-upstreams.ts'
 
 beforeEach(stopClock)

@@ -3,7 +3,7 @@ import { anthropic } from '@modelgate/core'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fetchOf } from '../base/gateways.ts'
-import { type Behaviour, clocked, figure, stopClock, world } from './router.ts'
+import { type Behaviour, clocked, figure, stopClock, world } from './router-fixture.ts'
 import { failing, refused, saying, silent } from './router-upstreams.ts'
 
 beforeEach(stopClock)

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { requestTo, upstreamOf } from '../base/gateways.ts'
 import { type Format, formats, simpleRequest } from '../base/recorded-traffic.ts'
-import { type Behaviour, clocked, dice, figure, quiet, stopClock, told, world } from './router.ts'
+import { type Behaviour, clocked, dice, figure, quiet, stopClock, told, world } from './router-fixture.ts'
 import { eventsOf, failing, inTurn, refused, saying, streaming, well } from './router-upstreams.ts'
 
 beforeEach(stopClock)

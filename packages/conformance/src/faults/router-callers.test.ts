@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Behaviour, clocked, pass, stopClock, upstreamNamed, world } from './router.ts'
+import { type Behaviour, clocked, pass, stopClock, upstreamNamed, world } from './router-fixture.ts'
 import { after, failing, forever, refused, well } from './router-upstreams.ts'
 
 beforeEach(stopClock)

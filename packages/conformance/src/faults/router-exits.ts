@@ -1,7 +1,7 @@
 import type { GatewayConfig } from '@modelgate/core'
 import { requestTo, upstreamOf } from '../base/gateways.ts'
 import { type Format, formats, simpleRequest } from '../base/recorded-traffic.ts'
-import { type Behaviour, dice, pass, quiet, type World, world } from './router.ts'
+import { type Behaviour, dice, pass, quiet, type World, world } from './router-fixture.ts'
 import { bodyOf, completion, eventsOf, failing, forever, refused, type Step, silent, wait } from './router-upstreams.ts'
 
 type Deed = 'ok' | 'slow' | '400' | '500' | 'refused' | 'silent' | 'cut' | 'idle' | 'event'

@@ -11,7 +11,7 @@ import {
   type Told,
   upstreamNamed,
   world,
-} from './router.ts'
+} from './router-fixture.ts'
 import { after, eventsOf, failing, forever, refused, streaming, well } from './router-upstreams.ts'
 
 beforeEach(stopClock)

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Behaviour, clocked, figure, quiet, stopClock, told, world } from './router.ts'
+import { type Behaviour, clocked, figure, quiet, stopClock, told, world } from './router-fixture.ts'
 import {
   after,
   bodyOf,

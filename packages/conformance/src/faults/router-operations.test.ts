@@ -1,6 +1,6 @@
 import type { RequestEvent, UpstreamEvent } from '@modelgate/core'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Behaviour, clocked, stopClock, told, world } from './router.ts'
+import { type Behaviour, clocked, stopClock, told, world } from './router-fixture.ts'
 import { after, failing, refused, well } from './router-upstreams.ts'
 
 beforeEach(stopClock)

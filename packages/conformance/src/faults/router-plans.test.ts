@@ -1,6 +1,6 @@
 import { anthropic, type RequestTraits, type RoutePlan } from '@modelgate/core'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Behaviour, clocked, pass, stopClock, upstreamNamed, type World, world } from './router.ts'
+import { type Behaviour, clocked, pass, stopClock, upstreamNamed, type World, world } from './router-fixture.ts'
 import { after, failing, refused, well } from './router-upstreams.ts'
 
 beforeEach(stopClock)

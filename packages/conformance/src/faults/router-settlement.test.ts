@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fullRun } from '../base/recorded-traffic.ts'
-import { figure, pass, stopClock } from './router.ts'
 import { exitNames, randomExits } from './router-exits.ts'
+import { figure, pass, stopClock } from './router-fixture.ts'
 
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())

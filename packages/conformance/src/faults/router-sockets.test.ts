@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { gatewayTo, requestTo, upstreamOf } from '../base/gateways.ts'
 import { formats, simpleRequest } from '../base/recorded-traffic.ts'
 import { type ServerKind, servers } from '../base/servers.ts'
-import { figure, type Told, told } from './router.ts'
+import { figure, type Told, told } from './router-fixture.ts'
 import { completion, eventsOf } from './router-upstreams.ts'
 
 // Over real sockets, with undici's transport: what a clock that stands still cannot show. The transport by itself is tested

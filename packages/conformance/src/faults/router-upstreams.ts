@@ -1,4 +1,4 @@
-import type { Behaviour } from './router.ts'
+import type { Behaviour } from './router-fixture.ts'
 
 /** Waits; rejects as `fetch` does when the caller leaves. */
 export function wait(ms: number, signal: AbortSignal): Promise<void> {

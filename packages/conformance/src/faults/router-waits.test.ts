@@ -1,6 +1,6 @@
 import { gemini } from '@modelgate/core'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Behaviour, clocked, figure, pass, stopClock, world } from './router.ts'
+import { type Behaviour, clocked, figure, pass, stopClock, world } from './router-fixture.ts'
 import { failing, inTurn, refused, well } from './router-upstreams.ts'
 
 beforeEach(stopClock)

@@ -1,8 +1,8 @@
 import { createPrices, createTokens, memoryLedger, memoryStorage } from '@modelgate/tokens'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fullRun } from '../base/recorded-traffic.ts'
-import { quiet, stopClock } from './router.ts'
 import { exitNames, randomExits } from './router-exits.ts'
+import { quiet, stopClock } from './router-fixture.ts'
 
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())

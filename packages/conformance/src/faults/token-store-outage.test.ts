@@ -6,7 +6,7 @@ import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { type Running, type ServerKind, servers } from '../base/servers.ts'
-import { figure } from './router.ts'
+import { figure } from './router-fixture.ts'
 
 if (withoutRedisToKill !== undefined) console.warn(`skipped: tests with a Redis that goes away: ${withoutRedisToKill}`)
 

@@ -1,8 +1,8 @@
 import type { Format, UpstreamFormat } from '@modelgate/core'
 import { wholeAnswer } from '@modelgate/core/test-support'
 import type { JsonObject } from '../base/json.ts'
-import { richAnswers } from './answers.ts'
 import { bodies } from './bodies.ts'
+import { richAnswers } from './responses.ts'
 
 // The bodies of the fuzz tests, and what vendors and newer clients write beyond them.
 

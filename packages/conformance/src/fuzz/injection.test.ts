@@ -2,7 +2,7 @@ import type { UpstreamFormat } from '@modelgate/core'
 import { type Codec, codecs, type UpstreamCodec, upstreamCodecs } from '@modelgate/core/test-support'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Json, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
-import { askingFor } from '../openapi/answer-journeys.ts'
+import { askingFor } from '../openapi/response-translations.ts'
 import {
   injectionsInto,
   type Outcome,

@@ -1,4 +1,5 @@
 import { GatewayError, type Inbound, openai } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import {
   createMatcher,
   fillStars,
@@ -16,8 +17,8 @@ import { describe, test } from 'vitest'
 import { gatewayTo, upstreamKey } from '../base/gateways.ts'
 import { parseJson } from '../base/json.ts'
 import { bodies } from './bodies.ts'
-import { spoilBytes } from './bytes.ts'
-import { nodeOf, pick, type Step, spoil } from './nodes.ts'
+import { spoilBytes } from './byte-mutations.ts'
+import { nodeOf, pick, type Step, spoil } from './json-mutations.ts'
 import { isDialectError } from './oracle.ts'
 import { choice, stepsUpTo } from './recipes.ts'
 import { levelsOf } from './requests.ts'
@@ -249,7 +250,7 @@ describe('realtime', () => {
         async ({ headers, query, messages, reason }) => {
           const dialled: string[] = []
           const opening = await settled(
-            gateway.realtime(inboundOf({ ...handshake, ...headers }, query), async ({ url }) => {
+            adapterFunctions(gateway).realtime(inboundOf({ ...handshake, ...headers }, query), async ({ url }) => {
               dialled.push(url)
               return { socket: 'socket' }
             }),

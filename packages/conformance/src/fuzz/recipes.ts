@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
-import type { Step } from './nodes.ts'
+import type { Step } from './json-mutations.ts'
 import type { RequestRecipe } from './requests.ts'
 import type { StreamRecipe } from './streams.ts'
 import type { PlayRecipe } from './upstream.ts'

@@ -5,12 +5,12 @@ import { forgetful, upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { isObject, parseJson } from '../base/json.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { good } from '../base/streams.ts'
-import { whole } from '../base/upstream-answers.ts'
+import { whole } from '../base/upstream-responses.ts'
 import { isDialectError, toldOfInside } from './oracle.ts'
 import { requestRecipes } from './recipes.ts'
 import { type FuzzRequest, isGood, requestBases, requestOf } from './requests.ts'
 import { about, fuzz, fuzzPatience, settled, watchProcess } from './runs.ts'
-import { withWordless } from './wordless.ts'
+import { withWordless } from './unprintable-values.ts'
 
 watchProcess()
 

@@ -2,8 +2,8 @@ import { pathOf, queryOf } from '../base/gateways.ts'
 import type { JsonObject } from '../base/json.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { bodies } from './bodies.ts'
-import { spoilBytes } from './bytes.ts'
-import { type Node, nodeOf, pick, type Step, spoil } from './nodes.ts'
+import { spoilBytes } from './byte-mutations.ts'
+import { type Node, nodeOf, pick, type Step, spoil } from './json-mutations.ts'
 import { operationCalls } from './operations.ts'
 
 /** A request before its mutations. */

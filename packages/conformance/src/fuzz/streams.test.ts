@@ -3,13 +3,13 @@ import { beforeAll, expect, test } from 'vitest'
 import { requestTo, upstreamKey } from '../base/gateways.ts'
 import { type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from '../base/recorded-traffic.ts'
 import { fuzzGateway } from './gateway.ts'
-import { pick } from './nodes.ts'
+import { pick } from './json-mutations.ts'
 import { toldOfInside, wrongStream } from './oracle.ts'
 import { choice, playRecipes, rarely, streamRecipes } from './recipes.ts'
 import { about, fuzz, fuzzPatience, longRun, settled, watchProcess } from './runs.ts'
 import { type StreamRecipe, streamBase, streamBases, streamOf } from './streams.ts'
+import { withWordless } from './unprintable-values.ts'
 import { type Play, type PlayRecipe, playOf, sentBy } from './upstream.ts'
-import { withWordless } from './wordless.ts'
 
 watchProcess()
 

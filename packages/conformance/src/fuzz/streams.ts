@@ -2,8 +2,8 @@ import { upstreamKey } from '../base/gateways.ts'
 import { parseJson } from '../base/json.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { errorEvent, good } from '../base/streams.ts'
-import { spoilBytes } from './bytes.ts'
-import { type Node, nodeOf, pick, type Step, spoil } from './nodes.ts'
+import { spoilBytes } from './byte-mutations.ts'
+import { type Node, nodeOf, pick, type Step, spoil } from './json-mutations.ts'
 import { readSse } from './oracle.ts'
 
 /** One event, before anything is done to it. */

@@ -1,4 +1,4 @@
-import { pick } from './nodes.ts'
+import { pick } from './json-mutations.ts'
 
 /** How an upstream's answer ends, or does not begin. */
 export interface Play {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
-import { type Field, pdf, png, schema, user } from './fields-shared.ts'
+import { type Field, pdf, png, schema, user } from './field-case.ts'
 
 const weather = { type: 'function', function: { name: 'get_weather', description: 'Weather', parameters: schema } }
 

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../base/json.ts'
-import { type Field, pdf, png, schema, user } from './fields-shared.ts'
+import { type Field, pdf, png, schema, user } from './field-case.ts'
 
 const weatherTool = { name: 'get_weather', description: 'Weather', input_schema: schema }
 

@@ -3,9 +3,9 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { gatewayTo, requestTo } from '../base/gateways.ts'
 import { type Json, type JsonObject, objectOf, parseJson, textOf } from '../base/json.ts'
 import type { WireFormat } from '../base/recorded-traffic.ts'
+import type { Field } from './field-case.ts'
 import { chatFields } from './fields-chat.ts'
 import { messagesFields } from './fields-messages.ts'
-import type { Field } from './fields-shared.ts'
 
 const smallest: Readonly<Record<WireFormat, JsonObject>> = {
   chat: { model: 'demo', messages: [{ role: 'user', content: 'hello' }] },

@@ -9,10 +9,9 @@ import {
 } from '@modelgate/core/test-support'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Answer } from '../base/answer.ts'
 import { isObject, parseJson } from '../base/json.ts'
-import { readRecording } from '../base/read-answer.ts'
 import { haveRecordings, recordedExchanges } from '../base/recorded-traffic.ts'
+import { type Answer, readRecording } from '../base/response-content.ts'
 import { cut } from '../base/upstream-fetch.ts'
 import {
   createContext,

@@ -3,7 +3,7 @@ import { codecOf, codecs, lossHeader, upstreamCodecs } from '@modelgate/core/tes
 import { describe, expect, it } from 'vitest'
 import { isObject, type Json, type JsonObject, objectOf, parseJson } from '../base/json.ts'
 import { laneFor, type Outcome, type StreamEvent, sendAnswer, sendRequest, sendStream } from '../fuzz/injection.ts'
-import { askingFor } from '../openapi/answer-journeys.ts'
+import { askingFor } from '../openapi/response-translations.ts'
 
 const short = ({ path, kind, severity }: Loss): string => `${path} ${kind} ${severity}`
 const told = ({ losses }: Outcome): string[] => losses.map(short)

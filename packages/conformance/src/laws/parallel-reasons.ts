@@ -1,4 +1,4 @@
-import type { Facet } from './parallel-reading.ts'
+import type { Facet } from './parallel-facets.ts'
 
 /** A known difference between recordings of one conversation, caused by the library. */
 export interface Reason {

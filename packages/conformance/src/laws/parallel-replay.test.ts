@@ -9,11 +9,11 @@ import {
   type Turn,
 } from '@modelgate/core/test-support'
 import { afterAll, describe, expect, test } from 'vitest'
-import { parsedInput } from '../base/answer.ts'
 import { parseJson } from '../base/json.ts'
 import { type Exchange, haveRecordings, recordedExchanges, whyNoRecordings } from '../base/recorded-traffic.ts'
+import { parsedInput } from '../base/response-content.ts'
 import { createTally, useOf } from '../recordings/checks.ts'
-import { decodedRequest, tell } from './parallel-reading.ts'
+import { decodedRequest, tell } from './parallel-facets.ts'
 import { createExchange, run } from './support.ts'
 
 if (!haveRecordings) console.log(`replay: ${whyNoRecordings}`)

@@ -6,7 +6,7 @@ import {
   type Scenario,
   whyNoRecordings,
 } from '../base/recorded-traffic.ts'
-import { decodedRequest, type Facet, facets, type Spoken, sorted, spokenIn } from './parallel-reading.ts'
+import { decodedRequest, type Facet, facets, type Spoken, sorted, spokenIn } from './parallel-facets.ts'
 import { reasons } from './parallel-reasons.ts'
 
 if (!haveRecordings) console.log(`parallel: ${whyNoRecordings}`)

@@ -8,7 +8,7 @@ import {
 import { upstreamOf } from '../base/gateways.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { good } from '../base/streams.ts'
-import { whole } from '../base/upstream-answers.ts'
+import { whole } from '../base/upstream-responses.ts'
 import { chatPlaces, listedPrompt, operationPlaces, type PlaceCase } from './reference-bodies.ts'
 
 /** Outcome of a reference: it is sent to the upstream, or rejected with a 400 that names the setting. */

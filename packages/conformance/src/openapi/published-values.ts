@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Format } from '@modelgate/core'
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
-import { requestDocuments, walkOf } from './formats.ts'
+import { requestDocuments, walkOf } from './request-documents.ts'
 import { distinct, type Probe, probesOf } from './walk.ts'
 
 /**

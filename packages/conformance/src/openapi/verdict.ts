@@ -1,7 +1,7 @@
 import type { Format } from '@modelgate/core'
 import type { JsonObject } from '@modelgate/core/test-support'
 import type { Json } from '../base/json.ts'
-import { arrival, type Carried, isReported, isUntouched, type Meaning } from './judge.ts'
+import { arrival, type Carried, isReported, isUntouched, type Meaning } from './field-arrival.ts'
 import type { Probe } from './walk.ts'
 
 /** A field that may neither arrive nor be reported, and why. */

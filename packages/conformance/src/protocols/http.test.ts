@@ -21,7 +21,7 @@ import {
   token,
   useHttpSetting,
   version,
-} from './http-setting.ts'
+} from './http-fixture.ts'
 
 for (const server of servers)
   describe(server.name, () => {

@@ -2,7 +2,7 @@ import { fastifyPlugin, nodeUpgrade } from '@modelgate/fastify'
 import { until } from '@modelgate/testing/test-support'
 import Fastify from 'fastify'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { sessionOf, startRealtime } from './realtime-setting.ts'
+import { sessionOf, startRealtime } from './realtime-fixture.ts'
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { type RecordedMessage, readCassette } from '../base/cassette.ts'
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { whyNoRecordings } from '../base/recorded-traffic.ts'
-import { sessionOf, startRealtime } from './realtime-setting.ts'
+import { sessionOf, startRealtime } from './realtime-fixture.ts'
 
 const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url))
 const folder = join(shared, 'fixtures', 'pydantic-ai', 'realtime-ws')

@@ -2,7 +2,7 @@ import { until } from '@modelgate/testing/test-support'
 import type { RealtimeServerEvent } from 'openai/resources/realtime/realtime'
 import { describe, expect, it } from 'vitest'
 import { upstreamKey } from '../base/gateways.ts'
-import { narrowToken, realtimeServers, sessionOf, startRealtime, token } from './realtime-setting.ts'
+import { narrowToken, realtimeServers, sessionOf, startRealtime, token } from './realtime-fixture.ts'
 
 const protocols = ['realtime', `openai-insecure-api-key.${token}`]
 

@@ -1,9 +1,8 @@
-import type { AddressInfo } from 'node:net'
-import { createServer, type Server } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { createGateway, openai } from '@modelgate/core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Running, servers } from '../base/servers.ts'
-import { whole } from '../base/upstream-answers.ts'
+import { whole } from '../base/upstream-responses.ts'
 import { cutResponses, hostileResponses, judgeResponses, keptAlive, sendInTurn } from './response-splitting.ts'
 
 const audio = 'HTTP/1.1 200 OK\r\ncontent-type: audio/mpeg\r\ncontent-length: 3\r\n\r\nabc'

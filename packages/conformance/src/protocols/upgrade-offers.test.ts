@@ -1,13 +1,12 @@
 import { createServer as createSecureServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { connect } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
 import { nodeListener, nodeUpgrade } from '@modelgate/node'
 import { until } from '@modelgate/testing/test-support'
 import { expect, it, onTestFinished } from 'vitest'
 import { selfSigned } from '../base/certificate.ts'
 import { gatewayTo } from '../base/gateways.ts'
-import { realtimeServers } from './realtime-setting.ts'
+import { realtimeServers } from './realtime-fixture.ts'
 
 const completion = {
   id: 'c',

@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { upstreamKey } from '../base/gateways.ts'
 import { formats } from '../base/recorded-traffic.ts'
 import { servers } from '../base/servers.ts'
-import { oddAnswer, oddRequest, oddStream } from '../base/wire-bytes.ts'
-import { errorIn, exchangesMade, good, targetOf, useHttpSetting } from './http-setting.ts'
+import { oddAnswer, oddRequest, oddStream } from '../base/unusual-json.ts'
+import { errorIn, exchangesMade, good, targetOf, useHttpSetting } from './http-fixture.ts'
 
 for (const server of servers)
   describe(server.name, () => {

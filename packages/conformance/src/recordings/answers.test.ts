@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { requestTo } from '../base/gateways.ts'
 import { listOf, objectOf, parseJson } from '../base/json.ts'
-import { readRecording } from '../base/read-answer.ts'
 import {
   type Exchange,
   type Format,
@@ -11,6 +10,7 @@ import {
   recordedExchanges,
   simpleRequest,
 } from '../base/recorded-traffic.ts'
+import { readRecording } from '../base/response-content.ts'
 import { serveBytes } from '../base/upstream-fetch.ts'
 import { createTally, expectSame, gatewayFor, useOf } from './checks.ts'
 

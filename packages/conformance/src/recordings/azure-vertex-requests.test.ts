@@ -5,7 +5,7 @@ import { AzureOpenAI } from 'openai'
 import { afterAll, describe, expect, test } from 'vitest'
 import { objectOf, textOf } from '../base/json.ts'
 import { haveRecordings, whyNoRecordings } from '../base/recorded-traffic.ts'
-import { type CloudCall, callOf, cloudExchanges } from './clouds.ts'
+import { type CloudCall, callOf, cloudExchanges } from './cloud-exchanges.ts'
 
 if (!haveRecordings) console.log(`Azure and Vertex AI: ${whyNoRecordings}`)
 

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { gatewayTo, requestTo } from '../base/gateways.ts'
 import { isObject, type JsonObject, listOf, objectOf, parseJson } from '../base/json.ts'
-import { readRecording } from '../base/read-answer.ts'
 import {
   type Exchange,
   formats,
@@ -10,9 +9,10 @@ import {
   recordedExchanges,
   simpleRequest,
 } from '../base/recorded-traffic.ts'
+import { readRecording } from '../base/response-content.ts'
 import { serveBytes } from '../base/upstream-fetch.ts'
 import { createTally, expectSame, requestOf, useOf } from './checks.ts'
-import { type CloudCall, callOf, cloudExchanges } from './clouds.ts'
+import { type CloudCall, callOf, cloudExchanges } from './cloud-exchanges.ts'
 
 const { counts, count, check, expectNoneWrong } = createTally()
 

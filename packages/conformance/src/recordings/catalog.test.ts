@@ -1,6 +1,6 @@
 import type { Upstream } from '@modelgate/core'
 import {
-  allBut,
+  allFieldsExcept,
   callUrl,
   codecOf,
   createReport,
@@ -216,7 +216,7 @@ test.skipIf(publishedChatFields() === undefined)(
   () => {
     /** Fields that every upstream has, or that another quirk covers. */
     const handled = ['model', 'messages', 'stream', 'max_tokens', 'max_completion_tokens', 'stream_options']
-    const listed = Object.keys(allBut([], 'refused'))
+    const listed = Object.keys(allFieldsExcept([], 'refused'))
     const published = publishedChatFields() ?? []
     expect(published.length).toBeGreaterThan(30)
     expect(published.filter((field) => !listed.includes(field) && !handled.includes(field))).toEqual([])

@@ -1,10 +1,9 @@
 import { type Gateway, openaiCompatible } from '@modelgate/core'
 import { expect } from 'vitest'
-import type { Answer } from '../base/answer.ts'
 import { gatewayTo } from '../base/gateways.ts'
 import { isObject, type JsonObject, listOf, objectOf, parseJson } from '../base/json.ts'
-import { readRecording } from '../base/read-answer.ts'
 import type { Exchange } from '../base/recorded-traffic.ts'
+import { type Answer, readRecording } from '../base/response-content.ts'
 import type { ServedBytes } from '../base/upstream-fetch.ts'
 
 /** These end their streams with the finish reason alone; a gateway is told so by a quirk of the upstream. */

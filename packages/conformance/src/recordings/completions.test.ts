@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { type JsonObject, parseJson } from '../base/json.ts'
 import { openaiClient } from '../base/sdk-clients.ts'
-import { at, type OperationExchange, recordedOperations, replay, whyNoOperations } from './operations.ts'
+import { at, type OperationExchange, recordedOperations, replay, whyNoOperations } from './operation-exchanges.ts'
 
 const path = '/v1/completions'
 const exchanges = recordedOperations('completions')

@@ -2,7 +2,7 @@ import { cohere, gemini, openai, type Upstream, voyage } from '@modelgate/core'
 import { describe, expect, test } from 'vitest'
 import { type Json, type JsonObject, listOf, objectOf, parseJson } from '../base/json.ts'
 import { openaiClient } from '../base/sdk-clients.ts'
-import { at, type OperationExchange, recordedOperations, replay, whyNoOperations } from './operations.ts'
+import { at, type OperationExchange, recordedOperations, replay, whyNoOperations } from './operation-exchanges.ts'
 
 const upstreams: Readonly<Record<string, Upstream>> = {
   openai: openai({ apiKey: 'key', baseURL: 'http://upstream.test/v1' }),

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { Answer } from '../base/answer.ts'
 import { fetchOf, requestTo } from '../base/gateways.ts'
 import { type JsonObject, objectOf } from '../base/json.ts'
 import {
@@ -13,6 +12,7 @@ import {
   simpleRequest,
   whyNoRecordings,
 } from '../base/recorded-traffic.ts'
+import type { Answer } from '../base/response-content.ts'
 import { askAs } from '../base/sdk-clients.ts'
 import { serveBytes } from '../base/upstream-fetch.ts'
 import { createTally, expectSame, gatewayFor, requestOf, useOf } from './checks.ts'

@@ -14,7 +14,7 @@ import {
   whyNoRecordings,
 } from '../base/recorded-traffic.ts'
 import { createTally, requestOf } from './checks.ts'
-import { unaccounted } from './leaves.ts'
+import { unaccounted } from './unaccounted-fields.ts'
 
 if (!haveRecordings) console.log(`recorded requests: ${whyNoRecordings}`)
 

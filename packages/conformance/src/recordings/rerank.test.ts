@@ -2,7 +2,7 @@ import { cohere, type Gateway, jina, openaiCompatible, type Upstream, voyage } f
 import { CohereClient, CohereClientV2, CohereError } from 'cohere-ai'
 import { describe, expect, test } from 'vitest'
 import { type JsonObject, listOf, objectOf, parseJson } from '../base/json.ts'
-import { at, type OperationExchange, recordedOperations, replay, whyNoOperations } from './operations.ts'
+import { at, type OperationExchange, recordedOperations, replay, whyNoOperations } from './operation-exchanges.ts'
 
 const upstreamOf: Readonly<Record<string, Upstream>> = {
   cohere: cohere({ apiKey: 'key', baseURL: 'http://upstream.test' }),

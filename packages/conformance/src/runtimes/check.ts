@@ -1,7 +1,7 @@
 import type { FakeProvider } from '@modelgate/testing'
 import type { Upstream } from '../base/raw-upstream.ts'
 import type { Target } from '../torture/check.ts'
-import { inParallel } from '../torture/figures.ts'
+import { inParallel } from '../torture/measurements.ts'
 import type { Pin } from './pins.ts'
 import type { Project } from './project.ts'
 

@@ -2,16 +2,15 @@ import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startRedis, withoutRedisToKill } from '@modelgate/tokens/test-support'
-import { inParallel } from '../torture/figures.ts'
+import { inParallel } from '../torture/measurements.ts'
 import { answers } from './checks/answers.ts'
 import { tests } from './checks/tests.ts'
 import { checks } from './checks.ts'
-import { document } from './document.ts'
 import { type Installed, install, ownNode } from './install.ts'
 import { type Asking, ask, fellShort } from './matrix.ts'
 import { pins } from './pins.ts'
 import { makeProject } from './project.ts'
-import { account, asJson, table } from './report.ts'
+import { account, asJson, document, table } from './report.ts'
 
 const help = `Starts the gateway in every runtime that it is promised for, from the packages as they would be published, and asks it from
 outside: a row for each runtime, a column for each promise.

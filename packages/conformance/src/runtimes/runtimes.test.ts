@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { checks } from './checks.ts'
-import { promisesOf } from './document.ts'
 import { install } from './install.ts'
 import { type Pin, pins } from './pins.ts'
+import { promisesOf } from './report.ts'
 
 /** The command, as a user gives it. */
 const command = (...args: string[]) => {

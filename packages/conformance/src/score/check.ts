@@ -1,5 +1,5 @@
 import type { Context } from './context.ts'
-import type { ModelKind } from './model-kinds.ts'
+import type { ModelKind } from './models.ts'
 
 /** Groups of checks: the four formats of generation, and the operations around them. */
 export const formats = {

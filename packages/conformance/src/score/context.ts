@@ -5,10 +5,10 @@ import type { JsonObject } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import { anthropicClient, googleClient, openaiClient, type Place } from '../base/sdk-clients.ts'
 import type { Clients, Manner, Talk } from '../sdks/conversation.ts'
-import { talkers } from '../sdks/talk.ts'
-import type { ModelKind } from './model-kinds.ts'
-import { must, NotAsked, NotServed } from './must.ts'
-import { names, refusalOf, toldBy } from './refusal.ts'
+import { talkers } from '../sdks/sdk-callers.ts'
+import { must, NotAsked, NotServed } from './expectations.ts'
+import type { ModelKind } from './models.ts'
+import { names, refusalOf, toldBy } from './rejection.ts'
 
 /** The server that is asked, and what to say to it. */
 export interface Target {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import type { Clients } from '../sdks/conversation.ts'
-import type { Refusal } from './refusal.ts'
+import type { Refusal } from './rejection.ts'
 
 /** Names that one format has for the features of all formats. */
 export interface Dialect {

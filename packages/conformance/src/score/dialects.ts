@@ -1,7 +1,7 @@
 import { type JsonObject, objectOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import { type Dialect, longPrompt, shortPrompt } from './dialect.ts'
-import type { Refusal } from './refusal.ts'
+import type { Refusal } from './rejection.ts'
 
 const openaiErrors = {
   token: { thrown: 'AuthenticationError', statuses: [401] },

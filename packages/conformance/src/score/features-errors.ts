@@ -1,9 +1,9 @@
 import { type Context, mustHaveToken } from './context.ts'
 import type { Dialect } from './dialect.ts'
 import { bodyWith } from './dialects.ts'
+import { must, shown } from './expectations.ts'
 import type { Feature } from './features.ts'
-import { must, shown } from './must.ts'
-import { names, type Refusal, refusalIn, refusalOf, toldBy } from './refusal.ts'
+import { names, type Refusal, refusalIn, refusalOf, toldBy } from './rejection.ts'
 
 export const unknownModel = 'conformance-no-such-model'
 

@@ -3,9 +3,9 @@ import type { Said, Talk } from '../sdks/conversation.ts'
 import type { Check } from './check.ts'
 import { type Context, given } from './context.ts'
 import { type Dialect, shortPrompt } from './dialect.ts'
-import { pdfOf, redPicture } from './material.ts'
-import { must, shown } from './must.ts'
-import { jsonOf, names, refusalOf } from './refusal.ts'
+import { must, shown } from './expectations.ts'
+import { pdfOf, redPicture } from './media-samples.ts'
+import { jsonOf, names, refusalOf } from './rejection.ts'
 
 /** A check that every format has, once told in which words. */
 export type Feature = Omit<Check, 'format' | 'run'> & {

@@ -1,5 +1,4 @@
 import type { OpenAI } from 'openai'
-import type { ModelKind } from './model-kinds.ts'
 
 /** How models for other work than text are called, the likeliest first. */
 const namesOf: Readonly<Partial<Record<ModelKind, readonly RegExp[]>>> = {
@@ -26,3 +25,17 @@ export async function listModels(client: OpenAI): Promise<string[]> {
   for await (const { id } of client.models.list()) if (typeof id === 'string' && ids.push(id) >= 5000) break
   return ids
 }
+
+/** The kinds of models that checks ask. */
+export const modelKinds = [
+  'text',
+  'completion',
+  'embedding',
+  'image',
+  'transcription',
+  'speech',
+  'rerank',
+  'realtime',
+] as const
+/** A kind of model that a check asks. */
+export type ModelKind = (typeof modelKinds)[number]

@@ -1,7 +1,7 @@
 import { toFile } from 'openai'
 import type { Check } from './check.ts'
-import { bytesOf, redPicture, toneBytes } from './material.ts'
-import { must, shown } from './must.ts'
+import { must, shown } from './expectations.ts'
+import { bytesOf, redPicture, toneBytes } from './media-samples.ts'
 
 /** A picture by its first bytes, whichever of the four common kinds. */
 const isPicture = (base64: string): boolean => /^(iVBORw0KGgo|\/9j\/|UklGR|R0lGOD)/.test(base64)

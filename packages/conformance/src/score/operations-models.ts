@@ -1,8 +1,8 @@
 import type { Check } from './check.ts'
 import { shortPrompt } from './dialect.ts'
+import { must, shown } from './expectations.ts'
 import { refused, unknownModel } from './features-errors.ts'
-import { must, shown } from './must.ts'
-import { toldBy } from './refusal.ts'
+import { toldBy } from './rejection.ts'
 
 /** Lists can be long: what is asked for is looked for in so many. */
 const most = 2000

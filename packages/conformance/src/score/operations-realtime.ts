@@ -4,7 +4,7 @@ import type { RealtimeServerEvent } from 'openai/resources/realtime/realtime'
 import type { ClientOptions } from 'ws'
 import type { Check } from './check.ts'
 import { type Context, mustHaveToken } from './context.ts'
-import { Missed, must, NotAsked, NotServed, shown } from './must.ts'
+import { Missed, must, NotAsked, NotServed, shown } from './expectations.ts'
 
 interface Session {
   /** Events until one of this type, that one included. */

@@ -1,9 +1,9 @@
 import { type JsonObject, listOf, numberOf, objectOf } from '../base/json.ts'
 import type { Check } from './check.ts'
 import type { Context } from './context.ts'
+import { must, shown } from './expectations.ts'
 import { refused, unknownModel } from './features-errors.ts'
-import { must, shown } from './must.ts'
-import { jsonOf, names, toldBy } from './refusal.ts'
+import { jsonOf, names, toldBy } from './rejection.ts'
 
 const completions: readonly Omit<Check, 'format' | 'needs'>[] = [
   {

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Check, ScoredFormat, Verdict } from './check.ts'
 import { createContext, type Target } from './context.ts'
-import { Missed, NotAsked, NotServed } from './must.ts'
-import { type Refusal, refusalOf, toldBy } from './refusal.ts'
+import { Missed, NotAsked, NotServed } from './expectations.ts'
+import { type Refusal, refusalOf, toldBy } from './rejection.ts'
 
 /** How a check ended, and why. */
 export interface Outcome {

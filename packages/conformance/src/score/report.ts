@@ -1,7 +1,7 @@
 import { version } from '../../package.json'
 import { formats, type ScoredFormat, type Verdict } from './check.ts'
 import type { Target } from './context.ts'
-import { type ModelKind, modelKinds } from './model-kinds.ts'
+import { type ModelKind, modelKinds } from './models.ts'
 
 /** Result of one check. */
 export interface Result {

@@ -2,11 +2,11 @@ import { createFakeProvider } from '@modelgate/testing'
 import { describe, expect, test } from 'vitest'
 import { formatNames, type ScoredFormat } from './check.ts'
 import { checks, nameOf } from './checks.ts'
-import { help } from './help.ts'
+import { help } from './command.ts'
+import { spoils } from './defects/all-defects.ts'
+import { type Spoil, spoiled, goodToken as token } from './defects/defect.ts'
 import type { Report } from './report.ts'
 import { ScoreError, type ScoreOptions, score } from './score.ts'
-import { type Spoil, spoiled, goodToken as token } from './spoil.ts'
-import { spoils } from './spoils.ts'
 
 const models = {
   embedding: 'demo-embedding',

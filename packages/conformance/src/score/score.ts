@@ -2,10 +2,9 @@ import type { Format } from '../base/recorded-traffic.ts'
 import type { Check, ScoredFormat } from './check.ts'
 import { checks, nameOf } from './checks.ts'
 import { createContext, type Target } from './context.ts'
-import type { ModelKind } from './model-kinds.ts'
-import { findModels, listModels } from './models.ts'
+import { findModels, listModels, type ModelKind } from './models.ts'
 import { outcomeOf } from './outcome.ts'
-import { refusalOf, toldBy } from './refusal.ts'
+import { refusalOf, toldBy } from './rejection.ts'
 import { type Report, type Result, reportOf } from './report.ts'
 
 /** Whom to ask, and how. */

@@ -8,7 +8,7 @@ import type { ReadableStream } from 'node:stream/web'
 import type OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { servers } from '../base/servers.ts'
-import { eventAnswer, jsonAnswer, type MediaUpstream, sha256, useMediaSetting } from './multipart-setting.ts'
+import { eventAnswer, jsonAnswer, type MediaUpstream, sha256, useMediaSetting } from './multipart-fixture.ts'
 
 const sound = Buffer.alloc(3_000_000, 'RIFF\r\n--\0WAVE')
 const delta = 'data: {"type":"transcript.text.delta","delta":"Hel"}\n\n'

@@ -1,8 +1,8 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { GoogleGenAI } from '@google/genai'
 import type OpenAI from 'openai'
-import type { Answer } from '../base/answer.ts'
 import type { JsonObject } from '../base/json.ts'
+import type { Answer } from '../base/response-content.ts'
 
 /** Something that a user says or shows, or that a tool answers. Data is base64. */
 export type Piece =

@@ -3,7 +3,7 @@ import type OpenAI from 'openai'
 import { type APIError, toFile } from 'openai'
 import { describe, expect, test } from 'vitest'
 import { type Running, servers } from '../base/servers.ts'
-import { eventAnswer, jsonAnswer, type MediaUpstream, sha256, useMediaSetting } from './multipart-setting.ts'
+import { eventAnswer, jsonAnswer, type MediaUpstream, sha256, useMediaSetting } from './multipart-fixture.ts'
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',

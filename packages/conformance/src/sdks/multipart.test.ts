@@ -1,7 +1,7 @@
 import { fileSpool } from '@modelgate/node'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { parsingServers, type Running, servers } from '../base/servers.ts'
-import { jsonAnswer, type MediaUpstream, mediaGateway, sha256, startMediaUpstream } from './multipart-setting.ts'
+import { jsonAnswer, type MediaUpstream, mediaGateway, sha256, startMediaUpstream } from './multipart-fixture.ts'
 
 const boundary = 'XyZ-0123456789'
 const bytes = Buffer.concat([

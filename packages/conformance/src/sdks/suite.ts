@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
 import { type Format, formats as upstreams } from '../base/recorded-traffic.ts'
 import { parsingServers, servers } from '../base/servers.ts'
 import { type Case, createSetting, type Setting } from './context.ts'
-import { endingCases } from './endings.ts'
-import { mediaCases } from './media.ts'
-import { thinkingCases } from './thinking.ts'
+import { endingCases } from './finish-cases.ts'
+import { mediaCases } from './media-cases.ts'
+import { thinkingCases } from './thinking-cases.ts'
 
 /** OpenAI's current models: one of each way to refuse. */
 const currentModels = ['gpt-6-astra', 'gpt-6-sol', 'gpt-5.6-terra', 'gpt-5.4', 'gpt-5.2-codex', 'o3']

@@ -1,6 +1,6 @@
 import type { GatewayConfig, ModelRoute } from '@modelgate/core'
 import type { Upstream } from '../base/raw-upstream.ts'
-import type { Format } from '../base/recorded-traffic.ts'
+import { type Format, formats } from '../base/recorded-traffic.ts'
 
 /** Result of a check: its figure, and whether the promise holds; or the reason why this gateway cannot be checked. */
 export type Outcome =
@@ -161,3 +161,22 @@ export interface Setting {
    */
   fresh(profile: Profile): Promise<(Target & { readonly own: OwnGateway }) | undefined>
 }
+
+/** A pair, asked for a whole answer or for a stream. */
+export interface Way extends Pair {
+  readonly stream: boolean
+}
+
+/** Each pair of the target, asked for both. */
+export const waysOf = (target: Target): Way[] =>
+  target.pairs.flatMap((pair) => [false, true].map((stream) => ({ ...pair, stream })))
+
+/** A few of them, every dialect among them: each pair of the target once, half of them streamed. */
+export const fewWaysOf = (target: Target): Way[] =>
+  target.pairs.map((pair) => ({
+    ...pair,
+    stream: (formats.indexOf(pair.client) + formats.indexOf(pair.upstream)) % 2 === 1,
+  }))
+
+export const wayName = ({ client, upstream, stream }: Way): string =>
+  `${client} from ${upstream}, ${stream ? 'streamed' : 'whole'}`

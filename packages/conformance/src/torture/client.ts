@@ -1,5 +1,6 @@
 import { type Agent, type ClientRequest, type IncomingHttpHeaders, request } from 'node:http'
 import { connect } from 'node:net'
+import { StringDecoder } from 'node:string_decoder'
 import { pathOf, queryOf } from '../base/gateways.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import type { Pair, Target } from './check.ts'
@@ -187,4 +188,30 @@ export const rawRequest = (target: Target, ask: Ask, headers: Readonly<Record<st
   const all = { host, ...headersFor(target, ask), ...headers }
   const lines = Object.entries(all).flatMap(([name, value]) => (value === '' ? [] : [`${name}: ${value}\r\n`]))
   return `POST ${pathFor(target, ask)} HTTP/1.1\r\n${lines.join('')}\r\n`
+}
+
+/** Bytes that came, and when. */
+export interface Piece {
+  readonly at: number
+  readonly text: string
+}
+
+/** Events at a client with its own clock: `performance.now()`. */
+export interface Watched {
+  readonly sentAt: number
+  /** NaN: none came. */
+  readonly headAt: number
+  readonly status: number
+  readonly pieces: readonly Piece[]
+  readonly broken: string | undefined
+}
+
+/** One exchange, with the time of everything that comes. Never rejects. */
+export async function watch(target: Target, ask: Ask, options: Omit<ExchangeOptions, 'onData'> = {}): Promise<Watched> {
+  const decoder = new StringDecoder('utf8')
+  const pieces: Piece[] = []
+  const onData = (part: Buffer): void => void pieces.push({ at: performance.now(), text: decoder.write(part) })
+  const sentAt = performance.now()
+  const { status, headMs, broken } = await exchange(target, ask, { ...options, onData })
+  return { sentAt, headAt: sentAt + headMs, status, pieces, broken }
 }

@@ -1,6 +1,6 @@
 import { startUpstream, type Upstream } from '../base/raw-upstream.ts'
 import type { Check, OwnGateway, Setting, Target } from './check.ts'
-import { startOwn } from './own.ts'
+import { startOwn } from './local-target.ts'
 import type { Row } from './report.ts'
 
 export interface RunOptions {

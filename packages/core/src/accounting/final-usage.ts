@@ -1,7 +1,7 @@
 import { errorKinds } from '../base/error-kinds.ts'
 import type { FinishEvent, UsageBasis } from '../config/plugin.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { BillableUnits, Usage } from '../formats/ir.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
 import type { CallRecord } from './call-record.ts'
 import { estimateBody } from './estimate-json.ts'
 

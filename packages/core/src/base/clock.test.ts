@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { setUp } from '../gateway/create-gateway.test-support.ts'
-import { memoryResponseStore } from '../operations/responses/memory-store.ts'
+import { memoryResponseStore } from '../operations/responses/store.ts'
 import { createBreaker } from '../routing/health/breaker.ts'
 import { createBudget } from '../routing/health/budget.ts'
 import { createCallerRests } from '../routing/health/caller-rests.ts'
 import { createKeyPool } from '../routing/health/keys.ts'
 import { createLatencies } from '../routing/health/latency.ts'
 import { memoryHealthState } from '../routing/health/memory-state.ts'
-import { keepUntilExpiry } from '../upstreams/access-token.ts'
+import { cacheUntilExpiry } from '../upstreams/access-token.ts'
 import { openai } from '../upstreams/openai.ts'
 
 const start = 1_800_000_000_000
@@ -155,7 +155,7 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
 
   it('does not make an access token last longer', async () => {
     let asked = 0
-    const token = keepUntilExpiry(async () => ({ value: ++asked, expiresAt: Date.now() + 600_000 }))
+    const token = cacheUntilExpiry(async () => ({ value: ++asked, expiresAt: Date.now() + 600_000 }))
     expect(await token()).toBe(1)
     step(stepMs)
     await seconds(600)

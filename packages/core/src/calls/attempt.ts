@@ -11,8 +11,8 @@ import type { Lane } from '../lanes/lane.ts'
 import type { Ticket } from '../routing/health/standing.ts'
 import { retryScope } from '../routing/retry-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { redact } from '../upstreams/redact.ts'
-import { headersTo, withCredentials, withFlags } from '../upstreams/request-headers.ts'
+import { addCredentials, addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
+import { redact } from '../upstreams/redaction/redactor.ts'
 import {
   readErrorUnder200,
   readUpstreamError,
@@ -255,9 +255,9 @@ export class Attempt {
     const { lane, url } = prepared
     const { upstream } = target
     const { upgrade } = prepared
-    let headers = upgrade?.headers(key) ?? headersTo(upstream, key, stream, (name) => inbound.header(name))
+    let headers = upgrade?.headers(key) ?? requestHeaders(upstream, key, stream, (name) => inbound.header(name))
     if (lane.headers !== undefined) headers = { ...headers, ...lane.headers }
-    headers = withFlags(headers, lane.flags)
+    headers = addFlags(headers, lane.flags)
     if (extraHeaders !== undefined) headers = { ...headers, ...extraHeaders }
     const body = upgrade === undefined ? lane.body : undefined
     const method = upgrade === undefined ? 'POST' : 'GET'
@@ -273,7 +273,7 @@ export class Attempt {
     if (!resend) request.resend = false
     if (upstream.authorize === undefined) return transport(request)
     const call = { method, url, headers, body }
-    return withCredentials(upstream, call, signal).then((headers) => transport({ ...request, headers }))
+    return addCredentials(upstream, call, signal).then((headers) => transport({ ...request, headers }))
   }
 
   /** An answer has begun. Why it is none, where it says so. */

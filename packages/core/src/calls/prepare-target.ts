@@ -1,7 +1,7 @@
 import { GatewayError } from '../base/errors.ts'
 import { askedPolicy, policyFor, refusal } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { dress } from '../upstreams/dress.ts'
+import { editRequestBody } from '../upstreams/request-body-edits.ts'
 import type { Prepare, Prepared, TargetCall } from './call.ts'
 import type { Candidate } from './candidate.ts'
 
@@ -70,7 +70,7 @@ export function withTargetOverrides<P extends Prepared>(
   const { body, report } = lane
   if (target.defaults === undefined && target.overrides === undefined && hosting?.edit === undefined) return prepared
   if (asIs === true || !(typeof body === 'string' || body instanceof Uint8Array)) return prepared
-  const own = dress(body, target, hosting, {
+  const own = editRequestBody(body, target, hosting, {
     model: target.model,
     stream: record.stream,
     header: (name) => inbound.header(name),

@@ -5,8 +5,8 @@ import { stringifyExact } from '../base/json/exact-number.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import type { SkippedTarget } from '../config/plugin.ts'
 import type { WireCodec } from '../formats/codec.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
 import { sfString } from '../formats/loss-report.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
 import type { Reply } from '../http/inbound.ts'
 
 /** Seconds told to clients that may retry when nobody knows better: several clients do not retry without a number. */

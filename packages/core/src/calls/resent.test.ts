@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Limits } from '../config/config.ts'
 import type { Attempt } from '../config/plugin.ts'
+import { adapterFunctions } from '../gateway/adapter.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import type { Transport } from '../http/transport.ts'
 import { toInbound } from '../http/web-request.ts'
@@ -38,7 +39,7 @@ async function ask(targets: number, stream: boolean, limits: Limits) {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'm', stream, messages: [{ role: 'user', content: 'hello' }] }),
   })
-  const { status, headers } = await gateway.handle(toInbound(request), silent(calls))
+  const { status, headers } = await adapterFunctions(gateway).handle(toInbound(request), silent(calls))
   return { status, again: headers['x-should-retry'], calls: calls.made, attempts }
 }
 

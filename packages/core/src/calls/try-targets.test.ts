@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../base/errors.ts'
 import { createCanceller } from '../base/signal.ts'
+import { adapterFunctions } from '../gateway/adapter.ts'
 import { asJson, completion, setUp } from '../gateway/create-gateway.test-support.ts'
 import type { Inbound } from '../http/inbound.ts'
 
@@ -30,7 +31,7 @@ describe('a client that leaves before its call is sent', () => {
       },
       signal,
     }
-    const reply = await gateway.handle(inbound)
+    const reply = await adapterFunctions(gateway).handle(inbound)
     expect(reply.status).toBe(499)
     expect(seen).toHaveLength(0)
     expect(finished).toHaveLength(0)

@@ -4,7 +4,7 @@ import { stopReason } from '../base/signal.ts'
 import { maxTimerMs, sleep } from '../base/sleep.ts'
 import type { Limits, TargetLimits } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
-import { wholeOf } from '../formats/load-codec.ts'
+import { loadFullCodec } from '../formats/codec-registry.ts'
 import type { Ticket } from '../routing/health/standing.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { admitCall } from './admission.ts'
@@ -47,7 +47,7 @@ export async function tryTargets<P extends Prepared>(
   // Not awaited needlessly: counting in this process is done at once.
   if (admitted !== undefined) await admitted
   // A target's `when` is told at once what the request uses.
-  const whole = plan.conditional && call.codec !== undefined ? wholeOf(call.codec) : undefined
+  const whole = plan.conditional && call.codec !== undefined ? loadFullCodec(call.codec) : undefined
   const selection = selectTargets(call, plan, whole instanceof Promise ? await whole : whole)
   const { affinity } = selection
   const groups = candidatesOf<P>(call, selection)

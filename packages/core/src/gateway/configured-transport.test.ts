@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Transport } from '../http/transport.ts'
 import { openai } from '../upstreams/openai.ts'
+import { adapterFunctions } from './adapter.ts'
 import { createGateway } from './create-gateway.ts'
 
 const completion = JSON.stringify({
@@ -31,7 +32,7 @@ it('sends calls through the transport of the configuration, also if the adapter 
   const adapterTransport: Transport = () => Promise.reject(new Error('the transport of the adapter was called'))
   const gateway = createGateway({ ...config, transport })
   const body = new TextEncoder().encode('{"model":"m","messages":[{"role":"user","content":"x"}]}')
-  const reply = await gateway.handle(
+  const reply = await adapterFunctions(gateway).handle(
     {
       method: 'POST',
       path: '/v1/chat/completions',

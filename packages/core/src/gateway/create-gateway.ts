@@ -16,6 +16,7 @@ import type { Inbound } from '../http/inbound.ts'
 import { requestOf, toInbound, toResponse } from '../http/web-request.ts'
 import { codecFor } from '../operations/route-codec.ts'
 import { ActiveCalls } from './active-calls.ts'
+import { type AdapterFunctions, setAdapterFunctions } from './adapter.ts'
 import type { ExplainOptions, Gateway } from './gateway.ts'
 import { GatewayCall } from './gateway-call.ts'
 import { preload } from './preload.ts'
@@ -47,7 +48,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
 
   let called = false
   // No async function: it would add a promise to each call.
-  const handle: Gateway['handle'] = (inbound, transport = webTransport) => {
+  const handle: AdapterFunctions['handle'] = (inbound, transport = webTransport) => {
     called = true
     const setup = current
     const requestId = newId('req_')
@@ -64,9 +65,30 @@ export function createGateway<const U extends string, I extends Identity = Ident
     return Promise.resolve(errorReply(error, codec, requestId))
   }
 
-  const gateway: Gateway = Object.freeze({
-    match: (method: string, path: string) => current.match(method, path),
+  const adapter: AdapterFunctions = {
+    match: (method, path) => current.match(method, path),
     handle,
+    async realtime<Socket>(inbound: Inbound, dial: RealtimeTransport<Socket>): Promise<RealtimeOpening<Socket>> {
+      const setup = current
+      const requestId = newId('req_')
+      const found = setup.match(inbound.method, inbound.path)
+      const codec = codecFor(found, inbound)
+      const refuse = (error: GatewayError) => ({ ok: false, reply: errorReply(error, codec, requestId) }) as const
+      if (found?.route.operation !== 'realtime' || found.allow !== undefined)
+        return refuse(new GatewayError('not_found', 'There is no WebSocket on this path.'))
+      const { openRealtime } = await import('../operations/realtime/realtime.ts')
+      if (closing !== undefined) return refuse(shuttingDown())
+      const call = beginCall(running, setup, found, codec, requestId, inbound, webTransport)
+      const opened: { session?: RealtimeSession<Socket> } = {}
+      const reply = await runCall(call, found, async () => {
+        opened.session = await openRealtime(call, dial)
+        return { status: 101, headers: opened.session.headers, body: null }
+      })
+      return opened.session === undefined ? { ok: false, reply } : { ok: true, session: opened.session }
+    },
+  }
+
+  const gateway: Gateway = {
     get routes() {
       return current.routes
     },
@@ -108,24 +130,6 @@ export function createGateway<const U extends string, I extends Identity = Ident
       const { explain } = await import('../operations/explain.ts')
       return explain(call, request, options.hideConfigured === true)
     },
-    async realtime<Socket>(inbound: Inbound, dial: RealtimeTransport<Socket>): Promise<RealtimeOpening<Socket>> {
-      const setup = current
-      const requestId = newId('req_')
-      const found = setup.match(inbound.method, inbound.path)
-      const codec = codecFor(found, inbound)
-      const refuse = (error: GatewayError) => ({ ok: false, reply: errorReply(error, codec, requestId) }) as const
-      if (found?.route.operation !== 'realtime' || found.allow !== undefined)
-        return refuse(new GatewayError('not_found', 'There is no WebSocket on this path.'))
-      const { openRealtime } = await import('../operations/realtime/realtime.ts')
-      if (closing !== undefined) return refuse(shuttingDown())
-      const call = beginCall(running, setup, found, codec, requestId, inbound, webTransport)
-      const opened: { session?: RealtimeSession<Socket> } = {}
-      const reply = await runCall(call, found, async () => {
-        opened.session = await openRealtime(call, dial)
-        return { status: 101, headers: opened.session.headers, body: null }
-      })
-      return opened.session === undefined ? { ok: false, reply } : { ok: true, session: opened.session }
-    },
     async upgrade(request: Request): Promise<Response> {
       const { pathname } = new URL(request.url)
       const { basePath = '' } = current.config
@@ -165,7 +169,8 @@ export function createGateway<const U extends string, I extends Identity = Ident
       return closing
     },
     [Symbol.asyncDispose]: () => gateway.close(),
-  })
+  }
+  Object.freeze(setAdapterFunctions(gateway, adapter))
   const started = new WeakSet<Plugin>()
   const start = (): void => {
     const setup = current

@@ -2,12 +2,12 @@ import type { CallRecord, Ending } from '../accounting/call-record.ts'
 import type { Signal } from '../base/signal.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import type { WireCodec } from '../formats/codec.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
 import type { Inbound } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
 import type { RoutedCall } from '../operations/handler.ts'
-import { schemeOf } from '../operations/references/notice.ts'
+import { referenceSchemeOf } from '../operations/references/notice.ts'
 import type { Route, RouteMatch } from '../operations/routes.ts'
 import { checkRequiredHeader, readJsonBody } from './read-body.ts'
 import type { ConfigSnapshot } from './snapshot.ts'
@@ -53,6 +53,6 @@ export class GatewayCall implements RoutedCall {
     const { model } = params
     const { modelPrefix } = wireCodecOf(route.format)
     const fromPath = model === undefined ? undefined : { model, stream: route.stream === true, modelPrefix }
-    return readJsonBody(inbound, validate, shared.limits, fromPath, passes, schemeOf(route))
+    return readJsonBody(inbound, validate, shared.limits, fromPath, passes, referenceSchemeOf(route))
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../base/errors.ts'
 import { openai } from '../upstreams/openai.ts'
+import { adapterFunctions } from './adapter.ts'
 import {
   asJson,
   asStream,
@@ -41,7 +42,7 @@ describe('a model in the path', () => {
 
   it.each(['org/../files', 'org/./x', 'org//x', 'org/%2e%2e/x'])('%s leads to no other path upstream', async (name) => {
     const { gateway, seen } = setUp({ g: asJson(generated) })
-    const reply = await gateway.handle({
+    const reply = await adapterFunctions(gateway).handle({
       method: 'POST',
       path: ask(name),
       query: 'key=good',

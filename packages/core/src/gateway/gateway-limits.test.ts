@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { GatewayConfig } from '../config/config.ts'
 import { openai } from '../upstreams/openai.ts'
+import { adapterFunctions } from './adapter.ts'
 import { type Answer, asJson, asStream, completion, type Seen, setUp, sse } from './create-gateway.test-support.ts'
 import { createGateway } from './create-gateway.ts'
 
@@ -227,9 +228,9 @@ describe('configuration', () => {
 
   it('basePath is stripped before matching', async () => {
     const gateway = createGateway({ ...good, basePath: '/ai' })
-    expect(gateway.match('POST', '/ai/v1/messages')?.route.format).toBe('messages')
-    expect(gateway.match('POST', '/v1/messages')).toBeNull()
-    expect(gateway.match('POST', '/aix/v1/messages')).toBeNull()
+    expect(adapterFunctions(gateway).match('POST', '/ai/v1/messages')?.route.format).toBe('messages')
+    expect(adapterFunctions(gateway).match('POST', '/v1/messages')).toBeNull()
+    expect(adapterFunctions(gateway).match('POST', '/aix/v1/messages')).toBeNull()
   })
 
   it('the gateway is frozen', () => expect(Object.isFrozen(createGateway(good))).toBe(true))

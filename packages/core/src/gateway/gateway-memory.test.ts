@@ -6,6 +6,7 @@ import type { Inbound } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { openai } from '../upstreams/openai.ts'
+import { adapterFunctions } from './adapter.ts'
 import { chunk } from './create-gateway.test-support.ts'
 import { createGateway } from './create-gateway.ts'
 
@@ -60,7 +61,7 @@ async function begin(model: keyof typeof first) {
       discard() {},
     }
   }
-  const reply = await gateway.handle(inbound, transport)
+  const reply = await adapterFunctions(gateway).handle(inbound, transport)
   const events = (reply.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
   expect((await events.next()).done).toBe(false)
   return { bytes, sent: sent as WeakRef<object> | undefined, events, signal }

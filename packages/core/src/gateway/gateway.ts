@@ -1,10 +1,7 @@
 import type { GatewayConfig } from '../config/config.ts'
 import type { Explanation } from '../config/explanation.ts'
 import type { Identity } from '../config/identity.ts'
-import type { RealtimeOpening, RealtimeTransport } from '../config/realtime.ts'
-import type { Inbound, Reply } from '../http/inbound.ts'
-import type { Transport } from '../http/transport.ts'
-import type { Route, RouteMatch } from '../operations/routes.ts'
+import type { Route } from '../operations/routes.ts'
 
 /** What `gateway.explain` shows. */
 export interface ExplainOptions {
@@ -23,11 +20,9 @@ export interface Gateway {
    * Rejects only for arguments that are no request, and like `fetch` with the reason of `init.signal` once that is aborted.
    */
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>
-  /** Whether the gateway answers this method and path; null: the host goes on. A known path with a wrong method matches and is answered 405. */
-  match(method: string, path: string): RouteMatch | null
   /**
    * Answers a WebSocket upgrade with a plain response, where there is nobody to hold the sockets: 426 where the same path
-   * takes POST, 501 on realtime, 404 elsewhere. With sockets, see `realtime`.
+   * takes POST, 501 on realtime, 404 elsewhere. With sockets, see `nodeUpgrade` of `@modelgate/node`.
    */
   upgrade(request: Request): Promise<Response>
   /**
@@ -36,11 +31,6 @@ export interface Gateway {
    * checked as for the call itself.
    */
   explain(input: Request | URL | string, init?: RequestInit, options?: ExplainOptions): Promise<Explanation>
-  /**
-   * For adapters: opens a realtime session for an upgrade request on a path that `match` says is `realtime`. The upstream is
-   * dialled first, with `dial`; the client is to be accepted only after. Never rejects: what is wrong is a reply to send.
-   */
-  realtime<Socket>(inbound: Inbound, dial: RealtimeTransport<Socket>): Promise<RealtimeOpening<Socket>>
   /** Every method and path answered, for printing: those of the configuration in force. */
   readonly routes: readonly Route[]
   /**
@@ -58,6 +48,4 @@ export interface Gateway {
   close(options?: { graceMs?: number }): Promise<void>
   /** The same as `close()`, for `await using gateway = createGateway(…)`. */
   [Symbol.asyncDispose](): Promise<void>
-  /** For adapters: the same as `fetch` on the inner currency, with the adapter's own transport. */
-  handle(inbound: Inbound, transport?: Transport): Promise<Reply>
 }

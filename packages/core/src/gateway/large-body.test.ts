@@ -10,7 +10,7 @@ import type { Format } from '../base/names.ts'
 import type { Codec } from '../formats/codec.ts'
 import { codecs } from '../formats/codecs.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { acceptorOf, judgeOutline } from '../formats/shared/accept.ts'
+import { acceptorOf, judgeOutline } from '../formats/shared/acceptors.ts'
 import {
   type ClientRequest,
   present,

@@ -6,9 +6,9 @@ import type { Json, JsonObject } from '../base/json/types.ts'
 import { checkTopLevel, findReferences } from '../formats/references/find.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody, RequestOutline } from '../formats/request-body.ts'
-import { judgeOutline } from '../formats/shared/accept.ts'
+import { judgeOutline } from '../formats/shared/acceptors.ts'
 import { sealPrefix, sealPrefixBase64 } from '../formats/shared/seals.ts'
-import { showsReferences } from '../operations/references/notice.ts'
+import { hasSignsOfReferences } from '../operations/references/notice.ts'
 
 const encoder = new TextEncoder()
 const seals = [sealPrefix, sealPrefixBase64].map((prefix) => encoder.encode(prefix))
@@ -55,7 +55,7 @@ export function lazyBody(bytes: Uint8Array, reading: Reading): RequestBody | und
 
 /** Whether a body makes references. Of an id that was cut the outline shows at least that there is one. */
 const refers = (scheme: ReferenceScheme, text: string, value: JsonObject): boolean =>
-  showsReferences(scheme, text, value) && findReferences(scheme, text, value).length > 0
+  hasSignsOfReferences(scheme, text, value) && findReferences(scheme, text, value).length > 0
 
 /** How much of a body is looked at for the model's name, at each end. */
 const lookedAt = 300

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { codecLoaders } from '../formats/load-codec.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
+import { codecLoaders, wireCodecOf } from '../formats/codec-registry.ts'
 import { translator } from '../lanes/choose.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { voyage } from '../upstreams/voyage.ts'

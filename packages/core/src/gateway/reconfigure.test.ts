@@ -3,9 +3,10 @@ import { createCanceller } from '../base/signal.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { RealtimeTransport } from '../config/realtime.ts'
 import { toInbound } from '../http/web-request.ts'
-import { memoryResponseStore } from '../operations/responses/memory-store.ts'
+import { memoryResponseStore } from '../operations/responses/store.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { openai } from '../upstreams/openai.ts'
+import { adapterFunctions } from './adapter.ts'
 import { asJson, chunk, completion, message, type Seen, sse } from './create-gateway.test-support.ts'
 import { createGateway } from './create-gateway.ts'
 
@@ -108,7 +109,7 @@ describe('another configuration', () => {
       'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
     }
     const open = (token: string) =>
-      gateway.realtime(
+      adapterFunctions(gateway).realtime(
         {
           ...toInbound(new Request('http://gw/v1/realtime?model=real')),
           header: (name) => ({ ...handshake, authorization: `Bearer ${token}` })[name],
@@ -128,11 +129,11 @@ describe('another configuration', () => {
       name: 'status',
       routes: [{ method: 'GET', path, handle: () => ({ status: 204, headers: {}, body: null }) }],
     }
-    expect(gateway.match('GET', path)).toBeNull()
+    expect(adapterFunctions(gateway).match('GET', path)).toBeNull()
     gateway.reconfigure(named('two', { basePath: '/ai', plugins: [plugin] } as Partial<GatewayConfig>))
     expect(gateway.routes.some((route) => route.path === path)).toBe(true)
-    expect(gateway.match('GET', `/ai${path}`)?.route.path).toBe(path)
-    expect(gateway.match('POST', '/v1/chat/completions')).toBeNull()
+    expect(adapterFunctions(gateway).match('GET', `/ai${path}`)?.route.path).toBe(path)
+    expect(adapterFunctions(gateway).match('POST', '/v1/chat/completions')).toBeNull()
     expect((await gateway.fetch(`http://gw/ai${path}`)).status).toBe(204)
     const { plan } = await gateway.explain('http://gw/ai/v1/chat/completions', {
       method: 'POST',
@@ -141,7 +142,7 @@ describe('another configuration', () => {
     })
     expect(JSON.stringify(plan)).toContain('"a"')
     gateway.reconfigure(named('two'))
-    expect(gateway.match('GET', `/ai${path}`)).toBeNull()
+    expect(adapterFunctions(gateway).match('GET', `/ai${path}`)).toBeNull()
   })
 
   it.each([

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { createCanceller } from '../base/signal.ts'
 import type { FinishEvent, Plugin } from '../config/plugin.ts'
 import type { Inbound } from '../http/inbound.ts'
+import { adapterFunctions } from './adapter.ts'
 import { type Answer, asJson, asStream, completion, setUp, sse } from './create-gateway.test-support.ts'
 
 /** A gateway whose plugin counts how often each call is settled. */
@@ -39,7 +40,7 @@ async function openSession({ gateway }: Settings, isAccepted: boolean): Promise<
     read: async () => new Uint8Array(),
     signal: createCanceller(),
   }
-  const opening = await gateway.realtime(inbound, async () => {
+  const opening = await adapterFunctions(gateway).realtime(inbound, async () => {
     if (!isAccepted) throw new Error('connection refused')
     return { socket: 'a socket' }
   })

@@ -10,10 +10,8 @@ import { boundedTransport } from '../http/bounded-transport.ts'
 import { fetchTransport } from '../http/fetch-transport.ts'
 import type { Transport } from '../http/transport.ts'
 import type { HandlerConfig } from '../operations/handler.ts'
-import { noticesReferences, schemeOf } from '../operations/references/notice.ts'
-import { guardedStore } from '../operations/responses/guarded-store.ts'
-import { loadResponseStore } from '../operations/responses/load.ts'
-import { memoryResponseStore } from '../operations/responses/memory-store.ts'
+import { mayReferToStoredObjects, referenceSchemeOf } from '../operations/references/notice.ts'
+import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
 import { createMatcher, type Route, type RouteMatch, routes } from '../operations/routes.ts'
 import { createHealth, stillThere } from '../routing/health/health.ts'
 import { createOverloadMemory } from '../routing/health/overload-memory.ts'
@@ -48,7 +46,7 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
   const defaultStore = config.auth === 'none' ? false : ownStore
   const store = responses.store ? guardedStore(responses.store, limits.callbackMs) : (responses.store ?? defaultStore)
   const recordsOf: ConfigSnapshot['recordsOf'] = async (identity) =>
-    (await loadResponseStore()).createRecords(
+    (await loadResponseStore()).createCallerRecords(
       store === false || isNameless(identity) ? undefined : store,
       ttlMs,
       identity,
@@ -70,7 +68,8 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
     openSpool: config.spool,
     media: config.media,
     references,
-    claim: store === false ? undefined : async (identity, received) => (await recordsOf(identity)).claim(received),
+    claim:
+      store === false ? undefined : async (identity, received) => (await recordsOf(identity)).saveReceivedIds(received),
   }
   const checkNoticed = async (scheme: ReferenceScheme, request: RequestBody, identity: Identity | null) =>
     (await loadResponseStore()).checkReferences(scheme, request, await recordsOf(identity), references)
@@ -92,8 +91,8 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
     },
     recordsOf,
     checkReferences(route, request, identity) {
-      const scheme = schemeOf(route)
-      if (scheme === undefined || !noticesReferences(scheme, request)) return undefined
+      const scheme = referenceSchemeOf(route)
+      if (scheme === undefined || !mayReferToStoredObjects(scheme, request)) return undefined
       return checkNoticed(scheme, request, identity)
     },
     async resolveReferences(route, request, identity) {

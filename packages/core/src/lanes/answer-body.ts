@@ -21,7 +21,7 @@ const decoder = new TextDecoder()
 export function readAnswer(bytes: Uint8Array, redactor: Redactor): AnswerBody {
   const text = decoder.decode(bytes)
   const value = parse(text)
-  const body = redactor.isClean(value) ? text : redactor.json(text)
+  const body = redactor.isClean(value) ? text : redactor.redactJson(text)
   if (body !== text) return { value: parse(body), body }
   return isReplaced(text, bytes) ? { value, body: bytes, contentType: 'application/json' } : { value, body: bytes }
 }

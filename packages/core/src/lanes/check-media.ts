@@ -1,7 +1,7 @@
 import { isAccepted, type ReferencePolicy } from '../config/references.ts'
 import type { ModelRequest, Part } from '../formats/ir.ts'
+import { unknownReference } from '../formats/references/find.ts'
 import { isStoredUri } from '../formats/references/places.ts'
-import { unknownReference } from '../formats/references/unknown-reference.ts'
 
 /**
  * Checks the addresses of media in a decoded request. One that a client writes as an address may become a reference to a stored file

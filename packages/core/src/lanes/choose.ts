@@ -1,8 +1,8 @@
 import { lazy } from '../base/lazy.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { TargetTraits } from '../formats/codec.ts'
-import { mayHoldSeals } from '../formats/shared/seals.ts'
-import { formatsFor, speaks } from '../upstreams/formats-for.ts'
+import { hasSealPrefix } from '../formats/shared/seals.ts'
+import { formatsFor, speaks } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import type { Lane } from './lane.ts'
 import { type LaneChoice, mayNameMedia } from './lane-choice.ts'
@@ -18,7 +18,7 @@ export function chooseLane(choice: LaneChoice): Lane | Promise<Lane> {
   const { upstream, model } = target
   const own = speaks(upstream, codec.format, model)
   // No body that was read in outline holds any.
-  const sealed = request.outline === undefined && mayHoldSeals(request.text)
+  const sealed = request.outline === undefined && hasSealPrefix(request.text)
   if (own && !sealed && !(choice.media?.policy.inline === 'always' && mayNameMedia(request))) {
     const traits = { model, quirks: upstream.quirks }
     const loading = codec.wireReady?.(traits)

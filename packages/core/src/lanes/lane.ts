@@ -2,7 +2,7 @@ import type { ErrorInfo } from '../base/errors.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { RequestFlags } from '../formats/codec.ts'
 import type { BillableUnits, Report, Usage } from '../formats/ir.ts'
-import type { Received } from '../formats/references/received.ts'
+import type { Received } from '../formats/references/places.ts'
 
 /** What one attempt sends and how it reads what comes back: untouched bytes, or a translation. */
 export interface Lane {

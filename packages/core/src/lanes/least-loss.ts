@@ -2,7 +2,7 @@ import { GatewayError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 import type { Codec, UpstreamCodec } from '../formats/codec.ts'
-import { loadCodec, wholeOf } from '../formats/load-codec.ts'
+import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
 import { findModelRule } from '../formats/shared/model-rules.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import { toClientError } from '../upstreams/upstream-error.ts'
@@ -22,7 +22,7 @@ export function leastLoss(choice: LaneChoice, formats: readonly UpstreamFormat[]
   let best: Lane | undefined
   let bestCodec: UpstreamCodec | undefined
   let failure: unknown
-  const client = wholeOf(choice.codec)
+  const client = loadFullCodec(choice.codec)
   // Until here only what every request needs has been checked (docs/decisions/0031).
   if (!(client instanceof Promise)) client.validateRequest(choice.request.value)
   for (const format of formats) {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Format } from '../base/names.ts'
-import { chatCodec } from '../formats/chat/index.ts'
+import { chatCodec } from '../formats/chat/codec.ts'
 import type { StreamTap } from '../formats/codec.ts'
 import { geminiCodec } from '../formats/gemini/index.ts'
 import { messagesCodec } from '../formats/messages/index.ts'

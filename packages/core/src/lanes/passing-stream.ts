@@ -7,8 +7,7 @@ import { blockEnd, createBlockCutter, splitBlocks } from '../http/sse/blocks.ts'
 import { createSseDecoder, decodeBlock, type SseDecoder, tooLarge } from '../http/sse/decode.ts'
 import { encodeAllSse } from '../http/sse/encode.ts'
 import type { SseEvent } from '../http/sse/event.ts'
-import { mayHoldError } from '../upstreams/redaction/answer-members.ts'
-import type { Redactor } from '../upstreams/redaction/redactor.ts'
+import { mayHaveErrorMember, type Redactor } from '../upstreams/redaction/redactor.ts'
 import type { AnswerStream } from './lane.ts'
 
 export interface PassingOptions {
@@ -34,7 +33,7 @@ function isPlain(text: string): boolean {
   return (
     simple !== null &&
     (name === undefined || text.includes(`"type":"${name}"`) || text.includes(`"type": "${name}"`)) &&
-    !mayHoldError(text)
+    !mayHaveErrorMember(text)
   )
 }
 /** Of whole blocks: no character straddles two of them. */
@@ -118,7 +117,7 @@ class PassingStream implements AnswerStream {
   }
 
   #redacted(events: readonly SseEvent[]): Uint8Array {
-    return encoder.encode(this.#options.redactor.events(encodeAllSse(events), 'error'))
+    return encoder.encode(this.#options.redactor.redactEvents(encodeAllSse(events), 'error'))
   }
 
   #pass(whole: Uint8Array): void {
@@ -225,21 +224,21 @@ class PassingStream implements AnswerStream {
   #clean(text: string, fate: Fate): string {
     if (fate === 'drop' || fate === 'withhold') return ''
     if (fate === 'retell') return this.#retold()
-    return this.#options.redactor.events(text, fate === 'redact' ? 'error' : 'plain')
+    return this.#options.redactor.redactEvents(text, fate === 'redact' ? 'error' : 'plain')
   }
 
   /** @param block the same text as bytes */
   #isPlain(text: string, fate: Fate, block?: Uint8Array): boolean {
     if (fate !== 'pass' || this.#sse?.bare === true || !isPlain(text)) return false
     const { redactor } = this.#options
-    return !redactor.suspects(text, block === undefined || redactor.mayBeIn(block))
+    return !redactor.hasCredential(text, block === undefined || redactor.mayBeIn(block))
   }
 
   #retold(): string {
     const { state } = this
     return state.error === undefined
       ? ''
-      : this.#options.redactor.events(encodeAllSse(state.fail(state.error)), 'error')
+      : this.#options.redactor.redactEvents(encodeAllSse(state.fail(state.error)), 'error')
   }
 
   #erased(text: string): string {

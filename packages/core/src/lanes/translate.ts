@@ -2,16 +2,15 @@ import { createOutputEstimator } from '../accounting/output-estimate.ts'
 import { type ErrorInfo, GatewayError } from '../base/errors.ts'
 import { plainNumbers, stringifyExact } from '../base/json/exact-number.ts'
 import { nestsDeeper } from '../base/json/scan.ts'
-import { checkAnswer } from '../formats/check-response.ts'
+import { checkResponse } from '../formats/check-response.ts'
 import type { ClientQuirks, Codec, ExchangeContext, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
 import type { ModelEvent, ModelRequest, Report, Usage } from '../formats/ir.ts'
-import { answerSide, createReport, lossHeader } from '../formats/loss-report.ts'
+import { createReport, lossHeader, responseReport } from '../formats/loss-report.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { boundFrame } from '../formats/shared/bounded-frame.ts'
 import { fitToModel } from '../formats/shared/model-rules.ts'
-import { translateParam } from '../formats/shared/param.ts'
+import { translateParam } from '../formats/shared/pointers.ts'
+import { boundFrame, reportUsage } from '../formats/shared/response-losses.ts'
 import { hasChanges } from '../formats/shared/settings-changes.ts'
-import { reportUsage } from '../formats/shared/usage-report.ts'
 import { createSseDecoder } from '../http/sse/decode.ts'
 import { encodeAllSse, encodeText } from '../http/sse/encode.ts'
 import type { SseEvent } from '../http/sse/event.ts'
@@ -84,7 +83,7 @@ export function translateLane(translation: Translation): Lane {
       if (nestsDeeper(decoder.decode(bytes), translation.maxDepth)) throw tooDeep()
       const exchange = openExchange(translation, model, report)
       const value = readExactAnswer(bytes, translation.redactor)
-      checkAnswer(value, upstream)
+      checkResponse(value, upstream)
       const decoded = upstream.decodeResponse(value, exchange)
       const response = client.sealsInCallIds ? sealCallIds(decoded, client.format) : decoded
       const finish = response.choices[0]?.finish.reason
@@ -115,7 +114,7 @@ function openExchange(
   request: ModelRequest,
   asked: Report,
 ): ExchangeContext & { readonly target: TargetTraits } {
-  const report = answerSide(asked, upstream.answerPointers)
+  const report = responseReport(asked, upstream.responsePointers)
   const context = { report, newId, now, upstream: upstream.format, target, request, maxEventChars, client }
   return kept === undefined ? context : { ...context, kept }
 }
@@ -177,14 +176,14 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
     pass(decode.push(withoutSecrets(event)))
   }
   const withoutSecrets = (event: SseEvent): SseEvent => {
-    const holds = redactor.suspects(event.data, mayHold)
+    const holds = redactor.hasCredential(event.data, mayHold)
     // Decoders take the name of an event for its type where the data has none, and report unknown types.
-    const isNamed = mayHold && event.event !== undefined && redactor.suspects(event.event)
+    const isNamed = mayHold && event.event !== undefined && redactor.hasCredential(event.event)
     if (!holds && !isNamed) return event
     return {
       ...event,
-      data: holds ? redactor.json(event.data) : event.data,
-      ...(isNamed ? { event: redactor.text(event.event ?? '') } : {}),
+      data: holds ? redactor.redactJson(event.data) : event.data,
+      ...(isNamed ? { event: redactor.redactText(event.event ?? '') } : {}),
     }
   }
   const pass = (events: readonly ModelEvent[]): void => {

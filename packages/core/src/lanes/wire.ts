@@ -4,10 +4,10 @@ import { put } from '../base/json/object.ts'
 import { slice } from '../base/json/source.ts'
 import { spliceJson } from '../base/json/splice.ts'
 import type { JsonObject } from '../base/json/types.ts'
-import { checkAnswer } from '../formats/check-response.ts'
+import { checkResponse } from '../formats/check-response.ts'
 import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import { createReport } from '../formats/loss-report.ts'
-import { receivedIds } from '../formats/references/received.ts'
+import { receivedReferences } from '../formats/references/places.ts'
 import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
 import type { Redactor } from '../upstreams/redaction/redactor.ts'
 import { readAnswer } from './answer-body.ts'
@@ -37,7 +37,7 @@ export function wireLane(
     report,
     answer(bytes) {
       const { value, body, contentType } = readAnswer(bytes, redactor)
-      checkAnswer(value, codec)
+      checkResponse(value, codec)
       const { error, usage, units, finish, received } = tapQuietly(codec, value)
       if (error !== undefined) throw errorOf(error)
       const answer: { -readonly [K in keyof WholeAnswer]: WholeAnswer[K] } = { body }
@@ -45,7 +45,7 @@ export function wireLane(
       put(answer, 'usage', usage)
       put(answer, 'units', units)
       put(answer, 'finish', finish)
-      const stored = edit?.storesAnswer === true ? receivedIds('responses', [value.id]) : undefined
+      const stored = edit?.storesAnswer === true ? receivedReferences('responses', [value.id]) : undefined
       put(answer, 'received', stored === undefined ? received : [...(received ?? []), ...stored])
       return answer
     },
@@ -54,7 +54,7 @@ export function wireLane(
         tap: codec.tapStream({
           withholdUsage: edit?.erase !== undefined,
           target,
-          asked: fields,
+          request: fields,
           storesAnswer: edit?.storesAnswer === true,
           client,
         }),

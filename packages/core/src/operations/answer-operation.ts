@@ -10,9 +10,9 @@ import type { Handler } from './handler.ts'
 import { modelOperations } from './model-operations.ts'
 import { placesOf } from './model-places.ts'
 import type { Form } from './multipart/form.ts'
-import { isMultipart, notAnUpload, readForm } from './multipart/read-form.ts'
+import { isMultipart, readForm, uploadRequired } from './multipart/read-form.ts'
 import type { Dialect, Operation } from './operation.ts'
-import { schemeOf } from './references/notice.ts'
+import { referenceSchemeOf } from './references/notice.ts'
 import { anyBody, checkEarly, routeFor } from './route-by-body.ts'
 import { type OperationCall, runOperation } from './run.ts'
 
@@ -33,7 +33,7 @@ export const handleModelOperation: Handler = async (call) => {
   const operation = loading instanceof Promise ? await loading : loading
   const readJson = (validate: Codec['checkRequest']): Promise<RequestBody> => {
     const reading = early === undefined ? call.readBody(validate) : checkEarly(early, validate)
-    if (schemeOf(asked) === undefined) return reading
+    if (referenceSchemeOf(asked) === undefined) return reading
     return reading.then(async (request) => {
       await setup.checkReferences(asked, request, record.identity)
       return request
@@ -60,7 +60,7 @@ async function answerOperation(
   const form = await upload(call, dialect)
   const { validate } = dialect
   if (form === undefined) {
-    if (validate === undefined) throw notAnUpload(call.inbound)
+    if (validate === undefined) throw uploadRequired(call.inbound)
     return answer(call, operation, dialect, await readJson((body) => validate(body)))
   }
   const { spool } = form

@@ -5,14 +5,13 @@ import { scanJson } from '../base/json/scan.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import type { Format } from '../base/names.ts'
 import type { Prepared } from '../calls/call.ts'
-import type { Codec, CodecContext } from '../formats/codec.ts'
-import type { CountCodec } from '../formats/count-codec.ts'
+import type { Codec, CodecContext, CountCodec } from '../formats/codec.ts'
+import { loadCodec } from '../formats/codec-registry.ts'
 import type { ModelRequest, Report } from '../formats/ir.ts'
-import { loadCodec } from '../formats/load-codec.ts'
 import { createReport } from '../formats/loss-report.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
-import { mayHoldSeals } from '../formats/shared/seals.ts'
+import { hasSealPrefix } from '../formats/shared/seals.ts'
 import { hasChanges } from '../formats/shared/settings-changes.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
 import { unsealCallIds } from '../lanes/call-id-seals.ts'
@@ -20,9 +19,9 @@ import { exactValue } from '../lanes/exact-body.ts'
 import type { Lane } from '../lanes/lane.ts'
 import { setModel } from '../lanes/wire.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { callUrl } from '../upstreams/call-url.ts'
-import { dress } from '../upstreams/dress.ts'
+import { callUrl } from '../upstreams/outgoing-call.ts'
 import { type Redactor, redactorOf } from '../upstreams/redaction/redactor.ts'
+import { editRequestBody } from '../upstreams/request-body-edits.ts'
 
 /** A client's count: its format, and that format's way to count. */
 export interface CountRequest {
@@ -58,7 +57,7 @@ function preparedFor(asked: CountRequest, target: ResolvedTarget, reader: Codec)
   const { upstream, model } = target
   const { format } = reader
   if (reader.count === undefined) return undefined
-  const onWire = format === codec.format && !mayHoldSeals(request.text)
+  const onWire = format === codec.format && !hasSealPrefix(request.text)
   return {
     lane: hosted(onWire ? wire(asked, target) : translation(asked, reader, reader.count, target), format, target),
     asIs: true,
@@ -73,7 +72,7 @@ function hosted(lane: Lane, format: Format, { upstream, model }: ResolvedTarget)
   const { body } = lane
   if (edit === undefined || !(typeof body === 'string' || body instanceof Uint8Array)) return lane
   const call = { model, stream: false, header: () => undefined, replaced: () => undefined }
-  return { ...lane, body: dress(body, {}, { edit }, call) }
+  return { ...lane, body: editRequestBody(body, {}, { edit }, call) }
 }
 
 /** The answer's bytes pass untouched, if they are a count. */

@@ -6,7 +6,7 @@ import { type AnswerCall, toReply } from '../calls/send-response.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import type { Attempt } from '../config/plugin.ts'
 import type { Tokenizer } from '../config/tokenizer.ts'
-import { wholeOf } from '../formats/load-codec.ts'
+import { loadFullCodec } from '../formats/codec-registry.ts'
 import type { Reply } from '../http/inbound.ts'
 import { refusal } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
@@ -20,7 +20,7 @@ export interface CountCall extends AnswerCall, CountRequest {
 
 export const handleCountTokens: Handler = async (call) => {
   const { setup, shared, route, inbound, record, transport, signal, end } = call
-  const codec = await wholeOf(call.codec)
+  const codec = await loadFullCodec(call.codec)
   const { count, modelPlaces } = codec
   if (count === undefined) throw new GatewayError('not_implemented', 'This format does not count tokens.')
   const received = await call.readBody(count.checkRequest)

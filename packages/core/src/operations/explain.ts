@@ -8,13 +8,12 @@ import { orderTargets, planFor, selectTargets } from '../calls/select-targets.ts
 import type { ExplainedTarget, Explanation } from '../config/explanation.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { WireCodec } from '../formats/codec.ts'
-import { wholeOf } from '../formats/load-codec.ts'
+import { loadFullCodec } from '../formats/codec-registry.ts'
 import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
 import { askedPolicy, policyFor, refusal } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { maskHeaders, redact } from '../upstreams/redact.ts'
-import { redactorOf } from '../upstreams/redaction/redactor.ts'
-import { headersTo, withFlags } from '../upstreams/request-headers.ts'
+import { addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
+import { maskHeaders, redact, redactorOf } from '../upstreams/redaction/redactor.ts'
 import { type PreparedGeneration, preparerOf } from './generate.ts'
 import type { RoutedCall } from './handler.ts'
 
@@ -44,7 +43,7 @@ export async function explain(
   const call: ExplainedCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, record }
   const asked = askedPolicy(inbound)
   const plan = planFor(call)
-  const selection = selectTargets(call, plan, await wholeOf(codec))
+  const selection = selectTargets(call, plan, await loadFullCodec(codec))
   const { latencies } = shared.health
   const prepare = preparerOf(call)
   const explained: ExplainedTarget[] = []
@@ -89,7 +88,7 @@ async function explainTarget(
   try {
     const prepared = await prepare(target, onLoss)
     const { lane, url } = withTargetOverrides(target, prepared, call)
-    const body = JSON.parse(redactorOf(upstream).json(textOf(lane.body))) as Json
+    const body = JSON.parse(redactorOf(upstream).redactJson(textOf(lane.body))) as Json
     const { losses } = lane.report
     const refused = refusal(losses, onLoss)
     return {
@@ -100,8 +99,8 @@ async function explainTarget(
         method: 'POST' as const,
         path: redact(url.slice(upstream.baseURL.length), upstream),
         headers: maskHeaders(
-          withFlags(
-            headersTo(upstream, undefined, record.stream, (name) => inbound.header(name)),
+          addFlags(
+            requestHeaders(upstream, undefined, record.stream, (name) => inbound.header(name)),
             lane.flags,
           ),
           upstream,

@@ -2,7 +2,7 @@ import { GatewayError } from '../base/errors.ts'
 import { isObject } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import { respell } from '../formats/gemini/spelling.ts'
-import { pointer } from '../formats/shared/pointer.ts'
+import { pointer } from '../formats/shared/pointers.ts'
 
 /** All parts of a generateContent answer, with where they stand in it. */
 export function candidateParts(body: Json): { readonly part: JsonObject; readonly at: string }[] {

@@ -4,15 +4,14 @@ import { type AnswerCall, toReply } from '../calls/send-response.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import { mostMediaBytes } from '../config/media-policy.ts'
 import type { WireCodec } from '../formats/codec.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
 import type { Reply } from '../http/inbound.ts'
 import { chooseLane } from '../lanes/choose.ts'
 import type { Lane } from '../lanes/lane.ts'
 import type { LaneChoice } from '../lanes/lane-choice.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { callUrl } from '../upstreams/call-url.ts'
-import { speaks } from '../upstreams/formats-for.ts'
+import { callUrl, speaks } from '../upstreams/outgoing-call.ts'
 
 export interface GenerateCall extends AnswerCall {
   readonly codec: WireCodec

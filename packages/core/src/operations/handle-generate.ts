@@ -7,7 +7,7 @@ import { asksToExplain, explainOverHttp } from './explain-over-http.ts'
 import { generate } from './generate.ts'
 import type { Handler } from './handler.ts'
 import { likelyPasses } from './likely-passes.ts'
-import { loadResponseStore } from './responses/load.ts'
+import { loadResponseStore } from './responses/store.ts'
 import type { Route } from './routes.ts'
 
 /** Chat generation in any format. */
@@ -25,8 +25,8 @@ export const handleGenerate: Handler = async (call) => {
   const generation = { shared, inbound, codec, request, modelPlaces, record, transport, signal, end, jsonArray }
   // Awaited here: a promise returned from an async function costs three turns of the microtask queue.
   if (route.usesStoredResponses === true && (setup.keepsResponses || request.outline === undefined)) {
-    const { generateKept } = await loadResponseStore()
-    return await generateKept(generation, await setup.recordsOf(record.identity))
+    const { generateAndStore } = await loadResponseStore()
+    return await generateAndStore(generation, await setup.recordsOf(record.identity))
   }
   const checking = setup.checkReferences(route, request, record.identity)
   if (checking !== undefined) await checking

@@ -7,7 +7,7 @@ import type { Codec, WireCodec } from '../formats/codec.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
-import type { Records } from './responses/records.ts'
+import type { CallerRecords } from './responses/records.ts'
 import type { Route } from './routes.ts'
 
 /** The part of a configuration that handlers work with. A call keeps the one it began with. */
@@ -16,7 +16,7 @@ export interface HandlerConfig {
   readonly shared: GatewayContext
   /** Responses are stored for later calls. */
   readonly keepsResponses: boolean
-  recordsOf(identity: Identity | null): Promise<Records>
+  recordsOf(identity: Identity | null): Promise<CallerRecords>
   /**
    * Checks the references to stored state in a request, except those that the response store resolves. Undefined where the
    * request contains none. Rejects with a GatewayError `invalid_request`.

@@ -1,5 +1,5 @@
 import type { CallRecord } from '../accounting/call-record.ts'
-import { speaks } from '../upstreams/formats-for.ts'
+import { speaks } from '../upstreams/outgoing-call.ts'
 import type { HandlerConfig } from './handler.ts'
 import type { Route } from './routes.ts'
 

@@ -4,8 +4,7 @@ import { comment } from '../formats/chat/chunk.ts'
 import { decodeError, errorObject } from '../formats/chat/error.ts'
 import type { StreamTap } from '../formats/codec.ts'
 import type { BillableUnits, Usage } from '../formats/ir.ts'
-import { parseObject } from '../formats/shared/json-text.ts'
-import { checkWhole } from '../formats/shared/tap.ts'
+import { checkJsonEnds, parseObject } from '../formats/shared/json-text.ts'
 import type { SseEvent } from '../http/sse/event.ts'
 import { decodeUsage } from './openai-usage.ts'
 
@@ -49,7 +48,7 @@ export function tapEvents({ done, count = 1, units: unitsOf }: EventsOf): Stream
       // Clients parse the data of every event.
       if (data === '') return false
       if (data === '[DONE]') return true
-      checkWhole(data)
+      checkJsonEnds(data)
       const type = event ?? typeIn(data)
       if (type === undefined || type === done || type === 'error') read(data)
       else plain = started = true

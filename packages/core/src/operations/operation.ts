@@ -20,7 +20,7 @@ export interface TargetContext extends OperationContext {
   readonly target: TargetTraits
 }
 /** The request as the answer's reader and writer need it: what was asked decides what is shown. */
-export interface AnswerContext<Request> extends OperationContext {
+export interface ResponseContext<Request> extends OperationContext {
   readonly request: Request
 }
 
@@ -45,12 +45,12 @@ export interface Dialect<Request, Answer> {
   decodeRequest?(body: JsonObject, context: OperationContext): Request
   encodeRequest?(request: Request, context: TargetContext): JsonObject
   /** Throws GatewayError `upstream_bad_response` if it is no answer at all. */
-  decodeAnswer?(body: Json, context: AnswerContext<Request>): Answer
-  encodeAnswer?(answer: Answer, context: AnswerContext<Request>): JsonObject
+  decodeResponse?(body: Json, context: ResponseContext<Request>): Answer
+  encodeResponse?(answer: Answer, context: ResponseContext<Request>): JsonObject
   /** An answer that its clients want as something else than JSON; undefined for those that are JSON all the same. */
   encodeBody?(
     answer: Answer,
-    context: AnswerContext<Request>,
+    context: ResponseContext<Request>,
   ): { readonly body: string | Uint8Array; readonly contentType: string } | undefined
   /** A whole answer, as its JSON says it, in the events that a streaming client waits for. Absent: what is not streamed is an error. */
   asEvents?(body: JsonObject, asked: JsonObject): readonly SseEvent[]
@@ -63,11 +63,11 @@ export interface Dialect<Request, Answer> {
   /** Wire lane: top-level members to set beside the model's name, where the body names it elsewhere too. */
   wireEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
   /** Whether a JSON body under a good status holds an answer. Default: it does, unless it says that it is an error. */
-  isAnswer?(body: JsonObject): boolean
+  isResponse?(body: JsonObject): boolean
   /** See UpstreamWireCodec. */
   errorWithin?(body: JsonObject): JsonObject | undefined
   /** Wire lane: usage of a whole answer. May fail; nothing depends on it but accounting. */
-  tapAnswer(body: JsonObject): ResponseTap
+  tapResponse(body: JsonObject): ResponseTap
   /** Wire lane: watches a stream of events. Absent: this dialect has no streams. */
   tapStream?(asked: JsonObject): StreamTap
   /** The model where the client names none. Default: it must name one. */

@@ -6,11 +6,11 @@ import type { GatewayContext, Prepared } from '../calls/call.ts'
 import { type AnswerCall, toReply } from '../calls/send-response.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import type { OnLoss } from '../config/identity.ts'
-import { type AnswerCheck, checkAnswer } from '../formats/check-response.ts'
+import { checkResponse, type ResponseCheck } from '../formats/check-response.ts'
 import type { Codec, StreamTap, TextFields } from '../formats/codec.ts'
-import { answerSide, createReport } from '../formats/loss-report.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
+import { createReport, responseReport } from '../formats/loss-report.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
 import type { Reply } from '../http/inbound.ts'
 import { encodeAllSse } from '../http/sse/encode.ts'
 import { readAnswer } from '../lanes/answer-body.ts'
@@ -20,13 +20,12 @@ import { leastLoss } from '../lanes/least-loss.ts'
 import { passingStream } from '../lanes/passing-stream.ts'
 import { setModel } from '../lanes/wire.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
-import { callUrl } from '../upstreams/call-url.ts'
-import { formatsFor } from '../upstreams/formats-for.ts'
+import { callUrl, formatsFor } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { generation } from './generate.ts'
-import { type Form, formBody } from './multipart/form.ts'
-import { withFiles } from './multipart/read-form.ts'
+import { encodeForm, type Form } from './multipart/form.ts'
+import { inlineFiles } from './multipart/read-form.ts'
 import type { Dialect, Operation } from './operation.ts'
 
 export interface OperationCall extends AnswerCall {
@@ -80,8 +79,8 @@ function prepare(call: OperationCall, target: ResolvedTarget, policy: OnLoss): P
   }
   const lane =
     writer === dialect
-      ? formBody(form, model, newId('modelgate-')).then((sent) => wire(call, target, sent))
-      : withFiles(form).then((value) => translation(call, value, writer, target))
+      ? encodeForm(form, model, newId('modelgate-')).then((sent) => wire(call, target, sent))
+      : inlineFiles(form).then((value) => translation(call, value, writer, target))
   return lane.then((lane) => ({ lane, url, codec }))
 }
 
@@ -98,7 +97,7 @@ function wire(
 ): OperationLane {
   const read = (bytes: Uint8Array) => {
     const { value, ...answer } = readAnswer(bytes, redactorOf(upstream))
-    checkAnswer(value, checkOf(dialect))
+    checkResponse(value, checkOf(dialect))
     const { error, ...tapped } = quietly(dialect, value)
     if (error !== undefined) throw errorOf(error)
     return { value, answer: { ...answer, ...tapped } }
@@ -154,16 +153,16 @@ function tapOf({ name, tapStream }: Dialect<unknown, unknown>, asked: JsonObject
   return tapStream(asked)
 }
 
-const checkOf = ({ errors, isAnswer, errorWithin }: Dialect<unknown, unknown>): AnswerCheck => ({
+const checkOf = ({ errors, isResponse: isAnswer, errorWithin }: Dialect<unknown, unknown>): ResponseCheck => ({
   decodeError: wireCodecOf(errors).decodeError,
   isAnswer,
   errorWithin,
 })
 
 /** Accounting must never break an answer that the client could read. */
-function quietly(dialect: Dialect<unknown, unknown>, body: JsonObject): ReturnType<typeof dialect.tapAnswer> {
+function quietly(dialect: Dialect<unknown, unknown>, body: JsonObject): ReturnType<typeof dialect.tapResponse> {
   try {
-    return dialect.tapAnswer(body)
+    return dialect.tapResponse(body)
   } catch {
     return {}
   }
@@ -180,13 +179,13 @@ function translation(
   const context = { report, newId, now: () => Math.floor(Date.now() / 1000) }
   const asked = dialect.decodeRequest?.(value, context)
   const sent = writer.encodeRequest?.(asked, { ...context, target: { model, quirks: upstream.quirks } })
-  const exchange = { ...context, report: answerSide(report), request: asked }
+  const exchange = { ...context, report: responseReport(report), request: asked }
   const read = (bytes: Uint8Array): unknown => {
     const { value: body } = readAnswer(bytes, redactorOf(upstream))
-    checkAnswer(body, checkOf(writer))
+    checkResponse(body, checkOf(writer))
     const { error } = quietly(writer, body)
     if (error !== undefined) throw errorOf(error)
-    return writer.decodeAnswer?.(body, exchange)
+    return writer.decodeResponse?.(body, exchange)
   }
   const { asEvents, tapStream } = dialect
   const streams = asEvents !== undefined && tapStream !== undefined
@@ -202,7 +201,7 @@ function translation(
       const units = operation.unitsOf?.(answer)
       return {
         ...(dialect.encodeBody?.(answer, exchange) ?? {
-          body: stringifyExact(dialect.encodeAnswer?.(answer, exchange)),
+          body: stringifyExact(dialect.encodeResponse?.(answer, exchange)),
         }),
         ...(usage === undefined ? {} : { usage }),
         ...(units === undefined ? {} : { units }),
@@ -211,7 +210,7 @@ function translation(
     ...(streams
       ? {
           asEvents: (bytes) =>
-            encoder.encode(encodeAllSse(asEvents(dialect.encodeAnswer?.(read(bytes), exchange) ?? {}, value))),
+            encoder.encode(encodeAllSse(asEvents(dialect.encodeResponse?.(read(bytes), exchange) ?? {}, value))),
         }
       : {}),
     openStream() {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RealtimeTransport } from '../config/realtime.ts'
+import { adapterFunctions } from '../gateway/adapter.ts'
 import { asJson, completion, message, setUp } from '../gateway/create-gateway.test-support.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
 import { toInbound } from '../http/web-request.ts'
@@ -28,7 +29,7 @@ describe("without authentication (auth: 'none')", () => {
     const { gateway } = open()
     const bytes = new TextEncoder().encode(JSON.stringify(body))
     const inbound = { ...toInbound(new Request(`http://gw${path}`, { method: 'POST', body: bytes })) }
-    const reply = await gateway.handle({
+    const reply = await adapterFunctions(gateway).handle({
       ...inbound,
       method: 'POST',
       path,
@@ -50,7 +51,7 @@ describe("without authentication (auth: 'none')", () => {
     const dial: RealtimeTransport<never> = () => Promise.reject(new Error('dialled'))
     const headers = { origin: 'https://evil.test', host: 'gw', upgrade: 'websocket' }
     const inbound = toInbound(new Request('http://gw/v1/realtime?model=x'))
-    const opening = await gateway.realtime(
+    const opening = await adapterFunctions(gateway).realtime(
       {
         ...inbound,
         method: 'GET',

@@ -3,7 +3,7 @@ import { GatewayError } from '../base/errors.ts'
 import type { AdmitCall, FinishEvent, Plugin } from '../config/plugin.ts'
 import type { ResponseStore } from '../config/response-store.ts'
 import { asJson, message, setUp } from '../gateway/create-gateway.test-support.ts'
-import { memoryResponseStore } from './responses/memory-store.ts'
+import { memoryResponseStore } from './responses/store.ts'
 
 /** Counts the calls to a store. */
 function countedStore(): { store: ResponseStore; calls: () => number } {

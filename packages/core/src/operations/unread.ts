@@ -1,6 +1,6 @@
 import type { Report } from '../formats/ir.ts'
-import { pointer } from '../formats/shared/pointer.ts'
-import type { Unread } from '../formats/shared/reader.ts'
+import type { Unread } from '../formats/shared/json-fields.ts'
+import { pointer } from '../formats/shared/pointers.ts'
 import { loss } from '../formats/shared/report.ts'
 
 /** Fields whose loss changes no answer. */

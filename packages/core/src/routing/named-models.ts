@@ -5,12 +5,14 @@ import type { RequestBody } from '../formats/request-body.ts'
 import {
   duplicate,
   enter,
+  foldName,
+  hintOf,
+  type ModelPlaces,
   otherSpelling,
   type PlaceVisitor,
   visitPlaces,
   visitText,
-} from '../formats/shared/model-place-visitor.ts'
-import { foldName, hintOf, type ModelPlaces } from '../formats/shared/model-places.ts'
+} from '../formats/shared/model-places.ts'
 import type { Router } from './router.ts'
 
 /** A call whose request may name models beside its own. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { bearerFrom, keepUntilExpiry } from './access-token.ts'
+import { authorizeWithToken, cacheUntilExpiry } from './access-token.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -17,7 +17,7 @@ function source(lifeMs = 3_600_000) {
 describe('an access token', () => {
   it('is kept until a minute before it expires', async () => {
     const get = source()
-    const headers = bearerFrom(get)
+    const headers = authorizeWithToken(get)
     expect(await headers()).toEqual({ authorization: 'Bearer t1' })
     vi.advanceTimersByTime(3_539_000)
     expect(await headers()).toEqual({ authorization: 'Bearer t1' })
@@ -28,7 +28,7 @@ describe('an access token', () => {
 
   it('is fetched once for calls at the same time, and anew for those after a bare string', async () => {
     const get = vi.fn(async () => 'bare')
-    const headers = bearerFrom(get)
+    const headers = authorizeWithToken(get)
     expect(await Promise.all([headers(), headers(), headers()])).toEqual(
       Array.from({ length: 3 }, () => ({ authorization: 'Bearer bare' })),
     )
@@ -39,7 +39,7 @@ describe('an access token', () => {
 
   it('that is as good as expired is used, but not kept', async () => {
     const get = source(30_000)
-    const headers = bearerFrom(get)
+    const headers = authorizeWithToken(get)
     expect(await headers()).toEqual({ authorization: 'Bearer t1' })
     expect(await headers()).toEqual({ authorization: 'Bearer t2' })
   })
@@ -54,7 +54,7 @@ describe('an access token', () => {
     ],
   ])('is asked for again after a failure that %s', async (_, fail) => {
     let broken = true
-    const headers = bearerFrom(() => (broken ? fail() : 'good'))
+    const headers = authorizeWithToken(() => (broken ? fail() : 'good'))
     const both = await Promise.allSettled([headers(), headers()])
     expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     broken = false
@@ -66,7 +66,7 @@ describe('an access token', () => {
       .fn<() => Promise<{ value: string; expiresAt: number }>>()
       .mockResolvedValueOnce({ value: 'first', expiresAt: Date.now() + 100_000 })
       .mockRejectedValue(new Error('down'))
-    const held = keepUntilExpiry(get)
+    const held = cacheUntilExpiry(get)
     expect(await held()).toBe('first')
     vi.advanceTimersByTime(50_000)
     expect(await held()).toBe('first')
@@ -83,6 +83,6 @@ describe('an access token', () => {
     [{ token: '' }, 'gave no token'],
     [{ token: 'x', expiresAt: Number.NaN }, 'milliseconds since 1970'],
   ])('%j is none, and the message says what to return', async (given, words) => {
-    await expect(bearerFrom(() => given as string)()).rejects.toThrow(words)
+    await expect(authorizeWithToken(() => given as string)()).rejects.toThrow(words)
   })
 })

@@ -2,7 +2,7 @@ import { settleWithin } from '../base/callbacks.ts'
 import { monotonicNow } from '../base/clock.ts'
 
 /** Something that is good until a moment, in milliseconds since 1970; without one, nobody knows how long. */
-export interface Lasting<T> {
+export interface Expiring<T> {
   readonly value: T
   readonly expiresAt?: number | undefined
 }
@@ -26,7 +26,7 @@ const marginMs = 60_000
  * Keeps what `get` gives until shortly before it expires. Calls that come meanwhile share one `get`; one that failed is
  * forgotten, so that the next call tries anew; what is still good serves meanwhile.
  */
-export function keepUntilExpiry<T>(get: () => Promise<Lasting<T>>): () => T | Promise<T> {
+export function cacheUntilExpiry<T>(get: () => Promise<Expiring<T>>): () => T | Promise<T> {
   let kept: { readonly value: T; readonly expiresAt: number; readonly deadline: number } | undefined
   // By both clocks: the system's time may be set back after the token was issued, or may have been wrong when it was.
   const isGood = ({ expiresAt, deadline }: NonNullable<typeof kept>, marginMs: number): boolean =>
@@ -57,10 +57,10 @@ export function keepUntilExpiry<T>(get: () => Promise<Lasting<T>>): () => T | Pr
 const waiting = { name: 'token()', ms: 30_000, fix: 'Return an access token sooner.' } as const
 
 /** The headers of a call that an access token opens. */
-export function bearerFrom(
+export function authorizeWithToken(
   source: TokenSource,
 ): () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>> {
-  return keepUntilExpiry(async () => {
+  return cacheUntilExpiry(async () => {
     const given: unknown = await source()
     const { token, expiresAt } =
       typeof given === 'object' && given !== null ? (given as Partial<AccessToken>) : { token: given }

@@ -1,7 +1,4 @@
-import { cleanBaseURL } from './base-url.ts'
-import { commonProblems, createUpstream } from './check-options.ts'
-import { credentials } from './credentials.ts'
-import { modelRules as rulesOf } from './model-rules.ts'
+import { apiKeyHeaders, cleanBaseURL, combineModelRules, commonProblems, createUpstream } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** Anthropic. `baseURL` defaults to `https://api.anthropic.com`, with or without `/v1`. */
@@ -11,9 +8,9 @@ export function anthropic(options: UpstreamOptions = {}): Upstream {
     baseURL: cleanBaseURL(baseURL, '/v1'),
     formats: { messages: '/v1/messages' },
     countTokens: { messages: '/v1/messages/count_tokens' },
-    ...credentials(apiKey, (key) => ({ 'x-api-key': key }), { 'anthropic-version': '2023-06-01', ...headers }),
+    ...apiKeyHeaders(apiKey, (key) => ({ 'x-api-key': key }), { 'anthropic-version': '2023-06-01', ...headers }),
     passHeaders: ['anthropic-version', 'anthropic-beta'],
     quirks: { threads: true, laterChanges: ['effort', 'tools'] },
-    ...rulesOf(modelRules),
+    ...combineModelRules(modelRules),
   }))
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type AzureOptions, azure } from './azure.ts'
-import { callUrl } from './call-url.ts'
+import { callUrl } from './outgoing-call.ts'
 import type { Upstream } from './upstream.ts'
 
 const chatUrl = (upstream: Upstream, model = 'gpt-4o'): string =>

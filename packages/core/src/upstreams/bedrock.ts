@@ -2,11 +2,18 @@ import { ignore, typeNameOf } from '../base/callbacks.ts'
 import { isObject } from '../base/json/object.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import { type AwsCredentialSource, signCalls } from './aws/sign.ts'
-import { cleanBaseURL } from './base-url.ts'
-import { commonProblems, createUpstream, secretProblem, typeName } from './check-options.ts'
-import { bearer, credentials as keysOf } from './credentials.ts'
-import { laterEvents } from './later-events.ts'
-import { modelRules as rulesOf } from './model-rules.ts'
+import { lazyEventReader } from './lazy-event-reader.ts'
+import { openaiModels } from './openai-models.ts'
+import {
+  apiKeyHeaders,
+  bearerHeader,
+  cleanBaseURL,
+  combineModelRules,
+  commonProblems,
+  createUpstream,
+  secretProblem,
+  typeName,
+} from './provider-options.ts'
 import type { ApiKey, HostedCall, Hosting, Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What both upstreams of Amazon Bedrock take. */
@@ -70,15 +77,15 @@ export function bedrock(options: BedrockOptions): Upstream {
       converse: formats.includes('messages') ? converse : claudeByConverse(betas, isClaude),
     },
     // Of `text/event-stream` Bedrock knows nothing.
-    ...awsAccess({ region, apiKey, credentials, headers: { accept: '*/*', ...headers } }, 'bedrock'),
+    ...awsCredentials({ region, apiKey, credentials, headers: { accept: '*/*', ...headers } }, 'bedrock'),
     passHeaders: [],
     quirks: {},
-    ...rulesOf(modelRules),
+    ...combineModelRules(modelRules),
   }))
 }
 
 /** The part of an upstream that says who calls AWS. */
-export function awsAccess(
+export function awsCredentials(
   {
     region,
     apiKey,
@@ -87,7 +94,7 @@ export function awsAccess(
   }: { [K in 'region' | 'apiKey' | 'credentials' | 'headers']: AwsOptions[K] | undefined },
   service: string,
 ): Pick<Upstream, 'headers' | 'keys' | 'authorize'> {
-  if (credentials === undefined) return keysOf(apiKey, bearer, headers)
+  if (credentials === undefined) return apiKeyHeaders(apiKey, bearerHeader, headers)
   return { headers, authorize: signCalls(credentials, { region: region ?? '', service }) }
 }
 
@@ -132,12 +139,16 @@ const invokeModel = (betas: readonly string[] | undefined): Hosting => ({
     if (flags.length > 0) set.anthropic_beta = [...new Set([...own, ...flags])]
     return { set, drop: ['model', 'stream'] }
   },
-  toEvents: laterEvents(() => import('./aws/bedrock-events.ts').then(({ wrappedEvents }) => wrappedEvents)),
+  toEvents: lazyEventReader(() =>
+    import('./aws/bedrock-events.ts').then(({ invokeModelEvents: wrappedEvents }) => wrappedEvents),
+  ),
 })
 
 /** Converse frames its events. */
 const converse: Hosting = {
-  toEvents: laterEvents(() => import('./aws/bedrock-events.ts').then(({ namedEvents }) => namedEvents)),
+  toEvents: lazyEventReader(() =>
+    import('./aws/bedrock-events.ts').then(({ converseEvents: namedEvents }) => namedEvents),
+  ),
 }
 
 /** What Converse does not know of Claude's own fields it passes on. */
@@ -157,3 +168,37 @@ const flagsOf = (header: HostedCall['header'], betas: readonly string[] | undefi
     .split(',')
     .map((flag) => flag.trim())
     .filter((flag) => flag !== '' && (betas === undefined || betas.includes(flag)))
+
+/** What `bedrockMantle` takes. */
+export interface BedrockMantleOptions extends AwsOptions {
+  /**
+   * Which of its two surfaces is called. `v1` has the open-weight models, by responses and chat completions; `openai` has
+   * OpenAI's own (`openai.gpt-5.5`), by responses. Default `v1`.
+   */
+  surface?: 'v1' | 'openai'
+}
+
+const surfaces = {
+  v1: { path: '/v1', formats: { responses: '/responses', chat: '/chat/completions' } },
+  openai: { path: '/openai/v1', formats: { responses: '/responses' } },
+} as const
+
+/**
+ * Amazon Bedrock's OpenAI-compatible endpoint. `baseURL` defaults to `https://bedrock-mantle.{region}.api.aws` and the surface's
+ * path.
+ */
+export function bedrockMantle(options: BedrockMantleOptions): Upstream {
+  const { region, apiKey, credentials, baseURL, headers, surface = 'v1', modelRules } = options
+  const problems = [
+    ...awsProblems(options),
+    ...(Object.hasOwn(surfaces, surface) ? [] : [`surface is '${String(surface)}': write 'v1' or 'openai'`]),
+  ]
+  return createUpstream(problems, () => ({
+    baseURL: cleanBaseURL(baseURL ?? `https://bedrock-mantle.${region}.api.aws${surfaces[surface].path}`),
+    formats: surfaces[surface].formats,
+    ...awsCredentials({ region, apiKey, credentials, headers }, 'bedrock-mantle'),
+    passHeaders: [],
+    quirks: {},
+    ...combineModelRules(modelRules, openaiModels),
+  }))
+}

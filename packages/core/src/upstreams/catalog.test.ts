@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Format } from '../base/names.ts'
 import * as core from '../index.ts'
-import { callUrl } from './call-url.ts'
 import { type ProviderName, providerCatalog } from './catalog.ts'
-import { speaks } from './formats-for.ts'
+import { callUrl, speaks } from './outgoing-call.ts'
 import type { Upstream } from './upstream.ts'
 
 type Create = (options?: core.UpstreamOptions) => Upstream

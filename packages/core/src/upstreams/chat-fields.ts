@@ -1,4 +1,4 @@
-import type { Quirks } from '../formats/quirks.ts'
+import type { Quirks } from '../formats/target-traits.ts'
 
 /**
  * What clients of chat completions write: all fields of OpenAI's specification that no other quirk is about, and those of
@@ -52,7 +52,7 @@ const known = [
 export type ChatField = (typeof known)[number]
 
 /** Settings of the sampler and of tools that every server of this kind takes. */
-export const usualFields = [
+export const commonFields = [
   'response_format',
   'stop',
   'temperature',
@@ -64,5 +64,8 @@ export const usualFields = [
  * The fields that a server lacks, from those that it takes. Fields that nobody knows yet are not among them: they reach the
  * server, for it to judge.
  */
-export const allBut = (takes: readonly ChatField[], fate: 'refused' | 'ignored'): NonNullable<Quirks['lacks']> =>
+export const allFieldsExcept = (
+  takes: readonly ChatField[],
+  fate: 'refused' | 'ignored',
+): NonNullable<Quirks['lacks']> =>
   Object.fromEntries(known.filter((field) => !takes.includes(field)).map((field) => [field, fate]))

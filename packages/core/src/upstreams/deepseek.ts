@@ -1,7 +1,6 @@
-import { cleanBaseURL } from './base-url.ts'
-import { allBut, usualFields } from './chat-fields.ts'
-import { commonProblems, createUpstream } from './check-options.ts'
+import { allFieldsExcept, commonFields } from './chat-fields.ts'
 import { compatibleUpstream } from './openai-compatible.ts'
+import { cleanBaseURL, commonProblems, createUpstream } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
@@ -21,9 +20,9 @@ export function deepseek(options: UpstreamOptions = {}): Upstream {
         jsonFormats: ['json_object'],
         toolChoices: 'names',
         efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
-        lacks: allBut(
+        lacks: allFieldsExcept(
           [
-            ...usualFields,
+            ...commonFields,
             'frequency_penalty',
             'logprobs',
             'presence_penalty',

@@ -1,7 +1,4 @@
-import { cleanBaseURL } from './base-url.ts'
-import { commonProblems, createUpstream } from './check-options.ts'
-import { credentials } from './credentials.ts'
-import { modelRules as rulesOf } from './model-rules.ts'
+import { apiKeyHeaders, cleanBaseURL, combineModelRules, commonProblems, createUpstream } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 const models = '/v1beta/models'
@@ -21,9 +18,9 @@ export function gemini(options: UpstreamOptions = {}): Upstream {
       translations: { gemini: models },
       speech: { gemini: models },
     },
-    ...credentials(apiKey, (key) => ({ 'x-goog-api-key': key }), headers),
+    ...apiKeyHeaders(apiKey, (key) => ({ 'x-goog-api-key': key }), headers),
     passHeaders: [],
     quirks: {},
-    ...rulesOf(modelRules),
+    ...combineModelRules(modelRules),
   }))
 }

@@ -1,7 +1,7 @@
-import type { ModelRule } from '../formats/model-rule.ts'
-import { allBut, usualFields } from './chat-fields.ts'
+import type { ModelRule } from '../formats/target-traits.ts'
+import { allFieldsExcept, commonFields } from './chat-fields.ts'
+import { compatibleProvider, type FormatOptions } from './openai-compatible.ts'
 import type { Upstream } from './upstream.ts'
-import { type FormatOptions, versioned } from './versioned.ts'
 
 const facts = { checked: '2026-11-23', source: 'https://console.groq.com/docs/reasoning' } as const
 
@@ -16,7 +16,7 @@ const groqModels: readonly ModelRule[] = [
 
 /** Groq. `baseURL` defaults to `https://api.groq.com/openai`, with or without `/v1`. It speaks chat and responses. */
 export const groq = (options: FormatOptions<'chat' | 'responses'> = {}): Upstream =>
-  versioned(
+  compatibleProvider(
     {
       baseURL: 'https://api.groq.com/openai',
       keyVariable: 'GROQ_API_KEY',
@@ -30,9 +30,9 @@ export const groq = (options: FormatOptions<'chat' | 'responses'> = {}): Upstrea
         efforts: ['none', 'low', 'medium', 'high'],
         // "property '…' is unsupported". Only one answer is made, and the penalties do nothing yet.
         lacks: {
-          ...allBut(
+          ...allFieldsExcept(
             [
-              ...usualFields,
+              ...commonFields,
               'frequency_penalty',
               'function_call',
               'functions',

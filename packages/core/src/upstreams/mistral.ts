@@ -1,6 +1,6 @@
-import { allBut, usualFields } from './chat-fields.ts'
+import { allFieldsExcept, commonFields } from './chat-fields.ts'
+import { compatibleProvider } from './openai-compatible.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
-import { versioned } from './versioned.ts'
 
 /**
  * Mistral. `baseURL` defaults to `https://api.mistral.ai`, with or without `/v1`.
@@ -9,7 +9,7 @@ import { versioned } from './versioned.ts'
  * fill in the middle of code: none of them is what OpenAI's clients mean by these.
  */
 export const mistral = (options: UpstreamOptions = {}): Upstream =>
-  versioned(
+  compatibleProvider(
     {
       baseURL: 'https://api.mistral.ai',
       keyVariable: 'MISTRAL_API_KEY',
@@ -26,9 +26,9 @@ export const mistral = (options: UpstreamOptions = {}): Upstream =>
         fieldNames: { seed: 'random_seed' },
         // Each unknown field is a 422, in messages too; but results of tools do take a name.
         lacks: {
-          ...allBut(
+          ...allFieldsExcept(
             [
-              ...usualFields,
+              ...commonFields,
               'frequency_penalty',
               'metadata',
               'n',

@@ -1,5 +1,5 @@
 import type { Effort } from '../formats/ir.ts'
-import type { ModelRule, ModelSetting } from '../formats/model-rule.ts'
+import type { ModelRule, ModelSetting } from '../formats/target-traits.ts'
 
 // Sources: OpenAI's guides and, where these are silent, refusals that were recorded from its API.
 const guide = 'https://developers.openai.com/api/docs/guides/latest-model'

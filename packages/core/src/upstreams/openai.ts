@@ -1,8 +1,12 @@
-import { cleanBaseURL } from './base-url.ts'
-import { commonProblems, createUpstream } from './check-options.ts'
-import { bearer, credentials } from './credentials.ts'
-import { modelRules as rulesOf } from './model-rules.ts'
 import { openaiModels } from './openai-models.ts'
+import {
+  apiKeyHeaders,
+  bearerHeader,
+  cleanBaseURL,
+  combineModelRules,
+  commonProblems,
+  createUpstream,
+} from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /** What `openai` takes. */
@@ -46,10 +50,10 @@ export function openai(options: OpenAIOptions = {}): Upstream {
     },
     // A server that only speaks chat is another one than OpenAI's.
     ...(formats.includes('responses') ? { countTokens: { responses: '/responses/input_tokens' } } : {}),
-    ...credentials(apiKey, bearer, headers),
+    ...apiKeyHeaders(apiKey, bearerHeader, headers),
     passHeaders: [],
     // Other servers that speak its formats know fewer items.
     quirks: options.baseURL === undefined ? { laterChanges: ['effort', 'tools'] } : {},
-    ...rulesOf(modelRules, openaiModels),
+    ...combineModelRules(modelRules, openaiModels),
   }))
 }

@@ -1,12 +1,12 @@
+import { compatibleProvider, type FormatOptions } from './openai-compatible.ts'
 import type { Upstream } from './upstream.ts'
-import { type FormatOptions, versioned } from './versioned.ts'
 
 /**
  * OpenRouter. `baseURL` defaults to `https://openrouter.ai/api`, with or without `/v1`. It speaks chat, messages and
  * responses. The app's name and address that it shows in its rankings are `headers`: `X-OpenRouter-Title`, `HTTP-Referer`.
  */
 export function openrouter(options: FormatOptions<'chat' | 'messages' | 'responses'> = {}): Upstream {
-  const upstream = versioned(
+  const upstream = compatibleProvider(
     {
       baseURL: 'https://openrouter.ai/api',
       keyVariable: 'OPENROUTER_API_KEY',

@@ -1,7 +1,6 @@
-import { cleanBaseURL } from './base-url.ts'
-import { allBut, usualFields } from './chat-fields.ts'
-import { commonProblems, createUpstream } from './check-options.ts'
+import { allFieldsExcept, commonFields } from './chat-fields.ts'
 import { compatibleUpstream } from './openai-compatible.ts'
+import { cleanBaseURL, commonProblems, createUpstream } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
@@ -25,9 +24,9 @@ export function perplexity(options: UpstreamOptions = {}): Upstream {
         jsonFormats: ['json_schema'],
         toolChoices: 'words',
         efforts: ['minimal', 'low', 'medium', 'high'],
-        lacks: allBut(
+        lacks: allFieldsExcept(
           [
-            ...usualFields,
+            ...commonFields,
             'frequency_penalty',
             'logprobs',
             'n',

@@ -3,7 +3,7 @@ import { type ErrorDetails, type ErrorInfo, GatewayError, type RetryHints } from
 import { parseExact, stringifyExact } from '../base/json/exact-number.ts'
 import { isObject, put } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
-import { type AnswerCheck, errorInPlaceOf } from '../formats/check-response.ts'
+import { errorInResponse, type ResponseCheck } from '../formats/check-response.ts'
 import type { UpstreamWireCodec } from '../formats/codec.ts'
 import { inUtf8 } from '../http/charset.ts'
 import type { TransportResponse } from '../http/transport.ts'
@@ -85,13 +85,13 @@ export function toClientError(
 export function redactInfo(info: ErrorInfo, upstream: Upstream): ErrorInfo {
   const redactor = redactorOf(upstream)
   const { message, param, code, raw, ...rest } = info
-  const clean: ErrorInfo = { ...rest, message: redactor.text(message) }
-  if (param !== undefined) clean.param = redactor.text(param)
-  if (code !== undefined) clean.code = redactor.text(code)
+  const clean: ErrorInfo = { ...rest, message: redactor.redactText(message) }
+  if (param !== undefined) clean.param = redactor.redactText(param)
+  if (code !== undefined) clean.code = redactor.redactText(code)
   let same = clean.message === message && clean.param === param && clean.code === code
   if (raw !== undefined) {
     const written = jsonOf(raw.value)
-    const told = written === undefined ? undefined : redactor.json(written, 'error')
+    const told = written === undefined ? undefined : redactor.redactJson(written, 'error')
     same &&= told === written && told !== undefined
     if (told !== undefined) clean.raw = { format: raw.format, value: parseExact(told) as JsonObject }
   }
@@ -124,10 +124,10 @@ export function redactError(error: GatewayError, upstream: Upstream): GatewayErr
 /** The error that a whole JSON body under a good status is, or undefined if it is none. */
 export async function readErrorUnder200(
   response: TransportResponse,
-  codec: AnswerCheck,
+  codec: ResponseCheck,
 ): Promise<ErrorInfo | undefined> {
   const body = parseLoose(await errorText(response))
-  return isObject(body) ? errorInPlaceOf(body, codec) : undefined
+  return isObject(body) ? errorInResponse(body, codec) : undefined
 }
 
 /** A failure to get any answer. Its cause names hosts and addresses, so it stays in the process. */

@@ -1,7 +1,6 @@
 import type { JsonObject } from '../base/json/types.ts'
 import type { Format, OperationName, UpstreamFormat } from '../base/names.ts'
-import type { ModelRule } from '../formats/model-rule.ts'
-import type { Quirks } from '../formats/quirks.ts'
+import type { ModelRule, Quirks } from '../formats/target-traits.ts'
 
 /** Where calls can go: a provider, as data. `openai()`, `anthropic()` and their kin make one. */
 export interface Upstream {

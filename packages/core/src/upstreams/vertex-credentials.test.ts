@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { googleHeaders } from './vertex-credentials.ts'
+import { authorizeWithGoogle } from './vertex.ts'
 
 /** Stands for google-auth-library: tokens `g1`, `g2`, … of an hour. */
 function library(fail: { client?: boolean; token?: boolean } = {}) {
@@ -44,13 +44,13 @@ describe("Google's credentials", () => {
     [{ credentials: { client_email: 'a@b' } }, { scopes, credentials: { client_email: 'a@b' } }],
   ])('are asked for with %j', async (account, options) => {
     const { asked } = library()
-    expect(await googleHeaders(account)()).toEqual({ authorization: 'Bearer g1', 'x-goog-user-project': 'quota' })
+    expect(await authorizeWithGoogle(account)()).toEqual({ authorization: 'Bearer g1', 'x-goog-user-project': 'quota' })
     expect(asked).toEqual([options])
   })
 
   it('give one token to all calls, until shortly before it expires, by one client', async () => {
     const { asked, client } = library()
-    const headers = googleHeaders({})
+    const headers = authorizeWithGoogle({})
     const first = await Promise.all([headers(), headers(), headers()])
     expect(new Set(first.map(({ authorization }) => authorization))).toEqual(new Set(['Bearer g1']))
     vi.advanceTimersByTime(3_500_000)
@@ -62,7 +62,7 @@ describe("Google's credentials", () => {
 
   it.each(['client', 'token'] as const)('are looked for again after a failure of the %s', async (part) => {
     const { fail } = library({ [part]: true })
-    const headers = googleHeaders({})
+    const headers = authorizeWithGoogle({})
     await expect(headers()).rejects.toThrow()
     fail[part] = false
     expect(await headers()).toMatchObject({ authorization: 'Bearer g1' })
@@ -71,21 +71,21 @@ describe("Google's credentials", () => {
   it('without a token are a failure that says so', async () => {
     const { client } = library()
     client.getRequestHeaders.mockImplementation(async () => new Headers())
-    await expect(googleHeaders({})()).rejects.toThrow('gave no access token')
+    await expect(authorizeWithGoogle({})()).rejects.toThrow('gave no access token')
   })
 
   it('say what to install where the library is missing', async () => {
     vi.doMock('google-auth-library', () => {
       throw new Error('Cannot find package')
     })
-    await expect(googleHeaders({})()).rejects.toThrow('npm install google-auth-library')
+    await expect(authorizeWithGoogle({})()).rejects.toThrow('npm install google-auth-library')
   })
 })
 
 describe('credentials of Google where its library cannot run', () => {
   it('say what to give in its place', async () => {
     vi.doMock('google-auth-library', () => import('./google-auth-stub.ts'))
-    await expect(googleHeaders({})()).rejects.toThrow('give vertex() a token function or an apiKey')
+    await expect(authorizeWithGoogle({})()).rejects.toThrow('give vertex() a token function or an apiKey')
   })
 })
 

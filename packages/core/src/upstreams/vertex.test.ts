@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../base/json/types.ts'
 import type { Format } from '../base/names.ts'
 import { geminiCodec } from '../formats/gemini/index.ts'
-import { callUrl } from './call-url.ts'
-import { dress } from './dress.ts'
+import { callUrl } from './outgoing-call.ts'
+import { editRequestBody } from './request-body-edits.ts'
 import { type VertexOptions, vertex } from './vertex.ts'
 
 const token = () => 'tok'
@@ -19,14 +19,16 @@ function url(given: VertexOptions, format: 'gemini' | 'messages' | 'chat', model
 
 function sent(format: 'gemini' | 'messages', body: JsonObject): JsonObject {
   const call = { model: 'm', stream: false, header: () => undefined, replaced: () => undefined }
-  return JSON.parse(dress(JSON.stringify(body), {}, vertex(options).hosting?.[format], call) as string) as JsonObject
+  return JSON.parse(
+    editRequestBody(JSON.stringify(body), {}, vertex(options).hosting?.[format], call) as string,
+  ) as JsonObject
 }
 
 function counted(format: 'gemini' | 'messages', body: JsonObject): JsonObject {
   const call = { model: 'm', stream: false, header: () => undefined, replaced: () => undefined }
   const edit = vertex(options).hosting?.[format]?.editCount
   if (edit === undefined) throw new Error('there is no edit')
-  return JSON.parse(dress(JSON.stringify(body), {}, { edit }, call) as string) as JsonObject
+  return JSON.parse(editRequestBody(JSON.stringify(body), {}, { edit }, call) as string) as JsonObject
 }
 
 describe('the addresses of vertex', () => {
@@ -158,7 +160,7 @@ describe('a body for vertex', () => {
   it('of Gemini with roles keeps every character', () => {
     const text = '{ "contents":[{"role":"user","parts":[{"text":"h\\u00ef"}]}], "n":12345678901234567890 }'
     const call = { model: 'm', stream: false, header: () => undefined, replaced: () => undefined }
-    expect(dress(text, {}, vertex(options).hosting?.gemini, call)).toBe(text)
+    expect(editRequestBody(text, {}, vertex(options).hosting?.gemini, call)).toBe(text)
   })
 
   it.each<[JsonObject, JsonObject]>([

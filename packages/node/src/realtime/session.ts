@@ -3,13 +3,13 @@ import type { Duplex } from 'node:stream'
 import {
   type Canceller,
   createCanceller,
-  type Gateway,
   GatewayError,
   type Inbound,
   type RealtimeSession,
   type RealtimeTransport,
   type Reply,
 } from '@modelgate/core'
+import type { AdapterFunctions } from '@modelgate/core/adapter'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { closeTimeout } from './dial.ts'
 import { relay } from './relay.ts'
@@ -24,7 +24,7 @@ const maxEarlyBytes = 64 * 1024
  * @returns the response to send instead of a 101; undefined if the session is open or the client has disconnected
  */
 export async function serveRealtime(
-  gateway: Gateway,
+  { realtime }: AdapterFunctions,
   dial: RealtimeTransport<WebSocket>,
   req: IncomingMessage,
   socket: Duplex,
@@ -32,7 +32,7 @@ export async function serveRealtime(
   url: string,
 ): Promise<Reply | undefined> {
   const waiting = watchWaitingClient(socket, head)
-  const opening = await gateway.realtime(inboundOf(req, url, waiting.signal), dial)
+  const opening = await realtime(inboundOf(req, url, waiting.signal), dial)
   const early = waiting.stop()
   if (!opening.ok) return opening.reply
   accept(req, socket, early, opening.session)

@@ -1,6 +1,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Gateway, Reply } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import { pathOf } from '../server/inbound.ts'
 import { createDial, type DialTls } from './dial.ts'
 import { ignoreUpgrade, requestsWebSocket } from './ignore-upgrade.ts'
@@ -29,9 +30,10 @@ export function nodeUpgrade(
 ): (req: IncomingMessage, socket: Duplex, head: Buffer) => void {
   const { basePath = '', tls } = options
   const dial = createDial(tls)
+  const adapter = adapterFunctions(gateway)
   return function (this: unknown, req, socket, head) {
     const url = pathBelow(pathOf(req.url ?? '/'), basePath)
-    const match = url === undefined ? null : gateway.match('GET', url.split('?', 1)[0] ?? url)
+    const match = url === undefined ? null : adapter.match('GET', url.split('?', 1)[0] ?? url)
     if (match === null && hasOtherListeners(this)) return
     if (!requestsWebSocket(req) && ignoreUpgrade(this, req, socket, head)) return
     // Without a listener, the error of a client that disconnects would end the process.
@@ -39,7 +41,7 @@ export function nodeUpgrade(
     socket.on('error', onError)
     const response =
       url !== undefined && match?.route.operation === 'realtime'
-        ? serveRealtime(gateway, dial, req, socket, head, url)
+        ? serveRealtime(adapter, dial, req, socket, head, url)
         : plainResponse(gateway, req, url ?? '/')
     response.then(
       (reply) => {

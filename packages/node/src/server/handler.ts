@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Gateway, Transport } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import { sendReply } from '../response/send-reply.ts'
 import { sharedTransport } from '../transport/undici-transport.ts'
 import { NodeInbound, pathOf } from './inbound.ts'
@@ -21,10 +22,11 @@ export interface NodeHandler {
 /** Creates the request handler of the Node adapters, which passes data between socket and gateway without web streams. */
 export function createNodeHandler(gateway: Gateway, options: NodeOptions = {}): NodeHandler {
   const { transport = sharedTransport() } = options
+  const adapter = adapterFunctions(gateway)
 
   const handle = (req: IncomingMessage, res: ServerResponse, url = req.url ?? '/'): void => {
     const inbound = new NodeInbound(req, res, url)
-    gateway.handle(inbound, transport).then(
+    adapter.handle(inbound, transport).then(
       (reply) => {
         try {
           sendReply(req, res, reply)
@@ -37,7 +39,7 @@ export function createNodeHandler(gateway: Gateway, options: NodeOptions = {}): 
   }
   const matches = (req: IncomingMessage, url = req.url ?? '/'): boolean => {
     const queryStart = url.indexOf('?')
-    return gateway.match(req.method ?? 'GET', pathOf(queryStart < 0 ? url : url.slice(0, queryStart))) !== null
+    return adapter.match(req.method ?? 'GET', pathOf(queryStart < 0 ? url : url.slice(0, queryStart))) !== null
   }
   return Object.assign(handle, { matches })
 }

@@ -1,5 +1,6 @@
 import type { Gateway, Inbound, Reply, Route, RouteMatch, Transport } from '@modelgate/core'
 import { GatewayError } from '@modelgate/core'
+import { type AdapterFunctions, adapterFunctions, setAdapterFunctions } from '@modelgate/core/adapter'
 
 const paths = ['echo', 'stream', 'endless', 'hang', 'broken', 'empty', 'bad-header'].map(
   (name): Route => ({
@@ -119,8 +120,6 @@ export function createFakeGateway(): FakeGateway {
     seen,
     bodyLimit: 1024 * 1024,
     routes,
-    match,
-    handle,
     fetch: async (input, init) =>
       toResponse(await handle(fromRequest(input instanceof Request ? input : new Request(input, init)))),
     upgrade: async (request) =>
@@ -130,13 +129,21 @@ export function createFakeGateway(): FakeGateway {
             headers: { 'content-type': 'application/json' },
           })
         : new Response('', { status: 404 }),
-    realtime: async () => ({ ok: false, reply: json(501, { error: { message: 'no realtime' } }) }),
     explain: async () => ({ format: 'chat', model: '', stream: false, plan: [] }),
     reconfigure: () => {},
     close: async () => {},
     [Symbol.asyncDispose]: async () => {},
   }
-  return gateway
+  return setAdapterFunctions(gateway, {
+    match,
+    handle,
+    realtime: async () => ({ ok: false, reply: json(501, { error: { message: 'no realtime' } }) }),
+  })
+}
+
+/** Returns a copy of a gateway with some of its adapter functions replaced. */
+export function withAdapterFunctions<G extends Gateway>(gateway: G, functions: Partial<AdapterFunctions>): G {
+  return setAdapterFunctions({ ...gateway }, { ...adapterFunctions(gateway), ...functions })
 }
 
 function json(status: number, value: unknown, headers: Record<string, string> = {}): Reply {

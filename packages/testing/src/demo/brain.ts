@@ -1,10 +1,8 @@
-import type { Json } from '../base/json.ts'
-import { isObject, parseJson } from '../base/json.ts'
+import { isObject, type Json, parseJson } from '../base/json.ts'
 import { tokenize } from '../base/tokens.ts'
 import type { Prompt, PromptMedia, PromptTool, PromptTurn } from '../contract/prompt.ts'
 import type { Script, ScriptedCitation, ScriptedToolCall } from '../contract/script.ts'
-import { directiveSettings } from './directive-settings.ts'
-import { type Directive, directiveNumber, readDirectives } from './directives.ts'
+import { type Directive, directiveNumber, directiveSettings, readDirectives } from './directives.ts'
 import { answerPlainRequest } from './plain-requests.ts'
 import { sampleOf } from './schema-sample.ts'
 

@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { detectImageType, wavDuration } from '../base/sniff-media.ts'
+import { detectImageType, wavDuration } from '../base/media-type.ts'
 import { demoPicture, demoSpeech, speechRate, toWav } from './media.ts'
 
 interface Decoded {

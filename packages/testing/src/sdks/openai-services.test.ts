@@ -1,6 +1,6 @@
 import OpenAI, { toFile } from 'openai'
 import { describe, expect, it } from 'vitest'
-import { detectImageType, wavDuration } from '../base/sniff-media.ts'
+import { detectImageType, wavDuration } from '../base/media-type.ts'
 import { similarity } from '../demo/embedding.ts'
 import { demoPicture, demoSpeech, toWav } from '../demo/media.ts'
 import { createFakeProvider } from '../index.ts'

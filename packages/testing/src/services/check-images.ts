@@ -1,13 +1,17 @@
 import { fromBase64 } from '../base/base64.ts'
-import type { Json } from '../base/json.ts'
-import { asObject, asString, isObject } from '../base/json.ts'
-import { detectImageType } from '../base/sniff-media.ts'
+import { asObject, asString, isObject, type Json } from '../base/json.ts'
+import { detectImageType } from '../base/media-type.ts'
 import type { FakeOperation, FormPart } from '../contract/request.ts'
-import { badType, fieldError, missingField } from '../formats/openai/check-fields.ts'
-import { checkShape, type RequestShape, tooLong } from '../formats/openai/check-shape.ts'
+import {
+  badType,
+  checkShape,
+  fieldError,
+  missingField,
+  type RequestShape,
+  tooLong,
+} from '../formats/openai/check-fields.ts'
 import type { WireError } from '../wire/errors.ts'
 import { formFiles } from '../wire/form-fields.ts'
-import { isDalle, isGptImage } from './image-models.ts'
 import type { ServiceRequest } from './service.ts'
 
 const sizes = ['1024x1024', '1024x1536', '1536x1024', 'auto']
@@ -149,3 +153,9 @@ function checkPictures(value: Json | undefined): WireError | undefined {
   }
   return undefined
 }
+
+/** The earlier family has other fields, and no usage in responses. */
+export const isDalle = (model: string): boolean => /^dall-e/.test(model)
+
+/** The later family by its real names. The demo's own names accept the fields of both. */
+export const isGptImage = (model: string): boolean => /^(chat)?gpt-/.test(model)

@@ -1,6 +1,5 @@
 import { toBase64 } from '../base/base64.ts'
-import type { JsonObject } from '../base/json.ts'
-import { asList, asNumber, asString } from '../base/json.ts'
+import { asList, asNumber, asString, type JsonObject } from '../base/json.ts'
 import { hashText } from '../base/random.ts'
 import { countTokens } from '../base/tokens.ts'
 import { demoPicture } from '../demo/media.ts'
@@ -9,8 +8,7 @@ import type { RenderedAnswer } from '../formats/dialect.ts'
 import { formFields, formFiles } from '../wire/form-fields.ts'
 import { eventPiece, type Piece } from '../wire/piece.ts'
 import type { RequestBody } from '../wire/request-body.ts'
-import { checkImages } from './check-images.ts'
-import { isDalle } from './image-models.ts'
+import { checkImages, isDalle } from './check-images.ts'
 import { readJson, type ScriptedRequest, type Service } from './service.ts'
 
 const types = { numbers: ['n', 'output_compression', 'partial_images'], booleans: ['stream'] }

@@ -3,8 +3,15 @@ import { asNumber, asString, isObject } from '../base/json.ts'
 import { countTokens } from '../base/tokens.ts'
 import { demoSpeech, speechRate, wavHeader } from '../demo/media.ts'
 import { chat } from '../formats/chat/dialect.ts'
-import { badType, badValue, fieldError, missingField } from '../formats/openai/check-fields.ts'
-import { checkShape, type RequestShape, tooLong } from '../formats/openai/check-shape.ts'
+import {
+  badType,
+  badValue,
+  checkShape,
+  fieldError,
+  missingField,
+  type RequestShape,
+  tooLong,
+} from '../formats/openai/check-fields.ts'
 import type { WireError } from '../wire/errors.ts'
 import { dataPiece, type Piece } from '../wire/piece.ts'
 import { readJson, type ScriptedRequest, type Service, type ServiceRequest } from './service.ts'

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
-import { wavDuration } from '../base/sniff-media.ts'
+import { wavDuration } from '../base/media-type.ts'
 import { tokenize } from '../base/tokens.ts'
 import type { FormPart } from '../contract/request.ts'
 

@@ -1,6 +1,6 @@
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { type Ask, exchange } from '../../torture/client.ts'
-import { allPairs } from '../../torture/own.ts'
+import { allPairs } from '../../torture/local-target.ts'
 import { type Case, type Check, type Place, tallyOf } from '../check.ts'
 
 const name = 'get_weather'

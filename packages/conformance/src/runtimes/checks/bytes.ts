@@ -1,5 +1,5 @@
 import { formats } from '../../base/recorded-traffic.ts'
-import { oddAnswer, oddRequest, oddStream } from '../../base/wire-bytes.ts'
+import { oddAnswer, oddRequest, oddStream } from '../../base/unusual-json.ts'
 import { type Ask, exchange } from '../../torture/client.ts'
 import { type Case, type Check, type Place, tallyOf } from '../check.ts'
 

@@ -1,6 +1,6 @@
+import { waysOf } from '../../torture/check.ts'
 import { askEncoded, encodingNames } from '../../torture/faults/encodings.ts'
-import { waysOf } from '../../torture/faults/ways.ts'
-import { wrongEnding } from '../../torture/judge.ts'
+import { wrongEnding } from '../../torture/read-responses.ts'
 import { type Case, type Check, type Place, tallyOf } from '../check.ts'
 
 /**

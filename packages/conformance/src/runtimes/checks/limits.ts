@@ -1,11 +1,11 @@
 import type { Play } from '../../base/raw-upstream.ts'
 import { formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf } from '../../base/upstream-answers.ts'
+import { beginStream, formatOf } from '../../base/upstream-responses.ts'
 import type { Pair } from '../../torture/check.ts'
 import { type Ask, exchange } from '../../torture/client.ts'
-import { readError, readStream, wrongEnding } from '../../torture/judge.ts'
-import { allPairs } from '../../torture/own.ts'
+import { allPairs } from '../../torture/local-target.ts'
+import { readError, readStream, wrongEnding } from '../../torture/read-responses.ts'
 import { type Case, type Check, type Place, tallyOf, together } from '../check.ts'
 
 /** The upstream says two words and nothing more until the client has heard something else. */

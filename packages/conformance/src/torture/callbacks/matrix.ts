@@ -1,4 +1,5 @@
-import { inParallel } from '../figures.ts'
+import type { Check } from '../check.ts'
+import { inParallel } from '../measurements.ts'
 import { type Cell, cellsOf, type Subject } from './behaviours.ts'
 import { deciderSubjects } from './decider-subjects.ts'
 import { observerSubjects } from './observer-subjects.ts'
@@ -77,4 +78,21 @@ export async function tryMatrix(chosen: readonly Subject[] = subjects): Promise<
   } finally {
     process.off('unhandledRejection', onUnhandled)
   }
+}
+
+export const callbackMatrix: Check = {
+  row: 47,
+  group: 'callbacks',
+  title: 'Callback matrix',
+  promise:
+    'A function that the host supplies may throw, reject, never settle, settle too late or return garbage: deciders refuse, observers are ignored, nothing hangs and no rejection is unhandled',
+  async run({ target }) {
+    if (target.own === undefined) return { skipped: 'functions cannot be given to a gateway in another process' }
+    const { cells, held, complaints, unhandled } = await tryMatrix()
+    return {
+      held: held === cells && unhandled.length === 0,
+      figure: `${held}/${cells} cells of ${subjects.length} functions, ${unhandled.length} unhandled rejections`,
+      notes: [...complaints, ...unhandled.map((reason) => `unhandled: ${reason}`)],
+    }
+  },
 }

@@ -7,6 +7,7 @@ import {
   type Upstream,
   vertex,
 } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import { formats } from '../../base/recorded-traffic.ts'
 import { afterLateness, type Cell, firstByteMs, type Subject } from './behaviours.ts'
 import {
@@ -59,7 +60,11 @@ function over(cell: Cell, transport: Transport): Parameters<typeof sendAll>[0] {
   return {
     fetch: async (input) => {
       const request = input as Request
-      return toResponse(await gateway.handle(toInbound(request), transport), request.method, request.signal)
+      return toResponse(
+        await adapterFunctions(gateway).handle(toInbound(request), transport),
+        request.method,
+        request.signal,
+      )
     },
   }
 }

@@ -2,8 +2,8 @@ import { anthropic, createGateway, type Gateway, type GatewayConfig, gemini, ope
 import { pathOf, queryOf } from '../../base/gateways.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { whole } from '../../base/upstream-answers.ts'
-import { readError } from '../judge.ts'
+import { whole } from '../../base/upstream-responses.ts'
+import { readError } from '../read-responses.ts'
 import { callbackMs } from './behaviours.ts'
 
 /** A call as the upstream saw it. */

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Play, Upstream, UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerWell, beginStream, formatOf, sleep } from '../../base/upstream-answers.ts'
+import { answerWell, beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
 import type { Check, OwnGateway, Pair, Profile, Setting, Target } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
-import { tally } from '../figures.ts'
+import { tally } from '../measurements.ts'
 
 type Gateway = Target & { readonly own: OwnGateway }
 

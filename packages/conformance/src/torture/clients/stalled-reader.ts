@@ -5,11 +5,11 @@ import { WebSocket } from 'ws'
 import { upstreamKey } from '../../base/gateways.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf, sleep, whole, within } from '../../base/upstream-answers.ts'
+import { beginStream, formatOf, sleep, whole, within } from '../../base/upstream-responses.ts'
 import type { Check, Finished, OwnGateway, Pair, Setting, Target } from '../check.ts'
 import { bodyFor, rawRequest } from '../client.ts'
-import { holdsWithin, mb, ms, tally } from '../figures.ts'
-import { growth, memoryOf } from '../life/memory-of.ts'
+import { holdsWithin, mb, ms, tally } from '../measurements.ts'
+import { growth, memoryOf } from '../process-memory.ts'
 
 type Gateway = Target & { readonly own: OwnGateway }
 

@@ -1,7 +1,7 @@
 import { wholeAnswer } from '@modelgate/core/test-support'
 import type { JsonObject } from '../../base/json.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
-import { richAnswers } from '../../fuzz/answers.ts'
+import { richAnswers } from '../../fuzz/responses.ts'
 import type { Spoken } from './targets.ts'
 
 const citation = { title: 'Weather', source: 's', sourceContent: [{ text: 'rainy' }] }

@@ -1,5 +1,5 @@
 import type { Check } from '../check.ts'
-import { inParallel } from '../figures.ts'
+import { inParallel } from '../measurements.ts'
 import { allCases, type Case } from './cases.ts'
 import { createMeasurer, type Measurer, type Report } from './measuring.ts'
 import { familyOf, fullShares, representatives, type Shares, sample, shortShares } from './sample.ts'

@@ -1,10 +1,10 @@
 import { frame, streamedEvents, textHeader } from '@modelgate/core/test-support'
 import type { Json } from '../../base/json.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { spoil } from '../../fuzz/nodes.ts'
+import { spoil } from '../../fuzz/json-mutations.ts'
 import { streamBases } from '../../fuzz/streams.ts'
+import { type Attack, attacksOn } from './body-attacks.ts'
 import { growthsOf, repetitions } from './growths.ts'
-import { type Attack, attacksOn } from './json-attacks.ts'
 import { growingText, placesOf } from './places.ts'
 import type { Spoken } from './targets.ts'
 

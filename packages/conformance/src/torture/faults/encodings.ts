@@ -9,13 +9,11 @@ import {
   inflateSync,
 } from 'node:zlib'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
-import { formatOf, sleep } from '../../base/upstream-answers.ts'
-import type { Check, Setting } from '../check.ts'
+import { bodySaying, eventsSaying, formatOf, sleep } from '../../base/upstream-responses.ts'
+import { type Check, type Setting, type Way, wayName, waysOf } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
-import { inParallel, tally } from '../figures.ts'
-import { readError, readStream } from '../judge.ts'
-import { type Way, wayName, waysOf } from './ways.ts'
-import { bodySaying, eventsSaying } from './words.ts'
+import { inParallel, tally } from '../measurements.ts'
+import { readError, readStream } from '../read-responses.ts'
 
 type Encode = (data: Buffer) => Buffer
 

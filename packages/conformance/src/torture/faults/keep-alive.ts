@@ -1,10 +1,9 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, beginStream, formatOf, sleep, whole } from '../../base/upstream-answers.ts'
-import type { Check } from '../check.ts'
+import { answerJson, beginStream, formatOf, sleep, whole } from '../../base/upstream-responses.ts'
+import { type Check, fewWaysOf, wayName } from '../check.ts'
 import { exchange } from '../client.ts'
-import { inParallel, tally } from '../figures.ts'
-import { fewWaysOf, wayName } from './ways.ts'
+import { inParallel, tally } from '../measurements.ts'
 
 /** For how long the upstream keeps an idle connection, in milliseconds: about as long as the clients wait between calls. */
 const idleMs = 10

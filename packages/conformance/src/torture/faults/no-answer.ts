@@ -1,13 +1,12 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { beginStream } from '../../base/upstream-answers.ts'
-import type { Check, Setting, Target } from '../check.ts'
+import { beginStream } from '../../base/upstream-responses.ts'
+import { type Check, type Setting, type Target, type Way, wayName, waysOf } from '../check.ts'
 import { type Answer, type Ask, exchange } from '../client.ts'
-import { inParallel, tally } from '../figures.ts'
-import { readError } from '../judge.ts'
-import { inTime, limitMs, patienceMs, stillWaiting, timeOthers, whenEnded } from './waiting.ts'
-import { type Way, wayName, waysOf } from './ways.ts'
+import { inParallel, tally } from '../measurements.ts'
+import { readError } from '../read-responses.ts'
+import { inTime, limitMs, patienceMs, stillWaiting, timeOthers, whenEnded } from './time-limits.ts'
 
 /** Ways of not answering; `streams`: of streams only. */
 const silences: Readonly<Record<string, { readonly streams?: true; play(call: UpstreamCall): void }>> = {

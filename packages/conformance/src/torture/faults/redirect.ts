@@ -1,8 +1,8 @@
-import { answerWell } from '../../base/upstream-answers.ts'
+import { answerWell } from '../../base/upstream-responses.ts'
 import type { Check } from '../check.ts'
 import { exchange } from '../client.ts'
-import { tally } from '../figures.ts'
-import { readError } from '../judge.ts'
+import { tally } from '../measurements.ts'
+import { readError } from '../read-responses.ts'
 
 const statuses = [301, 302, 303, 307, 308]
 

@@ -1,12 +1,11 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf, whole } from '../../base/upstream-answers.ts'
-import type { Check } from '../check.ts'
+import { beginStream, formatOf, whole } from '../../base/upstream-responses.ts'
+import { type Check, type Way, wayName, waysOf } from '../check.ts'
 import { exchange } from '../client.ts'
-import { inParallel, tally } from '../figures.ts'
-import { readError, wrongEnding } from '../judge.ts'
-import { inTime, limitMs, patienceMs, stillWaiting, timeOthers, whenEnded } from './waiting.ts'
-import { type Way, wayName, waysOf } from './ways.ts'
+import { inParallel, tally } from '../measurements.ts'
+import { readError, wrongEnding } from '../read-responses.ts'
+import { inTime, limitMs, patienceMs, stillWaiting, timeOthers, whenEnded } from './time-limits.ts'
 
 /** Position at which an answer stalls: sent bytes, and all bytes. */
 interface Stall {

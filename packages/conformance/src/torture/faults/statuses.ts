@@ -1,11 +1,10 @@
 import type { Format } from '../../base/recorded-traffic.ts'
-import { answerJson } from '../../base/upstream-answers.ts'
-import type { Check } from '../check.ts'
+import { answerJson } from '../../base/upstream-responses.ts'
+import { type Check, type Way, wayName, waysOf } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
-import { inParallel, tally } from '../figures.ts'
-import { readError } from '../judge.ts'
-import { type Published, readPublished } from './published.ts'
-import { type Way, wayName, waysOf } from './ways.ts'
+import { inParallel, tally } from '../measurements.ts'
+import { readError } from '../read-responses.ts'
+import { type Published, readPublished } from './documented-errors.ts'
 
 interface Body {
   readonly type: string

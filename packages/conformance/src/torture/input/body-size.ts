@@ -1,10 +1,10 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import { pathOf } from '../../base/gateways.ts'
-import { answerWell } from '../../base/upstream-answers.ts'
+import { answerWell } from '../../base/upstream-responses.ts'
 import type { Check, Target } from '../check.ts'
-import { mb, ms, tally } from '../figures.ts'
-import { meanwhile, type Noticed, upToThrice, withLimits } from './meanwhile.ts'
-import { chunked, filler, headOf, type Poured, type PourStep, pour } from './pour.ts'
+import { mb, ms, tally } from '../measurements.ts'
+import { chunked, filler, headOf, type Poured, type PourStep, pour } from './slow-upload.ts'
+import { meanwhile, type Noticed, upToThrice, withLimits } from './watch-process.ts'
 
 /** Limit of our gateway; other gateways get eight times as much. */
 const bodyBytes = 8 * 1024 * 1024

@@ -1,10 +1,10 @@
 import { pathOf } from '../../base/gateways.ts'
-import { answerJson, answerWell, sleep, whole } from '../../base/upstream-answers.ts'
+import { answerJson, answerWell, sleep, whole } from '../../base/upstream-responses.ts'
 import type { Check, Setting, Target } from '../check.ts'
 import { bodyFor, headersFor } from '../client.ts'
-import { ms, tally } from '../figures.ts'
+import { ms, tally } from '../measurements.ts'
 import { frames, hiding, largeHeads, type RawCase, type Words } from './framing-table.ts'
-import { type Poured, type PourStep, pour } from './pour.ts'
+import { type Poured, type PourStep, pour } from './slow-upload.ts'
 
 /** In milliseconds, of the promise, and what a sweep of timers may be late. */
 const slowBodyWithin = 30_000

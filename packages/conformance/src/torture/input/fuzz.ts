@@ -1,15 +1,15 @@
 import { Agent, request } from 'node:http'
 import fc from 'fast-check'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
-import { sleep } from '../../base/upstream-answers.ts'
-import { pick } from '../../fuzz/nodes.ts'
+import { sleep } from '../../base/upstream-responses.ts'
+import { pick } from '../../fuzz/json-mutations.ts'
 import { choice, playRecipes, requestRecipes, streamRecipes } from '../../fuzz/recipes.ts'
 import { type FuzzRequest, type RequestRecipe, requestBases, requestOf } from '../../fuzz/requests.ts'
 import { streamBases, streamOf } from '../../fuzz/streams.ts'
 import { type Play, playOf } from '../../fuzz/upstream.ts'
 import type { Check, Pair, Setting, Target } from '../check.ts'
 import { exchange } from '../client.ts'
-import { inParallel, tally } from '../figures.ts'
+import { inParallel, tally } from '../measurements.ts'
 
 /** Slower than this is a hang, in milliseconds. */
 const hangMs = 1000

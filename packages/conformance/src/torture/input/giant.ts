@@ -1,12 +1,12 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { answerWell, beginStream, formatOf, sleep } from '../../base/upstream-answers.ts'
+import { answerWell, beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
 import type { Check, Pair, Setting, Target } from '../check.ts'
 import { bodyFor, exchange } from '../client.ts'
-import { mb, ms, tally } from '../figures.ts'
-import { readStream, wrongEnding } from '../judge.ts'
-import { meanwhile, type Noticed, upToThrice, withLimits } from './meanwhile.ts'
+import { mb, ms, tally } from '../measurements.ts'
+import { readStream, wrongEnding } from '../read-responses.ts'
+import { meanwhile, type Noticed, upToThrice, withLimits } from './watch-process.ts'
 
 const mib = 1024 * 1024
 

@@ -1,11 +1,11 @@
 import { Agent, request } from 'node:http'
 import type { ModelRoute } from '@modelgate/core'
-import { answerWell } from '../../base/upstream-answers.ts'
+import { answerWell } from '../../base/upstream-responses.ts'
 import type { Check, Pair, Target } from '../check.ts'
 import { exchange, headersFor } from '../client.ts'
-import { ms, percentile, tally } from '../figures.ts'
-import { readError } from '../judge.ts'
-import { upToThrice } from './meanwhile.ts'
+import { ms, percentile, tally } from '../measurements.ts'
+import { readError } from '../read-responses.ts'
+import { upToThrice } from './watch-process.ts'
 
 /** Names that mean something to patterns, prototypes, paths, headers, logs and databases. */
 const hostile: Readonly<Record<string, string>> = {

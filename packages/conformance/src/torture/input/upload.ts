@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
-import { answerJson } from '../../base/upstream-answers.ts'
+import { answerJson } from '../../base/upstream-responses.ts'
 import type { Check, Setting, Target } from '../check.ts'
-import { mb, tally } from '../figures.ts'
-import { watchMemory } from './meanwhile.ts'
-import { chunked, headOf, type PourStep, pour } from './pour.ts'
+import { mb, tally } from '../measurements.ts'
+import { chunked, headOf, type PourStep, pour } from './slow-upload.ts'
+import { watchMemory } from './watch-process.ts'
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 

@@ -1,9 +1,9 @@
 import type { Check } from '../check.ts'
-import { holdsWithin, mb, tally } from '../figures.ts'
+import { holdsWithin, mb, tally } from '../measurements.ts'
+import { growth, memoryOf } from '../process-memory.ts'
 import { beyond, holdings } from '../streams/baseline.ts'
-import { growth, memoryOf } from './memory-of.ts'
-import { mixed, warmUp } from './mixed.ts'
-import { sleepers } from './sleepers.ts'
+import { sleepers } from './idle-sessions.ts'
+import { mixed, warmUp } from './mixed-load.ts'
 
 const mostPerRequest = 100
 /** Limit of the short form: with so few requests, compiled code weighs more. */

@@ -1,10 +1,10 @@
 import { Agent } from 'node:http'
 import type { Play, UpstreamCall } from '../../base/raw-upstream.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { answerWell, sleep } from '../../base/upstream-answers.ts'
+import { answerWell, sleep } from '../../base/upstream-responses.ts'
 import type { Pair, Profile, Setting } from '../check.ts'
 import { type Ask, exchange } from '../client.ts'
-import { notWhole } from './whole-answer.ts'
+import { notWhole } from '../read-responses.ts'
 
 export interface Reload {
   readonly reloads: number

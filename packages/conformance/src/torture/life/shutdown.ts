@@ -1,12 +1,12 @@
 import { Agent } from 'node:http'
 import type { Play, UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, beginStream, formatOf, sleep, whole } from '../../base/upstream-answers.ts'
+import { answerJson, beginStream, formatOf, sleep, whole } from '../../base/upstream-responses.ts'
 import type { Check, OwnGateway, Pair, Setting, Target } from '../check.ts'
 import { type Ask, exchange } from '../client.ts'
-import { ms, tally } from '../figures.ts'
+import { ms, tally } from '../measurements.ts'
+import { notWhole } from '../read-responses.ts'
 import { reloadUnderLoad } from './reload.ts'
-import { notWhole } from './whole-answer.ts'
 
 /** Calls of each kind: streamed, and whole. */
 const each = 20

@@ -1,4 +1,5 @@
 import { createGateway, openai, type RealtimeSession } from '@modelgate/core'
+import { adapterFunctions } from '@modelgate/core/adapter'
 import { realtimePlaces } from '@modelgate/core/test-support'
 import { declaredPlaces, variants } from './matrix.ts'
 
@@ -25,7 +26,7 @@ async function openSession(models: readonly string[] | undefined): Promise<Realt
     read: async () => new Uint8Array(0),
     signal: new AbortController().signal,
   }
-  const opening = await gateway.realtime(inbound, async () => ({ socket: 'socket' }))
+  const opening = await adapterFunctions(gateway).realtime(inbound, async () => ({ socket: 'socket' }))
   if (!opening.ok) throw new Error(`the session was refused: ${opening.reply.status}`)
   return opening.session
 }

@@ -1,7 +1,7 @@
 import { pathOf, queryOf } from '../../base/gateways.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { whole } from '../../base/upstream-answers.ts'
+import { whole } from '../../base/upstream-responses.ts'
 
 /** The upstreams of the matrix: one of each format, and one that ranks documents. */
 export const providers = [...formats, 'cohere'] as const

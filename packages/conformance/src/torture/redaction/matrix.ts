@@ -1,11 +1,47 @@
 import { Agent, request } from 'node:http'
-import { inParallel } from '../figures.ts'
-import { createWatch, type Watch } from '../secrets/leaks.ts'
-import { type Endpoint, endpoints } from './endpoints.ts'
+import { type Check, callers } from '../check.ts'
+import { inParallel, tally } from '../measurements.ts'
+import { canary, spellings as common, createWatch, type Watch } from '../secrets/leaks.ts'
+import { type Endpoint, endpoints, providers } from './endpoints.ts'
 import { sessionParts, sessionWith } from './sessions.ts'
 import { mark, type Shape, shapes } from './shapes.ts'
-import { spellings } from './spellings.ts'
-import { type MatrixUpstream, modelOf } from './upstream.ts'
+import { type MatrixUpstream, modelOf, startMatrixUpstream } from './upstream.ts'
+
+/** An upstream's secrets are no part of any answer, wherever and however the upstream writes them down. */
+export const redaction: Check = {
+  row: 46,
+  group: 'Auth and secrets',
+  title: 'Redaction matrix: every operation × every place beside content × every spelling of the upstream’s key',
+  promise: '0 bytes of keys in any answer, no address in any error, content byte for byte as it came',
+  async run({ short, fresh }) {
+    const upstream = await startMatrixUpstream()
+    try {
+      const keys = Object.fromEntries(providers.map((provider) => [provider, canary('sk')]))
+      const target = await fresh({
+        upstreams: Object.fromEntries(
+          providers.map((provider) => [
+            `matrix-${provider}`,
+            { format: provider, baseURL: upstream.origin, apiKey: keys[provider] as string },
+          ]),
+        ),
+        models: Object.fromEntries(providers.map((provider) => [`matrix-${provider}-*`, `matrix-${provider}`])),
+      })
+      if (target === undefined) return { skipped: 'needs a gateway whose upstreams can be configured' }
+      const found = await runMatrix(
+        { origin: target.origin, token: callers.alice, upstream, keys },
+        short ? { spellings: 1, every: 3 } : {},
+      )
+      const { held, total, same, sameTotal, complaints } = found
+      return {
+        held: held === total && same === sameTotal,
+        figure: `${held}/${total} answers without a part of the key or the address, ${same}/${sameTotal} good answers byte for byte`,
+        notes: tally([...complaints]),
+      }
+    } finally {
+      await upstream.close()
+    }
+  },
+}
 
 /** The gateway that is asked: its models `matrix-<provider>-*` lead to the upstream of the matrix. */
 export interface MatrixTarget {
@@ -31,6 +67,21 @@ export interface MatrixResult {
   readonly same: number
   readonly sameTotal: number
   readonly complaints: readonly string[]
+}
+
+const urlEncodedTwice = (secret: string): string => encodeURIComponent(encodeURIComponent(secret))
+const lowerEscapes = (text: string): string => text.replaceAll(/%(?:25)*[0-9A-F]{2}/g, (code) => code.toLowerCase())
+const hex = (secret: string): string => Buffer.from(secret).toString('hex')
+
+/** Every way in which an upstream may write down a secret. */
+const spellings: Readonly<Record<string, (secret: string) => string>> = {
+  ...common,
+  'as a Basic login': (secret) => `Basic ${Buffer.from(`user:${secret}`).toString('base64')}`,
+  'URL-encoded in lower case': (secret) => lowerEscapes(encodeURIComponent(secret)),
+  'URL-encoded twice': urlEncodedTwice,
+  'URL-encoded twice in lower case': (secret) => lowerEscapes(urlEncodedTwice(secret)),
+  hex,
+  'hex in capitals': (secret) => hex(secret).toUpperCase(),
 }
 
 const ways = Object.entries(spellings)

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { WebSocketServer } from 'ws'
-import { whole } from '../../base/upstream-answers.ts'
+import { whole } from '../../base/upstream-responses.ts'
 import { keyIn } from '../secrets/echoes.ts'
 import { addressMark, mark, type Reply } from './shapes.ts'
 

@@ -1,10 +1,8 @@
 import type { Play } from '../../base/raw-upstream.ts'
-import { answerJson, within } from '../../base/upstream-answers.ts'
-import type { Check } from '../check.ts'
+import { answerJson, failing, limiting, resetting, silent, within } from '../../base/upstream-responses.ts'
+import { type Check, wayName, waysOf } from '../check.ts'
 import { exchange } from '../client.ts'
-import { wayName, waysOf } from '../faults/ways.ts'
-import { inParallel, tally } from '../figures.ts'
-import { failing, limiting, resetting, silent } from './outages.ts'
+import { inParallel, tally } from '../measurements.ts'
 import { sdkClients } from './sdk-clients.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { type Format, formats } from '../../base/recorded-traffic.ts'
-import { sleep } from '../../base/upstream-answers.ts'
+import { sleep } from '../../base/upstream-responses.ts'
 import type { Check, Finished, OwnGateway, Pair, Target } from '../check.ts'
 import { type Ask, exchange, send } from '../client.ts'
-import { holdsWithin, inParallel, tally } from '../figures.ts'
+import { holdsWithin, inParallel, tally } from '../measurements.ts'
 import { type Counts, type Exit, exits } from './exits.ts'
 
 /** Long enough for a machine that is busy with the other calls. */

@@ -1,9 +1,8 @@
 import { type Play, startUpstream, type Upstream } from '../../base/raw-upstream.ts'
-import { answerWell, sleep } from '../../base/upstream-answers.ts'
+import { answerWell, failing, resetting, silent, sleep } from '../../base/upstream-responses.ts'
 import type { Check, Outcome, Pair, Setting, Target } from '../check.ts'
 import { exchange } from '../client.ts'
-import { ms, tally } from '../figures.ts'
-import { failing, resetting, silent } from './outages.ts'
+import { ms, tally } from '../measurements.ts'
 
 /** How an upstream is dead. */
 const deaths: Readonly<Record<string, Play>> = {

@@ -1,8 +1,7 @@
 import { formats } from '../../base/recorded-traffic.ts'
-import { sleep } from '../../base/upstream-answers.ts'
+import { failing, sleep } from '../../base/upstream-responses.ts'
 import type { Check, Pair, Profile, Setting, Target } from '../check.ts'
 import { exchange } from '../client.ts'
-import { failing } from './outages.ts'
 
 /** Retries that an upstream may get: a share of the calls, and so many in any case. */
 const share = 0.2

@@ -1,8 +1,14 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { errorEvent, good } from '../../base/streams.ts'
-import { answerJson, beginStream, formatOf, whole } from '../../base/upstream-answers.ts'
-import { counting } from '../faults/words.ts'
-import { failing, resetting } from './outages.ts'
+import {
+  answerJson,
+  beginStream,
+  counting,
+  failing,
+  formatOf,
+  resetting,
+  whole,
+} from '../../base/upstream-responses.ts'
 
 /** The upstream's counts for one answer. */
 export interface Counts {

@@ -1,12 +1,11 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { errorEvent, malformed } from '../../base/streams.ts'
-import { beginStream, formatOf, within } from '../../base/upstream-answers.ts'
+import { beginStream, eventsSaying, formatOf, within } from '../../base/upstream-responses.ts'
 import type { Check, Pair, Setting, Target } from '../check.ts'
 import { send } from '../client.ts'
-import { eventsSaying } from '../faults/words.ts'
-import { inParallel, tally } from '../figures.ts'
-import { readStream } from '../judge.ts'
+import { inParallel, tally } from '../measurements.ts'
+import { readStream } from '../read-responses.ts'
 
 /** How a stream breaks that has begun. */
 const breaks: Readonly<Record<string, (call: UpstreamCall, next: string) => void>> = {

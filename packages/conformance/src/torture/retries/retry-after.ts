@@ -1,11 +1,10 @@
 import type { Play, UpstreamCall } from '../../base/raw-upstream.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { answerJson, answerWell } from '../../base/upstream-answers.ts'
+import { answerJson, answerWell, failing, limiting } from '../../base/upstream-responses.ts'
 import type { Check, Pair, Profile, Setting, Target } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
-import { timeOthers } from '../faults/waiting.ts'
-import { inParallel, ms, tally } from '../figures.ts'
-import { failing, limiting } from './outages.ts'
+import { timeOthers } from '../faults/time-limits.ts'
+import { inParallel, ms, tally } from '../measurements.ts'
 
 /** An upstream's retry delay, and the earliest time of the next call. */
 interface Statement {

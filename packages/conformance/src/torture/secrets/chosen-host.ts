@@ -1,11 +1,11 @@
+import { type AddressInfo, createServer } from 'node:net'
 import type { Scene, UpstreamCall } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
-import { answerWell, sleep } from '../../base/upstream-answers.ts'
+import { answerWell, sleep } from '../../base/upstream-responses.ts'
 import type { Check, Pair, Setting, Target } from '../check.ts'
 import { type Ask, bodyFor, exchange, headersFor, pathFor, rawExchange } from '../client.ts'
-import { inParallel, tally } from '../figures.ts'
+import { inParallel, tally } from '../measurements.ts'
 import { mediaOf } from './media.ts'
-import { startTrap, type Trap } from './trap.ts'
 
 /** One way to have a gateway call somebody else. */
 interface Attempt {
@@ -283,4 +283,45 @@ export const chosenHost: Check = {
       await trap.close()
     }
   },
+}
+
+/** A server that nobody is to call. */
+export interface Trap {
+  readonly port: number
+  /** `127.0.0.1:port`. */
+  readonly host: string
+  readonly origin: string
+  /** Connections that were made to it. */
+  readonly dials: number
+  /** The first lines of what they said. */
+  readonly heard: readonly string[]
+  close(): Promise<void>
+}
+
+export async function startTrap(): Promise<Trap> {
+  let dials = 0
+  const heard: string[] = []
+  const server = createServer((socket) => {
+    dials++
+    socket.on('error', () => {})
+    socket.once('data', (data) => {
+      heard.push(data.toString('latin1').split('\r\n', 1)[0]?.slice(0, 120) ?? '')
+      socket.end(
+        'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}',
+      )
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const host = `127.0.0.1:${port}`
+  return {
+    port,
+    host,
+    origin: `http://${host}`,
+    get dials() {
+      return dials
+    },
+    heard,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  }
 }

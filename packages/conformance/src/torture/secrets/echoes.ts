@@ -1,7 +1,7 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { errorEvent, good } from '../../base/streams.ts'
-import { answerJson, answerWell, beginStream, formatOf, whole } from '../../base/upstream-answers.ts'
+import { answerJson, answerWell, beginStream, formatOf, whole } from '../../base/upstream-responses.ts'
 
 /** How an upstream says its own key back. */
 export interface Echo {

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { formatOf, whole } from '../../base/upstream-answers.ts'
+import { formatOf, whole } from '../../base/upstream-responses.ts'
 import type { Setting, Target } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
-import { inParallel } from '../figures.ts'
+import { inParallel } from '../measurements.ts'
 import { canary } from './leaks.ts'
 
 /** Headers of clients, proxies and browsers; none may reach an upstream, except those with its own version. */

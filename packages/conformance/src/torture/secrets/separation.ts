@@ -1,6 +1,6 @@
 import { objectOf, parseJson, textOf } from '../../base/json.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { answerWell } from '../../base/upstream-answers.ts'
+import { answerWell } from '../../base/upstream-responses.ts'
 import type { OwnGateway, Setting, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { bearer, call } from './callers.ts'

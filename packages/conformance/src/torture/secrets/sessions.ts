@@ -1,6 +1,6 @@
 import type { listenRealtime } from '@modelgate/testing'
 import { WebSocket } from 'ws'
-import { sleep } from '../../base/upstream-answers.ts'
+import { sleep } from '../../base/upstream-responses.ts'
 import type { Target } from '../check.ts'
 import { bearer } from './callers.ts'
 

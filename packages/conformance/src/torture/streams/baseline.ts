@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
-import { answerWell } from '../../base/upstream-answers.ts'
+import { answerWell } from '../../base/upstream-responses.ts'
 import type { Setting } from '../check.ts'
 import { exchange } from '../client.ts'
-import { holdsWithin } from '../figures.ts'
+import { holdsWithin } from '../measurements.ts'
 
 /** Resources of a gateway: counts by name. */
 export type Baseline = Readonly<Record<string, number>>

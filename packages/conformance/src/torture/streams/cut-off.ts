@@ -1,8 +1,8 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf, rawHead, sleep, whole } from '../../base/upstream-answers.ts'
+import { beginStream, formatOf, rawHead, sleep, whole } from '../../base/upstream-responses.ts'
 import type { Check } from '../check.ts'
-import { type Break, breakAll, heldOf, throwsOf } from './breaking.ts'
+import { type Break, breakAll, heldOf, throwsOf } from './broken-streams.ts'
 
 /** How connections come to an end. A reset may overtake what was sent before it: it is given time to arrive. */
 const ends: Readonly<Record<string, (call: UpstreamCall) => void | Promise<void>>> = {

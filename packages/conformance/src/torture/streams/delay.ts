@@ -1,11 +1,11 @@
 import { Agent } from 'node:http'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf, sleep } from '../../base/upstream-answers.ts'
+import { beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
 import type { Check, Pair, Setting, Target } from '../check.ts'
-import { ms, percentile } from '../figures.ts'
-import { foreign } from '../foreign.ts'
-import { readStream } from '../judge.ts'
-import { watch } from './watch.ts'
+import { watch } from '../client.ts'
+import { ms, percentile } from '../measurements.ts'
+import { readStream } from '../read-responses.ts'
+import { foreign } from '../remote-target.ts'
 
 /** Between words: long enough for each to travel alone. */
 const paceMs = 5

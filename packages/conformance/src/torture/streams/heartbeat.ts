@@ -1,13 +1,13 @@
-import { eventData } from '../../base/answer.ts'
 import { listOf, objectOf, parseJson, textOf } from '../../base/json.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
+import { eventData } from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf, sleep } from '../../base/upstream-answers.ts'
+import { beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
 import type { Check, Pair, Setting, Target } from '../check.ts'
-import { tally } from '../figures.ts'
-import { readStream } from '../judge.ts'
-import { askOfficially } from './official.ts'
-import { type Piece, watch } from './watch.ts'
+import { type Piece, watch } from '../client.ts'
+import { tally } from '../measurements.ts'
+import { readStream } from '../read-responses.ts'
+import { askOfficially } from './send-with-sdk.ts'
 
 /** When the upstream falls silent: with nothing said, not even that there will be an answer, or within it. */
 const silences = { 'from the start': 0, 'mid-stream': 3 } as const

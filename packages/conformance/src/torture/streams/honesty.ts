@@ -1,11 +1,11 @@
 import { listOf, objectOf, parseJson, textOf } from '../../base/json.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
-import { beginStream, sleep } from '../../base/upstream-answers.ts'
+import { beginStream, sleep } from '../../base/upstream-responses.ts'
 import type { Check, Pair, Setting } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
-import { inParallel, tally } from '../figures.ts'
-import { readStream, type StreamReading } from '../judge.ts'
+import { inParallel, tally } from '../measurements.ts'
+import { readStream, type StreamReading } from '../read-responses.ts'
 import { type Mutated, mutatedStreams } from './mutations.ts'
 
 /** Read as generously as any client would: with every kind of line end, and without a byte order mark. */

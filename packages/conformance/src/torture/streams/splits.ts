@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import { readRecording } from '../../base/read-answer.ts'
 import {
   type Exchange,
   type Format,
@@ -8,13 +7,14 @@ import {
   recordedExchanges,
   whyNoRecordings,
 } from '../../base/recorded-traffic.ts'
+import { readRecording } from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream } from '../../base/upstream-answers.ts'
 import { type Cuts, cut } from '../../base/upstream-fetch.ts'
+import { beginStream } from '../../base/upstream-responses.ts'
 import type { Check, Setting } from '../check.ts'
 import { type Answer, exchange } from '../client.ts'
-import { inParallel, tally } from '../figures.ts'
-import { readStream } from '../judge.ts'
+import { inParallel, tally } from '../measurements.ts'
+import { readStream } from '../read-responses.ts'
 
 /** An upstream's stream, and the format it is in. */
 interface Stream {

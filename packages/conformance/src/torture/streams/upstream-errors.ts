@@ -1,10 +1,10 @@
 import { numberOf, objectOf, parseJson, textOf } from '../../base/json.ts'
 import { errorEvent, errorWords, good, malformed } from '../../base/streams.ts'
-import { beginStream, formatOf } from '../../base/upstream-answers.ts'
+import { beginStream, formatOf } from '../../base/upstream-responses.ts'
 import type { Check, Pair } from '../check.ts'
 import type { Answer } from '../client.ts'
-import { readError, readStream, type ToldError } from '../judge.ts'
-import { type Break, breakAll, heldOf, throwsOf } from './breaking.ts'
+import { readError, readStream, type ToldError } from '../read-responses.ts'
+import { type Break, breakAll, heldOf, throwsOf } from './broken-streams.ts'
 
 /** The error that an answer tells of, by its status or in its stream. */
 function toldIn({ client }: Pair, answer: Answer): ToldError | undefined {

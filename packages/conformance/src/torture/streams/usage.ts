@@ -1,12 +1,11 @@
-import type { Answer as Said, Totals } from '../../base/answer.ts'
 import { type JsonObject, objectOf, parseJson } from '../../base/json.ts'
-import { readRecording } from '../../base/read-answer.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
+import { readRecording, type Answer as Said, type Totals } from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, beginStream, whole } from '../../base/upstream-answers.ts'
+import { answerJson, beginStream, whole } from '../../base/upstream-responses.ts'
 import type { Check, Pair } from '../check.ts'
 import { exchange } from '../client.ts'
-import { inParallel, tally } from '../figures.ts'
+import { inParallel, tally } from '../measurements.ts'
 
 /** Numbers that no field could be mistaken for another by: seven in, two of them from a cache; eleven out, four of them thought. */
 const counted: Readonly<Record<Format, JsonObject>> = {

@@ -5,11 +5,11 @@ import { wireLane } from '../../lanes/wire.ts'
 import { openai } from '../../upstreams/openai.ts'
 import { redactorOf } from '../../upstreams/redaction/redactor.ts'
 import type { Effort } from '../ir.ts'
-import type { Quirks } from '../quirks.ts'
-import { nearestEffort } from '../shared/effort.ts'
+import { nearestEffort } from '../shared/model-rules.ts'
+import type { Quirks } from '../target-traits.ts'
+import { chatCodec } from './codec.ts'
 import { testContext } from './context.test-support.ts'
-import { chatCodec } from './index.ts'
-import { wireReady } from './tap.ts'
+import { wireReady } from './wire.ts'
 
 const user = (content: Json = 'hi'): JsonObject => ({ role: 'user', content })
 const said = (content: Json = 'yes', more: JsonObject = {}): JsonObject => ({ role: 'assistant', content, ...more })

@@ -1,9 +1,8 @@
 import type { UpstreamCodec } from '../codec.ts'
-import { answerPointers, fieldPointers } from './fields.ts'
+import { answerPointers, fieldPointers, usageBeside } from './fields.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse } from './response-decode.ts'
 import { decodeStream } from './stream-decode.ts'
-import { usageBeside } from './usage.ts'
 import { converseWire } from './wire.ts'
 
 /** Amazon Bedrock's Converse: one format for the models of every vendor there. No client speaks it. */
@@ -13,6 +12,6 @@ export const converseCodec: UpstreamCodec = {
   decodeResponse,
   decodeStream,
   fieldPointers,
-  answerPointers,
-  usageBeside,
+  responsePointers: answerPointers,
+  unshownUsage: usageBeside,
 }

@@ -1,15 +1,8 @@
-import { errorKinds } from '../../base/error-kinds.ts'
-import type { ErrorInfo } from '../../base/errors.ts'
-import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { ResponseTap } from '../codec.ts'
-import { kindOfStatus } from '../shared/kind-of-status.ts'
-import { kindInWords, kindOfException } from './exceptions.ts'
-import { decodeFinish } from './finish.ts'
-import { decodeUsage } from './usage-decode.ts'
-
-const text = (value: Json | undefined): string | undefined =>
-  typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
+import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
+import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json } from '../../base/json/types.ts'
+import { kindOfStatus } from '../shared/error-status.ts'
 
 /** Bedrock writes `{message}` and names the error in a header; proxies in front of it put the name into the body. */
 export function decodeError(
@@ -35,11 +28,60 @@ export function decodeError(
   return { kind, status: errorKinds[kind].status, message }
 }
 
-export function tapResponse(body: JsonObject): ResponseTap {
-  const tap: ResponseTap = {}
-  if (body.output === undefined && (body.message !== undefined || body.__type !== undefined))
-    tap.error = decodeError(200, body)
-  put(tap, 'usage', decodeUsage(body.usage))
-  put(tap, 'finish', text(body.stopReason) === undefined ? undefined : decodeFinish(body.stopReason, undefined).reason)
-  return tap
+export const text = (value: Json | undefined): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
+
+/** What the names mean that AWS gives its errors, in answers and in streams. */
+const kinds: Readonly<Record<string, ErrorKind>> = {
+  accessdeniedexception: 'permission',
+  unrecognizedclientexception: 'authentication',
+  invalidsignatureexception: 'authentication',
+  incompletesignatureexception: 'authentication',
+  signaturedoesnotmatch: 'authentication',
+  missingauthenticationtokenexception: 'authentication',
+  expiredtokenexception: 'authentication',
+  throttlingexception: 'rate_limited',
+  toomanyrequestsexception: 'rate_limited',
+  servicequotaexceededexception: 'quota_exceeded',
+  serviceunavailableexception: 'overloaded',
+  modelnotreadyexception: 'overloaded',
+  internalserverexception: 'upstream_error',
+  internalfailure: 'upstream_error',
+  modelerrorexception: 'upstream_error',
+  modelstreamerrorexception: 'upstream_error',
+  modeltimeoutexception: 'upstream_timeout',
+  resourcenotfoundexception: 'model_not_found',
+  conflictexception: 'conflict',
+  validationexception: 'invalid_request',
+}
+
+/**
+ * The kind of an error that AWS names; undefined for a name that is not known here.
+ *
+ * @param name as the wire has it: with the namespace in front of `#`, and an address behind `:`
+ */
+function kindOfException(name: string, message: string): ErrorKind | undefined {
+  const bare = name.replace(/:.*$/s, '').replace(/^.*#/s, '').trim().toLowerCase()
+  const kind = Object.hasOwn(kinds, bare) ? kinds[bare] : undefined
+  return kind === undefined ? undefined : kindInWords(kind, message)
+}
+
+/** What an error's sentence says more exactly than its name. */
+function kindInWords(kind: ErrorKind, message: string): ErrorKind {
+  if (kind === 'rate_limited' && /\bper day\b/i.test(message)) return 'quota_exceeded'
+  if (kind !== 'invalid_request') return kind
+  if (/input is too long|too many input tokens|exceeds? .{0,40}context/i.test(message)) return 'context_length_exceeded'
+  if (/model identifier is invalid/i.test(message)) return 'model_not_found'
+  return kind
+}
+
+/** An error that came in a stream, as one to throw. Credentials that ran out are the gateway's own, never the client's. */
+export function streamException(name: string, message: string): GatewayError {
+  const kind = kindOfException(name, message) ?? 'upstream_error'
+  if (kind === 'authentication' || kind === 'permission')
+    return new GatewayError(
+      'upstream_auth',
+      "The upstream refused the gateway's own credentials; this is not about your token.",
+    )
+  return new GatewayError(kind, (message || `The upstream broke off its answer with ${name}.`).slice(0, 2000))
 }

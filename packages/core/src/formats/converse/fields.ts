@@ -1,5 +1,8 @@
-import type { AnswerPointers } from '../shared/answer-pointers.ts'
-import type { NameRule } from '../shared/tool-names.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { IsShown } from '../carries.ts'
+import type { NameRule } from '../shared/names.ts'
+import type { ResponsePointers } from '../shared/pointers.ts'
+import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
 
 /** Where the IR's request fields stand in a body of Converse. */
 export const fieldPointers = {
@@ -28,18 +31,34 @@ export const answerPointers = {
   'choice.logprobs': '',
   usage: '/usage',
   serviceTier: '/serviceTier/type',
-} as const satisfies AnswerPointers
+} as const satisfies ResponsePointers
 
 /** What Bedrock takes as the name of a tool. */
 export const toolNames: NameRule = {
-  taken: /^[a-zA-Z0-9_-]+$/,
+  accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
   longest: 64,
 }
 
 /** What Bedrock takes as the id of a call: some vendors' own hold dots and colons, and are to come back as they were. */
 export const callIds: NameRule = {
-  taken: /^[a-zA-Z0-9_.:-]+$/,
+  accepted: /^[a-zA-Z0-9_.:-]+$/,
   refused: /[^a-zA-Z0-9_.:-]/gu,
   longest: 64,
 }
+
+const usageFields = {
+  inputTokens: 'told',
+  outputTokens: 'told',
+  totalTokens: 'told',
+  cacheReadInputTokens: 'usage.cacheRead',
+  cacheWriteInputTokens: 'usage.cacheWrite',
+  // The same once more, under their older names.
+  cacheReadInputTokenCount: 'told',
+  cacheWriteInputTokenCount: 'told',
+  cacheDetails: [{ ttl: 'told', inputTokens: 'usage.cacheWrite1h' }],
+} as const satisfies UsageFields
+
+export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)
+
+export { decodeUsage } from './usage-decode.ts'

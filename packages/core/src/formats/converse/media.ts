@@ -1,10 +1,9 @@
 import { toBase64 } from '../../base/base64.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { MediaPart } from '../ir.ts'
-import { createFreeNames } from '../shared/free-names.ts'
+import type { MediaPart, Nothing } from '../ir.ts'
+import { createUniqueNames } from '../shared/names.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
 
 /** Bedrock's words for the types of what a message may hold. */
 const formats: Readonly<Record<MediaPart['kind'], Readonly<Record<string, string>>>> = {
@@ -88,7 +87,7 @@ export function createDocumentNames(): DocumentNames {
         .replace(/ +/g, ' ')
         .trim()
         .slice(0, longestName - 5)
-      free ??= createFreeNames(' ', [])
+      free ??= createUniqueNames(' ', [])
       const name = free(fit === '' ? 'Document' : fit)
       if (name !== given)
         report.add(

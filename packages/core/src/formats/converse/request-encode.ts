@@ -2,20 +2,19 @@ import { stringifyExact } from '../../base/json/exact-number.ts'
 import { put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { ModelRequest, Output, Sampling } from '../ir.ts'
-import { defaultMaxTokens } from '../messages/models.ts'
-import { encodeRandomness } from '../messages/request-encode.ts'
-import { lowerOutputSchema } from '../messages/structured.ts'
-import { callIds as anthropicIds, createToolIds } from '../messages/tool-ids.ts'
+import type { Effort, ModelRequest, Nothing, Output, Sampling } from '../ir.ts'
+import { callIds as anthropicIds } from '../messages/fields.ts'
+import { defaultMaxTokens, lowerOutputSchema } from '../messages/models.ts'
+import { encodeRandomness, encodeThinking, type ThinkingSetting } from '../messages/request-encode.ts'
+import { createToolIds } from '../messages/tool-ids.ts'
+import { effortOfBudget } from '../shared/model-rules.ts'
+import { shortenToolNames } from '../shared/names.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
-import { settleChanges } from '../shared/settings-changes.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { lowerToolNames } from '../shared/tool-names.ts'
-import { encodeConversation } from './conversation.ts'
+import { applySettingsChanges } from '../shared/settings-changes.ts'
 import { callIds, toolNames } from './fields.ts'
 import { createDocumentNames } from './media.ts'
 import { type ConverseTraits, converseTraits } from './models.ts'
-import { encodeReasoning } from './reasoning.ts'
+import { encodeConversation } from './request-encode-turns.ts'
 import { encodeTools } from './tools.ts'
 
 const claudeIds = { ...anthropicIds, longest: callIds.longest }
@@ -31,7 +30,12 @@ type Tell = (
 
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const request = settleChanges(lowerToolNames(asked, toolNames, context.report), {}, 'converse', context.report)
+  const request = applySettingsChanges(
+    shortenToolNames(asked, toolNames, context.report),
+    {},
+    'converse',
+    context.report,
+  )
   const {
     model: _,
     turns,
@@ -185,7 +189,7 @@ function encodeFormat(
     tell('output.format.strict', 'Bedrock always holds an answer to its schema', 'approximated', 'note')
   const {
     schema: lowered,
-    unkept,
+    unenforced,
     changed,
     circular,
   } = lowerOutputSchema(schema, fieldPointer('output.format', request.at, undefined))
@@ -193,8 +197,8 @@ function encodeFormat(
     tell('output.format', 'Bedrock takes no schema that refers to itself: it is not sent')
     return
   }
-  if (unkept.length > 0)
-    tell('output.format', `parts of the schema are told, not enforced: ${unkept.join(', ')}`, 'approximated')
+  if (unenforced.length > 0)
+    tell('output.format', `parts of the schema are told, not enforced: ${unenforced.join(', ')}`, 'approximated')
   if (changed.length > 0)
     tell('output.format', `the schema is enforced in a narrower form: ${changed.join('; ')}`, 'approximated', 'note')
   const jsonSchema: JsonObject = { schema: stringifyExact(lowered) }
@@ -218,3 +222,58 @@ function encodeTier(tier: string, out: JsonObject, tell: Tell): void {
   if (tier === 'default' || tier === 'flex' || tier === 'priority') out.serviceTier = { type: tier }
   else if (tier !== 'auto') tell('serviceTier', `Converse has no service tier '${tier.slice(0, 40)}'`)
 }
+
+/**
+ * The wish for reasoning, in the fields that Converse passes on to the model. Returns whether Claude thinks, which other
+ * settings do not go with.
+ */
+export function encodeReasoning(
+  request: ModelRequest,
+  additional: JsonObject,
+  traits: ConverseTraits,
+  setting: ThinkingSetting,
+  context: CodecContext & { readonly target: TargetTraits },
+): boolean {
+  if (traits.claude !== undefined) return encodeThinking(request, additional, traits.claude, setting, context)
+  const { effort, budgetTokens, adaptive, off, summary, ...rest } = request.reasoning ?? {}
+  rest satisfies Nothing
+  const tell = (field: string, detail: string, ...more: [kind?: 'approximated', severity?: 'note']): void =>
+    context.report.add(loss(fieldPointer(`reasoning.${field}`, request.at, undefined), detail, ...more))
+  if (summary !== undefined && summary !== 'none' && summary !== 'auto')
+    tell('summary', 'the model shows its reasoning as it sees fit', 'approximated', 'note')
+
+  const field = effort !== undefined ? 'effort' : budgetTokens !== undefined ? 'budgetTokens' : 'adaptive'
+  if (off === true || effort === 'none') {
+    if (traits.reasoning === 'reasoningConfig') additional.reasoningConfig = { type: 'disabled' }
+    else tell(off === true ? 'off' : 'effort', 'Bedrock has no way to keep the model from reasoning')
+    return false
+  }
+  const asked = effort ?? (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens))
+  if (asked === undefined) {
+    if (adaptive === true) tell('adaptive', 'the model reasons as it sees fit', 'approximated', 'note')
+    return false
+  }
+  if (traits.reasoning === undefined) {
+    // An effort alone asks for a thorough answer; the model still gives one.
+    tell(field, 'Bedrock has no word for how much the model is to reason')
+    return false
+  }
+  const word = traits.reasoning === 'config' ? coarse(asked) : nearest(asked)
+  if (word !== effort)
+    tell(
+      field,
+      `it is sent as the effort '${word}'`,
+      'approximated',
+      ...(effort === undefined ? [] : ['note' as const]),
+    )
+  if (traits.reasoning === 'effort') additional.reasoning_effort = word
+  else if (traits.reasoning === 'config') additional.reasoning_config = word
+  else additional.reasoningConfig = { type: 'enabled', maxReasoningEffort: word }
+  return false
+}
+
+function nearest(effort: Effort): 'low' | 'medium' | 'high' {
+  if (effort === 'low' || effort === 'minimal' || effort === 'none') return 'low'
+  return effort === 'medium' ? 'medium' : 'high'
+}
+const coarse = (effort: Effort): 'low' | 'high' => (nearest(effort) === 'low' ? 'low' : 'high')

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
-import { chatCodec } from '../chat/index.ts'
+import { chatCodec } from '../chat/codec.ts'
 import type { Codec } from '../codec.ts'
 import type { Loss } from '../ir.ts'
 import { createReport } from '../loss-report.ts'

@@ -1,16 +1,13 @@
 import { put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { ModelRequest, Tool } from '../ir.ts'
-import { enforceTool } from '../messages/structured.ts'
-import { nativeToolName } from '../shared/native-name.ts'
-import { offeredTools } from '../shared/offered-tools.ts'
-import { pointer } from '../shared/pointer.ts'
+import type { ModelRequest, Nothing, Tool } from '../ir.ts'
+import { enforceTool } from '../messages/models.ts'
+import { pointer } from '../shared/pointers.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { customSchema } from '../shared/tool-input.ts'
-import { cachePoint } from './cache.ts'
+import { customSchema, nativeToolName, offeredTools } from '../shared/tools.ts'
 import type { ConverseTraits } from './models.ts'
+import { cachePoint } from './request-encode-turns.ts'
 
 /** `toolConfig`, and whether a call is forced. */
 export interface EncodedTools {

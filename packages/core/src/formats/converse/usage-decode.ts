@@ -1,7 +1,7 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json } from '../../base/json/types.ts'
 import type { Usage } from '../ir.ts'
-import { tokensIn } from '../shared/count.ts'
+import { tokensIn } from '../shared/json-fields.ts'
 
 /** Reads a usage object; undefined if it counts nothing. Here input excludes the cache; in the IR the total includes it. */
 export function decodeUsage(value: Json | undefined): Usage | undefined {

@@ -124,7 +124,7 @@ describe('the encoder of fields from other formats', () => {
   })
 
   test('reports each field of Google’s groups to other formats', async () => {
-    const { chatCodec } = await import('../chat/index.ts')
+    const { chatCodec } = await import('../chat/codec.ts')
     const context = testContext()
     const request = geminiCodec.decodeRequest(
       {

@@ -1,7 +1,7 @@
 import { lazy } from '../../base/lazy.ts'
 import type { WireCodec } from '../codec.ts'
-import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
+import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'
 import { decodeError, encodeError, isAnswer } from './error.ts'
 import { modelPrefix } from './spelling.ts'
 import { clientQuirks, tapResponse, tapStream, wireEdit } from './tap.ts'

@@ -1,15 +1,15 @@
 import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../ir.ts'
+import type { NativePart, Part, ReasoningPart, Sealed, TextPart, ToolCallPart, ToolResultPart } from '../ir.ts'
 import { takeCallSeal } from '../shared/call-seals.ts'
-import { describeFound } from '../shared/found-tools.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, dropNulls, leftover, takeBoolean, takeString, type Unread, unread } from '../shared/reader.ts'
+import { drop, dropNulls, leftover, takeBoolean, takeString, type Unread, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
+import { readSeal } from '../shared/seals.ts'
+import { describeFoundTools } from '../shared/tools.ts'
 import { decodeCache } from './cache.ts'
 import { decodeCitations } from './citations.ts'
 import { decodeMedia } from './media.ts'
-import { openSeal } from './seal-carrier.ts'
 
 /** Content of any kind: a string is one text. An empty one says nothing. */
 export function decodeContent(content: Json | undefined, at: string): Part[] {
@@ -22,7 +22,7 @@ export function decodeContent(content: Json | undefined, at: string): Part[] {
 export function decodeBlock(source: JsonObject, at: string): Part {
   const block = unread(source)
   const type = takeString(block, 'type') ?? ''
-  const cache = decodeCache(block)
+  const cache = block.cache_control === undefined ? undefined : decodeCache(block)
   const part = decodeKnown(type, block, at)
   if (part === undefined) return nativeBlock(source, at)
   part.at = at
@@ -59,7 +59,7 @@ function decodeText(block: Unread): TextPart | undefined {
   const text = takeString(block, 'text')
   if (text === undefined) return undefined
   const part: TextPart = { type: 'text', text }
-  const citations = decodeCitations(block.citations)
+  const citations = block.citations === undefined ? undefined : decodeCitations(block.citations)
   if (citations !== undefined) {
     part.citations = citations
     drop(block, 'citations')
@@ -125,7 +125,7 @@ function joinReferences(parts: Part[]): Part[] {
     const next = parts[index + 1]
     // What else a block says belongs to its own text.
     if (next !== undefined && isReference(next) && cache === undefined && rest === undefined) continue
-    const text = describeFound(blocks.map(({ tool_name }) => String(tool_name)))
+    const text = describeFoundTools(blocks.map(({ tool_name }) => String(tool_name)))
     const found: TextPart = { type: 'text', text, extra: { messages: { ...rest, references: blocks } } }
     put(found, 'at', (rest === undefined ? parts[index + 1 - blocks.length] : part)?.at)
     put(found, 'cache', cache)
@@ -140,4 +140,10 @@ export function substance(fields: Unread): JsonObject | undefined {
   dropNulls(fields)
   if (Array.isArray(fields.citations) && fields.citations.length === 0) drop(fields, 'citations')
   return leftover(fields)
+}
+
+/** What a `signature` or `data` stands for. Undefined: reasoning of another format that nobody sealed. */
+export function openSeal(text: string): Sealed | undefined {
+  const seal = readSeal(text, 'messages')
+  return seal.issuer !== 'messages' && seal.data === '' ? undefined : seal
 }

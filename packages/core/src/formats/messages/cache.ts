@@ -2,8 +2,8 @@ import { isObject } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Located } from '../ir.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, leftover, type Unread, unread } from '../shared/reader.ts'
+import { drop, leftover, type Unread, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
 
 interface CacheHint {
@@ -20,11 +20,9 @@ export function decodeCache(fields: Unread): CacheHint | undefined {
   return ttl === '5m' || ttl === '1h' ? { ttl } : {}
 }
 
-export function encodeCache(out: JsonObject, node: { cache?: CacheHint }): void {
-  if (node.cache !== undefined)
-    out.cache_control =
-      node.cache.ttl === undefined ? { type: 'ephemeral' } : { type: 'ephemeral', ttl: node.cache.ttl }
-}
+/** Returns the value of `cache_control` for a cache hint. */
+export const cacheControl = ({ ttl }: CacheHint): JsonObject =>
+  ttl === undefined ? { type: 'ephemeral' } : { type: 'ephemeral', ttl }
 
 /** For nodes that this format cannot mark, or that are not sent at all. */
 export function reportCache(node: Located & { cache?: CacheHint }, context: CodecContext): void {

@@ -1,10 +1,9 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Citation } from '../ir.ts'
+import type { Citation, Nothing } from '../ir.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
-import type { Nothing } from '../shared/strict.ts'
 
 /** Where each kind of citation names its source. What else it says stays verbatim in `extra`. */
 const places: Readonly<Record<string, { url?: string; title: string }>> = {

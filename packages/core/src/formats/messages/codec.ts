@@ -1,13 +1,13 @@
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
 import { count } from './count.ts'
-import { defaults } from './defaults.ts'
-import { answerPointers, efforts, fieldPointers } from './fields.ts'
+import { answerPointers, defaults, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
-import { decodeResponse, encodeResponse } from './response.ts'
-import { acceptedChanges, requestFlags } from './settings-changes-encode.ts'
+import { decodeResponse } from './response-decode.ts'
+import { encodeResponse } from './response-encode.ts'
+import { acceptedChanges, requestFlags } from './settings-changes.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
 import { usageBeside } from './usage.ts'
@@ -32,8 +32,8 @@ export const messagesCodec: Codec = {
   encodeModel,
   fieldPointers,
   sealsInCallIds: true,
-  answerPointers,
-  usageBeside,
+  responsePointers: answerPointers,
+  unshownUsage: usageBeside,
   efforts,
   carries,
   defaults,

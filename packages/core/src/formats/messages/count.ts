@@ -1,10 +1,7 @@
-import type { CountCodec } from '../count-codec.ts'
-import { pick, tokensIn } from '../shared/count.ts'
+import type { CountCodec } from '../codec.ts'
+import { pick, tokensIn } from '../shared/json-fields.ts'
 import { validateBody } from '../shared/validate.ts'
-import { complain } from './complaint.ts'
-import { countPassThroughSchema } from './pass-through-schema.ts'
-import { countSchema } from './schema.ts'
-import { validateAs } from './validate.ts'
+import { complain, countPassThroughSchema, countSchema, validateAs } from './validate.ts'
 
 /** What the endpoint takes, with its betas; anything else is refused there as an extra input. */
 const counted = [

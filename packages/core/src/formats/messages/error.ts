@@ -1,21 +1,10 @@
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
-import type { ErrorInfo } from '../../base/errors.ts'
+import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { innerStatus, kindOfStatus } from '../shared/kind-of-status.ts'
-
-const kindOfType: Readonly<Record<string, ErrorKind>> = {
-  invalid_request_error: 'invalid_request',
-  authentication_error: 'authentication',
-  billing_error: 'quota_exceeded',
-  permission_error: 'permission',
-  not_found_error: 'not_found',
-  conflict_error: 'conflict',
-  request_too_large: 'request_too_large',
-  rate_limit_error: 'rate_limited',
-  overloaded_error: 'overloaded',
-  timeout_error: 'upstream_timeout',
-}
+import type { SseEvent } from '../../http/sse/event.ts'
+import { innerStatus, kindOfStatus } from '../shared/error-status.ts'
 
 /**
  * Reads `{type: 'error', error: {type, message}}` as Anthropic sends it, and what others put in its place: OpenAI's
@@ -36,6 +25,57 @@ export function decodeError(status: number, given: Json): ErrorInfo {
   if (isObject(body) && isObject(body.error) && typeof error.message === 'string' && typeof error.type === 'string')
     info.raw = { format: 'messages', value: error }
   return info
+}
+
+export function encodeError(error: ErrorInfo, requestId: string): { status: number; body: JsonObject } {
+  const { status } = wire[error.kind]
+  return { status, body: requestId === '' ? errorBody(error) : { ...errorBody(error), request_id: requestId } }
+}
+
+/** The body of an error, as an answer and as a stream's event. */
+export function errorBody(error: ErrorInfo): JsonObject {
+  const own =
+    error.raw?.format === 'messages' && errorKinds[error.kind].aboutRequest === true ? error.raw.value : undefined
+  const type = typeof own?.type === 'string' ? own.type : wire[error.kind].type
+  const body: JsonObject = { ...own, type, message: own === undefined ? wording(error) : error.message }
+  if (own === undefined && error.code === 'thread_not_found') body.details = { error_code: error.code }
+  return { type: 'error', error: body }
+}
+
+export const errorEvent = (error: ErrorInfo): SseEvent => ({ event: 'error', data: stringifyExact(errorBody(error)) })
+
+export const hasThread = ({ thread }: JsonObject): boolean => thread !== undefined && thread !== null
+
+/** On this code, Anthropic's SDK sends the whole conversation instead. */
+export function threadRefused(): GatewayError {
+  const message =
+    'thread: the model has no upstream that keeps threads. Send the whole conversation in `messages`, without `thread`.'
+  const code = 'thread_unsupported_request'
+  return new GatewayError('invalid_request', message, {
+    param: 'thread',
+    code,
+    raw: {
+      format: 'messages',
+      value: {
+        type: 'invalid_request_error',
+        message,
+        details: { error_code: code, unsupported: ['thread'] },
+      },
+    },
+  })
+}
+
+const kindOfType: Readonly<Record<string, ErrorKind>> = {
+  invalid_request_error: 'invalid_request',
+  authentication_error: 'authentication',
+  billing_error: 'quota_exceeded',
+  permission_error: 'permission',
+  not_found_error: 'not_found',
+  conflict_error: 'conflict',
+  request_too_large: 'request_too_large',
+  rate_limit_error: 'rate_limited',
+  overloaded_error: 'overloaded',
+  timeout_error: 'upstream_timeout',
 }
 
 const text = (value: Json | undefined): string | undefined =>
@@ -69,6 +109,7 @@ interface WireKind {
   status: number
   type: string
 }
+
 const wire = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
@@ -98,21 +139,6 @@ const wire = {
   upstream_total_timeout: { status: 504, type: 'timeout_error' },
   cancelled: { status: 499, type: 'api_error' },
 } as const satisfies Record<ErrorKind, WireKind>
-
-/** The body of an error, as an answer and as a stream's event. */
-export function errorBody(error: ErrorInfo): JsonObject {
-  const own =
-    error.raw?.format === 'messages' && errorKinds[error.kind].aboutRequest === true ? error.raw.value : undefined
-  const type = typeof own?.type === 'string' ? own.type : wire[error.kind].type
-  const body: JsonObject = { ...own, type, message: own === undefined ? wording(error) : error.message }
-  if (own === undefined && error.code === 'thread_not_found') body.details = { error_code: error.code }
-  return { type: 'error', error: body }
-}
-
-export function encodeError(error: ErrorInfo, requestId: string): { status: number; body: JsonObject } {
-  const { status } = wire[error.kind]
-  return { status, body: requestId === '' ? errorBody(error) : { ...errorBody(error), request_id: requestId } }
-}
 
 /** Clients read some of Anthropic's sentences: Claude Code compacts on one, and finds the model's name behind another. */
 function wording({ kind, message, param }: ErrorInfo): string {

@@ -1,6 +1,6 @@
 import type { Effort } from '../ir.ts'
-import type { AnswerPointers } from '../shared/answer-pointers.ts'
-import type { NameRule } from '../shared/tool-names.ts'
+import type { NameRule } from '../shared/names.ts'
+import type { RequestDefaults, ResponsePointers } from '../shared/pointers.ts'
 
 /** Where the IR's request fields stand in a messages body. */
 export const fieldPointers = {
@@ -51,7 +51,7 @@ export const answerPointers = {
   'choice.logprobs': '',
   usage: '/usage',
   serviceTier: '/usage/service_tier',
-} as const satisfies AnswerPointers
+} as const satisfies ResponsePointers
 
 /** The words of `output_config.effort`. */
 export const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]
@@ -62,7 +62,31 @@ export const isEffort = (value: unknown): value is EffortWord => efforts.some((e
 
 /** What Anthropic takes as the name of a tool. */
 export const toolNames: NameRule = {
-  taken: /^[a-zA-Z0-9_-]+$/,
+  accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
   longest: 128,
+}
+
+// Sources: Anthropic's OpenAPI document (CreateMessageParams: `temperature`, `service_tier`, ToolChoiceAuto, RequestToolResultBlock,
+// RequestCitationsConfig, CacheControlEphemeral).
+
+/** What a messages request says by leaving a field out. */
+export const defaults = {
+  '/temperature': 1,
+  '/service_tier': 'auto',
+  '/stream': false,
+  '/tool_choice/type': 'auto',
+  '/tool_choice/disable_parallel_tool_use': false,
+  '/thinking/type': 'disabled',
+  '/tools/*/type': 'custom',
+  '/tools/*/strict': false,
+  '/messages/*/content/*/is_error': false,
+  '/messages/*/content/*/citations/enabled': false,
+} as const satisfies RequestDefaults
+
+/** What Anthropic takes as the id of a call. */
+export const callIds: NameRule = {
+  accepted: /^[a-zA-Z0-9_-]+$/,
+  refused: /[^a-zA-Z0-9_-]/gu,
+  longest: Number.POSITIVE_INFINITY,
 }

@@ -2,7 +2,7 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Finish, Part } from '../ir.ts'
-import { inWords, type Unread } from '../shared/reader.ts'
+import { toText, type Unread } from '../shared/json-fields.ts'
 import { loss } from '../shared/report.ts'
 
 type Reason = Finish['reason']
@@ -43,7 +43,7 @@ const words: Readonly<Record<Reason, string>> = {
 export function decodeFinish(source: Unread): Finish {
   const { stop_reason: word, stop_sequence: sequence, stop_details: details } = source
   const finish: Finish = { reason: reasonOf(word) }
-  if (word !== undefined && word !== null) finish.raw = { format: 'messages', value: inWords(word) }
+  if (word !== undefined && word !== null) finish.raw = { format: 'messages', value: toText(word) }
   if (typeof sequence === 'string') finish.sequence = sequence
   if (isObject(details)) {
     if (typeof details.explanation === 'string') finish.explanation = details.explanation

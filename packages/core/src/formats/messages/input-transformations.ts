@@ -3,10 +3,10 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { ReasoningCheck } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, type Unread, unread } from '../shared/reader.ts'
-import { checksField, lostCheck, readChecks, reasoningIn } from '../shared/reasoning-checks.ts'
+import { drop, type Unread, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { ownExtra } from '../shared/report.ts'
+import { checksField, lossOfCheck, readChecks, reasoningIn } from '../shared/response-losses.ts'
 import { substance } from './blocks-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
@@ -74,8 +74,9 @@ export function encodeChecks(checks: readonly ReasoningCheck[] | undefined, cont
     const own = ownExtra(extra, 'messages', at, context.report)
     const path = place === undefined ? own?.path : pathOf(place)
     const word = reason === 'turn' ? undefined : reasons[reason]
-    if (typeof path !== 'string') context.report.add(lostCheck(check, 'which block of the request it was is not known'))
-    else if (word === undefined) context.report.add(lostCheck(check, 'messages has no such reason'))
+    if (typeof path !== 'string')
+      context.report.add(lossOfCheck(check, 'which block of the request it was is not known'))
+    else if (word === undefined) context.report.add(lossOfCheck(check, 'messages has no such reason'))
     else list.push({ ...own, type: isShown ? shown : dropped, path, reason: word })
   }
   return list.length === 0 && checks.length > 0 ? {} : { [checksField]: list }

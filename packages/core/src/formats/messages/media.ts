@@ -1,12 +1,11 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { MediaPart, Source } from '../ir.ts'
-import { reportAddressType } from '../shared/media-address.ts'
-import { drop, leftover, putBack, takeString, type Unread, unread } from '../shared/reader.ts'
+import type { MediaPart, Nothing, Source } from '../ir.ts'
+import { drop, leftover, putBack, takeString, type Unread, unread } from '../shared/json-fields.ts'
+import { reportAddressType } from '../shared/media-types.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { encodeCache } from './cache.ts'
+import { cacheControl } from './cache.ts'
 
 /**
  * Reads `image`, `document` and `search_result`. Undefined: not in a shape that has a meaning elsewhere; the caller keeps
@@ -88,7 +87,7 @@ type Place = 'user' | 'assistant'
 
 /** A media block; undefined (and reported) where this format has none for it. */
 export function encodeMedia(part: MediaPart, place: Place, context: CodecContext): JsonObject | undefined {
-  const { type: _, kind, source, mediaType, name, detail, cache: _cache, extra, at = '', ...rest } = part
+  const { type: _, kind, source, mediaType, name, detail, cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = context
   const refuse = (what: string): undefined => {
@@ -112,7 +111,7 @@ export function encodeMedia(part: MediaPart, place: Place, context: CodecContext
     if (kind === 'document') put(out, 'title', name)
     else if (name !== undefined) report.add(loss(at, 'an image has no name in messages', 'unsupported', 'note'))
   }
-  encodeCache(out, part)
+  if (cache !== undefined) out.cache_control = cacheControl(cache)
   return out
 }
 

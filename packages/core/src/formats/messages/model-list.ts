@@ -1,6 +1,6 @@
 import { GatewayError } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/json/types.ts'
-import { wholeNumber } from '../shared/query.ts'
+import { parseWholeNumber } from '../shared/json-text.ts'
 
 /**
  * A model as Anthropic lists it. An unknown release date is written as the epoch, by Anthropic's own convention, and limits
@@ -40,7 +40,7 @@ export function encodeModelList(names: readonly string[], query: URLSearchParams
 
 function limitIn(text: string | null): number {
   if (text === null) return pageSize
-  const limit = wholeNumber(text)
+  const limit = parseWholeNumber(text)
   if (limit === undefined)
     throw refused('limit', 'Input should be a valid integer, unable to parse string as an integer')
   if (limit < 1) throw refused('limit', 'Input should be greater than or equal to 1')

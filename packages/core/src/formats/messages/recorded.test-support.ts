@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
 import type { ModelRequest, Report } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
-import type { Quirks } from '../quirks.ts'
 import * as recorded from '../shared/recorded.test-support.ts'
+import type { Quirks } from '../target-traits.ts'
 
 export { eventsOf, present } from '../shared/recorded.test-support.ts'
 

@@ -1,9 +1,8 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { ModelRequest, Output, Part, Sampling, Tool, Turn } from '../ir.ts'
+import type { ModelRequest, Output, Part, Reasoning, Sampling, Tool, Turn } from '../ir.ts'
 import { attachCallSeals } from '../shared/call-seals.ts'
-import { pointer } from '../shared/pointer.ts'
 import {
   drop,
   putBack,
@@ -14,11 +13,13 @@ import {
   takeString,
   type Unread,
   unread,
-} from '../shared/reader.ts'
+} from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss } from '../shared/report.ts'
 import { withAddedTools } from '../shared/settings-changes.ts'
 import { decodeContent, nativeBlock, substance } from './blocks-decode.ts'
-import { createChangeReader, laterThinking } from './settings-changes-decode.ts'
-import { decodeThinking } from './thinking.ts'
+import { isEffort } from './fields.ts'
+import { createChangeReader } from './settings-changes.ts'
 import { decodeTools, isHidden } from './tools.ts'
 
 export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
@@ -95,9 +96,6 @@ function decodeMessages(fields: Unread, tools: readonly Tool[], context: CodecCo
   return turns
 }
 
-const isTexts = (value: Json): value is string[] =>
-  Array.isArray(value) && value.every((item) => typeof item === 'string')
-
 function decodeSampling(fields: Unread): Sampling {
   const sampling: Sampling = {}
   put(sampling, 'maxTokens', takeNumber(fields, 'max_tokens'))
@@ -107,6 +105,48 @@ function decodeSampling(fields: Unread): Sampling {
   put(sampling, 'stop', take(fields, 'stop_sequences', isTexts))
   return sampling
 }
+
+const isTexts = (value: Json): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
+
+/** Reads `thinking`, and `effort` out of `outputConfig`. What is not known here stays where it is. */
+function decodeThinking(fields: Unread, outputConfig: Unread, context: CodecContext): Reasoning | undefined {
+  const reasoning: Reasoning = {}
+  put(reasoning, 'effort', take(outputConfig, 'effort', isEffort))
+  if (isObject(fields.thinking)) {
+    const inner = unread(fields.thinking)
+    const { type } = inner
+    if (type === 'enabled') put(reasoning, 'budgetTokens', takeNumber(inner, 'budget_tokens'))
+    else if (type === 'adaptive') reasoning.adaptive = true
+    else if (type === 'disabled') reasoning.off = true
+    if (type === 'adaptive' || type === 'disabled' || reasoning.budgetTokens !== undefined) {
+      drop(inner, 'type')
+      decodeDisplay(inner, reasoning, context)
+    }
+    const rest = substance(inner)
+    if (rest === undefined) drop(fields, 'thinking')
+    else fields.thinking = rest
+  }
+  if (Object.keys(reasoning).length === 0) return undefined
+  // An effort alone asks for a thorough answer, not for reasoning.
+  if (reasoning.effort !== undefined && Object.keys(reasoning).length === 1 && fields.thinking === undefined)
+    reasoning.adaptive = false
+  return reasoning
+}
+
+function decodeDisplay(inner: Unread, reasoning: Reasoning, context: CodecContext): void {
+  const { display } = inner
+  if (display === 'updates')
+    // Claude Code's word for summaries as they come; a beta that needs its own header.
+    context.report.add(loss('/thinking/display', "'updates' is taken as 'summarized'", 'approximated', 'note'))
+  else if (display !== 'omitted' && display !== 'summarized') return
+  reasoning.summary = display === 'omitted' ? 'none' : 'auto'
+  drop(inner, 'display')
+}
+
+/** An effort alone asks for a thorough answer, not for reasoning; so does one that comes later. */
+const laterThinking = (turns: readonly Turn[]): Reasoning | undefined =>
+  turns.some(({ changes }) => changes?.some(({ effort }) => effort !== undefined)) ? { adaptive: false } : undefined
 
 /** `output_config.format`, or `output_format` as it was called in the beta. */
 function decodeFormat(request: ModelRequest, fields: Unread, outputConfig: Unread): void {

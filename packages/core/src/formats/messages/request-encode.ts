@@ -1,19 +1,24 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { ModelRequest, Output, Sampling, Tool } from '../ir.ts'
+import type { ModelRequest, Nothing, Output, Reasoning, Sampling, Tool } from '../ir.ts'
+import { effortOfBudget } from '../shared/model-rules.ts'
+import { shortenToolNames } from '../shared/names.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
-import { hasChanges, settleChanges } from '../shared/settings-changes.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { lowerToolNames } from '../shared/tool-names.ts'
-import type { BlockContext } from './blocks-encode.ts'
-import { encodeConversation } from './conversation.ts'
-import { fieldPointers, toolNames } from './fields.ts'
-import { defaultMaxTokens, type ModelTraits, modelTraits } from './models.ts'
-import { acceptedChanges } from './settings-changes-encode.ts'
-import { lowerOutputSchema } from './structured.ts'
-import { encodeThinking } from './thinking.ts'
-import { hasThread, threadRefused } from './thread.ts'
+import { applySettingsChanges, hasChanges } from '../shared/settings-changes.ts'
+import { hasThread, threadRefused } from './error.ts'
+import { type EffortWord, fieldPointers, toolNames } from './fields.ts'
+import {
+  budgetOfEffort,
+  defaultMaxTokens,
+  lowerOutputSchema,
+  type ModelTraits,
+  minBudget,
+  modelTraits,
+  nearestEffort,
+} from './models.ts'
+import { type BlockContext, encodeConversation } from './request-encode-turns.ts'
+import { acceptedChanges } from './settings-changes.ts'
 import { createToolIds } from './tool-ids.ts'
 import { encodeTool, encodeTools, isListed } from './tools.ts'
 
@@ -30,12 +35,12 @@ type Tell = (
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
   const isOwn = isWrittenIn(asked, fieldPointers)
   const traits = modelTraits(context.target)
-  const named = lowerToolNames(asked, toolNames, context.report)
+  const named = shortenToolNames(asked, toolNames, context.report)
   // What a client of messages wrote is between it and the upstream.
   const request =
     (isOwn && traits.systemTurns) || !hasChanges(named)
       ? named
-      : settleChanges(named, acceptedChanges(context.target), 'messages', context.report)
+      : applySettingsChanges(named, acceptedChanges(context.target), 'messages', context.report)
   const {
     model: _,
     turns,
@@ -213,13 +218,13 @@ function encodeFormat(
 
 /** A schema of another dialect in Anthropic's, which refuses what it does not enforce. */
 function lowerFormat(schema: JsonObject, at: string, tell: Tell): JsonObject | undefined {
-  const { schema: lowered, unkept, changed, circular } = lowerOutputSchema(schema, at)
+  const { schema: lowered, unenforced, changed, circular } = lowerOutputSchema(schema, at)
   if (circular) {
     tell('output.format', 'messages takes no schema that refers to itself: it is not sent')
     return undefined
   }
-  if (unkept.length > 0)
-    tell('output.format', `parts of the schema are told, not enforced: ${unkept.join(', ')}`, 'approximated')
+  if (unenforced.length > 0)
+    tell('output.format', `parts of the schema are told, not enforced: ${unenforced.join(', ')}`, 'approximated')
   if (changed.length > 0)
     tell('output.format', `the schema is enforced in a narrower form: ${changed.join('; ')}`, 'approximated', 'note')
   return lowered
@@ -251,4 +256,146 @@ function encodeTier(tier: string, out: JsonObject, tell: Tell): void {
   else if (tier === 'default') out.service_tier = 'standard_only'
   else if (tier === 'fast') out.speed = 'fast'
   else tell('serviceTier', `messages has no service tier '${tier.slice(0, 40)}'`)
+}
+
+/** What the rest of the request says that thinking depends on. */
+export interface ThinkingSetting {
+  readonly maxTokens: number
+  /** A tool call is forced. */
+  readonly forced: boolean
+  /** The last answer called tools, and its thinking is gone. */
+  readonly brokenLoop: boolean
+}
+
+/** Writes `thinking` and `output_config.effort`. Returns whether thinking is on. */
+export function encodeThinking(
+  request: ModelRequest,
+  out: JsonObject,
+  traits: ModelTraits,
+  setting: ThinkingSetting,
+  context: EncodeContext,
+): boolean {
+  const { effort, budgetTokens, adaptive, off, summary, ...rest } = request.reasoning ?? {}
+  rest satisfies Nothing
+  const at = (field: string): string => fieldPointer(`reasoning.${field}`, request.at, undefined)
+  const { report } = context
+  const kept = isObject(out.thinking) ? out.thinking : undefined
+  const word = effort === 'minimal' ? 'low' : effort === 'none' ? undefined : effort
+  const wish = off || effort === 'none' ? 'off' : wants(effort, budgetTokens, adaptive) ? 'on' : 'unsaid'
+
+  let thinking: JsonObject | undefined
+  let said = word
+  if (wish === 'off') {
+    if (traits.thinking === 'none') thinking = undefined
+    else if (traits.canDisable) thinking = { type: 'disabled' }
+    else {
+      report.add(
+        loss(at(off ? 'off' : 'effort'), 'the model always thinks; it is asked to think little', 'approximated'),
+      )
+      said = 'low'
+    }
+  } else if (wish === 'on') {
+    const blocked = obstacle(traits, setting, isAdaptive(request, traits))
+    const field = budgetTokens !== undefined ? 'budgetTokens' : adaptive ? 'adaptive' : 'effort'
+    if (blocked !== undefined) report.add(loss(at(field), `thinking is left out: ${blocked}`))
+    else thinking = switchOn(request, traits, setting, at, context)
+    if (thinking?.type === 'adaptive' && said === undefined && budgetTokens !== undefined)
+      said = nearestEffort(effortOfBudget(budgetTokens) as EffortWord, traits.efforts)
+    // A budget says it all; an effort beside it is written only if the client wrote both.
+    if (thinking?.type === 'enabled' && budgetTokens === undefined && adaptive !== true) said = undefined
+    // One loss is told once.
+    if (thinking === undefined && field === 'effort' && traits.efforts.length === 0) said = undefined
+  }
+  if (thinking !== undefined) out.thinking = { ...kept, ...thinking }
+  writeDisplay(summary, out, thinking, at('summary'), context)
+  if (said !== undefined) writeEffort(said, effort, out, traits, at('effort'), context)
+  return thinking !== undefined && thinking.type !== 'disabled'
+}
+
+const wants = (effort: unknown, budget: number | undefined, adaptive: boolean | undefined): boolean =>
+  budget !== undefined || adaptive === true || (effort !== undefined && adaptive !== false)
+
+/** Whether the model is left to decide how much it thinks: it asked for nothing else, or takes nothing else. */
+const isAdaptive = ({ reasoning }: ModelRequest, { thinking }: ModelTraits): boolean =>
+  thinking === 'adaptive' ||
+  (thinking === 'either' && (reasoning?.adaptive === true || reasoning?.budgetTokens === undefined))
+
+/** Why this call cannot think though it was asked to; undefined if nothing stands in the way. */
+function obstacle(traits: ModelTraits, setting: ThinkingSetting, adaptive: boolean): string | undefined {
+  if (traits.thinking === 'none') return 'the model cannot think'
+  if (adaptive) return undefined
+  if (setting.forced) return 'a budget does not go with a forced tool call'
+  if (setting.brokenLoop) return 'the signed reasoning before the last tool call was not sent back'
+  if (setting.maxTokens <= minBudget) return `it needs more than ${minBudget} max_tokens`
+  return undefined
+}
+
+function switchOn(
+  request: ModelRequest,
+  traits: ModelTraits,
+  setting: ThinkingSetting,
+  at: (field: string) => string,
+  { report }: EncodeContext,
+): JsonObject {
+  const { effort, budgetTokens } = request.reasoning ?? {}
+  if (isAdaptive(request, traits)) {
+    if (budgetTokens !== undefined)
+      report.add(
+        loss(at('budgetTokens'), 'the model takes no budget; it thinks as much as it sees fit', 'approximated'),
+      )
+    return { type: 'adaptive' }
+  }
+  const room = setting.maxTokens - 1
+  if (budgetTokens !== undefined) {
+    const budget = Math.min(Math.max(budgetTokens, minBudget), room)
+    if (budget !== budgetTokens)
+      report.add(
+        loss(at('budgetTokens'), `it must lie from ${minBudget} to below max_tokens; ${budget} is sent`, 'clamped'),
+      )
+    return { type: 'enabled', budget_tokens: budget }
+  }
+  const key = effort === undefined || effort === 'none' ? 'high' : effort
+  const budget = Math.min(budgetOfEffort[key], room)
+  const field = effort === undefined ? 'adaptive' : 'effort'
+  report.add(loss(at(field), `the model takes a budget: ${budget} tokens are sent`, 'approximated', 'note'))
+  return { type: 'enabled', budget_tokens: budget }
+}
+
+function writeDisplay(
+  summary: Reasoning['summary'],
+  out: JsonObject,
+  thinking: JsonObject | undefined,
+  at: string,
+  { report }: EncodeContext,
+): void {
+  if (summary === undefined) return
+  if (thinking === undefined || thinking.type === 'disabled') {
+    report.add(loss(at, 'there is no thinking to be shown', 'unsupported', 'note'))
+    return
+  }
+  if (summary === 'concise' || summary === 'detailed')
+    report.add(loss(at, `'${summary}' is sent as 'summarized'`, 'approximated', 'note'))
+  out.thinking = {
+    ...thinking,
+    ...(isObject(out.thinking) ? out.thinking : undefined),
+    display: summary === 'none' ? 'omitted' : 'summarized',
+  }
+}
+
+function writeEffort(
+  word: EffortWord,
+  asked: Reasoning['effort'],
+  out: JsonObject,
+  traits: ModelTraits,
+  at: string,
+  { report }: EncodeContext,
+): void {
+  const nearest = nearestEffort(word, traits.efforts)
+  if (nearest === undefined) {
+    report.add(loss(at, 'the model takes no effort'))
+    return
+  }
+  if (asked !== undefined && asked !== 'none' && nearest !== asked)
+    report.add(loss(at, `the effort '${asked}' is sent as '${nearest}'`, 'approximated', 'note'))
+  out.output_config = { ...(isObject(out.output_config) ? out.output_config : undefined), effort: nearest }
 }

@@ -3,21 +3,31 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, Machine } from '../codec.ts'
-import type { Finish, ModelEvent, ReasoningCheck } from '../ir.ts'
-import { parseObjectExact } from '../shared/json-text.ts'
-import { assignOwn } from '../shared/own-members.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, fieldsBeside, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
-import { loss } from '../shared/report.ts'
-import { reportUnknown, shapesOf } from '../shared/shape.ts'
-import { TextMould } from '../shared/text-mould.ts'
-import { substance } from './blocks-decode.ts'
+import type { Delta, Finish, ModelEvent, Part, ReasoningCheck, ToolCallPart } from '../ir.ts'
+import {
+  assignOwn,
+  drop,
+  fieldsExcept,
+  leftover,
+  setOwn,
+  takeString,
+  toText,
+  type Unread,
+  unread,
+} from '../shared/json-fields.ts'
+import { parseInnerJson, parseObjectExact } from '../shared/json-text.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss, reportUnknown, shapesOf } from '../shared/report.ts'
+import { checksField } from '../shared/response-losses.ts'
+import { TextDeltaTemplate } from '../shared/text-delta-template.ts'
+import { customInput } from '../shared/tools.ts'
+import { decodeBlock, nativeBlock, openSeal, substance, writeInput } from './blocks-decode.ts'
+import { decodeCitation } from './citations.ts'
 import { decodeError } from './error.ts'
 import { decodeFinish, reportOwnBound } from './finish.ts'
 import { takeChecks } from './input-transformations.ts'
-import { endingFields, frameFields } from './response.ts'
-import { type BlockDecoder, createPartWriter, openBlock } from './stream-block-decode.ts'
-import { decodeTier, decodeUsage, mergeUsage } from './usage.ts'
+import { endingFields, frameFields, restoreCall } from './response-decode.ts'
+import { decodeTier, decodeUsage, mergeUsage } from './usage-decode.ts'
 
 /** Events that belong to a message: none of them comes before its start. */
 const ofMessage: ReadonlySet<string> = new Set([
@@ -43,7 +53,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
   const open = new Map<Json, BlockDecoder>()
   /** Events of unknown types before the message: they say nothing about it. */
   const early: JsonObject[] = []
-  const mould = new TextMould(nothing)
+  const mould = new TextDeltaTemplate(nothing)
   /** The block that grew last. */
   let growing: BlockDecoder | undefined
   const writer = createPartWriter(() => out)
@@ -74,7 +84,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     const tier = decodeTier(fields.usage)
     if (tier !== undefined) event.serviceTier = tier
     for (const key of frameFields) drop(fields, key)
-    put(event, 'reasoningChecks', takeChecks(fields, context))
+    if (fields[checksField] !== undefined) put(event, 'reasoningChecks', takeChecks(fields, context))
     const extra = substance(fields)
     if (extra !== undefined) event.extra = { messages: extra }
     out.push(event)
@@ -178,10 +188,10 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     keepEnding({ ...event })
     keepEnding({ ...delta })
     const fields = unread(event)
-    checks = takeChecks(fields, context) ?? checks
-    const beside = fieldsBeside(checks === undefined ? event : (leftover(fields) ?? {}), endingEventFields)
+    if (fields[checksField] !== undefined) checks = takeChecks(fields, context) ?? checks
+    const beside = fieldsExcept(checks === undefined ? event : (leftover(fields) ?? {}), endingEventFields)
     if (beside !== undefined) assignOwn(ending, beside)
-    const more = fieldsBeside(delta, endingDeltaFields)
+    const more = fieldsExcept(delta, endingDeltaFields)
     if (more !== undefined) ending.delta = more
     tellUsage(event.usage)
   }
@@ -225,6 +235,7 @@ const eventShapes = shapesOf({
   message_stop: { type: true },
   ping: { type: true },
 })
+
 const deltaShapes = shapesOf({
   text_delta: { type: true, text: true },
   thinking_delta: { type: true, thinking: true },
@@ -232,8 +243,10 @@ const deltaShapes = shapesOf({
   citations_delta: { type: true, citation: true },
   input_json_delta: { type: true, partial_json: true },
 })
+
 /** Fields of a message's last event, and of its delta, that are read here. */
 const endingEventFields: ReadonlySet<string> = new Set(['type', 'delta', 'usage', ...endingFields])
+
 const endingDeltaFields: ReadonlySet<string> = new Set([
   'stop_reason',
   'stop_sequence',
@@ -250,4 +263,160 @@ const textKeys: ReadonlyMap<string, string> = new Map([
   ['thinking_delta', 'thinking'],
   ['input_json_delta', 'partial_json'],
 ])
+
 const nothing: ReadonlySet<string> = new Set()
+
+/** One content block of a stream. */
+export interface BlockDecoder {
+  delta(delta: JsonObject): void
+  /** The last delta again, with other text: what it comes to is told by who knows that. */
+  more?(text: string): void
+  /** Called once, at the block's stop (or at the end of a message that forgot it). */
+  stop(): void
+}
+
+/** Writes the events of a message's parts, numbered as they start. */
+export interface PartWriter {
+  start(value: Part): number
+  delta(part: number, delta: Delta): void
+  end(part: number): void
+}
+
+export function createPartWriter(out: () => ModelEvent[]): PartWriter {
+  let next = 0
+  return {
+    start(value) {
+      out().push({ type: 'part-start', choice: 0, part: next, value })
+      return next++
+    },
+    delta: (part, delta) => out().push({ type: 'part-delta', choice: 0, part, delta }),
+    end: (part) => out().push({ type: 'part-end', choice: 0, part }),
+  }
+}
+
+/** @param at where the block stands in the whole message */
+export function openBlock(start: JsonObject, at: string, writer: PartWriter, context: ExchangeContext): BlockDecoder {
+  const part = decodeBlock(start, at)
+  switch (part.type) {
+    case 'text':
+      return openText(part, writer, context)
+    case 'reasoning':
+      return openReasoning(part, start, writer, context)
+    case 'tool-call':
+      return openCall(part, start, writer, context)
+    default:
+      return openWhole(start, at, writer)
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** A delta that does not belong into its block: newer than this codec, or nonsense. */
+function reportDelta(delta: JsonObject, { at = '/content' }: Part, context: ExchangeContext): void {
+  const type = toText(delta.type)
+  context.report.add(loss(at, `a stream delta of the type '${type}' is not known here`, 'unknown', 'note'))
+}
+
+function openText(part: Part & { type: 'text' }, writer: PartWriter, context: ExchangeContext): BlockDecoder {
+  const number = writer.start(part)
+  return {
+    delta(delta) {
+      if (delta.type === 'text_delta') writer.delta(number, { type: 'text', text: textOf(delta.text) })
+      else if (delta.type === 'citations_delta' && isObject(delta.citation))
+        writer.delta(number, { type: 'citation', citation: decodeCitation(delta.citation) })
+      else reportDelta(delta, part, context)
+    },
+    stop: () => writer.end(number),
+  }
+}
+
+function openReasoning(
+  part: Part & { type: 'reasoning' },
+  start: JsonObject,
+  writer: PartWriter,
+  context: ExchangeContext,
+): BlockDecoder {
+  // The signature comes last; what the start says of it is only a place for it.
+  const early = start.signature === ''
+  if (early) delete part.seal
+  const number = writer.start(part)
+  let sealed = part.seal !== undefined
+  const seal = (signature: string): void => {
+    const opened = openSeal(signature)
+    sealed = true
+    if (opened !== undefined) writer.delta(number, { type: 'seal', seal: opened })
+  }
+  return {
+    delta(delta) {
+      if (delta.type === 'thinking_delta') writer.delta(number, { type: 'reasoning', text: textOf(delta.thinking) })
+      else if (delta.type === 'signature_delta') seal(textOf(delta.signature))
+      else reportDelta(delta, part, context)
+    },
+    stop() {
+      if (early && !sealed) seal('')
+      writer.end(number)
+    },
+  }
+}
+
+function openCall(
+  written: ToolCallPart,
+  start: JsonObject,
+  writer: PartWriter,
+  context: ExchangeContext,
+): BlockDecoder {
+  // `input: {}` stands for "it follows"; a server that streams nothing says all of it here.
+  const whole = isObject(start.input) && Object.keys(start.input).length > 0 ? writeInput(start.input) : ''
+  const part = restoreCall({ ...written, input: '' }, context.request)
+  const custom = part.custom === true
+  const number = writer.start(part)
+  let input = ''
+  return {
+    delta(delta) {
+      if (delta.type !== 'input_json_delta') {
+        reportDelta(delta, part, context)
+        return
+      }
+      const piece = textOf(delta.partial_json)
+      input += piece
+      if (!custom && piece !== '') writer.delta(number, { type: 'input', text: piece })
+    },
+    more(text) {
+      input += text
+    },
+    stop() {
+      if (input !== '' && whole !== '')
+        context.report.add(
+          loss(pointer(part.at ?? '', 'input'), "the input in the block's start gave way to its deltas"),
+        )
+      const all = input || whole || '{}'
+      if (custom) writer.delta(number, { type: 'input', text: customInput(all) })
+      // A call without arguments streams nothing at all; elsewhere that would be broken JSON.
+      else if (input === '') writer.delta(number, { type: 'input', text: all })
+      writer.end(number)
+    },
+  }
+}
+
+/** Blocks that only this format knows are collected and passed on whole. */
+function openWhole(start: JsonObject, at: string, writer: PartWriter): BlockDecoder {
+  const block: JsonObject = { ...start }
+  let input = ''
+  return {
+    delta(delta) {
+      if (delta.type === 'input_json_delta') {
+        input += textOf(delta.partial_json)
+        return
+      }
+      for (const [key, value] of Object.entries(delta)) {
+        if (key === 'type') continue
+        const before = Object.hasOwn(block, key) ? block[key] : undefined
+        setOwn(block, key, typeof before === 'string' && typeof value === 'string' ? before + value : value)
+      }
+    },
+    stop() {
+      if (input !== '') block.input = parseInnerJson(input) ?? input
+      writer.end(writer.start(nativeBlock(block, at)))
+    },
+  }
+}

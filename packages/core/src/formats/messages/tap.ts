@@ -3,11 +3,9 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { MutableTap, ResponseTap, StreamTap } from '../codec.ts'
-import { type Received, receivedIds } from '../references/received.ts'
-import { parseObject } from '../shared/json-text.ts'
-import { checkWhole, wholeObject } from '../shared/tap.ts'
-import { decodeError } from './error.ts'
-import { errorEvent, ping } from './event.ts'
+import { type Received, receivedReferences } from '../references/places.ts'
+import { checkJsonEnds, parseEventObject, parseObject } from '../shared/json-text.ts'
+import { decodeError, errorEvent } from './error.ts'
 import { decodeUsage, mergeUsage } from './usage-decode.ts'
 
 export function tapResponse(body: JsonObject): ResponseTap {
@@ -20,7 +18,7 @@ export function tapResponse(body: JsonObject): ResponseTap {
 
 /** The container of code execution, which the next request may use again. */
 const containerOf = ({ container }: JsonObject): readonly Received[] | undefined =>
-  isObject(container) ? receivedIds('containers', [container.id]) : undefined
+  isObject(container) ? receivedReferences('containers', [container.id]) : undefined
 
 const eventTypes: ReadonlySet<string> = new Set([
   'ping',
@@ -38,7 +36,7 @@ function typeOf({ event, data }: SseEvent): string | undefined {
   if (event !== undefined && event !== 'message') return event
   const first = /"type"\s*:\s*"([a-z_]+)"/.exec(data.slice(0, 200))?.[1]
   if (first !== undefined && eventTypes.has(first)) return first
-  const { type, error } = wholeObject(data)
+  const { type, error } = parseEventObject(data)
   return typeof type === 'string' ? type : error === undefined ? undefined : 'error'
 }
 
@@ -67,24 +65,24 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
         return true
       case 'message_stop': {
         if (!begun) throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
-        const { type: own } = wholeObject(event.data)
+        const { type: own } = parseEventObject(event.data)
         // Another event under this name ends nothing; some servers leave it to the name.
         if (typeof own !== 'string' || own === type) tap.ended = true
         return true
       }
       case 'message_start': {
         begun = true
-        const { message } = wholeObject(event.data)
+        const { message } = parseEventObject(event.data)
         if (isObject(message)) {
           count(message.usage)
           tap.received = containerOf(message)
-          if (storesAnswer) receive(receivedIds('responses', [message.id]))
+          if (storesAnswer) receive(receivedReferences('responses', [message.id]))
         }
         return true
       }
       case 'message_delta': {
         tap.started = true
-        const { delta, usage } = wholeObject(event.data)
+        const { delta, usage } = parseEventObject(event.data)
         count(usage)
         if (isObject(delta)) {
           if (typeof delta.stop_reason === 'string') tap.finish = delta.stop_reason
@@ -121,7 +119,7 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
       if (event.event === ':') return true
       // Clients parse the data of every event.
       if (event.data === '' && event.event !== 'error') return false
-      checkWhole(event.data)
+      checkJsonEnds(event.data)
       return look(event)
     },
     heartbeat: () => [ping],
@@ -129,3 +127,5 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
   }
   return tap
 }
+
+export const ping: SseEvent = { event: 'ping', data: '{"type":"ping"}' }

@@ -1,13 +1,6 @@
 import type { Part, Turn } from '../ir.ts'
-import { createFreeNames } from '../shared/free-names.ts'
-import { hash, type NameRule } from '../shared/tool-names.ts'
-
-/** What Anthropic takes as the id of a call. */
-export const callIds: NameRule = {
-  taken: /^[a-zA-Z0-9_-]+$/,
-  refused: /[^a-zA-Z0-9_-]/gu,
-  longest: Number.POSITIVE_INFINITY,
-}
+import { createUniqueNames, hash, type NameRule } from '../shared/names.ts'
+import { callIds } from './fields.ts'
 
 /** Gives every call and its result the same id, one that the upstream takes. */
 export interface ToolIds {
@@ -20,7 +13,7 @@ export interface ToolIds {
  * without an id are numbered, and results without one answer them in order.
  */
 export function createToolIds(turns: readonly Turn[], rule: NameRule = callIds): ToolIds {
-  const { taken: allowed, refused, longest } = rule
+  const { accepted: allowed, refused, longest } = rule
   const isGood = (id: string): boolean => id.length <= longest && allowed.test(id)
   let free: ((wanted: string) => string) | undefined
   const known = new Map<string, string>()
@@ -29,7 +22,7 @@ export function createToolIds(turns: readonly Turn[], rule: NameRule = callIds):
   let nameless = 0
 
   const fresh = (wanted: string): string => {
-    free ??= createFreeNames('_', turns.flatMap(({ parts }) => parts.map(idOf)).filter(isGood))
+    free ??= createUniqueNames('_', turns.flatMap(({ parts }) => parts.map(idOf)).filter(isGood))
     return free(wanted)
   }
   const map = (id: string): string => {

@@ -1,20 +1,15 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { ModelRequest, Tool, ToolChoice } from '../ir.ts'
-import { nativeToolName } from '../shared/native-name.ts'
-import { offeredTools } from '../shared/offered-tools.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import type { ModelRequest, Nothing, Tool, ToolChoice } from '../ir.ts'
+import { drop, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { customSchema } from '../shared/tool-input.ts'
+import { customSchema, nativeToolName, offeredTools } from '../shared/tools.ts'
 import { substance } from './blocks-decode.ts'
-import { checkToolName } from './blocks-encode.ts'
-import { decodeCache, encodeCache } from './cache.ts'
+import { cacheControl, decodeCache } from './cache.ts'
 import { fieldPointers } from './fields.ts'
-import type { ModelTraits } from './models.ts'
-import { enforceTool } from './structured.ts'
+import { enforceTool, type ModelTraits } from './models.ts'
 
 type Tools = NonNullable<ModelRequest['tools']>
 
@@ -142,18 +137,7 @@ export function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, cont
   const at = tool.at ?? ''
   switch (tool.type) {
     case 'function': {
-      const {
-        type: _,
-        name,
-        description,
-        schema,
-        strict,
-        cache: _cache,
-        extra,
-        at: _at,
-        deferred: _deferred,
-        ...rest
-      } = tool
+      const { type: _, name, description, schema, strict, cache, extra, at: _at, deferred: _deferred, ...rest } = tool
       rest satisfies Nothing
       checkToolName(name, at, context)
       const out: JsonObject = { ...ownExtra(extra, 'messages', at, report), name }
@@ -167,7 +151,7 @@ export function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, cont
       out.input_schema = withType(held.schema)
       if (traits.structured) put(out, 'strict', held.strict)
       else if (strict) report.add(loss(pointer(at, 'strict'), 'the model takes no strict tools'))
-      encodeCache(out, tool)
+      if (cache !== undefined) out.cache_control = cacheControl(cache)
       return [out]
     }
     case 'custom': {
@@ -176,7 +160,7 @@ export function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, cont
         name,
         description,
         grammar: _grammar,
-        cache: _cache,
+        cache,
         extra,
         at: _at,
         deferred: _deferred,
@@ -187,7 +171,7 @@ export function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, cont
       const out: JsonObject = { ...ownExtra(extra, 'messages', at, report), name }
       put(out, 'description', description)
       out.input_schema = customSchema(tool, report)
-      encodeCache(out, tool)
+      if (cache !== undefined) out.cache_control = cacheControl(cache)
       return [out]
     }
     case 'native': {
@@ -207,4 +191,9 @@ export function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, cont
 function withType(schema: JsonObject | undefined): JsonObject {
   if (schema === undefined) return { type: 'object', properties: {} }
   return schema.type === undefined ? { type: 'object', ...schema } : schema
+}
+
+/** Other names are made to fit; of none there is nothing to be made. */
+export function checkToolName(name: string, at: string, context: CodecContext): void {
+  if (name === '') context.report.add(loss(at, 'a tool needs a name, this one has none', 'unsupported', 'fatal'))
 }

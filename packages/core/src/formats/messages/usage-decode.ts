@@ -1,7 +1,7 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { BillableUnits, Usage } from '../ir.ts'
-import { setOwn } from '../shared/own-members.ts'
+import { setOwn } from '../shared/json-fields.ts'
 
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
@@ -40,4 +40,10 @@ export function unitsIn({ server_tool_use: made }: JsonObject): BillableUnits | 
 /** A stream counts on: a later number replaces the earlier one, a missing or null one leaves it. */
 export function mergeUsage(into: JsonObject, later: Json | undefined): void {
   if (isObject(later)) for (const [key, value] of Object.entries(later)) if (value !== null) setOwn(into, key, value)
+}
+
+/** The tier that served the call stands in the usage. */
+export function decodeTier(usage: Json | undefined): string | undefined {
+  const tier = isObject(usage) ? usage.service_tier : undefined
+  return typeof tier !== 'string' ? undefined : tier === 'standard' ? 'default' : tier
 }

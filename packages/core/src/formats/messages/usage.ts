@@ -1,12 +1,9 @@
 import { isObject, put } from '../../base/json/object.ts'
-import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { JsonObject } from '../../base/json/types.ts'
 import type { IsShown } from '../carries.ts'
-import type { Report, Usage } from '../ir.ts'
+import type { Nothing, Report, Usage } from '../ir.ts'
 import { loss } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { usageBeside as beside, type UsageFields } from '../shared/usage-report.ts'
-
-export { decodeUsage, mergeUsage } from './usage-decode.ts'
+import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
 
 /** Clients count on every number but the details; Claude Code compacts by them. */
 export function encodeUsage(usage: Usage | undefined, serviceTier?: string): JsonObject {
@@ -59,12 +56,6 @@ export function reportTier(tier: string | undefined, usage: Usage | undefined, r
   report.add(loss('/serviceTier', `messages has no word for the tier '${tier}'`, 'unsupported', 'note'))
 }
 
-/** The tier that served the call stands in the usage. */
-export function decodeTier(usage: Json | undefined): string | undefined {
-  const tier = isObject(usage) ? usage.service_tier : undefined
-  return typeof tier !== 'string' ? undefined : tier === 'standard' ? 'default' : tier
-}
-
 const usageFields = {
   input_tokens: 'told',
   output_tokens: 'told',
@@ -77,7 +68,9 @@ const usageFields = {
   output_tokens_details: { thinking_tokens: 'usage.reasoning' },
   service_tier: 'told',
 } as const satisfies UsageFields
+
 /** Most answers say that they do not say where they were made. */
 const placeless = { ...usageFields, inference_geo: 'told' } as const satisfies UsageFields
+
 export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
   beside(usage, usage.inference_geo === 'not_available' ? placeless : usageFields, isShown)

@@ -11,7 +11,7 @@ export interface TranscriptionRequest {
   /** All other fields, as the client wrote them. */
   readonly settings: JsonObject
 }
-export interface TranscriptionAnswer {
+export interface TranscriptionResponse {
   readonly text: string
   readonly usage?: Usage
 }
@@ -25,7 +25,7 @@ export interface SpeechRequest {
   readonly instructions: string | undefined
   readonly settings: JsonObject
 }
-export interface SpeechAnswer {
+export interface SpeechResponse {
   /** Signed 16-bit samples of one channel, little-endian. */
   readonly samples: Uint8Array
   readonly rate: number

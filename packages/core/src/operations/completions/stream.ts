@@ -6,11 +6,10 @@ import { comment, doneEvent, errorEvent, truncated } from '../../formats/chat/ch
 import { encodeUsage } from '../../formats/chat/usage.ts'
 import type { ExchangeContext, StreamEncoder } from '../../formats/codec.ts'
 import type { Delta, ModelEvent, Usage } from '../../formats/ir.ts'
-import { reportChecks } from '../../formats/shared/reasoning-checks.ts'
 import { loss, ownExtra } from '../../formats/shared/report.ts'
+import { reportReasoningChecks } from '../../formats/shared/response-losses.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
-import { encodeLogprobs } from './logprobs.ts'
-import { encodeFinish, failureOf, object, textOf } from './response.ts'
+import { completionObject, encodeFinish, encodeLogprobs, failureMessage, partText } from './response.ts'
 
 /**
  * Events in, chunks of text out. `[DONE]` is written for `response-end` only: a stream that breaks ends in an error.
@@ -31,7 +30,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
     frame = {
       ...common,
       id: id || context.newId('cmpl-'),
-      object,
+      object: completionObject,
       created: created || context.now(),
       model: model || request.model,
     }
@@ -60,7 +59,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
   function read(event: ModelEvent): SseEvent[] {
     switch (event.type) {
       case 'response-start': {
-        reportChecks(event.reasoningChecks, 'a completion', report)
+        reportReasoningChecks(event.reasoningChecks, 'a completion', report)
         const common: JsonObject = { ...ownExtra(event.extra, 'chat', '', report) }
         put(common, 'service_tier', event.serviceTier)
         start(event.id, event.model, event.created, common)
@@ -68,7 +67,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
       }
       case 'part-start':
         spoke.add(event.choice)
-        return say(event.choice, textOf(event.value, `/choices/${event.choice}`, context))
+        return say(event.choice, partText(event.value, `/choices/${event.choice}`, context))
       case 'part-delta': {
         const { choice, delta } = event
         if (delta.type === 'text' || delta.type === 'refusal') return say(choice, delta.text, delta)
@@ -79,10 +78,10 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
         return []
       case 'choice-end': {
         const { choice, finish, logprobs, extra } = event
-        const failed = failureOf(finish, spoke.has(choice))
+        const failed = failureMessage(finish, spoke.has(choice))
         if (failed !== undefined)
           return fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: failed })
-        reportChecks(event.reasoningChecks, 'a completion', report)
+        reportReasoningChecks(event.reasoningChecks, 'a completion', report)
         ownExtra(extra, 'chat', `/choices/${choice}`, report)
         const word = encodeFinish(finish, `/choices/${choice}`, context)
         return say(choice, '', { type: 'text', text: '', ...(logprobs === undefined ? {} : { logprobs }) }, word)

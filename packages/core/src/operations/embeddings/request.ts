@@ -1,4 +1,7 @@
 import type { Json } from '../../base/json/types.ts'
+import type { Report } from '../../formats/ir.ts'
+import { loss } from '../../formats/shared/report.ts'
+import type { TargetContext } from '../operation.ts'
 
 /** What the vectors are for: providers tune them to it. */
 export type Task =
@@ -42,3 +45,90 @@ export interface EmbeddingsRequest {
   /** Where the settings stand in the client's body. */
   readonly at: { readonly [S in SettingName]?: string }
 }
+
+/** An upstream's words for tasks: its own, or `[the nearest, and nothing more]`. */
+export type TaskWords = { readonly [T in Task]?: string | readonly [nearest: string] }
+
+/** The upstream's word for what the vectors are for. What it has no exact word for is reported. */
+export function encodeTask({ task, at }: EmbeddingsRequest, words: TaskWords, { report }: TargetContext) {
+  if (task === undefined) return undefined
+  const word = words[task]
+  if (typeof word === 'string') return word
+  const [nearest] = word ?? []
+  report.add(
+    nearest === undefined
+      ? loss(at.task ?? '', `the upstream does not tune embeddings to ${task}`)
+      : loss(at.task ?? '', `the upstream's nearest word for ${task} is '${nearest}'`, 'approximated'),
+  )
+  return nearest
+}
+
+/** Reports settings that the upstream has no field for. `title` and `user` change little or nothing. */
+export function reportUnsupportedSettings(
+  request: EmbeddingsRequest,
+  names: readonly SettingName[],
+  { report }: TargetContext,
+): void {
+  for (const name of names)
+    if (request[name] !== undefined && request.at[name] !== undefined)
+      report.add(
+        loss(
+          request.at[name],
+          `${name} has no counterpart in the upstream's dialect`,
+          'unsupported',
+          name === 'user' ? 'note' : 'warn',
+        ),
+      )
+}
+
+/** Whether inputs that are too long are cut, for upstreams that cut at the end or not at all. */
+export function truncatesAtEnd({ truncate, at }: EmbeddingsRequest, { report }: TargetContext): boolean | undefined {
+  if (truncate === undefined) return undefined
+  if (truncate === 'start')
+    report.add(loss(at.truncate ?? '', 'the upstream cuts texts at their end, not at their start', 'approximated'))
+  return truncate !== 'none'
+}
+
+/** The inputs as texts, for upstreams that take nothing else. What is no text refuses the call. */
+export function inputsAsTexts(inputs: readonly EmbeddingInput[], { report }: TargetContext): string[] {
+  return inputs.map((input) => {
+    if ('text' in input) return input.text
+    if ('tokens' in input) {
+      // Tokens of one provider mean nothing to another, and the whole list is in them.
+      report.add(loss(fieldOf(input.at), 'the upstream takes text, no tokens', 'unsupported', 'fatal'))
+      return ''
+    }
+    if (!input.parts.every(isText)) report.add(loss(input.at, 'the upstream embeds text only', 'unsupported', 'fatal'))
+    return joinTexts(input.parts, input.at, report)
+  })
+}
+
+/** The inputs as parts, for upstreams that take images too. */
+export function inputsAsParts(
+  inputs: readonly EmbeddingInput[],
+  { report }: TargetContext,
+): (readonly EmbeddingPart[])[] {
+  return inputs.map((input) => {
+    if ('text' in input) return [{ type: 'text', text: input.text }]
+    if ('tokens' in input) {
+      report.add(loss(fieldOf(input.at), 'the upstream takes text, no tokens', 'unsupported', 'fatal'))
+      return []
+    }
+    if (input.parts.some(({ type }) => type === 'native'))
+      report.add(loss(input.at, 'the upstream embeds texts and images only', 'unsupported', 'fatal'))
+    return input.parts
+  })
+}
+
+/** The texts of an input that stands at `at`, as one. */
+export function joinTexts(parts: readonly EmbeddingPart[], at: string, report: Report): string {
+  const texts = parts.flatMap((part) => (isText(part) ? [part.text] : []))
+  if (texts.length > 1)
+    report.add(loss(at, 'the texts of one content are embedded as one, a line each', 'approximated', 'note'))
+  return texts.join('\n')
+}
+
+const isText = (part: EmbeddingPart): part is Extract<EmbeddingPart, { type: 'text' }> => part.type === 'text'
+
+/** `/input/3` is part of `/input`. */
+const fieldOf = (at: string): string => at.split('/', 2).join('/')

@@ -2,21 +2,38 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import { respell } from '../../formats/gemini/spelling.ts'
 import type { Usage } from '../../formats/ir.ts'
-import { pointer } from '../../formats/shared/pointer.ts'
-import { unread } from '../../formats/shared/reader.ts'
+import { unread } from '../../formats/shared/json-fields.ts'
+import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { Dialect } from '../operation.ts'
 import { reportUnread } from '../unread.ts'
-import { checkVectors, type EmbeddingsAnswer, inputUsage, unusable } from './answer.ts'
-import { encodeContent, usageFrom, words } from './gemini.ts'
-import { type DecodedOne, readSettings, type Settings, shared } from './gemini-decode.ts'
+import {
+  type DecodedRequest,
+  encodeContent,
+  mergeRequests,
+  readSettings,
+  type Settings,
+  taskWords,
+  usageFrom,
+} from './gemini.ts'
 import { validateInstances } from './gemini-validate.ts'
-import { textsOf } from './inputs.ts'
-import type { EmbeddingsRequest } from './request.ts'
-import { cutsAtEnd, reportSettings, taskWord } from './settings.ts'
-import { decodeVector, toNumbers } from './vector.ts'
+import {
+  type EmbeddingsRequest,
+  encodeTask,
+  inputsAsTexts,
+  reportUnsupportedSettings,
+  truncatesAtEnd,
+} from './request.ts'
+import {
+  checkVectors,
+  decodeVector,
+  type EmbeddingsResponse,
+  inputUsage,
+  invalidResponse,
+  toNumbers,
+} from './response.ts'
 
-type EmbeddingsDialect = Dialect<EmbeddingsRequest, EmbeddingsAnswer>
+type EmbeddingsDialect = Dialect<EmbeddingsRequest, EmbeddingsResponse>
 
 /** As Google's SDK tells them apart: its later models, and other vendors' served as its own, take contents. */
 const takesContents = (model: string): boolean =>
@@ -35,28 +52,30 @@ export const vertex: EmbeddingsDialect = {
     const { model, stream: _, instances, parameters, ...rest } = body
     const common = unread(isObject(parameters) ? parameters : {})
     const settings: Settings = {}
-    const at: DecodedOne['at'] = {}
+    const at: DecodedRequest['at'] = {}
     readSettings(common, isObject(parameters) ? parameters : {}, '/parameters', settings, at)
     reportUnread(common, context.report, '/parameters')
-    const items = (Array.isArray(instances) ? instances : []).filter(isObject).map((instance, index): DecodedOne => {
-      const place = pointer('/instances', index)
-      const own: Settings = {}
-      const ownAt: DecodedOne['at'] = {}
-      const { content, ...fields } = respell(instance)
-      if (typeof content !== 'string')
-        context.report.add(loss(place, 'only texts can be embedded by the upstream', 'unsupported', 'fatal'))
-      readSettings(fields, instance, place, own, ownAt)
-      reportUnread(fields, context.report, place)
-      return {
-        input: { at: pointer(place, 'content'), text: typeof content === 'string' ? content : '' },
-        settings: { ...own, ...settings },
-        at: { ...ownAt, ...at },
-      }
-    })
-    return { model: String(model), ...shared(items, context, rest) }
+    const items = (Array.isArray(instances) ? instances : [])
+      .filter(isObject)
+      .map((instance, index): DecodedRequest => {
+        const place = pointer('/instances', index)
+        const own: Settings = {}
+        const ownAt: DecodedRequest['at'] = {}
+        const { content, ...fields } = respell(instance)
+        if (typeof content !== 'string')
+          context.report.add(loss(place, 'only texts can be embedded by the upstream', 'unsupported', 'fatal'))
+        readSettings(fields, instance, place, own, ownAt)
+        reportUnread(fields, context.report, place)
+        return {
+          input: { at: pointer(place, 'content'), text: typeof content === 'string' ? content : '' },
+          settings: { ...own, ...settings },
+          at: { ...ownAt, ...at },
+        }
+      })
+    return { model: String(model), ...mergeRequests(items, context, rest) }
   },
 
-  encodeAnswer({ vectors, usage }, { report }) {
+  encodeResponse({ vectors, usage }, { report }) {
     const [only, second] = vectors
     const alone = only !== undefined && second === undefined
     if (usage !== undefined && !alone)
@@ -67,9 +86,9 @@ export const vertex: EmbeddingsDialect = {
 
   encodeRequest(request, context) {
     const { inputs, dimensions, title } = request
-    reportSettings(request, ['user'], context)
-    const task = taskWord(request, words, context)
-    const instances = textsOf(inputs, context).map((content) => {
+    reportUnsupportedSettings(request, ['user'], context)
+    const task = encodeTask(request, taskWords, context)
+    const instances = inputsAsTexts(inputs, context).map((content) => {
       const instance: JsonObject = { content }
       put(instance, 'task_type', task)
       put(instance, 'title', title)
@@ -77,12 +96,12 @@ export const vertex: EmbeddingsDialect = {
     })
     const parameters: JsonObject = {}
     put(parameters, 'outputDimensionality', dimensions)
-    put(parameters, 'autoTruncate', cutsAtEnd(request, context))
+    put(parameters, 'autoTruncate', truncatesAtEnd(request, context))
     return { instances, ...(Object.keys(parameters).length === 0 ? {} : { parameters }) }
   },
 
-  decodeAnswer(body, context) {
-    if (!isObject(body) || !Array.isArray(body.predictions)) throw unusable('it has no predictions')
+  decodeResponse(body, context) {
+    if (!isObject(body) || !Array.isArray(body.predictions)) throw invalidResponse('it has no predictions')
     const found = body.predictions.map((item) => (isObject(item) && isObject(item.embeddings) ? item.embeddings : {}))
     const usage = countedIn(found)
     return {
@@ -94,8 +113,8 @@ export const vertex: EmbeddingsDialect = {
     }
   },
 
-  isAnswer: ({ predictions }) => Array.isArray(predictions),
-  tapAnswer({ predictions }) {
+  isResponse: ({ predictions }) => Array.isArray(predictions),
+  tapResponse({ predictions }) {
     const found = (Array.isArray(predictions) ? predictions : []).map((item) =>
       isObject(item) && isObject(item.embeddings) ? item.embeddings : {},
     )
@@ -129,20 +148,20 @@ export const vertexContent: EmbeddingsDialect = {
       context.report.add(
         loss('/input', `the model takes one input a call, not ${inputs.length}`, 'unsupported', 'fatal'),
       )
-    reportSettings(request, ['user'], context)
+    reportUnsupportedSettings(request, ['user'], context)
     const config: JsonObject = {}
-    put(config, 'taskType', taskWord(request, words, context))
+    put(config, 'taskType', encodeTask(request, taskWords, context))
     put(config, 'title', title)
     put(config, 'outputDimensionality', dimensions)
-    put(config, 'autoTruncate', cutsAtEnd(request, context))
+    put(config, 'autoTruncate', truncatesAtEnd(request, context))
     return {
       content: { role: 'user', ...(input === undefined ? { parts: [] } : encodeContent(input, context)) },
       ...(Object.keys(config).length === 0 ? {} : { embedContentConfig: config }),
     }
   },
 
-  decodeAnswer(body, context) {
-    if (!isObject(body) || !isObject(body.embedding)) throw unusable('it has no embedding')
+  decodeResponse(body, context) {
+    if (!isObject(body) || !isObject(body.embedding)) throw invalidResponse('it has no embedding')
     const usage = usageFrom(body)
     return {
       vectors: checkVectors([decodeVector(body.embedding.values)], context),
@@ -150,6 +169,6 @@ export const vertexContent: EmbeddingsDialect = {
     }
   },
 
-  isAnswer: ({ embedding }) => isObject(embedding),
-  tapAnswer: () => ({}),
+  isResponse: ({ embedding }) => isObject(embedding),
+  tapResponse: () => ({}),
 }

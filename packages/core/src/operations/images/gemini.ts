@@ -6,19 +6,18 @@ import { respell } from '../../formats/gemini/spelling.ts'
 import { tapResponse } from '../../formats/gemini/tap.ts'
 import { decodeUsage } from '../../formats/gemini/usage-decode.ts'
 import type { Report } from '../../formats/ir.ts'
-import { eachOf } from '../../formats/shared/each-of.ts'
-import { takeNumber, takeString, unread } from '../../formats/shared/reader.ts'
+import { takeNumber, takeString, unread } from '../../formats/shared/json-fields.ts'
 import { loss } from '../../formats/shared/report.ts'
-import { dotted, validateBody } from '../../formats/shared/validate.ts'
+import { arrayOf, dotted, validateBody } from '../../formats/shared/validate.ts'
 import { expectedImageCount } from '../expected-use.ts'
 import { candidateParts, refusalOf } from '../gemini-answer.ts'
 import type { Dialect } from '../operation.ts'
 import {
+  type GeneratedImage,
   type ImageInput,
-  type ImagesAnswer,
   type ImagesRequest,
-  type MadeImage,
-  reportSettings,
+  type ImagesResponse,
+  reportUnsupportedSettings,
   takeAspectRatio,
 } from './request.ts'
 
@@ -38,7 +37,7 @@ function encodeImage(image: ImageInput, report: Report): JsonObject[] {
 }
 
 /** Images by generateContent, from models that answer with images. */
-export const gemini: Dialect<ImagesRequest, ImagesAnswer> = {
+export const gemini: Dialect<ImagesRequest, ImagesResponse> = {
   name: 'gemini',
   errors: 'gemini',
   modelInPath: '/{model}:generateContent',
@@ -61,15 +60,15 @@ export const gemini: Dialect<ImagesRequest, ImagesAnswer> = {
     }
     if (mask !== undefined)
       report.add(loss(mask.at, 'a mask cannot be sent: the whole image may be changed', 'unsupported'))
-    reportSettings(fields, report)
+    reportUnsupportedSettings(fields, report)
     return {
       contents: [{ role: 'user', parts: [...images.flatMap((one) => encodeImage(one, report)), { text: prompt }] }],
       generationConfig: config,
     }
   },
 
-  decodeAnswer(body, { request, report }) {
-    const made: MadeImage[] = []
+  decodeResponse(body, { request, report }) {
+    const made: GeneratedImage[] = []
     for (const { part, at } of candidateParts(body)) {
       const { inlineData, text, thought } = respell(part)
       if (thought === true) continue
@@ -87,7 +86,7 @@ export const gemini: Dialect<ImagesRequest, ImagesAnswer> = {
     return { images: made, ...(usage === undefined ? {} : { usage }) }
   },
 
-  tapAnswer: tapResponse,
+  tapResponse: tapResponse,
 }
 
 function largest(size: Json | undefined): number {
@@ -97,7 +96,7 @@ function largest(size: Json | undefined): number {
 const imagenRatios = ['1:1', '3:4', '4:3', '9:16', '16:9']
 
 const predictRequest = z.looseObject({
-  instances: eachOf(z.looseObject({ prompt: z.string() })).min(1),
+  instances: arrayOf(z.looseObject({ prompt: z.string() })).min(1),
   parameters: z.looseObject({ sampleCount: z.number().optional(), aspectRatio: z.string().optional() }).optional(),
 })
 
@@ -105,7 +104,7 @@ const predictRequest = z.looseObject({
  * Imagen, by `:predict`. It makes images; it edits none here. Its own clients reach its own kind of upstream only: their
  * requests pass as they came.
  */
-export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
+export const imagen: Dialect<ImagesRequest, ImagesResponse> = {
   name: 'imagen',
   errors: 'gemini',
   modelInPath: '/{model}:predict',
@@ -131,14 +130,14 @@ export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
       if (format === 'jpeg') put(output, 'compressionQuality', takeNumber(fields, 'output_compression'))
     }
     if (Object.keys(output).length > 0) parameters.outputOptions = output
-    reportSettings(fields, report)
+    reportUnsupportedSettings(fields, report)
     return { instances: [{ prompt }], parameters }
   },
 
-  decodeAnswer(body, { request, report }) {
+  decodeResponse(body, { request, report }) {
     if (!isObject(body))
       throw new GatewayError('upstream_bad_response', 'The upstream answered with no list of images.')
-    const images: MadeImage[] = []
+    const images: GeneratedImage[] = []
     const reasons: string[] = []
     for (const one of Array.isArray(body.predictions) ? body.predictions : []) {
       if (!isObject(one)) continue
@@ -163,7 +162,7 @@ export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
     return { images }
   },
 
-  tapAnswer: () => ({}),
+  tapResponse: () => ({}),
   unitsOf: imagesAsked,
   expects: (asked) => expectedImageCount(imagesAsked(asked)),
 }

@@ -1,8 +1,8 @@
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Report, Usage } from '../../formats/ir.ts'
-import { pointer } from '../../formats/shared/pointer.ts'
-import type { Unread } from '../../formats/shared/reader.ts'
+import type { Unread } from '../../formats/shared/json-fields.ts'
+import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
 
 /** An image that goes with the prompt. */
@@ -22,13 +22,13 @@ export interface ImagesRequest {
   readonly settings: JsonObject
 }
 
-export interface MadeImage {
+export interface GeneratedImage {
   readonly data: string
   readonly mediaType: string
   readonly revisedPrompt?: string
 }
-export interface ImagesAnswer {
-  readonly images: readonly MadeImage[]
+export interface ImagesResponse {
+  readonly images: readonly GeneratedImage[]
   readonly usage?: Usage
 }
 
@@ -53,7 +53,7 @@ const details: { readonly [key: string]: string } = {
 const notes: ReadonlySet<string> = new Set(['partial_images', 'user'])
 
 /** Reports the settings that an encoder did not take. */
-export function reportSettings(settings: Unread, report: Report): void {
+export function reportUnsupportedSettings(settings: Unread, report: Report): void {
   for (const [key, value] of Object.entries(settings)) {
     if (value == null || (Object.hasOwn(plain, key) && plain[key]?.has(value))) continue
     const detail = Object.hasOwn(details, key) ? details[key] : undefined
@@ -101,7 +101,7 @@ function readDataUrl(url: string): { readonly mediaType: string; readonly data: 
 }
 
 /** An image as a JSON body writes it (`image_url`, `file_id`), or as an upload's file with its bytes. */
-export function readImage(value: Json, at: string): ImageInput | undefined {
+export function decodeImage(value: Json, at: string): ImageInput | undefined {
   if (typeof value === 'string') return { at, ...(readDataUrl(value) ?? { url: value }) }
   if (!isObject(value)) return undefined
   const { data, media_type: type, image_url: address, url, file_id: fileId } = value

@@ -1,13 +1,14 @@
 import { toBase64 } from '../../base/base64.ts'
+import { ignore, observe, quietly, settleWithin, typeNameOf } from '../../base/callbacks.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
+import { isThenable } from '../../base/thenable.ts'
 import type { GatewayContext } from '../../calls/call.ts'
-import { setOwn } from '../../formats/shared/own-members.ts'
+import type { Logger } from '../../config/config.ts'
+import { setOwn } from '../../formats/shared/json-fields.ts'
 import type { Inbound } from '../../http/inbound.ts'
-import { memorySpool } from '../../http/spool.ts'
-import { type FieldTypes, fieldsOf } from './fields.ts'
-import { type Form, type FormFile, fileBytes } from './form.ts'
-import { openGuarded } from './guarded-spool.ts'
+import { memorySpool, type Spool } from '../../http/spool.ts'
+import { type FieldTypes, type Form, type FormFile, fileBytes, formValue } from './form.ts'
 import { parseForm } from './parse-form.ts'
 
 /** How a dialect's clients write uploads. */
@@ -21,7 +22,7 @@ export const isMultipart = (inbound: Inbound): boolean =>
   (inbound.header('content-type') ?? '').trimStart().toLowerCase().startsWith('multipart/form-data')
 
 /** Only an upload will do here. */
-export const notAnUpload = (inbound: Inbound): GatewayError =>
+export const uploadRequired = (inbound: Inbound): GatewayError =>
   new GatewayError(
     'unsupported_media_type',
     `Unsupported content type '${(inbound.header('content-type') ?? '').slice(0, 100)}': send 'multipart/form-data'.`,
@@ -37,14 +38,14 @@ export async function readForm(
   { limits, openSpool, logger }: Pick<GatewayContext, 'limits' | 'openSpool' | 'logger'>,
 ): Promise<Form> {
   const open = () =>
-    openSpool === undefined ? inbound.openSpool?.() : openGuarded(openSpool, limits.callbackMs, logger)
+    openSpool === undefined ? inbound.openSpool?.() : openHostSpool(openSpool, limits.callbackMs, logger)
   const spooled = inbound.stream === undefined ? undefined : open()
   const limit = spooled === undefined ? Math.min(limits.uploadBytes, limits.bodyBytes) : limits.uploadBytes
   const spool = spooled ?? memorySpool()
   try {
     const source = inbound.stream?.(limit) ?? whole(inbound, limit)
     const parts = await parseForm(source, inbound.header('content-type') ?? '', spool)
-    const value = fieldsOf(parts, types)
+    const value = formValue(parts, types)
     validate(value)
     return { parts, spool, value }
   } catch (error) {
@@ -61,7 +62,7 @@ async function* whole(inbound: Inbound, limit: number): AsyncGenerator<Uint8Arra
 const inlineBytes = 15 * 1024 * 1024
 
 /** The form's value with its files' bytes, as `data` in base64, for those who must write them anew. */
-export async function withFiles(form: Form): Promise<JsonObject> {
+export async function inlineFiles(form: Form): Promise<JsonObject> {
   const files = form.parts.flatMap(({ name, file }) => (file === undefined ? [] : [{ name, file }]))
   const size = files.reduce((sum, { file }) => sum + file.end - file.start, 0)
   if (size > inlineBytes)
@@ -94,4 +95,47 @@ const isFile = (value: Json): boolean =>
 function takeNext(left: { name: string; file: FormFile }[], key: string): FormFile | undefined {
   const at = left.findIndex(({ name }) => name.replace(/\[\d*\]$/, '') === key)
   return at < 0 ? undefined : left.splice(at, 1)[0]?.file
+}
+
+/**
+ * Opens a host's spool. Each write, and each piece that is read, comes within `ms` or fails the call; what `close` fails with is
+ * logged. Throws a TypeError for what is no spool.
+ */
+export function openHostSpool(open: () => Spool, ms: number, logger: Logger): Spool {
+  const spool: unknown = open()
+  if (!isSpool(spool)) {
+    ignore(spool)
+    throw new TypeError(`spool returned ${typeNameOf(spool)}: return an object with write, read and close`)
+  }
+  return {
+    write(chunk) {
+      const written: unknown = spool.write(chunk)
+      return isThenable(written) ? settleWithin(written, { name: 'spool.write', ms }).then(() => {}) : undefined
+    },
+    read: (start, end) => piecesOf(() => spool.read(start, end), ms),
+    close: () => observe(logger, 'spool.close', () => spool.close()),
+  }
+}
+
+const isSpool = (value: unknown): value is Spool =>
+  typeof value === 'object' &&
+  value !== null &&
+  (['write', 'read', 'close'] as const).every((name) => typeof (value as Partial<Spool>)[name] === 'function')
+
+async function* piecesOf(read: () => AsyncIterable<Uint8Array>, ms: number): AsyncGenerator<Uint8Array> {
+  let source: AsyncIterator<Uint8Array> | undefined
+  try {
+    source = read()[Symbol.asyncIterator]()
+    for (;;) {
+      const { done, value } = await settleWithin(source.next(), { name: 'spool.read', ms })
+      if (done === true) return
+      if (!(value instanceof Uint8Array)) throw new TypeError(`spool.read yielded ${typeNameOf(value)}: yield bytes`)
+      yield value
+    }
+  } catch (cause) {
+    // Of the gateway's own kind: it must not look as if the upstream had failed.
+    throw new GatewayError('internal', 'The gateway failed to read the upload.', { cause })
+  } finally {
+    quietly(() => source?.return?.())
+  }
 }

@@ -3,6 +3,7 @@ import { createCanceller } from '../../base/signal.ts'
 import type { GatewayConfig } from '../../config/config.ts'
 import type { FinishEvent } from '../../config/plugin.ts'
 import type { RealtimeSession, RealtimeTransport, RealtimeTransportRequest } from '../../config/realtime.ts'
+import { adapterFunctions } from '../../gateway/adapter.ts'
 import { createGateway } from '../../gateway/create-gateway.ts'
 import type { Inbound } from '../../http/inbound.ts'
 import { anthropic } from '../../upstreams/anthropic.ts'
@@ -42,7 +43,7 @@ function setUp(
       read: async () => new Uint8Array(),
       signal,
     }
-    return gateway.realtime(inbound, (request) => {
+    return adapterFunctions(gateway).realtime(inbound, (request) => {
       dialled.push(request)
       return dial(request)
     })
@@ -307,7 +308,7 @@ it.each([
     read: async () => new Uint8Array(),
     signal: createCanceller(),
   }
-  expect(await gateway.handle(inbound)).toMatchObject({ status, body: expect.stringContaining(says) })
+  expect(await adapterFunctions(gateway).handle(inbound)).toMatchObject({ status, body: expect.stringContaining(says) })
 })
 
 it('auth that never answers holds no session that nobody waits for', async () => {

@@ -6,16 +6,14 @@ import type { GatewayContext, Prepared } from '../../calls/call.ts'
 import { callHeaders } from '../../calls/reply.ts'
 import { type Answered, tryTargets } from '../../calls/try-targets.ts'
 import type { RealtimeSession, RealtimeTransport } from '../../config/realtime.ts'
+import { wireCodecOf } from '../../formats/codec-registry.ts'
 import { createReport } from '../../formats/loss-report.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
-import { wireCodecOf } from '../../formats/wire-codecs.ts'
 import type { Inbound } from '../../http/inbound.ts'
 import type { Transport, TransportResponse } from '../../http/transport.ts'
 import type { ResolvedTarget } from '../../routing/router.ts'
-import { callUrl } from '../../upstreams/call-url.ts'
-import { mayHoldError } from '../../upstreams/redaction/answer-members.ts'
-import { redactorOf } from '../../upstreams/redaction/redactor.ts'
-import { ownHeaders } from '../../upstreams/request-headers.ts'
+import { callUrl, configuredKeyHeaders } from '../../upstreams/outgoing-call.ts'
+import { mayHaveErrorMember, redactorOf } from '../../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../../upstreams/upstream.ts'
 import type { RoutedCall } from '../handler.ts'
 import { betaHeader, checkHandshake, chooseProtocol, readQuery } from './handshake.ts'
@@ -119,7 +117,7 @@ function headersOf(upstream: Upstream, key: number | undefined, inbound: Inbound
   }
   const beta = betaHeader(inbound)
   if (beta !== undefined) headers['openai-beta'] = beta
-  return { ...headers, ...ownHeaders(upstream, key) }
+  return { ...headers, ...configuredKeyHeaders(upstream, key) }
 }
 
 const sessionLimits = ({ limits }: GatewayContext) => ({
@@ -145,20 +143,20 @@ function sessionOf<Socket>(
     ...sessionLimits(shared),
     passesUnread: (message) => message.length >= longDelta && isDelta(message),
     readUpstream(text) {
-      const suspected = mayHoldError(text) || redactor.suspects(text)
+      const suspected = mayHaveErrorMember(text) || redactor.hasCredential(text)
       if (!suspected && text.startsWith('{') && !text.includes('"response.done"')) return text
       const event = parse(text)
       // Clients of the protocol read no such message.
-      if (!isObject(event)) return redactor.text(text)
+      if (!isObject(event)) return redactor.redactText(text)
       const usage = event.type === 'response.done' ? usageOfResponse(event) : undefined
       if (usage !== undefined) record.usage = addUsage(record.usage, usage)
-      return suspected ? redactor.json(text, isFailure(event) ? 'error' : 'plain') : text
+      return suspected ? redactor.redactJson(text, isFailure(event) ? 'error' : 'plain') : text
     },
     ...(checkClient === undefined ? {} : { checkClient }),
     begun() {
       record.firstEventAt ??= performance.now()
     },
-    closeReason: (reason) => cut(redactor.text(reason), reasonBytes),
+    closeReason: (reason) => cut(redactor.redactText(reason), reasonBytes),
     settle({ outcome, error }) {
       // A session that was open has shown that its upstream is there, however it ended.
       ticket.over(undefined)

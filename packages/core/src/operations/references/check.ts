@@ -1,15 +1,14 @@
 import { inBatches } from '../../base/batches.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isAccepted, type ReferencePolicy } from '../../config/references.ts'
-import type { Reference } from '../../formats/references/find.ts'
-import { unknownReference } from '../../formats/references/unknown-reference.ts'
-import type { Records } from '../responses/records.ts'
+import { type Reference, unknownReference } from '../../formats/references/find.ts'
+import type { CallerRecords } from '../responses/records.ts'
 
 /** References that one request may make. Each is a call to the store. */
-export const mostReferences = 1000
+export const maxReferences = 1000
 
 /** @throws GatewayError `invalid_request` for more references than a request may make */
-export function checkNumber(ids: number, param: string, most = mostReferences): void {
+export function checkReferenceCount(ids: number, param: string, most = maxReferences): void {
   if (ids > most)
     throw new GatewayError(
       'invalid_request',
@@ -22,7 +21,7 @@ export function checkNumber(ids: number, param: string, most = mostReferences): 
 export async function checkOwners(
   references: readonly Reference[],
   policy: ReferencePolicy,
-  records: Records,
+  records: CallerRecords,
 ): Promise<void> {
   const asked = new Map<string, Reference>()
   for (const reference of references) {
@@ -30,9 +29,9 @@ export async function checkOwners(
     if (!isAccepted(policy, kind, id)) asked.set(`${kind}:${id}`, reference)
   }
   const all = [...asked.values()]
-  checkNumber(all.length, all[0]?.at ?? '')
+  checkReferenceCount(all.length, all[0]?.at ?? '')
   await inBatches(all, async ({ kind, id, at, place }) => {
-    if (!(await records.owns(kind, id))) throw unknownReference(kind, id, at, '', records.keeps, place.code)
+    if (!(await records.hasReceived(kind, id))) throw unknownReference(kind, id, at, '', records.isEnabled, place.code)
   })
 }
 

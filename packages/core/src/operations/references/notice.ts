@@ -42,17 +42,20 @@ const signs = Object.fromEntries(
 ) as Readonly<Record<ReferenceScheme, Signs>>
 
 /** In which of the table's schemes a route's bodies are written; undefined for those that cannot hold references. */
-export function schemeOf({ operation, format }: Pick<Route, 'operation' | 'format'>): ReferenceScheme | undefined {
+export function referenceSchemeOf({
+  operation,
+  format,
+}: Pick<Route, 'operation' | 'format'>): ReferenceScheme | undefined {
   if (operation === 'generate' || operation === 'count-tokens') return format
   return Object.hasOwn(referencePlaces, operation) ? (operation as ReferenceScheme) : undefined
 }
 
 /** Whether a request may refer to stored state. A large body that was read in outline holds no reference. */
-export const noticesReferences = (scheme: ReferenceScheme, request: RequestBody): boolean =>
-  request.outline === undefined && showsReferences(scheme, request.text, request.value)
+export const mayReferToStoredObjects = (scheme: ReferenceScheme, request: RequestBody): boolean =>
+  request.outline === undefined && hasSignsOfReferences(scheme, request.text, request.value)
 
 /** The same for the text of a body, or of its outline, and its value. */
-export function showsReferences(scheme: ReferenceScheme, text: string, value: JsonObject): boolean {
+export function hasSignsOfReferences(scheme: ReferenceScheme, text: string, value: JsonObject): boolean {
   const { members, inLists, names } = signs[scheme]
   for (const key in value) if (isOneOf(members, key)) return true
   for (const [list, member] of inLists) if (hasMember(value[list], member)) return true

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../base/bytes.ts'
-import { crc32 } from './crc32.ts'
-import { createFrameDecoder, type EventFrame } from './event-stream.ts'
+import { crc32, createFrameDecoder, type EventFrame } from './event-stream.ts'
 import { eventFrame, frame, textHeader } from './frames.test-support.ts'
 
 const hex = (text: string): Uint8Array => Uint8Array.from(text.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))

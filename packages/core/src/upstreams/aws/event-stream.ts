@@ -1,7 +1,6 @@
 import { concatBytes } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { tooLarge } from '../../http/sse/decode.ts'
-import { crc32 } from './crc32.ts'
 
 /**
  * AWS's framing of events (`application/vnd.amazon.eventstream`). A frame is: its length and its headers' length (4 bytes
@@ -119,4 +118,17 @@ function readHeaders(bytes: Uint8Array): Record<string, string> {
       )
   }
   return headers
+}
+
+const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let value = byte
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1
+  return value
+})
+
+/** CRC-32 as zip, PNG and AWS have it. */
+export function crc32(bytes: Uint8Array): number {
+  let crc = 0xffffffff
+  for (const byte of bytes) crc = (crc >>> 8) ^ (table[(crc ^ byte) & 0xff] as number)
+  return (crc ^ 0xffffffff) >>> 0
 }

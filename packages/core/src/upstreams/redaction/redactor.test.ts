@@ -4,9 +4,7 @@ import { parseObject } from '../../formats/shared/json-text.ts'
 import { tapEvents } from '../../operations/openai-events.ts'
 import { openai } from '../openai.ts'
 import { openaiCompatible } from '../openai-compatible.ts'
-import { redact } from '../redact.ts'
-import { mayHoldError, memberKind } from './answer-members.ts'
-import { redactorOf } from './redactor.ts'
+import { mayHaveErrorMember, memberKind, redact, redactorOf } from './redactor.ts'
 
 const key = 'sk-qF7w2Xr9/Tz5bLk0+Vn3mHd8'
 const redactor = redactorOf(openai({ apiKey: key, baseURL: 'https://inside.example/v1' }))
@@ -34,7 +32,7 @@ describe('JSON of an upstream', () => {
     ['escapes', `{"odd":"${key.replace('/', '\\/').replace('k', '\\u006b')}"}`, '{"odd":"***"}'],
   ])('loses secrets and nothing else: %s', (_, text, expected) => {
     expect(redactor.isClean(parseObject(text) ?? {})).toBe(false)
-    expect(redactor.json(text)).toBe(expected)
+    expect(redactor.redactJson(text)).toBe(expected)
   })
 
   it.each([
@@ -49,21 +47,21 @@ describe('JSON of an upstream', () => {
     ['errors without secrets', '{ "error" : {"message":"no \\/ \\u0041"} , "x" : 1.50 }'],
   ])('passes as it came: %s', (_, text) => {
     expect(redactor.isClean(parseObject(text) ?? {})).toBe(true)
-    expect(redactor.json(text)).toBe(text)
+    expect(redactor.redactJson(text)).toBe(text)
   })
 
   it('is no reason to fail where it nests as deep as it can', () => {
     const deep = (inner: string): string => `{"odd":${'['.repeat(200_000)}${inner}${']'.repeat(200_000)}}`
     expect(redactor.isClean(parseObject(deep('1')) ?? {})).toBe(false)
-    expect(redactor.json(deep('1'))).toBe(deep('1'))
-    expect(redactor.json(deep(`"${key}"`))).toBe(deep('"***"'))
+    expect(redactor.redactJson(deep('1'))).toBe(deep('1'))
+    expect(redactor.redactJson(deep(`"${key}"`))).toBe(deep('"***"'))
   })
 
   it('stays JSON with a key that is a word of it', () => {
     for (const apiKey of ['error', 'message', 'null', 'true', '400', '"', '{}']) {
       const of = redactorOf(openai({ apiKey }))
       const text = '{"error":{"message":"null true 400 error","code":400,"param":null}}'
-      expect(JSON.parse(of.json(text))).toMatchObject({ error: { code: 400, param: null } })
+      expect(JSON.parse(of.redactJson(text))).toMatchObject({ error: { code: 400, param: null } })
     }
   })
 })
@@ -85,7 +83,7 @@ describe('names of members', () => {
     ['{"\\u0065rror":{}}', true],
     ['{"error":null,"message":{"content":"x"}}', false],
     ['{"text":"an \\"error\\": here"}', false],
-  ])('of errors are found in a text: %s', (text, expected) => expect(mayHoldError(text)).toBe(expected))
+  ])('of errors are found in a text: %s', (text, expected) => expect(mayHaveErrorMember(text)).toBe(expected))
 })
 
 describe('the name of a deployment in a base URL', () => {
@@ -95,7 +93,7 @@ describe('the name of a deployment in a base URL', () => {
   })
   it('stays in good answers, where it may be the name of a model or a tool', () => {
     const body = '{"model":"gpt4o-weather-agent","tool":"deploy_gpt4o-weather-agent"}'
-    expect(redactorOf(deployment).json(body)).toBe(body)
+    expect(redactorOf(deployment).redactJson(body)).toBe(body)
   })
   it('is taken out of errors', () => {
     expect(redact('no deployment gpt4o-weather-agent', deployment)).toBe('no deployment ***')

@@ -1,21 +1,11 @@
+import { toBase64 } from '../../base/base64.ts'
 import type { Upstream } from '../upstream.ts'
-import { PartIndex, shortestPart } from './part-index.ts'
-import { spellingsOf } from './spellings.ts'
+import { PartIndex, type Secrets, shortestPart } from './mask.ts'
 
 /** Secrets from this length on are looked for anywhere in a text, shorter ones as whole words only. */
 const shortestAnywhere = 8
 /** One or two characters protect nothing, and stand in any text. */
 const shortestWord = 3
-
-/** What is looked for in a text. */
-export interface Secrets {
-  /** Credentials of twelve characters or more in all spellings: found in whole and in part. */
-  readonly parts: PartIndex
-  /** Shorter credentials and other values of an upstream's headers: found as a whole. */
-  readonly whole: readonly string[]
-  /** Credentials of fewer than eight characters. */
-  readonly words: readonly string[]
-}
 
 /** A value with the name of its header or query parameter. */
 export type NamedValue = readonly [name: string, value: string]
@@ -139,4 +129,42 @@ export function addressesOf({ baseURL }: Upstream): readonly string[] {
   const hosts = [host, hostname].filter((name) => name.includes('.') || name.includes(':'))
   const paths = path.length >= shortestAnywhere ? [`${origin}${path}`, path] : []
   return longestFirst([...paths, origin, ...hosts])
+}
+
+const encoder = new TextEncoder()
+
+/**
+ * The ways in which software writes a secret down: as it is, URL-encoded once or twice, in hexadecimal digits, in base64. JSON's
+ * escapes are not among them: texts are unescaped before they are searched.
+ */
+export function spellingsOf(secret: string): Set<string> {
+  const once = urlEncoded(secret)
+  const twice = urlEncoded(once)
+  const hex = hexOf(encoder.encode(secret))
+  const all = new Set([secret, once, lowerEscapes(once), twice, lowerEscapes(twice), hex, hex.toUpperCase()])
+  // The digits depend on how many bytes stand before the secret (three cases), and the outer ones on its neighbours.
+  for (const before of ['', 'a', 'aa']) {
+    const text = toBase64(encoder.encode(before + secret)).replace(/={1,2}$/, '')
+    const digits = before === '' ? [text, text.slice(0, -2)] : [text.slice(4, -2)]
+    for (const own of digits) all.add(own).add(own.replaceAll('+', '-').replaceAll('/', '_'))
+  }
+  all.delete('')
+  return all
+}
+
+/** A lone surrogate cannot be URL-encoded. */
+function urlEncoded(text: string): string {
+  try {
+    return encodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+const lowerEscapes = (text: string): string => text.replace(/%(?:25)*[0-9A-F]{2}/g, (code) => code.toLowerCase())
+
+function hexOf(bytes: Uint8Array): string {
+  let hex = ''
+  for (const byte of bytes) hex += byte.toString(16).padStart(2, '0')
+  return hex
 }

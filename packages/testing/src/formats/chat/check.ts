@@ -1,17 +1,16 @@
-import type { JsonObject } from '../../base/json.ts'
-import { asList, asObject, asString, isObject } from '../../base/json.ts'
+import { asList, asObject, asString, isObject, type JsonObject } from '../../base/json.ts'
 import type { WireError } from '../../wire/errors.ts'
 import {
   badType,
   badValue,
   checkNumbers,
+  checkStrict,
   efforts,
   fieldError,
   missingField,
   type NumberLimits,
 } from '../openai/check-fields.ts'
 import { checkChatModel } from '../openai/check-models.ts'
-import { checkStrict } from '../openai/check-strict.ts'
 
 const known = new Set(
   (

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts'
-import { modelsCreated } from '../../contract/models.ts'
+import { modelsCreated } from '../../contract/options.ts'
 import { type ErrorTable, errorTextFor, invalidRequest, type WireError } from '../../wire/errors.ts'
 import { eventPiece } from '../../wire/piece.ts'
 import { checkAnthropicKey } from '../credentials.ts'

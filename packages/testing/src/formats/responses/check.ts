@@ -1,18 +1,17 @@
-import type { JsonObject } from '../../base/json.ts'
-import { asList, asObject, asString, isObject } from '../../base/json.ts'
+import { asList, asObject, asString, isObject, type JsonObject } from '../../base/json.ts'
 import type { WireError } from '../../wire/errors.ts'
 import type { CheckContext } from '../dialect.ts'
 import {
   badType,
   badValue,
   checkNumbers,
+  checkStrict,
   efforts,
   fieldError,
   missingField,
   type NumberLimits,
 } from '../openai/check-fields.ts'
 import { checkResponsesModel } from '../openai/check-models.ts'
-import { checkStrict } from '../openai/check-strict.ts'
 import { checkItems } from './check-items.ts'
 import { flatTools } from './input.ts'
 

@@ -1,0 +1,411 @@
+import { isObject, type Json, type JsonObject, listOf, numberOf, objectOf, parseJson, textOf } from './json.ts'
+import type { Exchange } from './recorded-traffic.ts'
+
+/**
+ * Reads an answer straight from its bytes. Undefined: it is no complete answer.
+ * @param doneOptional the vendor ends its streams with the finish reason, without `[DONE]`
+ */
+export function readRecording(
+  { format, stream, answer }: Pick<Exchange, 'format' | 'stream' | 'answer'>,
+  doneOptional = false,
+): Answer | undefined {
+  switch (format) {
+    case 'chat':
+      return stream ? chatStream(answer, doneOptional) : chatBody(answer)
+    case 'messages':
+      return stream ? messagesStream(answer) : messagesBody(answer)
+    case 'gemini':
+      return stream ? readGemini(geminiChunks(answer)) : readGemini([parseJson(answer)], true)
+    case 'responses':
+      return stream ? readResponsesStream(answer) : readResponsesBody(parseJson(answer))
+  }
+}
+
+export function chatUsage(value: Json | undefined): Totals | undefined {
+  const usage = objectOf(value)
+  const input = numberOf(usage.prompt_tokens)
+  const completion = numberOf(usage.completion_tokens)
+  if (input === undefined || completion === undefined) return undefined
+  const reasoning = numberOf(objectOf(usage.completion_tokens_details).reasoning_tokens)
+  // Vendors that count cached input elsewhere: DeepSeek, Mistral.
+  const cacheRead =
+    numberOf(objectOf(usage.prompt_tokens_details).cached_tokens) ??
+    numberOf(usage.prompt_cache_hit_tokens) ??
+    numberOf(usage.num_cached_tokens)
+  // Some vendors count reasoning beside the completion; their total gives it away.
+  const beside = (numberOf(usage.total_tokens) ?? 0) - input - completion
+  const apart = beside > 0 && (reasoning === undefined || reasoning === beside)
+  return {
+    input,
+    output: apart ? completion + beside : completion,
+    ...(cacheRead === undefined ? {} : { cacheRead }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+  }
+}
+
+export function messagesUsage(value: Json | undefined): Totals | undefined {
+  const usage = objectOf(value)
+  const fresh = numberOf(usage.input_tokens)
+  const output = numberOf(usage.output_tokens)
+  if (fresh === undefined || output === undefined) return undefined
+  const cacheRead = numberOf(usage.cache_read_input_tokens)
+  const reasoning = numberOf(objectOf(usage.output_tokens_details).thinking_tokens)
+  return {
+    input: fresh + (cacheRead ?? 0) + (numberOf(usage.cache_creation_input_tokens) ?? 0),
+    output,
+    ...(cacheRead === undefined ? {} : { cacheRead }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+  }
+}
+
+/** Reasoning of a chat message or delta, under whichever of the vendors' names. */
+export function chatReasoning(message: JsonObject): string {
+  for (const key of ['reasoning_content', 'reasoning'])
+    if (typeof message[key] === 'string' && message[key] !== '') return message[key]
+  const details = listOf(message.reasoning_details).map(objectOf)
+  const told = details.map((detail) => textOf(detail.text) || textOf(detail.summary)).join('')
+  if (told !== '') return told
+  return listOf(message.content)
+    .map(objectOf)
+    .filter((part) => part.type === 'thinking')
+    .flatMap((part) => listOf(part.thinking).map((piece) => textOf(objectOf(piece).text)))
+    .join('')
+}
+
+const chatText = (content: Json | undefined): string =>
+  typeof content === 'string'
+    ? content
+    : listOf(content)
+        .map(objectOf)
+        .filter((part) => part.type === 'text')
+        .map((part) => textOf(part.text))
+        .join('')
+
+/** The calls of a chat message, the deprecated single `function_call` among them (some vendors send an empty one). */
+export function chatCalls(message: JsonObject): { name: string; input: unknown }[] {
+  const legacy = objectOf(message.function_call)
+  return [
+    ...listOf(message.tool_calls)
+      .map(objectOf)
+      .map((call) =>
+        isObject(call.custom) && textOf(call.custom.name) !== ''
+          ? { name: textOf(call.custom.name), input: textOf(call.custom.input) }
+          : {
+              name: textOf(objectOf(call.function).name),
+              input: parsedInput(textOf(objectOf(call.function).arguments)),
+            },
+      ),
+    ...(textOf(legacy.name) === ''
+      ? []
+      : [{ name: textOf(legacy.name), input: parsedInput(textOf(legacy.arguments)) }]),
+  ]
+}
+
+function chatBody(text: string): Answer | undefined {
+  const body = objectOf(parseJson(text))
+  const choice = listOf(body.choices).map(objectOf)[0]
+  if (choice === undefined) return undefined
+  const message = objectOf(choice.message)
+  return withUsage(
+    {
+      text: chatText(message.content),
+      refusal: textOf(message.refusal),
+      reasoning: chatReasoning(message),
+      tools: chatCalls(message),
+    },
+    chatUsage(body.usage),
+  )
+}
+
+function chatStream(stream: string, doneOptional: boolean): Answer | undefined {
+  let text = ''
+  let refusal = ''
+  let reasoning = ''
+  let details = ''
+  let usage: Totals | undefined
+  let finished = false
+  let done = false
+  const calls: { key: string; name: string; input: string; custom: boolean }[] = []
+  for (const data of eventData(stream)) {
+    if (data.trim() === '[DONE]') {
+      done = true
+      continue
+    }
+    const chunk = parseJson(data)
+    if (!isObject(chunk) || isObject(chunk.error)) return undefined
+    usage = chatUsage(chunk.usage) ?? usage
+    for (const choice of listOf(chunk.choices).map(objectOf)) {
+      if ((choice.index ?? 0) !== 0) continue
+      const delta = objectOf(choice.delta)
+      text += chatText(delta.content)
+      refusal += textOf(delta.refusal)
+      reasoning += chatReasoning({ ...delta, reasoning_details: null })
+      details += chatReasoning({ reasoning_details: delta.reasoning_details ?? null })
+      if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') finished = true
+      for (const piece of listOf(delta.tool_calls).map(objectOf)) {
+        const call = isObject(piece.custom) ? piece.custom : objectOf(piece.function)
+        // Without an index the id tells calls apart.
+        const key = String(piece.index ?? piece.id ?? calls.length)
+        let known = calls.find((candidate) => candidate.key === key)
+        if (known === undefined) {
+          known = { key, name: '', input: '', custom: isObject(piece.custom) }
+          calls.push(known)
+        }
+        if (known.name === '') known.name = textOf(call.name)
+        known.input += textOf(known.custom ? call.input : call.arguments)
+      }
+    }
+  }
+  if (!done && !(doneOptional && finished)) return undefined
+  const tools = calls.map(({ name, input, custom }) => ({ name, input: custom ? input : parsedInput(input) }))
+  // The list may repeat what was streamed as plain text, for clients that send it back.
+  return withUsage({ text, refusal, reasoning: reasoning || details, tools }, usage)
+}
+
+function blocksOf(blocks: readonly JsonObject[], stopDetails: Json | undefined): Omit<Answer, 'usage'> {
+  const textsOf = (type: string, key: string): string =>
+    blocks
+      .filter((block) => block.type === type)
+      .map((block) => textOf(block[key]))
+      .join('')
+  return {
+    text: textsOf('text', 'text'),
+    refusal: textOf(objectOf(stopDetails).explanation),
+    reasoning: textsOf('thinking', 'thinking'),
+    tools: blocks
+      .filter((block) => block.type === 'tool_use')
+      .map((block) => ({ name: textOf(block.name), input: block.input ?? {} })),
+  }
+}
+
+function messagesBody(text: string): Answer | undefined {
+  const body = objectOf(parseJson(text))
+  if (body.type !== 'message') return undefined
+  return withUsage(blocksOf(listOf(body.content).map(objectOf), body.stop_details), messagesUsage(body.usage))
+}
+
+function messagesStream(stream: string): Answer | undefined {
+  const blocks: JsonObject[] = []
+  const inputs = new Map<number, string>()
+  let usage: JsonObject = {}
+  let stopDetails: Json | undefined
+  let stopped = false
+  for (const data of eventData(stream)) {
+    const event = objectOf(parseJson(data))
+    const at = numberOf(event.index) ?? 0
+    const delta = objectOf(event.delta)
+    const block = blocks[at]
+    if (event.type === 'error') return undefined
+    if (event.type === 'message_start') usage = { ...objectOf(objectOf(event.message).usage) }
+    if (event.type === 'message_delta') {
+      usage = { ...usage, ...objectOf(event.usage) }
+      stopDetails = delta.stop_details ?? stopDetails
+    }
+    if (event.type === 'content_block_start') blocks[at] = { ...objectOf(event.content_block) }
+    if (event.type === 'message_stop') stopped = true
+    if (event.type !== 'content_block_delta' || block === undefined) continue
+    if (delta.type === 'text_delta') block.text = textOf(block.text) + textOf(delta.text)
+    if (delta.type === 'thinking_delta') block.thinking = textOf(block.thinking) + textOf(delta.thinking)
+    if (delta.type === 'input_json_delta') inputs.set(at, (inputs.get(at) ?? '') + textOf(delta.partial_json))
+  }
+  if (!stopped) return undefined
+  for (const [at, input] of inputs) {
+    const block = blocks[at]
+    if (block !== undefined && input !== '') block.input = parsedInput(input) as Json
+  }
+  return withUsage(
+    blocksOf(
+      blocks.filter((block) => block !== undefined),
+      stopDetails,
+    ),
+    messagesUsage(usage),
+  )
+}
+
+/** Content of an answer, independent of the format: a client must find it in every format. */
+export interface Answer {
+  readonly text: string
+  readonly refusal: string
+  readonly reasoning: string
+  readonly tools: readonly { readonly name: string; readonly input: unknown }[]
+  readonly usage?: Totals
+}
+/** Inclusive totals: cached input is in `input`, reasoning is in `output`. */
+export interface Totals {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead?: number
+  readonly reasoning?: number
+}
+
+/** Tool input as clients compare it: parsed where it is JSON, no text at all counts as no arguments. */
+export const parsedInput = (text: string | undefined): unknown =>
+  text === undefined || text.trim() === '' ? {} : (parseJson(text) ?? text)
+
+/** The data of every event of a recorded stream, in order. Written for this file: it shares nothing with the gateway. */
+export function eventData(stream: string): string[] {
+  return stream
+    .replaceAll('\r\n', '\n')
+    .split('\n\n')
+    .map((block) =>
+      block
+        .split('\n')
+        .filter((line) => line.startsWith('data:'))
+        .map((line) => line.slice(5).replace(/^ /, ''))
+        .join('\n'),
+    )
+    .filter((data) => data !== '')
+}
+
+export const withUsage = (answer: Omit<Answer, 'usage'>, usage: Totals | undefined): Answer =>
+  usage === undefined ? answer : { ...answer, usage }
+
+/** Thoughts are counted beside the candidates, what tools added beside the prompt. */
+function geminiUsage(value: Json | undefined): Totals | undefined {
+  const usage = objectOf(value)
+  const prompt = numberOf(usage.promptTokenCount)
+  if (prompt === undefined) return undefined
+  const reasoning = numberOf(usage.thoughtsTokenCount)
+  const cacheRead = numberOf(usage.cachedContentTokenCount)
+  return {
+    input: prompt + (numberOf(usage.toolUsePromptTokenCount) ?? 0),
+    output: (numberOf(usage.candidatesTokenCount) ?? 0) + (reasoning ?? 0),
+    ...(cacheRead === undefined ? {} : { cacheRead }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+  }
+}
+
+/** Reads the model's parts, in a stream one chunk after another. */
+function partsOf(parts: readonly JsonObject[]): Omit<Answer, 'usage' | 'refusal'> {
+  const texts = (thought: boolean): string =>
+    parts
+      .filter((part) => (part.thought === true) === thought)
+      .map((part) => textOf(part.text))
+      .join('')
+  return {
+    text: texts(false),
+    reasoning: texts(true),
+    tools: callsOf(parts.map((part) => part.functionCall).filter(isObject)),
+  }
+}
+
+/** Arguments may come bit by bit, each with its place: `$.city` or `$.list[0]`. */
+function callsOf(pieces: readonly JsonObject[]): Answer['tools'] {
+  const calls: { name: string; input: JsonObject }[] = []
+  let goesOn = false
+  for (const piece of pieces) {
+    if (!goesOn) calls.push({ name: textOf(piece.name), input: {} })
+    const input = calls.at(-1)?.input ?? {}
+    Object.assign(input, objectOf(piece.args))
+    for (const bit of listOf(piece.partialArgs).map(objectOf)) addPiece(input, bit)
+    goesOn = piece.willContinue === true
+  }
+  return calls
+}
+
+/** The chunks of an answer: events, or (as older clients ask for them) one array. */
+export const geminiChunks = (answer: string): unknown[] =>
+  answer.trimStart().startsWith('[') ? listOf(parseJson(answer)) : eventData(answer).map(parseJson)
+
+function addPiece(input: JsonObject, { jsonPath, stringValue, numberValue, boolValue }: JsonObject): void {
+  const steps = (textOf(jsonPath).match(/[^$.[\]'"]+/g) ?? []).map((step) => (/^\d+$/.test(step) ? Number(step) : step))
+  const last = steps.pop() ?? ''
+  let node: Record<string | number, Json> = input
+  for (const [at, step] of steps.entries()) {
+    node[step] ??= typeof (steps[at + 1] ?? last) === 'number' ? [] : {}
+    node = node[step] as Record<string | number, Json>
+  }
+  node[last] = stringValue === undefined ? (numberValue ?? boolValue ?? null) : textOf(node[last]) + textOf(stringValue)
+}
+
+const plainEndings = new Set(['STOP', 'MAX_TOKENS'])
+
+/** A body is a stream of one chunk. An answer is over with a reason, be it that the question was refused. */
+export function readGemini(chunks: readonly unknown[], whole = false): Answer | undefined {
+  const parts: JsonObject[] = []
+  let usage: Totals | undefined
+  let over = false
+  let refusal = ''
+  for (const chunk of chunks) {
+    if (!isObject(chunk) || isObject(chunk.error)) return undefined
+    usage = geminiUsage(chunk.usageMetadata) ?? usage
+    const feedback = objectOf(chunk.promptFeedback)
+    over ||= feedback.blockReason !== undefined
+    refusal += textOf(feedback.blockReasonMessage)
+    const candidate = listOf(chunk.candidates)
+      .map(objectOf)
+      .find(({ index }) => (index ?? 0) === 0)
+    if (candidate === undefined) continue
+    parts.push(...listOf(objectOf(candidate.content).parts).map(objectOf))
+    over ||= candidate.finishReason !== undefined
+    // With a plain ending it says nothing (`Model generated function call(s).`).
+    if (!plainEndings.has(textOf(candidate.finishReason))) refusal += textOf(candidate.finishMessage)
+  }
+  // A whole answer without a reason ended well, if it says anything.
+  return over || (whole && parts.length > 0) ? withUsage({ ...partsOf(parts), refusal }, usage) : undefined
+}
+
+function responsesUsage(value: Json | undefined): Totals | undefined {
+  const usage = objectOf(value)
+  const input = numberOf(usage.input_tokens)
+  const output = numberOf(usage.output_tokens)
+  if (input === undefined || output === undefined) return undefined
+  const cacheRead = numberOf(objectOf(usage.input_tokens_details).cached_tokens)
+  const reasoning = numberOf(objectOf(usage.output_tokens_details).reasoning_tokens)
+  return {
+    input,
+    output,
+    ...(cacheRead === undefined ? {} : { cacheRead }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+  }
+}
+
+function itemsOf(items: readonly JsonObject[]): Omit<Answer, 'usage'> {
+  const texts = (type: string, list: string, kind: string, key: string): string =>
+    items
+      .filter((item) => item.type === type)
+      .flatMap((item) => listOf(item[list]).map(objectOf))
+      .filter((part) => part.type === kind)
+      .map((part) => textOf(part[key]))
+      .join('')
+  return {
+    text: texts('message', 'content', 'output_text', 'text'),
+    refusal: texts('message', 'content', 'refusal', 'refusal'),
+    reasoning:
+      texts('reasoning', 'summary', 'summary_text', 'text') + texts('reasoning', 'content', 'reasoning_text', 'text'),
+    tools: items.flatMap(callOf),
+  }
+}
+
+function callOf(item: JsonObject): Answer['tools'] {
+  // Names are unique within their namespace only.
+  const name = typeof item.namespace === 'string' ? `${item.namespace}__${item.name}` : textOf(item.name)
+  if (item.type === 'function_call') return [{ name, input: parsedInput(textOf(item.arguments)) }]
+  if (item.type === 'custom_tool_call') return [{ name, input: textOf(item.input) }]
+  // The search that the client runs itself; the server's own are no calls.
+  if (item.type === 'tool_search_call' && item.execution === 'client')
+    return [{ name: 'tool_search', input: item.arguments ?? {} }]
+  return []
+}
+
+const unfinished = new Set(['failed', 'cancelled', 'queued', 'in_progress'])
+
+export function readResponsesBody(value: unknown): Answer | undefined {
+  const body = objectOf(value)
+  if (!Array.isArray(body.output) || unfinished.has(textOf(body.status))) return undefined
+  return withUsage(itemsOf(listOf(body.output).map(objectOf)), responsesUsage(body.usage))
+}
+
+/** The last event tells the whole answer again; servers that leave it empty have told the items one by one. */
+export function readResponsesStream(stream: string): Answer | undefined {
+  const items: JsonObject[] = []
+  let answer: JsonObject | undefined
+  for (const data of eventData(stream)) {
+    const event = objectOf(parseJson(data))
+    if (event.type === 'error' || event.type === 'response.failed') return undefined
+    if (event.type === 'response.output_item.done') items.push(objectOf(event.item))
+    if (event.type === 'response.completed' || event.type === 'response.incomplete') answer = objectOf(event.response)
+  }
+  if (answer === undefined) return undefined
+  return readResponsesBody(listOf(answer.output).length > 0 ? answer : { ...answer, output: items })
+}

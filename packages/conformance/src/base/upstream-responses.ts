@@ -1,0 +1,149 @@
+import type { Play, UpstreamCall } from './raw-upstream.ts'
+import type { Format } from './recorded-traffic.ts'
+import { good, slowDown } from './streams.ts'
+
+/** An answer's head as raw bytes, for answers that no HTTP library would write. */
+export const rawHead = (status: number, headers: Readonly<Record<string, string>>, reason = 'OK'): string =>
+  `HTTP/1.1 ${status} ${reason}\r\n${Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')}\r\n`
+
+/** The answer that each format gives to a call that does not stream: "one two three", three tokens in and three out. */
+export const whole: Readonly<Record<Format, object>> = {
+  chat: {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'recorded',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'one two three' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 3, completion_tokens: 3, total_tokens: 6 },
+  },
+  messages: {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'recorded',
+    content: [{ type: 'text', text: 'one two three' }],
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: 3, output_tokens: 3 },
+  },
+  gemini: {
+    candidates: [{ content: { parts: [{ text: 'one two three' }], role: 'model' }, finishReason: 'STOP', index: 0 }],
+    usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 3, totalTokenCount: 6 },
+    modelVersion: 'recorded',
+    responseId: 'r1',
+  },
+  responses: {
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1,
+    model: 'recorded',
+    status: 'completed',
+    output: [
+      {
+        id: 'msg_1',
+        type: 'message',
+        status: 'completed',
+        role: 'assistant',
+        content: [{ type: 'output_text', annotations: [], logprobs: [], text: 'one two three' }],
+      },
+    ],
+    usage: {
+      input_tokens: 3,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens: 3,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 6,
+    },
+  },
+}
+
+/** The format of a call that is known to be a generation. */
+export function formatOf(call: UpstreamCall): Format {
+  if (call.format === undefined) throw new Error(`${call.method} ${call.path} is no generation`)
+  return call.format
+}
+
+/** Answers as a good upstream does, as asked for: streaming or not. */
+export function answerWell(call: UpstreamCall): void {
+  const format = formatOf(call)
+  if (call.stream) {
+    beginStream(call)
+    for (const event of good[format]) call.response.write(event)
+    call.response.end()
+  } else answerJson(call, 200, whole[format])
+}
+
+/** @param body a string is sent as it is */
+export function answerJson(
+  call: UpstreamCall,
+  status: number,
+  body: object | string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  call.response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    ...headers,
+  })
+  call.response.end(text)
+}
+
+/** The head of an event stream; the events are written to `call.response`. */
+export function beginStream(call: UpstreamCall): void {
+  call.response.writeHead(200, { 'content-type': 'text/event-stream' })
+  call.response.flushHeaders()
+}
+
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Resolves with the promise's value, or undefined after this time. */
+export async function within<T>(ms: number, what: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined)
+  })
+  try {
+    return await Promise.race([what, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+// The ordinary answers say "one two three"; here they say something else.
+
+type Words = Readonly<Record<'one' | 'two' | 'three', string>>
+
+const inOtherWords = (text: string, words: Words): string =>
+  text.replace(/\b(one|two|three)\b/g, (word) => JSON.stringify(words[word as keyof Words]).slice(1, -1))
+
+/** The events of a good stream with these words in it. */
+export const eventsSaying = (format: Format, words: Words): string[] =>
+  good[format].map((event) => inOtherWords(event, words))
+
+/** A good whole answer with these words in it. */
+export const bodySaying = (format: Format, words: Words): string => inOtherWords(JSON.stringify(whole[format]), words)
+
+/** A text with these counts in place of three tokens in and three out. */
+export const counting = (text: string, input: number, output: number): string =>
+  text
+    .replace(/"(prompt_tokens|input_tokens|promptTokenCount)":3\b/g, `"$1":${input}`)
+    .replace(/"(completion_tokens|output_tokens|candidatesTokenCount)":3\b/g, `"$1":${output}`)
+    .replace(/"(total_tokens|totalTokenCount)":6\b/g, `"$1":${input + output}`)
+
+/** An error status with nothing beside it. */
+export const failing =
+  (status: number, headers: Readonly<Record<string, string>> = {}): Play =>
+  (call) =>
+    answerJson(call, status, { type: 'error', error: { message: `Failed with ${status}.` } }, headers)
+
+/** A rate limit in the words of the call's format. */
+export const limiting =
+  (headers: Readonly<Record<string, string>> = {}): Play =>
+  (call) =>
+    answerJson(call, 429, slowDown[formatOf(call)], headers)
+
+export const resetting: Play = ({ socket }: UpstreamCall) => void socket.resetAndDestroy()
+export const silent: Play = () => {}

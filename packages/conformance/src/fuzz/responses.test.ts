@@ -1,0 +1,238 @@
+import { createFakeProvider } from '@modelgate/testing'
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { requestTo, upstreamKey } from '../base/gateways.ts'
+import { isObject, type Json, listOf, type objectOf, parseJson } from '../base/json.ts'
+import { type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from '../base/recorded-traffic.ts'
+import { errorEvent } from '../base/streams.ts'
+import { whole } from '../base/upstream-responses.ts'
+import { spoilBytes } from './byte-mutations.ts'
+import { fuzzGateway } from './gateway.ts'
+import { type Node, nodeOf, pick, type Step, spoil } from './json-mutations.ts'
+import { toldOfInside, wrongRefusal } from './oracle.ts'
+import { choice, playRecipes, rarely, stepsUpTo } from './recipes.ts'
+import { type FuzzRequest, requestBases, requestOf } from './requests.ts'
+import { richAnswers } from './responses.ts'
+import { about, apart, fuzz, fuzzPatience, longRun, settled, watchProcess } from './runs.ts'
+import { withWordless } from './unprintable-values.ts'
+import { type Play, type PlayRecipe, playOf, sentBy } from './upstream.ts'
+
+watchProcess()
+
+const under = fuzzGateway()
+const decoder = new TextDecoder()
+const encoder = new TextEncoder()
+
+interface Recipe {
+  readonly base: number
+  readonly client: number
+  readonly steps: readonly Step[]
+  readonly bytes: readonly Step[]
+  readonly play: PlayRecipe
+}
+const none: Recipe = { base: 0, client: 0, steps: [], bytes: [], play: { head: [], cuts: 0, ending: 0 } }
+const recipes: fc.Arbitrary<Recipe> = fc.record({
+  base: choice,
+  client: choice,
+  steps: stepsUpTo(4),
+  bytes: rarely(stepsUpTo(2), [], 3),
+  play: playRecipes(3),
+})
+
+/** Errors as each format's servers write them, with a secret that must not leak. */
+const failures = formats.map((format) => ({
+  format,
+  body: nodeOf(
+    parseJson(
+      errorEvent[format]
+        .replace(/^event.*\n/, '')
+        .replace('data: ', '')
+        .replace('Boom', upstreamKey),
+    ) ?? null,
+  ),
+}))
+/** The short run is the same everywhere: recordings are not. */
+const recorded =
+  longRun && haveRecordings
+    ? recordedExchanges('CORE.tsv')
+        .filter(({ stream, answer }) => !stream && answer.length < 6000)
+        .map(({ format, answer }) => ({ format, body: nodeOf(parseJson(answer) ?? null) }))
+    : []
+const bases: readonly { readonly format: Format; readonly body: Node }[] = [
+  ...formats.map((format) => ({ format, body: nodeOf(whole[format] as Json) })),
+  ...formats.flatMap((format) => richAnswers[format].map((body) => ({ format, body: nodeOf(body) }))),
+  ...failures,
+  ...recorded,
+]
+
+interface Came {
+  readonly status: number
+  readonly type: string
+  readonly bytes: Uint8Array
+  readonly text: string
+}
+async function ask(request: Request): Promise<Came> {
+  const response = await under.gateway.fetch(request)
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  return {
+    status: response.status,
+    type: response.headers.get('content-type') ?? '',
+    bytes,
+    text: decoder.decode(bytes),
+  }
+}
+
+/** Minimum of a valid answer in each format. */
+const shapes: { readonly [F in Format]: (body: ReturnType<typeof objectOf>) => boolean } = {
+  chat: ({ choices }) => listOf(choices).every(isObject) && listOf(choices).length > 0,
+  messages: ({ type, content }) => type === 'message' && Array.isArray(content),
+  gemini: ({ candidates, promptFeedback }) => Array.isArray(candidates) || isObject(promptFeedback),
+  responses: ({ output, status }) => Array.isArray(output) && typeof status === 'string',
+}
+
+/** Returns true if the upstream sent a complete JSON object. */
+function isWhole(play: Play): boolean {
+  if (typeof play.ending === 'object' || play.ending === 'hang') return false
+  return isObject(parseJson(decoder.decode(sentBy(play))))
+}
+
+function judge(client: Format, upstream: Format, play: Play, came: Came): string | undefined {
+  const { status } = play
+  if (came.status !== 200) {
+    if (status === 401 && came.status < 500) return `an upstream's 401 is told as ${came.status}`
+    const ownFault =
+      (status >= 400 && status < 500) || /rror|fail|message|detail|code|SAFETY|BLOCK/i.test(decoder.decode(play.bytes))
+    return wrongRefusal(client, came, ownFault)
+  }
+  if (status < 200 || status > 299) return `an upstream's ${status} is told as 200`
+  if (!isWhole(play)) return 'an answer that is none is told as one'
+  const body = parseJson(came.text)
+  if (!isObject(body)) return 'the answer is no JSON object'
+  if (client !== upstream && !shapes[client](body)) return 'the answer is not in the dialect'
+  return undefined
+}
+
+function tryAnswer({ base, client, steps, bytes, play }: Recipe): Promise<string | undefined> {
+  const { format, body } = pick(bases, base)
+  const answer = apart(() => playOf(spoilBytes(spoil(body, steps), bytes), play, 'application/json'))
+  return tryPlay(pick(formats, client), format, answer)
+}
+
+async function tryPlay(client: Format, format: Format, play: Play): Promise<string | undefined> {
+  under.begin(play)
+  const request = JSON.stringify(simpleRequest(client, false)).replace('"recorded"', `"${format}-model"`)
+  const came = await settled(ask(requestTo(client, request, {}, { model: `${format}-model` })))
+  return apart(() => {
+    const complaint =
+      judge(client, format, play, came) ??
+      toldOfInside(came.text, [...(came.status === 200 ? [] : [upstreamKey]), 'upstream.test', '10.0.0.7']) ??
+      under.wrongBooks(true)
+    const { bytes, ...how } = play
+    return about(
+      complaint && `${client} from ${format}: ${complaint}`,
+      JSON.stringify(how),
+      decoder.decode(bytes),
+      `${came.status} ${came.text}`,
+    )
+  })
+}
+
+/** Answers of other operations than generation, as an upstream gave them to valid requests. */
+interface OperationBase {
+  readonly request: FuzzRequest
+  readonly type: string
+  readonly body: Node | Uint8Array
+}
+const operationBases: OperationBase[] = []
+
+async function findOperations(): Promise<void> {
+  const provider = createFakeProvider({ validate: false })
+  const all = requestBases((name) => `${name}-model`, true)
+  const seen = new Set<string>()
+  for (let base = 0; base < all.length; base++) {
+    const request = requestOf(all, { base, steps: [], bytes: [], head: [] })
+    const { path, upstream, generates } = request
+    if (generates || !(formats as readonly string[]).includes(upstream) || seen.has(`${path} ${upstream}`)) continue
+    seen.add(`${path} ${upstream}`)
+    let given: { type: string; bytes: Uint8Array } | undefined
+    under.answerWith(async (input, init) => {
+      const response = await provider.fetch(input, init)
+      const bytes = new Uint8Array(await response.arrayBuffer())
+      const type = response.headers.get('content-type') ?? ''
+      given = { type, bytes }
+      return new Response(bytes, { status: response.status, headers: { 'content-type': type } })
+    })
+    await ask(operationRequest(request))
+    if (given === undefined) continue
+    const value = parseJson(decoder.decode(given.bytes))
+    operationBases.push({ request, type: given.type, body: value === undefined ? given.bytes : nodeOf(value) })
+  }
+}
+
+const operationRequest = ({ path, headers, body }: FuzzRequest): Request =>
+  new Request(`http://gateway.test${path}`, { method: 'POST', headers: { ...headers }, body: body as BodyInit })
+
+async function tryOperation(recipe: Recipe): Promise<string | undefined> {
+  const { request, type, body } = pick(operationBases, recipe.base)
+  const play = apart(() => {
+    const raw = body instanceof Uint8Array ? body : encoder.encode(spoil(body, recipe.steps))
+    return playOf(spoilBytes(raw, recipe.bytes), recipe.play, type)
+  })
+  under.begin(play)
+  let broke = false
+  const came = await settled(
+    ask(operationRequest(request)).catch((error: unknown): Came => {
+      // Bytes that pass as they are have no place for an error: the connection breaks, as theirs did.
+      if (typeof play.ending === 'object' || play.ending === 'hang') broke = true
+      else throw error
+      return { status: 200, type: '', bytes: new Uint8Array(0), text: '' }
+    }),
+  )
+  return apart(() => {
+    const { status } = play
+    const text = decoder.decode(play.bytes)
+    const ownFault = (status >= 400 && status < 500) || /rror|fail|message|detail|code|SAFETY|BLOCK/i.test(text)
+    const countsHere = request.path.includes('ount') || request.path.includes('input_tokens')
+    const complaint =
+      (came.status !== 200 && came.status !== 501 ? wrongRefusal(request.dialect, came, ownFault) : undefined) ??
+      (came.status === 200 && came.type.includes('application/json') && !broke && !isObject(parseJson(came.text))
+        ? 'the answer is no JSON object'
+        : undefined) ??
+      toldOfInside(came.text, ['upstream.test', '10.0.0.7']) ??
+      under.wrongBooks(!countsHere)
+    const { bytes: _, ...how } = play
+    return about(
+      complaint && `${request.path} from ${request.upstream}: ${complaint}`,
+      JSON.stringify(how),
+      text,
+      `${came.status} ${came.text}`,
+    )
+  })
+}
+
+beforeAll(async () => {
+  for (let base = 0; base < bases.length; base++)
+    for (let client = 0; client < formats.length; client++) await tryAnswer({ ...none, base, client })
+  await settled(findOperations())
+}, 60_000)
+
+describe('no answer breaks it', () => {
+  test(
+    'of generation: it is carried over, or told as an error',
+    () => fuzz('answers', recipes, tryAnswer, 1500),
+    fuzzPatience,
+  )
+  test('where an object stands that cannot be made a word of', async () => {
+    const found: string[] = []
+    let nth = 0
+    // Each place for two of the four clients, in turn.
+    for (const { format, body } of bases.slice(0, bases.length - recorded.length))
+      for (const { body: spoilt, place } of withWordless(encoder.encode(spoil(body, []))))
+        for (const client of [formats[nth % 4] ?? 'chat', formats[(nth++ + 2) % 4] ?? 'chat']) {
+          const wrong = await tryPlay(client, format, playOf(spoilt, none.play, 'application/json'))
+          if (wrong !== undefined) found.push(`${place}: ${wrong}`)
+        }
+    expect(found).toEqual([])
+  }, 240_000)
+  test('of other operations', () => fuzz('answers of operations', recipes, tryOperation, 1000), fuzzPatience)
+})

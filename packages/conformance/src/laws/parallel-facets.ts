@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import { codecOf, type MediaPart, type ModelRequest, type Part, type Tool } from '@modelgate/core/test-support'
+import { isObject, type Json, type JsonObject, listOf, objectOf } from '../base/json.ts'
+import type { Exchange } from '../base/recorded-traffic.ts'
+import { parsedInput } from '../base/response-content.ts'
+import { requestOf } from '../recordings/checks.ts'
+import { createContext } from './support.ts'
+
+/** Content of a recorded conversation, independent of the format: it must be the same in every format. */
+export interface Spoken {
+  /** Instructions, in whichever role. */
+  readonly system: string
+  /** Texts and media of the user, in order. */
+  readonly said: readonly string[]
+  /** Results of tools, in order. */
+  readonly results: readonly string[]
+  readonly tools: readonly Json[]
+  readonly choice: Json
+  readonly output: Json
+  readonly sampling: Json
+  readonly stream: boolean
+}
+export type Facet = keyof Spoken
+export const facets: readonly Facet[] = ['system', 'said', 'results', 'tools', 'choice', 'output', 'sampling', 'stream']
+
+/** The request of an exchange in the IR; undefined where the recording kept none. */
+export function decodedRequest(exchange: Exchange): ModelRequest | undefined {
+  const body = requestOf(exchange)
+  if (body === undefined) return undefined
+  const { format, model = 'recorded', stream } = exchange
+  const codec = codecOf(format)
+  const inPath = codec.modelInPath === undefined ? {} : { model, stream }
+  return codec.decodeRequest(structuredClone({ ...body, ...inPath }), createContext())
+}
+
+export function spokenIn(request: ModelRequest): Spoken {
+  const user = request.turns.filter(({ role }) => role === 'user').flatMap(({ parts }) => parts)
+  const system = request.turns.filter(({ role }) => role === 'system' || role === 'developer')
+  const { tools, output = {}, sampling = {} } = request
+  // One format requires a token limit, and libraries make one up there. One answer and full sampling are the defaults.
+  const { maxTokens: _maxTokens, choices, topP, ...bounds } = sampling
+  return {
+    system: system
+      .flatMap(({ parts }) => parts.map(tell))
+      .join('\n')
+      .trim(),
+    said: user.filter(({ type }) => type !== 'tool-result').map((part) => withoutIds(tell(part))),
+    results: user.flatMap((part) => (part.type === 'tool-result' ? [unwrapped(part.parts.map(tell).join('\n'))] : [])),
+    tools: (tools?.list ?? []).map(tellTool),
+    choice: { choice: (tools?.choice ?? 'auto') as Json, parallel: tools?.parallel ?? true },
+    output: tellOutput(output),
+    sampling: {
+      ...bounds,
+      ...(choices === 1 || choices === undefined ? {} : { choices }),
+      ...(topP === 1 || topP === undefined ? {} : { topP }),
+    } as JsonObject,
+    stream: request.stream,
+  }
+}
+
+const withoutIds = (text: string): string => text.replace(/(Attachments from tool call) [\w-]+/, '$1')
+
+/** One format takes results as objects only: each library has its own way to make one of a text. Keys stand in any order. */
+function unwrapped(text: string): string {
+  const value = parsedInput(text)
+  if (text === '' || !isObject(value)) return text
+  const [key, second] = Object.keys(value)
+  if (second === undefined && (key === 'return_value' || key === 'result')) return sorted(value[key] ?? null)
+  const [only] = listOf(value.content).map(objectOf)
+  if (key === 'name' && second === 'content' && typeof only?.text === 'string') return unwrapped(only.text)
+  return sorted(value)
+}
+
+export const sorted = (value: Json): string =>
+  typeof value === 'string'
+    ? value
+    : JSON.stringify(value, (_, inner: Json) =>
+        isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+      )
+
+/** A part as text: what it says, or what it shows. */
+export function tell(part: Part): string {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+    case 'reasoning':
+      return part.text.trim()
+    case 'media':
+      return tellMedia(part)
+    case 'tool-call':
+      return `${part.name} ${JSON.stringify(parsedInput(part.input))}`
+    case 'tool-result':
+      return part.parts.map(tell).join('\n')
+    case 'native':
+      return `[${part.format}: ${String(part.value.type ?? Object.keys(part.value)[0])}]`
+  }
+}
+
+function tellMedia({ kind, source }: MediaPart): string {
+  switch (source.type) {
+    case 'base64': {
+      // The recordings cut long data: what is left is the same beginning.
+      const bytes = Buffer.from(source.data.slice(0, 400), 'base64')
+      return `[${kind} ${createHash('sha256').update(bytes).digest('hex').slice(0, 12)}]`
+    }
+    case 'url':
+      return `[${kind} ${source.url}]`
+    case 'text':
+      return `[${kind} ${source.text}]`
+    case 'file':
+      return `[${kind} of ${source.seal.issuer}]`
+  }
+}
+
+/** A tool by its meaning: strictness is another setting, and what only makes a schema strict goes with it. */
+function tellTool(tool: Tool): Json {
+  if (tool.type === 'native') return `[${tool.format}: ${String(tool.value.type ?? Object.keys(tool.value)[0])}]`
+  const { name, description = '' } = tool
+  return { name, description, schema: tool.type === 'function' ? bareSchema(tool.schema ?? {}) : (tool.grammar ?? {}) }
+}
+
+function bareSchema(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(bareSchema)
+  if (!isObject(schema)) return schema
+  const { additionalProperties, strict, $schema, ...rest } = schema
+  const kept = isObject(additionalProperties) ? { additionalProperties } : {}
+  const entries = Object.entries({ ...rest, ...kept }).filter(
+    ([, value]) =>
+      !(Array.isArray(value) && value.length === 0) && !(isObject(value) && Object.keys(value).length === 0),
+  )
+  return Object.fromEntries(entries.map(([key, value]): [string, Json] => [key, bareSchema(value)]))
+}
+
+function tellOutput({ format }: NonNullable<ModelRequest['output']>): Json {
+  if (format === undefined || format.type === 'text') return 'text'
+  return { type: 'json', schema: bareSchema(format.schema ?? {}) }
+}

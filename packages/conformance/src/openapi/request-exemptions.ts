@@ -1,0 +1,105 @@
+import type { Meaning } from './field-arrival.ts'
+import type { Exemption } from './verdict.ts'
+
+/** Values of one format that another expresses differently. All others have to arrive unchanged. */
+export const meanings: readonly Meaning[] = [
+  // tool choices
+  { at: /tool_choice|mode$/, value: 'required', as: ['any'] },
+  { at: /mode$/, value: 'ANY', as: ['required'] },
+  { at: /parallel_tool_calls$/, value: false, as: [true] },
+  { at: /disable_parallel_tool_use$/, value: true, as: [false] },
+  // reasoning
+  { at: /effort$/, value: 'none', as: ['disabled', 0] },
+  { at: /includeThoughts$/, value: true, as: ['auto', 'summarized'] },
+  { at: /thinking.*\/display$/, value: 'summarized', as: ['auto', true] },
+  { at: /thinking.*\/display$/, value: 'omitted', as: ['includeThoughts:', 'summary:'] },
+  { at: /summary$/, value: 'auto', as: [true, 'summarized'] },
+  // tiers
+  { at: /service_?tier$/i, value: 'default', as: ['standard_only', 'standard'] },
+  { at: /service_?tier$/i, value: 'standard_only', as: ['default', 'standard'] },
+  { at: /service_?tier$/i, value: 'standard', as: ['default', 'standard_only'] },
+  // media
+  { at: /input_audio\/format$/, value: 'wav', as: ['audio/wav'] },
+  { at: /input_audio\/format$/, value: 'mp3', as: ['audio/mpeg'] },
+  { at: /mimeType$/, value: 'audio/wav', as: ['wav'] },
+  // log probabilities
+  { at: /^\/logprobs$/, value: true, as: ['message.output_text.logprobs'] },
+  { at: /responseLogprobs$/, value: true, as: ['message.output_text.logprobs'] },
+  { at: /^\/include\/\*$/, value: 'message.output_text.logprobs', as: [true] },
+  // results and schemas
+  { at: /is_error$/, value: true, as: ['error:'] },
+  { at: /nullable$/, value: true, as: ['null'] },
+  // roles
+  { at: /role$/, value: 'assistant', as: ['model'] },
+  { at: /role$/, value: 'model', as: ['assistant'] },
+  { at: /role$/, value: 'developer', as: ['system', 'system:', 'systemInstruction:'] },
+]
+
+const namedById = 'the result names its call by the id, which arrives; the name says the same once more'
+const silence = 'says the same as no field'
+
+const thoughtless = 'a model that cannot think neither thinks nor shows it'
+const strictAnyway = 'these formats hold every answer to its schema'
+
+/** Kept minimal: a test fails for an entry without effect. */
+export const exemptions: readonly Exemption[] = [
+  {
+    from: 'chat',
+    at: /^\/stream_options\/include_usage$/,
+    why: 'the gateway asks for usage itself and shows it to clients that asked for it',
+  },
+  { from: 'chat', at: /\/format\[type=text\]\/type$/, why: silence },
+  { from: 'chat', at: /^\/modalities\/\*$/, value: 'text', to: ['messages', 'responses'], why: silence },
+  { from: 'chat', at: /^\/response_format\[type=text\]\/type$/, to: ['messages'], why: silence },
+  { from: 'chat', at: /\[role=function\]\/name$/, to: ['messages', 'responses'], why: namedById },
+  { from: 'messages', at: /\/(is_error|disable_parallel_tool_use|strict)$/, value: false, why: silence },
+  { from: 'messages', at: /^\/tools\/\*\[(Beta)?Tool\]\/type$/, why: silence },
+  { from: 'messages', at: /^\/speed$/, value: 'standard', why: silence },
+  { from: 'messages', at: /^\/service_tier$/, value: 'auto', to: ['gemini'], why: silence },
+  {
+    from: 'messages',
+    at: /^\/thinking.*\/(type|display)$/,
+    value: /^(disabled|omitted)$/,
+    humble: true,
+    why: thoughtless,
+  },
+  { from: 'gemini', at: /./, value: /unspecified$/i, why: 'the zero of an enum: proto JSON takes it for absence' },
+  { from: 'gemini', at: /\/(thought|nullable|includeThoughts)$/, value: false, why: silence },
+  { from: 'gemini', at: /^\/systemInstruction\/role$/, why: 'instructions have one role, whatever is written there' },
+  { from: 'gemini', at: /\/functionResponse\/name$/, to: ['messages', 'responses'], why: namedById },
+  { from: 'gemini', at: /\/responseModalities\/\*$/, value: 'TEXT', to: ['messages', 'responses'], why: silence },
+  {
+    from: 'responses',
+    at: /^\/include\/\*$/,
+    value: 'reasoning.encrypted_content',
+    to: ['chat', 'messages', 'gemini'],
+    why: 'seals come with every answer of these formats',
+  },
+  { from: 'responses', at: /\/format\[type=text\]\/type$/, why: silence },
+  { from: 'responses', at: /\[type=message (Easy)?InputMessage\]\/type$/, why: silence },
+  { from: 'chat', at: /\/json_schema\/strict$/, value: true, to: ['messages', 'gemini'], why: strictAnyway },
+  { from: 'responses', at: /^\/text\/format.*\/strict$/, value: true, to: ['messages', 'gemini'], why: strictAnyway },
+  { from: 'responses', at: /\/strict$/, value: false, to: ['messages', 'gemini'], why: silence },
+  {
+    from: 'responses',
+    at: /\[type=tool_search_output\]\/(call_id|execution)$/,
+    to: ['chat', 'messages', 'gemini'],
+    why: 'the item is reported as left out; its tools are offered with the others',
+  },
+  {
+    from: 'chat',
+    at: /^\/reasoning_effort$/,
+    value: 'none',
+    to: ['messages', 'gemini'],
+    humble: true,
+    why: thoughtless,
+  },
+  {
+    from: 'responses',
+    at: /^\/reasoning\/effort$/,
+    value: 'none',
+    to: ['messages', 'gemini'],
+    humble: true,
+    why: thoughtless,
+  },
+]

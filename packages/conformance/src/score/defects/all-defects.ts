@@ -1,0 +1,15 @@
+import type { Spoil } from './defect.ts'
+import { failedBadly } from './error-defects.ts'
+import { poorModels } from './model-defects.ts'
+import { operatedBadly } from './operation-defects.ts'
+import { askedBadly } from './request-defects.ts'
+import { answeredBadly } from './response-defects.ts'
+
+/** Known faults, with the checks that detect them. */
+export const spoils: readonly Spoil[] = [
+  ...askedBadly,
+  ...answeredBadly,
+  ...failedBadly,
+  ...operatedBadly,
+  ...poorModels,
+]

@@ -1,0 +1,127 @@
+import { objectOf } from '../../base/json.ts'
+import { onError, type Spoil } from './defect.ts'
+
+const header =
+  (name: string, value?: string) =>
+  (answer: Response): Response => {
+    const headers = new Headers(answer.headers)
+    if (value === undefined) headers.delete(name)
+    else headers.set(name, value)
+    return new Response(answer.body, { status: answer.status, headers })
+  }
+/** A provider whose next answer is an error once somebody has left it in the middle of a stream. */
+function brokenByLeaving(): NonNullable<Spoil['reply']> {
+  let broken = false
+  return (answer) => {
+    if (broken) {
+      broken = false
+      return Response.json({ error: { message: 'broken' } }, { status: 500 })
+    }
+    const streams = /event-stream/.test(answer.headers.get('content-type') ?? '')
+    const reader = streams ? answer.body?.getReader() : undefined
+    if (reader === undefined) return answer
+    let over = false
+    const body = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          const { done, value } = await reader.read().catch((error) => {
+            // Aborted.
+            broken = !over
+            throw error
+          })
+          if (done) return controller.close()
+          over ||= /\[DONE\]|message_stop|response\.completed|finishReason/.test(new TextDecoder().decode(value))
+          controller.enqueue(value)
+        },
+        cancel(reason) {
+          broken = !over
+          return reader.cancel(reason)
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    return new Response(body, { status: answer.status, headers: answer.headers })
+  }
+}
+
+/** Faults in error handling. */
+export const failedBadly: readonly Spoil[] = [
+  {
+    name: 'errors name nothing',
+    answered: onError((value) => {
+      const { code, status, type } = objectOf(objectOf(value).error)
+      return {
+        type: 'error',
+        error: {
+          message: 'Bad request.',
+          param: null,
+          code: code ?? null,
+          ...(status === undefined ? {} : { status }),
+          type: type ?? null,
+        },
+      }
+    }),
+    failed: [
+      '*/unknown-model',
+      'completions/unknown-model',
+      'embeddings/unknown-model',
+      '*/bad-value',
+      '*/missing-field',
+      '*/unknown-field',
+    ],
+  },
+  {
+    name: 'errors of another shape',
+    answered: onError((value) => ({ detail: JSON.stringify(value) })),
+    failed: [
+      'chat/unknown-model',
+      'responses/unknown-model',
+      'completions/unknown-model',
+      'embeddings/unknown-model',
+      'chat/bad-value',
+      'responses/bad-value',
+      '*/broken-JSON',
+      '*/error-body',
+    ],
+  },
+  {
+    name: 'errors as pages',
+    reply: (answer) =>
+      answer.ok
+        ? answer
+        : new Response('<html>error</html>', { status: answer.status, headers: { 'content-type': 'text/html' } }),
+    failed: [
+      '*/unknown-model',
+      'completions/unknown-model',
+      'embeddings/unknown-model',
+      '*/bad-value',
+      '*/missing-field',
+      '*/unknown-field',
+      '*/broken-JSON',
+      '*/error-body',
+    ],
+  },
+  {
+    name: 'errors of the server',
+    reply: (answer) => (answer.ok ? answer : new Response(answer.body, { status: 500, headers: answer.headers })),
+    failed: [
+      '*/wrong-token',
+      '*/unknown-model',
+      'completions/unknown-model',
+      'embeddings/unknown-model',
+      '*/bad-value',
+      '*/missing-field',
+      '*/unknown-field',
+      '*/broken-JSON',
+      'gemini/error-body',
+      'responses/previous-response',
+      'models/one-for-OpenAI',
+    ],
+  },
+  { name: 'broken by leaving', reply: brokenByLeaving(), failed: ['*/leaving'] },
+  {
+    name: 'no id to quote',
+    reply: (answer) => header('request-id')(header('x-request-id')(answer)),
+    failed: ['*/request-id'],
+  },
+]

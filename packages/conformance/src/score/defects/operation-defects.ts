@@ -1,0 +1,117 @@
+import { listOf, objectOf } from '../../base/json.ts'
+import { at, type Spoil, visit, without } from './defect.ts'
+
+/** Operations around generation, done badly. */
+export const operatedBadly: readonly Spoil[] = [
+  {
+    name: 'vectors all alike',
+    answered: at(/embeddings$/, (body) => ({
+      ...body,
+      data: listOf(body.data).map((one, index) => ({ ...objectOf(one), index, embedding: [1, 0, 0] })),
+    })),
+    failed: ['embeddings/several', 'embeddings/base64', 'embeddings/SDK-default', 'embeddings/dimensions'],
+  },
+  {
+    name: 'no vectors',
+    answered: at(/embeddings$/, (body) => ({ ...body, data: [] })),
+    failed: [
+      'embeddings/numbers',
+      'embeddings/several',
+      'embeddings/base64',
+      'embeddings/SDK-default',
+      'embeddings/dimensions',
+    ],
+  },
+  {
+    name: 'rankings upside down',
+    answered: at(/rerank$/, (body) => ({ ...body, results: listOf(body.results).reverse() })),
+    failed: ['rerank/order'],
+  },
+  {
+    name: 'pictures of nothing',
+    answered: at(/images/, (body) => ({ ...body, data: [{ b64_json: 'bm90aGluZw==' }] })),
+    failed: ['images/generate', 'images/edit'],
+  },
+  {
+    name: 'transcripts of nothing',
+    answered: at(/transcriptions$/, () => ({ text: null })),
+    failed: ['transcriptions/json', 'transcriptions/stream'],
+  },
+  {
+    name: 'transcripts always as JSON',
+    asked: (body) => body,
+    reply: (answer, path) =>
+      path.endsWith('/transcriptions') && !/json/.test(answer.headers.get('content-type') ?? '')
+        ? Response.json({ text: 'x' })
+        : answer,
+    failed: ['transcriptions/plain-text', 'transcriptions/stream'],
+  },
+  {
+    name: 'sound of another kind',
+    reply: (answer, path) =>
+      path.endsWith('/speech')
+        ? new Response('ID3'.repeat(100), { headers: { 'content-type': 'text/plain' } })
+        : answer,
+    failed: ['speech/sound', 'speech/format'],
+  },
+  {
+    name: 'no completions',
+    answered: (value, { path }) =>
+      /[^t]\/completions$/.test(path)
+        ? visit(value, (object) => {
+            if ('text' in object) object.text = null
+            if ('finish_reason' in object) object.finish_reason = null
+          })
+        : value,
+    failed: ['completions/text', 'completions/stream'],
+  },
+  {
+    name: 'empty lists of models',
+    answered: at(/\/models$/, (body) => ({
+      ...body,
+      ...(Array.isArray(body.models) ? { models: [] } : { data: [], has_more: false }),
+    })),
+    failed: [
+      'models/list-for-OpenAI',
+      'models/one-for-OpenAI',
+      'models/list-for-Anthropic',
+      'models/list-for-Google',
+      'models/pages-for-Anthropic',
+    ],
+  },
+  {
+    name: 'lists of models in another shape',
+    answered: at(/\/models$/, (body) => objectOf(without('object', 'display_name', 'type')(body))),
+    failed: ['models/list-for-OpenAI', 'models/list-for-Anthropic'],
+  },
+  {
+    name: 'names of models without their beginning',
+    answered: at(/\/models$/, (body) => ({
+      ...body,
+      ...(Array.isArray(body.models)
+        ? { models: listOf(body.models).map((one) => ({ ...objectOf(one), name: 'demo' })) }
+        : {}),
+    })),
+    failed: ['models/list-for-Google'],
+  },
+  {
+    name: 'first pages only',
+    answered: at(/\/models$/, (body) => ({ ...body, ...('has_more' in body ? { has_more: false } : {}) })),
+    failed: ['models/pages-for-Anthropic'],
+  },
+  {
+    name: 'pages of any size',
+    url: ({ pathname, searchParams }) => {
+      if (pathname.endsWith('/models')) searchParams.delete('limit')
+    },
+    failed: ['models/pages-for-Anthropic'],
+  },
+  {
+    name: 'every question is as long',
+    answered: (value) =>
+      visit(value, (object) => {
+        for (const key of ['totalTokens', 'input_tokens']) if (key in object) object[key] = 7
+      }),
+    failed: ['tokens/for-messages', 'tokens/for-generateContent', 'tokens/for-responses'],
+  },
+]

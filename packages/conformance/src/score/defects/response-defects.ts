@@ -1,0 +1,141 @@
+import { isObject, objectOf, parseJson } from '../../base/json.ts'
+import { type Spoil, streamed, visit, whole, without, worded } from './defect.ts'
+
+const endingKeys = ['finish_reason', 'stop_reason', 'finishReason', 'status']
+/** Faults in the answers of models. */
+export const answeredBadly: readonly Spoil[] = [
+  {
+    name: 'no usage',
+    answered: without('usage', 'usageMetadata'),
+    failed: [
+      '*/usage',
+      '*/stream-usage',
+      'chat/thinking',
+      '*/cache',
+      'chat/thinking-with-tools',
+      'messages/stream',
+      'messages/unicode',
+      'messages/streamed-tool',
+      'messages/streamed-tool-loop',
+      'messages/stream-events',
+      'completions/text',
+      'embeddings/SDK-default',
+    ],
+  },
+  {
+    name: 'no usage in streams',
+    answered: streamed(without('usage', 'usageMetadata')),
+    failed: [
+      '*/stream-usage',
+      'messages/stream',
+      'messages/unicode',
+      'messages/streamed-tool',
+      'messages/streamed-tool-loop',
+      'messages/stream-events',
+    ],
+  },
+  {
+    name: 'no details of usage',
+    answered: whole(without('prompt_tokens_details', 'input_tokens_details', 'cache_read_input_tokens')),
+    failed: ['*/cache'],
+  },
+  { name: 'no model', answered: without('model', 'modelVersion'), failed: ['*/text'] },
+  {
+    name: 'endings of their own',
+    answered: worded(endingKeys, { stop: 'eos', end_turn: 'eos', STOP: 'EOS', completed: 'eos' }),
+    failed: [
+      '*/text',
+      'completions/text',
+      '*/stream',
+      'chat/stop',
+      'gemini/stop',
+      '*/parallel-tools',
+      '*/tool-result',
+      '*/streamed-tool-loop',
+      '*/thinking-with-tools',
+      'chat/stream-events',
+      'gemini/stream-events',
+      'gemini/tool',
+      'responses/tool',
+      'gemini/streamed-tool',
+      'responses/streamed-tool',
+    ],
+  },
+  {
+    name: 'limits end like anything',
+    answered: (value) =>
+      without('incomplete_details')(
+        worded(endingKeys, { length: 'stop', max_tokens: 'end_turn', MAX_TOKENS: 'STOP', incomplete: 'completed' })(
+          value,
+        ),
+      ),
+    failed: ['*/limit', 'chat/older-limit'],
+  },
+  {
+    name: 'tools end like anything',
+    answered: worded(endingKeys, { tool_calls: 'stop', tool_use: 'end_turn' }),
+    failed: ['chat/tool', 'messages/tool', 'chat/streamed-tool', 'messages/streamed-tool'],
+  },
+  { name: 'no stop sequence', answered: without('stop_sequence'), failed: ['messages/stop-sequence'] },
+  {
+    name: 'broken letters',
+    answered: (value) => parseJson(JSON.stringify(value).replaceAll('ü', '\ufffd')) ?? null,
+    failed: ['*/unicode'],
+  },
+  {
+    name: 'other names of tools',
+    answered: worded(['name'], { get_weather: 'weather' }),
+    failed: [
+      '*/tool',
+      '*/parallel-tools',
+      '*/tool-result',
+      '*/streamed-tool',
+      '*/streamed-tool-loop',
+      '*/thinking-with-tools',
+    ],
+  },
+  {
+    name: 'chunks of many answers',
+    answered: (value, { stream }) =>
+      stream && isObject(value) && value.object === 'chat.completion.chunk'
+        ? { ...value, id: String(Math.random()) }
+        : value,
+    failed: ['chat/stream-events'],
+  },
+  {
+    name: 'events of one number',
+    answered: streamed((value) =>
+      visit(value, (object) => {
+        if ('sequence_number' in object) object.sequence_number = 1
+      }),
+    ),
+    failed: ['responses/stream-events'],
+  },
+  {
+    name: 'a kind of event is left out',
+    answered: streamed((value) =>
+      ['content_block_stop', 'response.content_part.done'].includes(String(objectOf(value).type)) ? undefined : value,
+    ),
+    failed: ['messages/stream-events', 'responses/stream-events'],
+  },
+  {
+    name: 'last events are left out',
+    answered: streamed((value) =>
+      /"(finish_reason|finishReason)":"|"type":"(message_stop|response.completed|transcript.text.done)"/.test(
+        JSON.stringify(value),
+      )
+        ? undefined
+        : value,
+    ),
+    failed: [
+      '*/stream',
+      'completions/stream',
+      'transcriptions/stream',
+      '*/stream-usage',
+      '*/unicode',
+      '*/streamed-tool',
+      '*/streamed-tool-loop',
+      '*/stream-events',
+    ],
+  },
+]

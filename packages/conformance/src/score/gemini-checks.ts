@@ -1,0 +1,112 @@
+import type { GenerateContentResponse } from '@google/genai'
+import { listOf, objectOf, parseJson } from '../base/json.ts'
+import type { Check } from './check.ts'
+import { given } from './context.ts'
+import { shortPrompt } from './dialect.ts'
+import { must, NotAsked, shown } from './expectations.ts'
+import { base64Of, toneBytes } from './media-samples.ts'
+import { jsonOf } from './rejection.ts'
+
+/** Checks of generateContent only. */
+export const geminiChecks: readonly Omit<Check, 'format'>[] = [
+  {
+    feature: 'stream events',
+    proves: 'Every chunk has parts of the model’s, and the last one alone an ending.',
+    calls: 1,
+    async run(context) {
+      const chunks: GenerateContentResponse[] = []
+      const model = context.model('gemini')
+      for await (const chunk of await context.google.models.generateContentStream({ model, contents: shortPrompt }))
+        chunks.push(chunk)
+      const endings = chunks.map(({ candidates }) => candidates?.[0]?.finishReason)
+      must(endings.at(-1) === 'STOP', `the last chunk’s ending is ${shown(endings.at(-1))}, not "STOP"`)
+      must(
+        endings.slice(0, -1).every((ending) => ending === undefined),
+        `the endings are ${shown(endings)}`,
+      )
+      const roles = new Set(chunks.map(({ candidates }) => candidates?.[0]?.content?.role ?? 'model'))
+      must([...roles].join() === 'model', `the roles are ${shown([...roles])}`)
+    },
+  },
+  {
+    feature: 'key in the query',
+    proves: 'The key is taken from the query, where no header has it.',
+    calls: 1,
+    async run(context) {
+      const { target } = context
+      if (target.token === undefined) throw new NotAsked('no token was given')
+      const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:generateContent`
+      const body = { contents: [{ parts: [{ text: shortPrompt }] }] }
+      const answer = await context.keyless(`${path}?key=${encodeURIComponent(target.token)}`, body)
+      must(listOf(objectOf(await jsonOf(answer)).candidates).length > 0, 'the answer has no candidates')
+    },
+  },
+  {
+    feature: 'array stream',
+    proves: 'A stream is one JSON array where no events were asked for.',
+    calls: 1,
+    async run(context) {
+      const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:streamGenerateContent`
+      const answer = await context.post('gemini', path, { contents: [{ parts: [{ text: shortPrompt }] }] })
+      const chunks = await jsonOf(answer)
+      must(Array.isArray(chunks) && chunks.length > 0, 'the answer is no array of chunks')
+      must(listOf(objectOf(chunks[0]).candidates).length > 0, 'the first chunk has no candidates')
+    },
+  },
+  {
+    feature: 'underscores',
+    proves: 'Fields are understood in their other spelling, with underscores.',
+    calls: 1,
+    async run(context) {
+      const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:generateContent`
+      const answer = await context.post('gemini', path, {
+        contents: [{ role: 'user', parts: [{ text: 'Good morning!' }] }],
+        system_instruction: { parts: [{ text: 'Whatever the user says, reply with exactly: PINEAPPLE' }] },
+      })
+      const text = JSON.stringify(await jsonOf(answer))
+      must(/pineapple/i.test(text), `the answer is without pineapple: ${shown(text)}`)
+    },
+  },
+  {
+    feature: 'google schema',
+    proves: 'An answer keeps to a schema in Google’s own spelling.',
+    calls: 1,
+    async run(context) {
+      const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:generateContent`
+      const answer = await context.post('gemini', path, {
+        contents: [{ role: 'user', parts: [{ text: 'Tell me about the city of Paris, as JSON.' }] }],
+        generationConfig: {
+          responseMimeType: 'application/json',
+          responseSchema: { type: 'OBJECT', properties: { city: { type: 'STRING' } }, required: ['city'] },
+        },
+      })
+      const [candidate] = listOf(objectOf(await jsonOf(answer)).candidates).map(objectOf)
+      const parts = listOf(objectOf(candidate?.content).parts).map(objectOf)
+      const text = parts.map(({ text: piece = '' }) => piece).join('')
+      must(typeof objectOf(parseJson(text)).city === 'string', `the answer does not fit: ${shown(text)}`)
+    },
+  },
+  {
+    feature: 'candidates',
+    proves: 'Two candidates come where two were asked for, or the wish is refused by its name.',
+    calls: 1,
+    async run(context) {
+      const model = context.model('gemini')
+      const { candidates = [] } = await context.gift(['candidateCount', 'multiple candidates'], () =>
+        context.google.models.generateContent({ model, contents: shortPrompt, config: { candidateCount: 2 } }),
+      )
+      given(context, 'candidateCount', candidates.length === 2, `two were asked for, ${candidates.length} came`)
+    },
+  },
+  {
+    feature: 'audio',
+    proves: 'A sound in the question is taken, or refused as what the model cannot hear.',
+    calls: 1,
+    async run(context) {
+      const said = await context.gift('audio', () =>
+        context.talk('gemini').ask({ text: 'Describe this sound in one sentence.' }, { audio: base64Of(toneBytes()) }),
+      )
+      must(said.text !== '', 'the answer has no text')
+    },
+  },
+]

@@ -1,0 +1,168 @@
+import { expect } from 'vitest'
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
+import type { Format } from '../base/recorded-traffic.ts'
+import { type Case, lossesOf, pixel, pixelBytes, rejection, type Setting } from './context.ts'
+import type { Piece, Talk } from './conversation.ts'
+import { talkers } from './sdk-callers.ts'
+
+const pdf = Buffer.from('%PDF-1.4\n%%EOF').toString('base64')
+/** A WAV file without a sound in it. */
+const silence = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA='
+const address = 'https://pictures.example/a.png'
+
+/** Media that the model received, in its own terms; or the reason why not. */
+type Outcome = string | 'refused' | 'left out'
+
+interface Medium {
+  readonly piece: Piece
+  /** Shown by a user. */
+  readonly shown: (upstream: Format, client: Format) => Outcome
+  /** Shown by a tool. Where not said otherwise: as by a user. */
+  readonly answered?: (upstream: Format, client: Format) => Outcome
+}
+
+/** Every kind of media. Chat and responses have files where the others have documents; gemini's have no names. */
+const media: Readonly<Record<string, Medium>> = {
+  'an image': { piece: { image: pixel }, shown: () => `the image (image/png, ${pixelBytes} bytes)` },
+  'an image by its address': {
+    piece: { imageAt: address },
+    shown: (upstream) => (upstream === 'gemini' ? `the image (image/png, at ${address})` : `the image (at ${address})`),
+  },
+  'a PDF': {
+    piece: { pdf },
+    shown(upstream, client) {
+      const name = client === 'gemini' ? 'document.pdf' : 'paper.pdf'
+      if (upstream === 'gemini') return 'the document (application/pdf, 14 bytes)'
+      if (upstream !== 'messages') return `the file “${name}” (application/pdf, 14 bytes)`
+      return `the document ${client === 'gemini' ? '' : `“${name}” `}(application/pdf, 14 bytes)`
+    },
+  },
+  audio: {
+    piece: { audio: silence },
+    shown: (upstream) => (upstream === 'messages' ? 'refused' : 'the audio (audio/wav, 44 bytes)'),
+    // The others have a place for it; what a responses upstream reads of a tool is text, images and files.
+    answered: (upstream, client) =>
+      upstream === 'messages'
+        ? 'refused'
+        : upstream === 'responses' && client !== 'responses'
+          ? 'left out'
+          : 'the audio (audio/wav, 44 bytes)',
+  },
+}
+/**
+ * Returns true for media that a client cannot send: chat's tools return text, messages have no audio, tools of responses no
+ * audio.
+ */
+const unsayable = (client: Format, name: string, byTool: boolean): boolean =>
+  name === 'audio' ? client === 'messages' || (byTool && client !== 'gemini') : byTool && client === 'chat'
+
+/** Paths of a part in the client's body, which an error or a loss must name. */
+const places: Readonly<Record<Format, { readonly shown: RegExp; readonly answered: RegExp }>> = {
+  chat: { shown: /^messages\.0\.content\.1/, answered: /^messages\.2\.content\.0/ },
+  messages: { shown: /^messages\.0\.content\.1/, answered: /^messages\.2\.content\.0\.content\.0/ },
+  // The SDK's chat sends each chunk of a stream back as a content of its own.
+  gemini: { shown: /^contents\.0\.parts\.1/, answered: /^contents\.[23]\.parts\.0\.functionResponse\.parts\.0/ },
+  responses: { shown: /^input\.0\.content\.1/, answered: /^input\.2\.output\.0/ },
+}
+
+async function expectOutcome(
+  setting: Setting,
+  outcome: Outcome,
+  place: RegExp,
+  { piece, byTool }: { readonly piece: Piece; readonly byTool: boolean },
+  call: () => Promise<{ readonly text: string }>,
+): Promise<void> {
+  if (outcome === 'refused') {
+    const before = setting.fake.requests.length
+    const error = await rejection(call())
+    expect(error.status).toBe(400)
+    const told = error.param ?? /[\w.]+\.\d+[\w.]*(?=: audio)/.exec(error.message)?.[0]
+    expect(told).toMatch(place)
+    expect(error.message).toContain('audio cannot be sent')
+    expect(setting.fake.requests).toHaveLength(before)
+    return
+  }
+  let text = ''
+  const losses = await lossesOf(setting, async () => {
+    text = (await call()).text
+  })
+  if (outcome === 'left out') {
+    expect(losses.map(({ path }) => path.slice(1).replaceAll('/', '.'))).toEqual([expect.stringMatching(place)])
+    return
+  }
+  expect(losses).toEqual([])
+  const { upstream, fake } = setting
+  if (!byTool || upstream === 'chat') {
+    expect(text).toContain(outcome)
+    return
+  }
+  const inside = JSON.stringify(resultParts(upstream, objectOf(fake.requests.at(-1)?.body)))
+  expect(inside).toContain(Object.values(piece)[0])
+}
+
+/** Returns the non-text parts of a tool's result. In chat they follow in a user message. */
+function resultParts(upstream: Format, body: JsonObject): readonly JsonObject[] {
+  const last = (name: string): JsonObject => objectOf(listOf(body[name]).at(-1))
+  switch (upstream) {
+    case 'messages':
+      return listOf(last('messages').content)
+        .map(objectOf)
+        .filter(({ type }) => type === 'tool_result')
+        .flatMap(({ content }) => listOf(content).filter(isObject))
+        .filter(({ type }) => type !== 'text')
+    case 'gemini':
+      return listOf(last('contents').parts)
+        .map(objectOf)
+        .flatMap(({ functionResponse }) => listOf(objectOf(functionResponse).parts).filter(isObject))
+    case 'responses':
+      return listOf(last('input').output)
+        .filter(isObject)
+        .filter(({ type }) => textOf(type) !== 'input_text')
+    case 'chat':
+      return []
+  }
+}
+
+const toolTurn = async (talk: Talk): Promise<void> => {
+  const { tools } = await talk.ask({ text: '[[tool:look {"city":"Paris"}]]' })
+  expect(tools).toEqual([{ name: 'look', input: { city: 'Paris' } }])
+}
+
+/** Cases of media from users and tools, from each client to each upstream. */
+export const mediaCases = (client: Format): readonly Case[] =>
+  Object.entries(media).flatMap(([name, { piece, shown, answered = shown }]) =>
+    [false, true].flatMap((stream): Case[] => {
+      const mode = stream ? 'streamed' : 'whole'
+      const cases: Case[] = []
+      if (!unsayable(client, name, false))
+        cases.push({
+          name: `${name}, ${mode}`,
+          run(setting) {
+            const talk = talkers[client](setting, { stream })
+            return expectOutcome(
+              setting,
+              shown(setting.upstream, client),
+              places[client].shown,
+              { piece, byTool: false },
+              () => talk.ask({ text: 'What is this?' }, piece),
+            )
+          },
+        })
+      if (!unsayable(client, name, true))
+        cases.push({
+          name: `${name} that a tool answers, ${mode}`,
+          async run(setting) {
+            const talk = talkers[client](setting, { stream, tools: ['look'] })
+            await toolTurn(talk)
+            await expectOutcome(
+              setting,
+              answered(setting.upstream, client),
+              places[client].answered,
+              { piece, byTool: true },
+              () => talk.answer({ look: [piece] }),
+            )
+          },
+        })
+      return cases
+    }),
+  )

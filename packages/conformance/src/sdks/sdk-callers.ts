@@ -1,0 +1,319 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import type { FunctionCall, GenerateContentResponse, Part } from '@google/genai'
+import type OpenAI from 'openai'
+import { citySchema } from '../base/city-schema.ts'
+import { objectOf, textOf } from '../base/json.ts'
+import type { Format } from '../base/recorded-traffic.ts'
+import {
+  chatCalls,
+  chatReasoning,
+  chatUsage,
+  messagesUsage,
+  readGemini,
+  readResponsesBody,
+} from '../base/response-content.ts'
+import type { Piece, Said, Talker } from './conversation.ts'
+
+/** Pieces as chat has them. In a tool's message the types allow text alone; servers that take more are common. */
+function chatPart(piece: Piece): OpenAI.ChatCompletionContentPart {
+  if ('text' in piece) return { type: 'text', text: piece.text }
+  if ('image' in piece) return { type: 'image_url', image_url: { url: `data:image/png;base64,${piece.image}` } }
+  if ('imageAt' in piece) return { type: 'image_url', image_url: { url: piece.imageAt } }
+  if ('audio' in piece) return { type: 'input_audio', input_audio: { data: piece.audio, format: 'wav' } }
+  return { type: 'file', file: { filename: 'paper.pdf', file_data: `data:application/pdf;base64,${piece.pdf}` } }
+}
+
+interface Heard {
+  readonly completion: OpenAI.ChatCompletion
+  readonly reasoning: string
+  readonly pieces: number
+}
+
+export const talkAsChat: Talker = ({ openai }, { model = 'demo', stream, tools, think, most, system, extra }) => {
+  const messages: OpenAI.ChatCompletionMessageParam[] =
+    system === undefined ? [] : [{ role: 'system', content: system }]
+  const limit = most ?? (think ? 32_000 : undefined)
+  const settings = {
+    model,
+    ...(tools === undefined
+      ? {}
+      : { tools: tools.map((name) => ({ type: 'function' as const, function: { name, parameters: citySchema } })) }),
+    ...(think ? { reasoning_effort: 'high' as const } : {}),
+    ...(limit === undefined ? {} : { max_completion_tokens: limit }),
+    ...extra,
+  }
+  let calls: readonly OpenAI.ChatCompletionMessageToolCall[] = []
+  const whole = async (): Promise<Heard> => {
+    const completion = await openai.chat.completions.create({ ...settings, messages })
+    return { completion, reasoning: chatReasoning(objectOf(completion.choices[0]?.message)), pieces: 1 }
+  }
+  const streamed = async (): Promise<Heard> => {
+    const body = { ...settings, messages, stream: true as const, stream_options: { include_usage: true } }
+    const stream = openai.chat.completions.stream(body)
+    let reasoning = ''
+    let pieces = 0
+    // The accumulator keeps of an unknown text field only what came last.
+    stream.on('chunk', ({ choices }) => {
+      const { reasoning_details: _, ...delta } = objectOf(choices[0]?.delta)
+      reasoning += chatReasoning(delta)
+      if (textOf(delta.content) !== '') pieces++
+    })
+    return { completion: await stream.finalChatCompletion(), reasoning, pieces }
+  }
+  const go = async (): Promise<Said> => {
+    const { completion, reasoning, pieces } = stream ? await streamed() : await whole()
+    const [choice] = completion.choices
+    if (choice === undefined) throw new Error('no choice')
+    const { message } = choice
+    messages.push(message)
+    calls = message.tool_calls ?? []
+    const usage = chatUsage(objectOf(completion.usage))
+    return {
+      text: textOf(message.content),
+      refusal: textOf(message.refusal),
+      reasoning,
+      tools: chatCalls(objectOf(message)),
+      end: choice.finish_reason,
+      model: textOf(completion.model),
+      pieces,
+      ...(usage === undefined ? {} : { usage }),
+    }
+  }
+  return {
+    ask(...pieces) {
+      messages.push({ role: 'user', content: pieces.map(chatPart) })
+      return go()
+    },
+    answer(results) {
+      for (const call of calls) {
+        const name = call.type === 'function' ? call.function.name : call.custom.name
+        const content = (results[name] ?? []).map(chatPart) as OpenAI.ChatCompletionContentPartText[]
+        messages.push({ role: 'tool', tool_call_id: call.id, content })
+      }
+      return go()
+    },
+  }
+}
+
+function geminiPart(piece: Piece): Part {
+  if ('text' in piece) return { text: piece.text }
+  if ('image' in piece) return { inlineData: { mimeType: 'image/png', data: piece.image } }
+  if ('imageAt' in piece) return { fileData: { mimeType: 'image/png', fileUri: piece.imageAt } }
+  if ('audio' in piece) return { inlineData: { mimeType: 'audio/wav', data: piece.audio } }
+  return { inlineData: { mimeType: 'application/pdf', data: piece.pdf } }
+}
+
+const hasText = ({ candidates }: GenerateContentResponse): boolean =>
+  (candidates?.[0]?.content?.parts ?? []).some(({ text = '', thought }) => text !== '' && thought !== true)
+
+/** Uses the SDK's own chat, which sends back every chunk of a stream as a content of its own. */
+export const talkAsGemini: Talker = ({ google }, { model = 'demo', stream, tools, think, most, system, extra }) => {
+  const chat = google.chats.create({
+    model,
+    config: {
+      ...(system === undefined ? {} : { systemInstruction: system }),
+      ...(tools === undefined
+        ? {}
+        : { tools: [{ functionDeclarations: tools.map((name) => ({ name, parametersJsonSchema: citySchema })) }] }),
+      ...(think ? { thinkingConfig: { includeThoughts: true, thinkingBudget: 4096 } } : {}),
+      ...(most === undefined ? {} : { maxOutputTokens: most }),
+      ...extra,
+    },
+  })
+  let calls: readonly FunctionCall[] = []
+  const go = async (message: Part[]): Promise<Said> => {
+    const chunks: GenerateContentResponse[] = []
+    if (stream) for await (const chunk of await chat.sendMessageStream({ message })) chunks.push(chunk)
+    else chunks.push(await chat.sendMessage({ message }))
+    calls = chunks.flatMap((chunk) => chunk.functionCalls ?? [])
+    const answer = readGemini(chunks, !stream)
+    if (answer === undefined) throw new Error(`no answer in ${JSON.stringify(chunks)}`)
+    const last = chunks.at(-1)
+    return {
+      ...answer,
+      end: last?.candidates?.[0]?.finishReason ?? last?.promptFeedback?.blockReason ?? '',
+      model: last?.modelVersion ?? '',
+      pieces: chunks.filter(hasText).length,
+    }
+  }
+  return {
+    ask: (...pieces) => go(pieces.map(geminiPart)),
+    answer: (results) =>
+      go(
+        calls.map(({ id, name = '' }): Part => {
+          const pieces = results[name] ?? []
+          const said = pieces.flatMap((piece) => ('text' in piece ? [piece.text] : []))
+          const shown = pieces.filter((piece) => !('text' in piece)).map(geminiPart)
+          return {
+            functionResponse: {
+              name,
+              ...(id === undefined ? {} : { id }),
+              response: said.length > 0 ? { output: said.join('\n') } : {},
+              ...(shown.length > 0 ? { parts: shown as NonNullable<Part['functionResponse']>['parts'] & object } : {}),
+            },
+          }
+        }),
+      ),
+  }
+}
+
+type MessagesBlock = Anthropic.TextBlockParam | Anthropic.ImageBlockParam | Anthropic.DocumentBlockParam
+
+function messagesBlock(piece: Piece): MessagesBlock {
+  if ('text' in piece) return { type: 'text', text: piece.text }
+  if ('image' in piece) return { type: 'image', source: { type: 'base64', media_type: 'image/png', data: piece.image } }
+  if ('imageAt' in piece) return { type: 'image', source: { type: 'url', url: piece.imageAt } }
+  if ('pdf' in piece)
+    return {
+      type: 'document',
+      title: 'paper.pdf',
+      source: { type: 'base64', media_type: 'application/pdf', data: piece.pdf },
+    }
+  throw new Error('messages have no audio')
+}
+
+export const talkAsMessages: Talker = (
+  { anthropic },
+  { model = 'demo', stream, tools, think, most, system, extra },
+) => {
+  const messages: Anthropic.MessageParam[] = []
+  const settings = {
+    model,
+    max_tokens: most ?? 8192,
+    ...(system === undefined ? {} : { system }),
+    ...(tools === undefined ? {} : { tools: tools.map((name) => ({ name, input_schema: mutableSchema() })) }),
+    ...(think ? { thinking: { type: 'enabled' as const, budget_tokens: 4096, display: 'summarized' as const } } : {}),
+    ...extra,
+  }
+  let calls: readonly Anthropic.ToolUseBlock[] = []
+  const go = async (): Promise<Said> => {
+    let pieces = 0
+    const streamed = (): Promise<Anthropic.Message> =>
+      anthropic.messages
+        .stream({ ...settings, messages })
+        .on('text', () => void pieces++)
+        .finalMessage()
+    const message = stream ? await streamed() : await anthropic.messages.create({ ...settings, messages })
+    const { content } = message
+    if (content.length > 0) messages.push({ role: 'assistant', content })
+    calls = content.filter((block) => block.type === 'tool_use')
+    const usage = messagesUsage(objectOf(message.usage))
+    return {
+      text: content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
+      refusal: textOf(objectOf(message.stop_details).explanation),
+      reasoning: content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
+      tools: calls.map(({ name, input }) => ({ name, input })),
+      end: message.stop_reason ?? '',
+      model: textOf(message.model),
+      pieces: stream ? pieces : 1,
+      ...(usage === undefined ? {} : { usage }),
+    }
+  }
+  return {
+    ask(...pieces) {
+      messages.push({ role: 'user', content: pieces.map(messagesBlock) })
+      return go()
+    },
+    answer(results) {
+      const content = calls.map(({ id, name }) => ({
+        type: 'tool_result' as const,
+        tool_use_id: id,
+        content: (results[name] ?? []).map(messagesBlock),
+      }))
+      messages.push({ role: 'user', content })
+      return go()
+    },
+  }
+}
+
+const mutableSchema = (): Anthropic.Tool.InputSchema => ({ ...citySchema, required: [...citySchema.required] })
+
+type ResponsesPart =
+  | OpenAI.Responses.ResponseInputText
+  | OpenAI.Responses.ResponseInputImage
+  | OpenAI.Responses.ResponseInputFile
+
+function responsesPart(piece: Piece): ResponsesPart {
+  if ('text' in piece) return { type: 'input_text', text: piece.text }
+  if ('image' in piece)
+    return { type: 'input_image', detail: 'auto', image_url: `data:image/png;base64,${piece.image}` }
+  if ('imageAt' in piece) return { type: 'input_image', detail: 'auto', image_url: piece.imageAt }
+  if ('pdf' in piece)
+    return { type: 'input_file', filename: 'paper.pdf', file_data: `data:application/pdf;base64,${piece.pdf}` }
+  // In the API, but not in this version's union.
+  return { type: 'input_audio', input_audio: { data: piece.audio, format: 'wav' } } as unknown as ResponsesPart
+}
+
+/** Without a store, as agents do it: every item goes back, encrypted reasoning among them. */
+export const talkAsResponses: Talker = ({ openai }, { model = 'demo', stream, tools, think, most, system, extra }) => {
+  const input: OpenAI.Responses.ResponseInputItem[] = []
+  const settings = {
+    model,
+    store: false,
+    ...(system === undefined ? {} : { instructions: system }),
+    ...(tools === undefined
+      ? {}
+      : {
+          tools: tools.map((name) => ({ type: 'function' as const, name, parameters: citySchema, strict: true })),
+        }),
+    ...(think
+      ? {
+          reasoning: { effort: 'high' as const, summary: 'auto' as const },
+          include: ['reasoning.encrypted_content' as const],
+        }
+      : {}),
+    ...(most === undefined ? {} : { max_output_tokens: most }),
+    ...extra,
+  }
+  let calls: readonly OpenAI.Responses.ResponseFunctionToolCall[] = []
+  const go = async (): Promise<Said> => {
+    let pieces = 0
+    const streamed = (): Promise<OpenAI.Responses.Response> =>
+      openai.responses
+        .stream({ ...settings, input })
+        .on('response.output_text.delta', () => void pieces++)
+        .finalResponse()
+    const response = stream ? await streamed() : await openai.responses.create({ ...settings, input })
+    for (const item of response.output) input.push(sendable(item))
+    calls = response.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
+    const answer = readResponsesBody(response)
+    if (answer === undefined) throw new Error(`no answer in ${JSON.stringify(response)}`)
+    const end = response.incomplete_details?.reason ?? response.status ?? ''
+    return { ...answer, end, model: textOf(response.model), pieces: stream ? pieces : 1 }
+  }
+  return {
+    ask(...pieces) {
+      input.push({ role: 'user', content: pieces.map(responsesPart) })
+      return go()
+    },
+    answer(results) {
+      for (const call of calls)
+        input.push({
+          type: 'function_call_output',
+          call_id: call.call_id,
+          output: (results[call.name] ?? []).map(responsesPart),
+        })
+      return go()
+    },
+  }
+}
+
+/** `parsed…` is the helper's own and no field of the API. */
+function sendable(item: OpenAI.Responses.ResponseOutputItem): OpenAI.Responses.ResponseInputItem {
+  const { parsed_arguments: _, ...rest } = objectOf(item)
+  const content = Array.isArray(rest.content)
+    ? rest.content.map((part) => {
+        const { parsed: _parsed, ...own } = objectOf(part)
+        return own
+      })
+    : undefined
+  return { ...rest, ...(content === undefined ? {} : { content }) } as unknown as OpenAI.Responses.ResponseInputItem
+}
+
+/** The four official clients, each in its own dialect. */
+export const talkers: Readonly<Record<Format, Talker>> = {
+  chat: talkAsChat,
+  messages: talkAsMessages,
+  gemini: talkAsGemini,
+  responses: talkAsResponses,
+}

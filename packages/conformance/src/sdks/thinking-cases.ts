@@ -1,0 +1,113 @@
+import type { Script } from '@modelgate/testing'
+import { expect } from 'vitest'
+import { type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
+import type { Format } from '../base/recorded-traffic.ts'
+import { type Case, callResults, lossesOf } from './context.ts'
+import { talkers } from './sdk-callers.ts'
+
+/** Three turns of a model that thinks before each, and one more question behind them. */
+const script: readonly Script[] = [
+  {
+    thinking: 'First I look.',
+    toolCalls: [
+      { name: 'get_weather', input: { city: 'Paris' } },
+      { name: 'get_time', input: { city: 'Oslo' } },
+    ],
+  },
+  { thinking: 'Then I look again.', text: 'One moment.', toolCalls: [{ name: 'get_time', input: { city: 'Rome' } }] },
+  { thinking: 'Now I know.', text: 'It is late.' },
+  { text: 'Goodbye.' },
+]
+const thoughts = ['First I look.', 'Then I look again.', 'Now I know.']
+
+/** The endings of an answer that calls tools, and of one that is done. */
+const endings: Readonly<Record<Format, readonly [calls: string, done: string]>> = {
+  chat: ['tool_calls', 'stop'],
+  messages: ['tool_use', 'end_turn'],
+  gemini: ['STOP', 'STOP'],
+  responses: ['completed', 'completed'],
+}
+
+/** Returns true if the client sees the thinking. OpenAI's models show none by default, and chat cannot ask for it. */
+const isShown = (client: Format, upstream: Format): boolean => !(client === 'chat' && upstream === 'responses')
+
+/** The seals that came back to the upstream, in order. Its own checks refuse any that is not what it handed out. */
+function sealsIn(upstream: Format, body: JsonObject): string[] {
+  const parts = (list: string, inner: string): JsonObject[] =>
+    listOf(body[list]).flatMap((turn) => listOf(objectOf(turn)[inner]).map(objectOf))
+  const seals: Readonly<Record<Format, () => unknown[]>> = {
+    chat: () => [],
+    messages: () => parts('messages', 'content').map(({ type, signature, data }) => type && (signature ?? data)),
+    gemini: () => parts('contents', 'parts').map(({ thoughtSignature }) => thoughtSignature),
+    responses: () => listOf(body.input).map((item) => objectOf(item).encrypted_content),
+  }
+  return seals[upstream]()
+    .map(textOf)
+    .filter((seal) => seal !== '')
+}
+
+/** How many of the three seals the upstream must get back. Chat's models hand out none. */
+function sealsKept(client: Format, upstream: Format, stream: boolean): number {
+  if (upstream === 'chat') return 0
+  return lastSealIsLeft(client, upstream, stream) ? 2 : 3
+}
+/** Gemini's seal of last words comes behind them, where clients of messages look for the answer: it is left out, and reported. */
+const lastSealIsLeft = (client: Format, upstream: Format, stream: boolean): boolean =>
+  stream && client === 'messages' && upstream === 'gemini'
+
+/**
+ * Returns the losses of such a loop: an exact budget for effort-only upstreams, and unsigned thoughts for upstreams that require
+ * signatures.
+ */
+function lossesIn(client: Format, upstream: Format): readonly string[] {
+  if (client === upstream) return []
+  const efforts = upstream === 'chat' || upstream === 'responses'
+  if (client === 'messages' && efforts) return ['/thinking/budget_tokens']
+  if (client === 'gemini' && efforts) return ['/generationConfig/thinkingConfig/thinkingBudget']
+  return []
+}
+
+export const thinkingCases = (client: Format): readonly Case[] =>
+  [false, true].map((stream) => ({
+    name: `three turns of thinking with tools, ${stream ? 'streamed' : 'whole'}`,
+    async run(setting) {
+      const { fake, upstream } = setting
+      fake.reply(...script)
+      const talk = talkers[client](setting, { stream, think: true, tools: Object.keys(callResults) })
+      const results = Object.fromEntries(Object.entries(callResults).map(([name, text]) => [name, [{ text }]]))
+      const first = await talk.ask({ text: 'What is the weather in Paris, and how late is it in Oslo and Rome?' })
+      const second = await talk.answer(results)
+      let third = second
+      const late = await lossesOf(
+        setting,
+        async () => {
+          third = await talk.answer(results)
+        },
+        true,
+      )
+      const [calls, done] = endings[client]
+      expect([first, second, third].map(({ text, tools, end }) => ({ text, tools, end }))).toEqual([
+        {
+          text: '',
+          tools: [
+            { name: 'get_weather', input: { city: 'Paris' } },
+            { name: 'get_time', input: { city: 'Oslo' } },
+          ],
+          end: calls,
+        },
+        { text: 'One moment.', tools: [{ name: 'get_time', input: { city: 'Rome' } }], end: calls },
+        { text: 'It is late.', tools: [], end: done },
+      ])
+      expect([first, second, third].map(({ reasoning }) => reasoning)).toEqual(
+        isShown(client, upstream) ? thoughts : ['', '', ''],
+      )
+      for (const { usage } of [first, second, third]) expect(usage?.reasoning).toBeGreaterThan(0)
+      const losses = await lossesOf(setting, () => talk.ask({ text: 'Thank you.' }))
+      const seals = sealsIn(upstream, objectOf(fake.requests.at(-1)?.body))
+      expect(new Set(seals).size).toBe(sealsKept(client, upstream, stream))
+      expect(losses.map(({ path }) => path)).toEqual(lossesIn(client, upstream))
+      expect(late.some(({ detail }) => detail.includes('the seal of a text'))).toBe(
+        lastSealIsLeft(client, upstream, stream),
+      )
+    },
+  }))

@@ -1,0 +1,240 @@
+import type { UpstreamCall } from '../../base/raw-upstream.ts'
+import { type Format, formats } from '../../base/recorded-traffic.ts'
+import { good } from '../../base/streams.ts'
+import { answerJson, answerWell, beginStream, formatOf, whole } from '../../base/upstream-responses.ts'
+import type { Check, Pair, Setting, Target } from '../check.ts'
+import { type Ask, bodyFor, exchange } from '../client.ts'
+import { tally } from '../measurements.ts'
+import { readError } from '../read-responses.ts'
+
+/** Members that a parser and a writer of JSON between client and upstream would change, one kind each. */
+const oddMembers: Readonly<Record<string, string>> = {
+  numbers:
+    '"x_numbers":[12345678901234567890,9007199254740993,1.0,1e2,1E+2,-0,-0.0,0.1000,1e-7,1e400,0.1234567890123456789]',
+  prototypes:
+    '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"toString":1,"hasOwnProperty":null',
+  duplicates: '"x_twice":1,"x_twice":{"x_twice":2,"x_twice":3},"x_twice":[ ]',
+  surrogates: '"x_halves":"\\ud83d \\udc00 \\uDE00\\uD83D","x_whole":"\\uD83D\\uDE00 😀"',
+  escapes: '"x_escapes":"\\/ \\u0000 \\u00e9 é e\u0301 \\u2028 \u2028 \\u003c/script\\u003e","\\u0078_key":1',
+  blanks: '\r\n\t "x_blanks" \n:\t[ 1 ,\r\n2 ]\t',
+  order: '"9":1,"1":2,"a":3,"0":4,"":5',
+  depth: `"x_deep":${'[{"a":'.repeat(40)}1${'}]'.repeat(40)}`,
+}
+
+/** Bytes that are no UTF-8. */
+const noText: Readonly<Record<string, readonly number[]>> = {
+  'a continuation alone': [0x80],
+  'half of two': [0xc3],
+  'half of three': [0xe2, 0x82],
+  'half of four': [0xf0, 0x9f, 0x98],
+  'an overlong slash': [0xc0, 0xaf],
+  'an overlong NUL': [0xe0, 0x80, 0x80],
+  'a high surrogate': [0xed, 0xa0, 0x80],
+  'a pair of surrogates': [0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80],
+  'beyond Unicode': [0xf4, 0x90, 0x80, 0x80],
+  'five bytes': [0xf8, 0x88, 0x80, 0x80, 0x80],
+  'FE FF': [0xfe, 0xff],
+  'Latin-1': [0xe4, 0xf6, 0xfc],
+}
+
+const withMember = (json: string, member: string): string => `{${member},${json.trimStart().slice(1)}`
+
+/** The pairs in which nothing is translated. */
+const straight = (target: Target): readonly Pair[] => target.pairs.filter(({ client, upstream }) => client === upstream)
+
+/** Complaints, and of how many cases. */
+class Tally {
+  asked = 0
+  readonly complaints: string[] = []
+  /** @param complaint undefined: nothing is wrong */
+  note(what: string, complaint: string | undefined): void {
+    this.asked++
+    if (complaint !== undefined) this.complaints.push(`${what}: ${complaint}`)
+  }
+  get figure(): string {
+    return `${this.asked - this.complaints.length}/${this.asked}`
+  }
+}
+
+/** Returns the position at which two texts differ, for debugging. */
+function difference(sent: string, got: string): string | undefined {
+  if (sent === got) return undefined
+  let at = 0
+  while (sent[at] === got[at]) at++
+  const around = (text: string): string => JSON.stringify(text.slice(Math.max(0, at - 10), at + 30))
+  return `${around(sent)} became ${around(got)}`
+}
+
+/** Requests as the upstream gets them. */
+async function requests({ target, upstream, fresh }: Setting): Promise<Record<'same' | 'renamed' | 'twice', Tally>> {
+  const same = new Tally()
+  const renamed = new Tally()
+  const twice = new Tally()
+  const aliases = Object.fromEntries(
+    formats.map((format) => [`alias-${format}`, { upstream: format, model: `real-${format}` }]),
+  )
+  const renaming = await fresh({ models: aliases })
+  const scene = upstream.play(answerWell)
+  const send = async (to: Target, ask: Ask): Promise<string> => {
+    const before = scene.calls.length
+    const { status } = await exchange(to, ask)
+    const call = scene.calls[before]
+    return call === undefined ? `no call (answered ${status})` : call.body.toString('utf8')
+  }
+  for (const pair of straight(target)) {
+    const ask: Ask = { ...pair, text: scene.marker }
+    for (const [name, member] of Object.entries(oddMembers)) {
+      const body = withMember(bodyFor(target, ask), member)
+      const what = `${pair.client}, ${name}`
+      same.note(what, difference(body, await send(target, { ...ask, body })))
+      // Generation by generateContent names its model in the path: nothing of the body changes.
+      const alias = { ...ask, model: `alias-${pair.client}` }
+      const own = withMember(bodyFor(target, alias), member)
+      const wanted = own.replace(`"alias-${pair.client}"`, `"real-${pair.client}"`)
+      if (renaming !== undefined) renamed.note(what, difference(wanted, await send(renaming, { ...alias, body: own })))
+    }
+    if (pair.client === 'gemini') continue
+    // With duplicate names the upstream may read the unchecked one.
+    const other = 'a-model-that-nobody-may-use'
+    for (const key of ['model', 'Model', '\\u006dodel']) {
+      const body = withMember(bodyFor(target, ask), `"${key}":"${other}"`)
+      twice.note(
+        `${pair.client}, a second name as ${key}`,
+        (await send(target, { ...ask, body })).includes(other) ? 'reached the upstream' : undefined,
+      )
+    }
+  }
+  scene.end()
+  return { same, renamed, twice }
+}
+
+const withOddities = (json: string): string =>
+  withMember(
+    json,
+    ['numbers', 'prototypes', 'duplicates', 'surrogates', 'escapes'].map((name) => oddMembers[name]).join(','),
+  )
+
+/** An ordinary answer with odd members in every object that it sends. */
+function answerOddly(call: UpstreamCall): void {
+  const format = formatOf(call)
+  if (!call.stream) {
+    answerJson(call, 200, oddAnswer(format))
+    return
+  }
+  beginStream(call)
+  for (const event of oddStream(format)) call.response.write(event)
+  call.response.end()
+}
+const oddAnswer = (format: Format): string => withOddities(JSON.stringify(whole[format], undefined, 1))
+const oddStream = (format: Format): string[] =>
+  good[format].map((event) => event.replaceAll(/^(data: )(\{)/gm, (_, data: string) => data + withOddities('{')))
+
+/** Answers as the client gets them. */
+async function answers({ target, upstream }: Setting): Promise<Tally> {
+  const told = new Tally()
+  const scene = upstream.play(answerOddly)
+  for (const pair of straight(target))
+    for (const stream of [false, true]) {
+      const more = pair.client === 'chat' && stream ? { more: { stream_options: { include_usage: true } } } : {}
+      const answer = await exchange(target, { ...pair, text: scene.marker, stream, ...more })
+      const wanted = stream ? oddStream(pair.client).join('') : oddAnswer(pair.client)
+      told.note(`${pair.client}, ${stream ? 'a stream' : 'an answer'}`, difference(wanted, answer.text))
+    }
+  scene.end()
+  return told
+}
+
+/** Bytes that are no text, in a value, in a key and beside both. */
+async function invalid({ target, upstream }: Setting): Promise<Tally> {
+  const told = new Tally()
+  const scene = upstream.play(answerWell)
+  const clients = [...new Map(target.pairs.map((pair) => [pair.client, pair])).values()]
+  for (const pair of clients)
+    for (const [name, bytes] of Object.entries(noText))
+      for (const [place, before, after] of [
+        ['a value', '{"x":"', '",'],
+        ['a key', '{"', '":1,'],
+        ['no text at all', '{', ' '],
+      ] as const) {
+        const ask: Ask = { ...pair, text: scene.marker }
+        const rest = bodyFor(target, ask).slice(1)
+        const body = Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after + rest)])
+        const calls = scene.calls.length
+        const answer = await exchange(target, { ...ask, body })
+        told.note(
+          `${pair.client}, ${name} in ${place}`,
+          scene.calls.length > calls
+            ? 'reached the upstream'
+            : answer.status !== 400
+              ? `answered ${answer.status}`
+              : readError(pair.client, answer) === undefined
+                ? 'not in the dialect'
+                : undefined,
+        )
+      }
+  scene.end()
+  return told
+}
+
+const poison = '{"polluted":"by-torture"}'
+
+/** Everything an object is made of, poisoned: in requests and in answers, over all pairs, translated or not. */
+async function pollution({ target, upstream }: Setting): Promise<{ attempts: number; complaints: string[] }> {
+  const complaints: string[] = []
+  let attempts = 0
+  const scene = upstream.play(answerOddly)
+  const member = `"__proto__":${poison},"constructor":{"prototype":${poison}}`
+  for (const pair of target.pairs)
+    for (const stream of [false, true]) {
+      const ask: Ask = { ...pair, text: scene.marker, stream }
+      const clean = bodyFor(target, ask)
+      // In every object of the body, and in a list of tools in the dialect that has most of them.
+      const body = withMember(
+        clean.replaceAll('{"role"', `{${member},"role"`).replaceAll('{"text"', `{${member},"text"`),
+        member,
+      )
+      // Computed: a literal key would be the prototype itself.
+      const headers = { ['__proto__']: 'polluted', constructor: 'polluted' }
+      await exchange(target, { ...ask, body, headers })
+      await exchange(target, { ...ask, body: withMember(clean, `"metadata":{${member}},"logit_bias":{${member}}`) })
+      attempts += 2
+    }
+  scene.end()
+  // Whatever is inherited now shows in an ordinary call, at the upstream or in the answer.
+  const after = upstream.play(answerWell)
+  for (const pair of target.pairs) {
+    const answer = await exchange(target, { ...pair, text: after.marker })
+    const seen = `${after.calls.at(-1)?.body.toString('latin1')} ${JSON.stringify(after.calls.at(-1)?.headers)} ${answer.text}`
+    if (seen.includes('polluted')) complaints.push(`${pair.client} > ${pair.upstream}: a later call is polluted`)
+    if (answer.status !== 200)
+      complaints.push(`${pair.client} > ${pair.upstream}: a later call is answered ${answer.status}`)
+  }
+  after.end()
+  const names = (await target.own?.stats())?.polluted ?? []
+  if (names.length > 0) complaints.push(`every object has come by ${names.join(', ')}`)
+  return { attempts, complaints }
+}
+
+/** Content that a gateway would change, or lose, by parsing and serialising it. */
+export const exact: Check = {
+  row: 30,
+  group: 'Input',
+  title: 'Numbers, `__proto__`, duplicates, surrogates, invalid UTF-8',
+  promise: 'same-dialect JSON byte-exact; `Object.prototype` untouched; invalid UTF-8 400',
+  async run(setting) {
+    const { same, renamed, twice } = await requests(setting)
+    const back = await answers(setting)
+    const refused = await invalid(setting)
+    const { attempts, complaints } = await pollution(setting)
+    const all = [same, renamed, twice, back, refused].flatMap((one) => one.complaints).concat(complaints)
+    return {
+      held: all.length === 0,
+      figure:
+        `byte for byte ${same.figure} requests, ${back.figure} answers` +
+        `${renamed.asked > 0 ? `, ${renamed.figure} but for a new model name` : ''}; ${twice.figure} second names kept back; ` +
+        `invalid UTF-8 ${refused.figure} refused with 400; Object.prototype ` +
+        `${complaints.length === 0 ? 'untouched' : 'touched'} by ${attempts} attempts`,
+      notes: tally(all),
+    }
+  },
+}

@@ -1,0 +1,137 @@
+import { connect } from 'node:net'
+import { sleep } from '../../base/upstream-responses.ts'
+import type { Target } from '../check.ts'
+
+/** Bytes to send, a rest, or the moment from which the answer is timed. */
+export type PourStep = string | Uint8Array | { readonly restMs: number } | 'mark' | 'end'
+
+export interface Poured {
+  /** 0: no answer came. */
+  readonly status: number
+  /** Everything that came back. */
+  readonly raw: string
+  /** Milliseconds from the mark to the answer's first byte; NaN: none came, or it came before the mark. */
+  readonly answerMs: number
+  /** It was answered before the mark. */
+  readonly early: boolean
+  readonly sentBytes: number
+  /** The gateway ended the connection. */
+  readonly closed: boolean
+  readonly tookMs: number
+}
+
+/** Allowed time for the rest of a begun response. */
+const restOfAnswerMs = 50
+
+/**
+ * A request written by hand at the pace at which it is taken, so that gigabytes can be sent from nothing. It goes on sending
+ * after the answer, as clients do who do not look: until the steps or the connection are over.
+ *
+ * @param withinMs how long after the last step an answer is waited for, or anybody who reads on
+ */
+export function pour(target: Target, steps: Iterable<PourStep>, withinMs = 5000): Promise<Poured> {
+  return new Promise((resolve) => {
+    const { hostname, port } = new URL(target.origin)
+    const begun = performance.now()
+    const parts: Buffer[] = []
+    let marked = Number.NaN
+    let answered = Number.NaN
+    let closed = false
+    let over = false
+    let sent = false
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+    let wake = (): void => {}
+    const finish = (): void => {
+      if (over) return
+      over = true
+      clearTimeout(timer)
+      wake()
+      socket.destroy()
+      const raw = Buffer.concat(parts).toString('latin1')
+      resolve({
+        // An interim answer (100) is none.
+        status: Number(/HTTP\/1\.[01] ([2-5]\d\d)/.exec(raw)?.[1] ?? 0),
+        raw,
+        answerMs: answered >= marked ? answered - marked : Number.NaN,
+        early: answered < marked,
+        sentBytes: socket.bytesWritten,
+        closed,
+        tookMs: performance.now() - begun,
+      })
+    }
+    let timer: NodeJS.Timeout | undefined
+    /** All was sent: what is missing is the answer, and then no more than the rest of it. */
+    const wait = (): void => {
+      sent = true
+      clearTimeout(timer)
+      timer = setTimeout(finish, Number.isNaN(answered) ? withinMs : restOfAnswerMs)
+    }
+    socket.setNoDelay(true)
+    socket.on('data', (part: Buffer) => {
+      parts.push(part)
+      if (Number.isNaN(answered) && !part.subarray(0, 12).toString('latin1').startsWith('HTTP/1.1 100'))
+        answered = performance.now()
+      if (sent && !Number.isNaN(answered)) wait()
+    })
+    socket.on('drain', () => wake())
+    socket.on('error', () => {})
+    const onEnd = (): void => {
+      closed = true
+      finish()
+    }
+    // Half an end is one: whoever is refused need not send on.
+    socket.on('end', onEnd).on('close', onEnd)
+    /** Returns true while the client reads. */
+    const taken = (): Promise<boolean> =>
+      new Promise((resume) => {
+        const stuck = setTimeout(() => resume(false), withinMs)
+        wake = () => {
+          clearTimeout(stuck)
+          resume(true)
+        }
+      })
+    const play = async (): Promise<void> => {
+      for (const step of steps) {
+        if (over || socket.destroyed) return
+        if (step === 'mark') marked = performance.now()
+        else if (step === 'end') socket.end()
+        else if (typeof step === 'object' && 'restMs' in step) await sleep(step.restMs)
+        else if (socket.write(step)) {
+          // The other clients of this process have their turn between two pieces.
+          await new Promise<void>((next) => setImmediate(next))
+        } else if (!(await taken())) break
+      }
+      if (!over) wait()
+    }
+    void play()
+  })
+}
+
+const pieceBytes = 64 * 1024
+
+/** Yields that many bytes in pieces: JSON's middle, as a string that never ends. */
+export function* filler(size: number, byte = 0x61): Generator<Uint8Array> {
+  const piece = Buffer.alloc(pieceBytes, byte)
+  for (let left = size; left > 0; left -= pieceBytes) yield left >= pieceBytes ? piece : piece.subarray(0, left)
+}
+
+/** Pieces as chunks of a chunked body, without its end. */
+export function* chunked(pieces: Iterable<Uint8Array | string>): Generator<string | Uint8Array> {
+  for (const piece of pieces) {
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+    yield Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
+  }
+}
+
+/** A request's head by hand, with the target's credential for its first pair. */
+export function headOf(
+  target: Target,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  method = 'POST',
+): string {
+  const [pair] = target.pairs
+  const all = { host: new URL(target.origin).host, ...(pair === undefined ? {} : target.headers(pair)), ...headers }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
+}

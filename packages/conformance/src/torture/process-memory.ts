@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import type { Target } from './check.ts'
+
+/** Bytes that a gateway's process has, after a collection of garbage if it is ours; of others what /proc says. */
+export interface Memory {
+  readonly rss: number | undefined
+  /** In use, buffers apart. */
+  readonly heap: number | undefined
+  readonly buffers: number | undefined
+}
+
+const pageBytes = 4096
+
+function residentBytes(pid: number | undefined): number | undefined {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * pageBytes
+  } catch {
+    return undefined
+  }
+}
+
+export async function memoryOf({ own, pid }: Target): Promise<Memory> {
+  if (own === undefined) return { rss: residentBytes(pid), heap: undefined, buffers: undefined }
+  const { rss, heapUsed, external } = await own.stats()
+  return { rss, heap: heapUsed, buffers: external }
+}
+
+/** Returns the growth; undefined if it is unknown. */
+export const growth = (before: number | undefined, now: number | undefined): number | undefined =>
+  before === undefined || now === undefined ? undefined : now - before

@@ -1,0 +1,134 @@
+import { isObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
+import type { Format } from '../base/recorded-traffic.ts'
+import { eventData } from '../base/response-content.ts'
+import type { Answer, Ask } from './client.ts'
+
+// Reads answers as a client of each dialect: written from the formats, without the gateway's code.
+
+const typeOf = (data: string): string => textOf(objectOf(parseJson(data)).type)
+
+/** The event by which a client takes a stream for whole. */
+const successes: Readonly<Record<Format, (data: string) => boolean>> = {
+  chat: (data) => data.trim() === '[DONE]',
+  messages: (data) => typeOf(data) === 'message_stop',
+  gemini: (data) =>
+    listOf(objectOf(parseJson(data)).candidates).some((one) => objectOf(one).finishReason !== undefined) ||
+    data.includes('"blockReason"'),
+  responses: (data) => typeOf(data) === 'response.completed' || typeOf(data) === 'response.incomplete',
+}
+
+const errors: Readonly<Record<Format, (data: string) => boolean>> = {
+  chat: (data) => isObject(objectOf(parseJson(data)).error),
+  messages: (data) => typeOf(data) === 'error',
+  gemini: (data) => isObject(objectOf(parseJson(data)).error),
+  // `response.failed` follows for clients that hear only that one: they are one error.
+  responses: (data) => typeOf(data) === 'error',
+}
+
+/** Content of a stream, event by event. */
+export interface StreamReading {
+  readonly events: readonly string[]
+  /** Places of the events that claim success, and of those that are errors. */
+  readonly successes: readonly number[]
+  readonly errors: readonly number[]
+  /** Events that are no JSON, but for `[DONE]`. */
+  readonly broken: number
+  /** Text of all deltas. */
+  readonly text: string
+}
+
+const deltas: Readonly<Record<Format, (data: string) => string>> = {
+  chat: (data) =>
+    listOf(objectOf(parseJson(data)).choices)
+      .map((choice) => textOf(objectOf(objectOf(choice).delta).content))
+      .join(''),
+  messages: (data) => textOf(objectOf(objectOf(parseJson(data)).delta).text),
+  gemini: (data) =>
+    listOf(objectOf(parseJson(data)).candidates)
+      .flatMap((one) => listOf(objectOf(objectOf(one).content).parts))
+      .map((part) => textOf(objectOf(part).text))
+      .join(''),
+  responses: (data) => (typeOf(data) === 'response.output_text.delta' ? textOf(objectOf(parseJson(data)).delta) : ''),
+}
+
+export function readStream(format: Format, text: string): StreamReading {
+  const events = eventData(text)
+  const places = (holds: (data: string) => boolean): number[] =>
+    events.flatMap((data, place) => (holds(data) ? [place] : []))
+  return {
+    events,
+    successes: places(successes[format]),
+    errors: places(errors[format]),
+    broken: events.filter((data) => data.trim() !== '[DONE]' && parseJson(data) === undefined).length,
+    text: events.map(deltas[format]).join(''),
+  }
+}
+
+/** The fields of an error object; undefined where it is not in the dialect. */
+export interface ToldError {
+  readonly message: string
+  /** In the dialect's own word for a kind: `type`, Google's `status`. */
+  readonly type: string
+  readonly code: unknown
+  /** The field that is wrong, where the error names one. */
+  readonly param: string | undefined
+}
+
+const fieldOf = (details: unknown): string | undefined =>
+  listOf(details)
+    .flatMap((detail) => listOf(objectOf(detail).fieldViolations))
+    .map((violation) => textOf(objectOf(violation).field))
+    .find((field) => field !== '')
+
+/** Reads a whole answer's error body, in the shape the dialect's official client expects. */
+export function readError(format: Format, { text, status }: Pick<Answer, 'text' | 'status'>): ToldError | undefined {
+  const body = objectOf(parseJson(text))
+  const error = objectOf(body.error)
+  const message = textOf(error.message)
+  if (message === '') return undefined
+  if (format === 'gemini') {
+    if (typeof error.code !== 'number' || error.code !== status || textOf(error.status) === '') return undefined
+    return { message, type: textOf(error.status), code: error.code, param: fieldOf(error.details) }
+  }
+  if (textOf(error.type) === '' || (format === 'messages' && body.type !== 'error')) return undefined
+  const param = textOf(error.param)
+  return { message, type: textOf(error.type), code: error.code, param: param === '' ? undefined : param }
+}
+
+/**
+ * Returns the error in how a failure was reported: it must be an error status in the dialect, or a stream with exactly one
+ * error at its end and no claim of success. Undefined: none.
+ */
+export function wrongEnding(format: Format, answer: Answer): string | undefined {
+  if (answer.status === 0) return `no answer (${answer.broken ?? 'nothing came'})`
+  if (answer.status !== 200) {
+    if (answer.status < 400) return `status ${answer.status}`
+    return readError(format, answer) === undefined
+      ? `${answer.status} not in the dialect: ${answer.text.slice(0, 120)}`
+      : undefined
+  }
+  if (answer.broken !== undefined) return `the connection broke: ${answer.broken}`
+  const { events, successes: claimed, errors: told } = readStream(format, answer.text)
+  if (claimed.length > 0) return `it claims success: ${events[claimed[0] as number]?.slice(0, 120)}`
+  if (told.length !== 1) return `${told.length} errors`
+  const last = format === 'responses' ? events.length - 2 : events.length - 1
+  if (told[0] !== last) return 'the error is not its last word'
+  if (format === 'responses' && typeOf(events.at(-1) ?? '') !== 'response.failed')
+    return 'no response.failed at the end'
+  return undefined
+}
+
+/** Text of every valid answer. */
+const said = 'one two three'
+
+/** Returns the error in an answer that should be whole, or undefined. */
+export function notWhole({ client, stream }: Pick<Ask, 'client' | 'stream'>, answer: Answer): string | undefined {
+  if (answer.status === 0) return `no answer: ${answer.broken}`
+  if (answer.status !== 200) return `answered ${answer.status}: ${answer.text.slice(0, 120)}`
+  if (answer.broken !== undefined) return `broken off: ${answer.broken}`
+  if (stream !== true) return answer.text.includes(said) ? undefined : `another answer: ${answer.text.slice(0, 120)}`
+  const { successes, errors, text } = readStream(client, answer.text)
+  if (errors.length > 0) return 'an error in the stream'
+  if (successes.length === 0) return 'a stream without an end'
+  return text === said ? undefined : `a stream that says '${text.slice(0, 60)}'`
+}

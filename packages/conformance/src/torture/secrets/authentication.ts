@@ -1,0 +1,286 @@
+import type { Format } from '../../base/recorded-traffic.ts'
+import { sleep } from '../../base/upstream-responses.ts'
+import type { Check, GatewayRoute, Outcome, OwnGateway, Setting, Target } from '../check.ts'
+import { bodyFor, rawExchange } from '../client.ts'
+import { inParallel, tally } from '../measurements.ts'
+import { readError } from '../read-responses.ts'
+import {
+  bearer,
+  type Carrier,
+  call,
+  carriers,
+  generationPaths,
+  inFolder,
+  type Told,
+  withoutCredential,
+  withTokens,
+} from './callers.ts'
+
+/** A place to knock at. */
+interface Door {
+  readonly method: string
+  readonly path: string
+  readonly format: Format
+  readonly queryKey: boolean
+  readonly operation: string
+}
+
+/** Something that is no good token. */
+interface Bad {
+  readonly name: string
+  readonly token: string
+}
+
+const fixedRoutes: readonly GatewayRoute[] = Object.entries(generationPaths).map(([format, path]) => ({
+  method: 'POST',
+  path,
+  operation: 'generate',
+  format: format as Format,
+  bare: false,
+  queryKey: format === 'gemini',
+  protocolKey: false,
+}))
+
+/** Every route in every spelling that is answered: without its version, with one too many, with a slash behind it, HEAD for GET. */
+function doorsOf(routes: readonly GatewayRoute[], target: Target, short: boolean): Door[] {
+  return routes.flatMap(({ method, path, operation, format, bare, queryKey }) => {
+    const whole = path.replace('{model}', target.model('gemini')).replace('{id}', 'resp_0')
+    const doubled = /^\/v1(beta)?\//.test(whole) ? [`/v1${whole}`] : []
+    const paths = short ? [whole] : [whole, `${whole}/`, ...doubled, ...(bare ? [whole.slice(3)] : [])]
+    const methods = method === 'GET' ? ['GET', 'HEAD'] : [method]
+    return methods.flatMap((method) => paths.map((path) => ({ method, path, operation, format, queryKey })))
+  })
+}
+
+/** A body that the operation would take. */
+function bodyOf(target: Target, { operation, format }: Pick<Door, 'operation' | 'format'>): string {
+  if (operation === 'generate') return bodyFor(target, { client: format, upstream: format, text: 'hello' })
+  const model = target.model(format)
+  return JSON.stringify({
+    model,
+    input: 'hello',
+    prompt: 'hello',
+    query: 'hello',
+    documents: ['hello'],
+    voice: 'alloy',
+  })
+}
+
+/** Every client that is not let in must read that in its own dialect; one path serves three, by their headers. */
+const dialectOf = ({ format, operation }: Door, carrier: Carrier | undefined): Format =>
+  carrier?.name === 'x-goog-api-key' && format === 'chat' && operation.includes('-model') ? 'gemini' : format
+
+async function knock(
+  target: Target,
+  door: Door,
+  carrier: Carrier | undefined,
+  token: string,
+): Promise<string | undefined> {
+  const query = carrier?.query(token) ?? ''
+  const bodied = door.method !== 'GET' && door.method !== 'HEAD'
+  const answer = await call(
+    target,
+    door.method,
+    query === '' ? door.path : `${door.path}?${query}`,
+    {
+      ...withoutCredential(target, door.format),
+      ...(bodied ? { 'content-type': 'application/json' } : {}),
+      ...(door.format === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
+      ...carrier?.headers(token),
+    },
+    bodied ? bodyOf(target, door) : undefined,
+  )
+  const wrong = notRefused(door, carrier, answer)
+  if (wrong !== undefined) return wrong
+  return token.length > 8 && answer.text.includes(token) ? `${answer.status} repeats the token` : undefined
+}
+
+/** Google's word for a bad key is a 400 with a reason, by which alone its clients know it (docs/errors.md). */
+const isBadKey = (text: string): boolean => text.includes('"reason":"API_KEY_INVALID"')
+
+function notRefused(door: Door, carrier: Carrier | undefined, answer: Told): string | undefined {
+  const { status, text } = answer
+  const format = dialectOf(door, carrier)
+  const refusal = status === 401 || status === 403
+  // To HEAD nothing but the status is said.
+  if (door.method === 'HEAD' && (refusal || (status === 400 && format === 'gemini'))) return undefined
+  if (!refusal && !(status === 400 && format === 'gemini' && isBadKey(text)))
+    return `answered ${status} ${text.slice(0, 80).replaceAll(/\s+/g, ' ')}`
+  return readError(format, answer) === undefined ? `${status} not in the dialect: ${text.slice(0, 80)}` : undefined
+}
+
+const handshake = [
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: dG9ydHVyZS10b3J0dXJlIQ==',
+]
+
+/** A WebSocket's opening as raw bytes. @param more header lines */
+const opening = (target: Target, query: string, more: readonly string[]): string =>
+  `${[
+    `GET /v1/realtime?model=${target.model('chat')}${query} HTTP/1.1`,
+    `Host: ${new URL(target.origin).host}`,
+    ...Object.entries(withoutCredential(target)).map(([name, value]) => `${name}: ${value}`),
+    ...handshake,
+    ...more,
+  ].join('\r\n')}\r\n\r\n`
+
+async function knockByUpgrade(target: Target, query: string, more: readonly string[]): Promise<string | undefined> {
+  const { status, raw } = await rawExchange(target, [opening(target, query, more)], 2000)
+  if (status !== 401 && status !== 403) return `answered ${status}`
+  const text = raw.slice(raw.indexOf('\r\n\r\n') + 4)
+  return readError('chat', { status, text }) === undefined ? `${status} not in the dialect` : undefined
+}
+
+const subprotocol = (token: string): string => `Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.${token}`
+
+async function knockEverywhere(
+  { upstream, short }: Setting,
+  target: Target,
+  routes: readonly GatewayRoute[],
+  bad: readonly Bad[],
+): Promise<{ asked: number; complaints: string[]; reached: number }> {
+  const before = upstream.requests
+  const connections = await upstream.connections()
+  const complaints: string[] = []
+  const knocks = doorsOf(routes, target, short).flatMap((door) => [
+    { door, carrier: undefined, name: 'no token', token: '' },
+    ...carriers.flatMap((carrier) => bad.map(({ name, token }) => ({ door, carrier, name, token }))),
+  ])
+  const answers = await inParallel(knocks, 16, ({ door, carrier, token }) => knock(target, door, carrier, token))
+  for (const [place, wrong] of answers.entries()) {
+    if (wrong === undefined) continue
+    const { door, carrier, name } = knocks[place] as (typeof knocks)[number]
+    complaints.push(
+      `${door.method} ${door.path}, ${name}${carrier === undefined ? '' : ` as ${carrier.name}`}: ${wrong}`,
+    )
+  }
+  const upgrades = [
+    { name: 'no token', query: '', more: [] as string[] },
+    ...bad.flatMap(({ name, token }) => [
+      ...carriers.map((carrier) => ({
+        name: `${name} as ${carrier.name}`,
+        query: carrier.query(token) === '' ? '' : `&${carrier.query(token)}`,
+        more: Object.entries(carrier.headers(token)).map(([header, value]) => `${header}: ${value}`),
+      })),
+      { name: `${name} as subprotocol`, query: '', more: [subprotocol(token)] },
+    ]),
+  ]
+  for (const { name, query, more } of upgrades) {
+    const wrong = await knockByUpgrade(target, query, more)
+    if (wrong !== undefined) complaints.push(`WebSocket, ${name}: ${wrong}`)
+  }
+  const reached = upstream.requests - before
+  const dialled = (await upstream.connections()) - connections
+  if (reached > 0) complaints.push(`${reached} requests reached the upstream`)
+  if (dialled > 0) complaints.push(`${dialled} connections to the upstream were opened`)
+  return { asked: knocks.length + upgrades.length, complaints, reached }
+}
+
+/** The good token must open the doors that the bad ones were refused at, or nothing was shown. */
+async function openDoors(setting: Setting, target: Target, secret: string): Promise<string[]> {
+  const path = generationPaths.gemini.replace('{model}', target.model('gemini'))
+  const complaints: string[] = []
+  for (const carrier of carriers) {
+    const query = carrier.query(secret)
+    const headers = { 'content-type': 'application/json', ...carrier.headers(secret) }
+    const at = query === '' ? path : `${path}?${query}`
+    const { status } = await call(
+      target,
+      'POST',
+      at,
+      headers,
+      bodyOf(target, { operation: 'generate', format: 'gemini' }),
+    )
+    if (status !== 200) complaints.push(`the good token as ${carrier.name}: answered ${status}`)
+  }
+  const before = setting.upstream.requests
+  await rawExchange(target, [opening(target, '', [subprotocol(secret)])], 2000)
+  if (setting.upstream.requests === before) complaints.push('the good token as subprotocol: no upstream was dialled')
+  // A base URL ends up in logs: only where a client knows no other way is the query read.
+  const misplaced = await call(
+    target,
+    'POST',
+    `/v1/chat/completions?${inQueryOf(secret)}`,
+    { 'content-type': 'application/json' },
+    bodyOf(target, { operation: 'generate', format: 'chat' }),
+  )
+  if (misplaced.status !== 401)
+    complaints.push(`the good token in the query of chat completions: answered ${misplaced.status}`)
+  return complaints
+}
+
+const inQueryOf = (secret: string): string => `key=${encodeURIComponent(secret)}`
+
+/** A model that a token is not for is, to its holder, not there: which names exist is not told either. */
+async function knockAtModels({ upstream }: Setting, target: Target, secret: string): Promise<string[]> {
+  const before = upstream.requests
+  const complaints: string[] = []
+  for (const [format, path] of Object.entries(generationPaths)) {
+    const headers = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', ...bearer.headers(secret) }
+    const at = path.replace('{model}', target.model('gemini'))
+    const answer = await call(
+      target,
+      'POST',
+      at,
+      headers,
+      bodyOf(target, { operation: 'generate', format: format as Format }),
+    )
+    if (![401, 403, 404].includes(answer.status))
+      complaints.push(`a model of others', ${format}: answered ${answer.status}`)
+  }
+  if (upstream.requests !== before) complaints.push("a model of others': the upstream was called")
+  return complaints
+}
+
+async function asOwner(setting: Setting, folder: string): Promise<Outcome | undefined> {
+  const target = await withTokens(setting, `${folder}/ours`)
+  const other = await withTokens(setting, `${folder}/theirs`)
+  if (target === undefined || other === undefined) return undefined
+  const { own }: { own: OwnGateway } = target
+  const good = await own.issue({ owner: 'ours' })
+  const revoked = await own.issue({})
+  await own.revoke(revoked.id)
+  const expired = await own.issue({ expiresAt: Date.now() + 300 })
+  const narrow = await own.issue({ models: ['none-of-these'] })
+  const foreign = await other.own.issue({ owner: 'theirs' })
+  await sleep(400)
+  const bad: readonly Bad[] = [
+    { name: 'malformed token', token: 'mg-not-a-token' },
+    { name: 'mistyped token', token: `${good.secret.slice(0, -1)}${good.secret.endsWith('0') ? '1' : '0'}` },
+    { name: 'revoked token', token: revoked.secret },
+    { name: 'expired token', token: expired.secret },
+    { name: "other tenant's token", token: foreign.secret },
+  ]
+  const { asked, complaints, reached } = await knockEverywhere(setting, target, await own.routes(), bad)
+  complaints.push(
+    ...(await openDoors(setting, target, good.secret)),
+    ...(await knockAtModels(setting, target, narrow.secret)),
+  )
+  return figureOf(asked, complaints, (await own.routes()).length, reached)
+}
+
+const figureOf = (asked: number, complaints: readonly string[], routes: number, reached: number): Outcome => ({
+  held: complaints.length === 0,
+  figure:
+    `${asked - Math.min(asked, complaints.length)}/${asked} refused in the dialect (401, 403, Google's 400 API_KEY_INVALID), ` +
+    `${routes} routes and the WebSocket, ${reached} upstream calls`,
+  notes: tally(complaints),
+})
+
+/** A client without a valid token gets nothing, anywhere. */
+export const doors: Check = {
+  row: 35,
+  group: 'Auth and secrets',
+  title: 'Every route and WebSocket upgrade without, or with a bad, expired, revoked or other tenant’s token',
+  promise: '401/403 in dialect, 0 upstream dials; all 4 carriers (Bearer, x-api-key, x-goog-api-key, ?key=)',
+  perServer: true,
+  async run(setting) {
+    const ours = await inFolder((folder) => asOwner(setting, folder))
+    if (ours !== undefined) return ours
+    const bad = [{ name: 'bad token', token: 'wrong-token-5b1f0e22' }]
+    const { asked, complaints, reached } = await knockEverywhere(setting, setting.target, fixedRoutes, bad)
+    return figureOf(asked, complaints, fixedRoutes.length, reached)
+  },
+}

@@ -1,0 +1,105 @@
+import type { Play } from '../../base/raw-upstream.ts'
+import { within } from '../../base/upstream-responses.ts'
+import type { Pair, Setting } from '../check.ts'
+import { type Answer, exchange } from '../client.ts'
+import { inParallel, tally } from '../measurements.ts'
+import { wrongEnding } from '../read-responses.ts'
+import { askOfficially } from './send-with-sdk.ts'
+
+/** One way for an answer to go wrong. */
+export interface Break {
+  readonly name: string
+  readonly stream: boolean
+  readonly play: Play
+  /** Beside what is asked of every ending. */
+  wrong?(pair: Pair, answer: Answer): string | undefined
+}
+
+export interface Breaking {
+  readonly asked: number
+  readonly told: number
+  /** Official clients that asked, and those that threw, by the client's format. */
+  readonly threw: Readonly<Record<string, { asked: number; threw: number }>>
+  readonly notes: readonly string[]
+}
+
+const width = 8
+/** A break that is not told by then hangs, and the pair is not asked for it again. */
+const patienceMs = 5000
+
+/**
+ * Has every pair's answer break in each way.
+ *
+ * @param rounds how often each pair meets each break, looked at byte by byte
+ * @param official how often each dialect's official SDK meets one
+ */
+export async function breakAll(
+  setting: Setting,
+  breaks: readonly Break[],
+  { rounds, official }: { rounds: number; official: number },
+): Promise<Breaking> {
+  const { pairs } = setting.target
+  const cases = pairs.flatMap((pair) => breaks.map((way): Case => ({ pair, way })))
+  const hanging = new Set<Case>()
+  const complaints: string[] = []
+  const complain = ({ pair, way }: Case, wrong: string): void =>
+    void complaints.push(`${pair.client} from ${pair.upstream}, ${way.name}: ${wrong}`)
+
+  let told = 0
+  const asks = Array.from({ length: rounds }, () => cases).flat()
+  await inParallel(asks, width, async (one) => {
+    const wrong = hanging.has(one) ? 'it hangs' : await wrongWith(setting, one, hanging)
+    if (wrong === undefined) told++
+    else complain(one, wrong)
+  })
+
+  const threw: Record<string, { asked: number; threw: number }> = {}
+  for (const client of new Set(pairs.map((pair) => pair.client))) {
+    const ofClient = cases.filter(({ pair }) => pair.client === client)
+    const count = { asked: official, threw: 0 }
+    threw[client] = count
+    const jobs = Array.from({ length: official }, (_, at) => ofClient[at % ofClient.length] as Case)
+    await inParallel(jobs, width, async (one) => {
+      const wrong = hanging.has(one) ? 'it hangs' : await unthrown(setting, one, hanging)
+      if (wrong === undefined) count.threw++
+      else complain(one, `the official SDK: ${wrong}`)
+    })
+  }
+  return { asked: asks.length, told, threw, notes: tally(complaints) }
+}
+
+interface Case {
+  readonly pair: Pair
+  readonly way: Break
+}
+
+async function wrongWith({ target, upstream }: Setting, one: Case, hanging: Set<Case>): Promise<string | undefined> {
+  const { pair, way } = one
+  const scene = upstream.play(way.play)
+  const ask = { ...pair, text: scene.marker, stream: way.stream }
+  const answer = await exchange(target, ask, { withinMs: patienceMs })
+  scene.end()
+  if (answer.endMs >= patienceMs) hanging.add(one)
+  return wrongEnding(pair.client, answer) ?? way.wrong?.(pair, answer)
+}
+
+async function unthrown({ target, upstream }: Setting, one: Case, hanging: Set<Case>): Promise<string | undefined> {
+  const { pair, way } = one
+  const scene = upstream.play(way.play)
+  const asked = askOfficially(target, { ...pair, text: scene.marker, stream: way.stream }).then(
+    () => 'it took it for an answer',
+    () => 'it threw',
+  )
+  const end = await within(patienceMs, asked)
+  scene.end()
+  if (end === undefined) hanging.add(one)
+  return end === 'it threw' ? undefined : (end ?? 'it hangs')
+}
+/** As the table prints it. */
+export const throwsOf = ({ threw }: Breaking): string =>
+  Object.entries(threw)
+    .map(([client, { asked, threw: count }]) => `${client} ${count}/${asked}`)
+    .join(', ')
+
+export const heldOf = ({ asked, told, threw }: Breaking): boolean =>
+  told === asked && Object.values(threw).every((one) => one.threw === one.asked)

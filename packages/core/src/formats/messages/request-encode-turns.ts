@@ -1,0 +1,404 @@
+import { put } from '../../base/json/object.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { CodecContext } from '../codec.ts'
+import type {
+  NativePart,
+  Nothing,
+  Part,
+  ReasoningPart,
+  RefusalPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+  Turn,
+} from '../ir.ts'
+import { append } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
+import { areToolReferences, loss, ownExtra } from '../shared/report.ts'
+import { inputObject } from '../shared/tools.ts'
+import { cacheControl, reportCache } from './cache.ts'
+import { encodeCitation, isOwnCitation } from './citations.ts'
+import { encodeMedia } from './media.ts'
+import type { ModelTraits } from './models.ts'
+import { type ChangeContext, encodeChanges } from './settings-changes.ts'
+import type { ToolIds } from './tool-ids.ts'
+import { checkToolName } from './tools.ts'
+
+export interface Conversation {
+  system?: JsonObject[] | string
+  messages: JsonObject[]
+  /** The last answer called tools, and does not begin with the thinking that Anthropic wants back in that case. */
+  brokenLoop: boolean
+}
+
+/** What encoding a request's parts needs beside the report. */
+export interface BlockContext extends ChangeContext {
+  readonly ids: ToolIds
+}
+
+/** A message on its way to the wire. */
+interface Draft {
+  role: 'user' | 'assistant' | 'system'
+  blocks: JsonObject[]
+  parts: Part[]
+  own: JsonObject | undefined
+  at: string
+}
+
+/**
+ * Turns as messages wants them: what comes first of the system's goes to `system`, users and assistants take turns,
+ * begun by a user, results stand in front, and no message is empty.
+ */
+export function encodeConversation(turns: readonly Turn[], traits: ModelTraits, context: BlockContext): Conversation {
+  const first = turns.findIndex((turn) => !isSystem(turn) || keepsPlace(turn))
+  const leading = first < 0 ? turns : turns.slice(0, first)
+  const rest = first < 0 ? [] : turns.slice(first)
+  const all: Draft[] = []
+  for (const turn of rest) {
+    const next = draft(turn, traits, context)
+    if (next !== undefined) all.push(next)
+  }
+  const drafts = join(place(all, context))
+  const out: Conversation = { messages: [], brokenLoop: false }
+
+  const systemParts: Part[] = []
+  const systemBlocks: JsonObject[] = []
+  for (const turn of leading) {
+    const parts = systemPartsOf(turn, context)
+    append(systemParts, parts)
+    append(systemBlocks, encodeParts(turn, parts, 'user', context))
+  }
+  if (drafts.length === 0 && systemBlocks.length > 0) {
+    const at = leading[0]?.at ?? ''
+    context.report.add(loss(at, 'a request needs a user message: the system prompt is sent as one', 'moved'))
+    drafts.push({ role: 'user', blocks: systemBlocks, parts: systemParts, own: undefined, at })
+  } else if (systemBlocks.length > 0) out.system = collapse(systemBlocks, systemParts)
+  finish(drafts, context)
+  out.messages = drafts.map(({ role, blocks, parts, own }) => ({
+    ...own,
+    role,
+    ...(blocks.length > 0 ? { content: collapse(blocks, parts) } : {}),
+  }))
+  out.brokenLoop = isBroken(drafts)
+  return out
+}
+
+const isSystem = (turn: Turn): boolean => turn.role === 'system' || turn.role === 'developer'
+
+/** A message with settings of its own (an effort from here on) works only where it stands. */
+const keepsPlace = (turn: Turn): boolean => turn.extra?.messages !== undefined || turn.changes !== undefined
+
+/** The parts of a system turn that can be sent as such. */
+function systemPartsOf(turn: Turn, context: BlockContext): Part[] {
+  settings(turn, context)
+  return turn.parts.filter((part) => {
+    const fits = part.type === 'text' || part.type === 'native' || part.type === 'refusal'
+    if (!fits)
+      context.report.add(loss(part.at ?? turn.at ?? '', `a system prompt takes text only: ${part.type} is left out`))
+    return fits
+  })
+}
+
+/** What a turn carries beside its role and parts. */
+function settings(turn: Turn, context: BlockContext): JsonObject | undefined {
+  const { role: _, parts: _parts, name, cache: _cache, extra, at = '', changes: _changes, ...rest } = turn
+  rest satisfies Nothing
+  if (name !== undefined) context.report.add(loss(pointer(at, 'name'), 'messages does not tell speakers apart by name'))
+  return ownExtra(extra, 'messages', at, context.report)
+}
+
+function draft(turn: Turn, traits: ModelTraits, context: BlockContext): Draft | undefined {
+  const at = turn.at ?? ''
+  if (!isSystem(turn)) {
+    const role = turn.role === 'assistant' ? 'assistant' : 'user'
+    const own = settings(turn, context)
+    const blocks = encodeParts(turn, turn.parts, role, context)
+    if (blocks.length > 0) return { role, blocks, parts: turn.parts, own, at }
+    // A question of which nothing is left would be another question.
+    const emptied = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
+    const detail = emptied
+      ? 'nothing of this message can be carried'
+      : 'an empty message is not accepted upstream and left out'
+    context.report.add(loss(at, detail, 'unsupported', emptied ? 'fatal' : 'note'))
+    return undefined
+  }
+  const parts = systemPartsOf(turn, context)
+  const changes = encodeChanges(turn, traits, context)
+  const own =
+    turn.extra?.messages === undefined && changes.own === undefined
+      ? undefined
+      : { ...turn.extra?.messages, ...changes.own }
+  const blocks = encodeParts(turn, parts, 'user', context)
+  append(blocks, changes.blocks)
+  const system: Draft = { role: 'system', blocks, parts, own, at }
+  if (traits.systemTurns) return blocks.length === 0 && own === undefined ? undefined : system
+  for (const key of Object.keys(own ?? {}))
+    context.report.add(loss(pointer(at, key), 'it belongs to a system message, which the model does not take here'))
+  return blocks.length === 0 ? undefined : asUser({ ...system, own: undefined }, context)
+}
+
+function encodeParts(
+  turn: Turn,
+  parts: readonly Part[],
+  role: 'user' | 'assistant',
+  context: BlockContext,
+): JsonObject[] {
+  const blocks: JsonObject[] = []
+  for (const part of parts) append(blocks, encodePart(part, role, context))
+  const last = blocks.at(-1)
+  // A mark on a whole turn stands on its last block here.
+  if (last === undefined) reportCache(turn, context)
+  else if (turn.cache !== undefined && last.cache_control === undefined) last.cache_control = cacheControl(turn.cache)
+  return blocks
+}
+
+/** The system's words in the user's mouth, marked as what they are. */
+function asUser(draft: Draft, context: BlockContext): Draft {
+  context.report.add(
+    loss(draft.at, 'a system message in this place is not taken: it is sent as marked text of the user', 'moved'),
+  )
+  for (const block of draft.blocks)
+    if (block.type === 'text' && typeof block.text === 'string') block.text = `<system>\n${block.text}\n</system>`
+  return { ...draft, role: 'user' }
+}
+
+/** A system message may follow a user's only: one that comes before is put behind the user's next words. */
+function place(drafts: Draft[], context: BlockContext): Draft[] {
+  const out: Draft[] = []
+  let held: Draft[] = []
+  // Only messages of the system can change tools.
+  const atEnd = (late: Draft): Draft => (late.blocks.some(isToolChange) ? late : asUser(late, context))
+  for (const next of drafts) {
+    if (next.role === 'system' && out.at(-1)?.role !== 'user' && out.at(-1)?.role !== 'system' && !keeps(next)) {
+      held.push(next)
+      continue
+    }
+    if (held.length > 0 && next.role === 'assistant') {
+      for (const late of held) out.push(atEnd(late))
+      held = []
+    }
+    out.push(next)
+    if (held.length > 0 && next.role === 'user') {
+      for (const { at } of held)
+        context.report.add(
+          loss(at, 'a system message may only follow a user message: it is put behind the next one', 'moved', 'note'),
+        )
+      append(out, held)
+      held = []
+    }
+  }
+  return [...out, ...held.map(atEnd)]
+}
+
+const isToolChange = ({ type }: JsonObject): boolean => type === 'tool_addition' || type === 'tool_removal'
+
+const keeps = (draft: Draft): boolean => draft.own !== undefined
+
+/** Neighbours of the same role become one message; system messages stay apart. */
+function join(drafts: readonly Draft[]): Draft[] {
+  const out: Draft[] = []
+  for (const next of drafts) {
+    const last = out.at(-1)
+    if (last === undefined || last.role !== next.role || next.role === 'system' || last.own || next.own) {
+      // The parts are the request's own list, which is not to grow.
+      out.push({ ...next, parts: [...next.parts] })
+      continue
+    }
+    append(last.blocks, next.blocks)
+    append(last.parts, next.parts)
+  }
+  return out
+}
+
+const isResult = (block: JsonObject): boolean => block.type === 'tool_result'
+
+function finish(drafts: Draft[], context: BlockContext): void {
+  const { report } = context
+  for (const { role, blocks, at } of drafts) {
+    if (role !== 'user' || !blocks.some(isResult)) continue
+    const firstOther = blocks.findIndex((block) => !isResult(block))
+    if (firstOther >= 0 && blocks.findLastIndex(isResult) > firstOther) {
+      blocks.sort((a, b) => Number(isResult(b)) - Number(isResult(a)))
+      report.add(loss(at, 'tool results are put in front of the message', 'moved', 'note'))
+    }
+  }
+  const [opening] = drafts
+  if (opening === undefined || opening.role === 'assistant') {
+    report.add(
+      loss(
+        opening?.at || '/messages',
+        "a conversation begins with a user message: '.' is put in front",
+        'approximated',
+      ),
+    )
+    drafts.unshift({ role: 'user', blocks: [{ type: 'text', text: '.' }], parts: [], own: undefined, at: '' })
+  }
+  trimEnd(drafts, context)
+}
+
+/** The answer is to continue the last message: Anthropic refuses one that ends in blanks. */
+function trimEnd(drafts: Draft[], context: BlockContext): void {
+  const last = drafts.at(-1)
+  const block = last?.blocks.at(-1)
+  if (last?.role !== 'assistant' || block?.type !== 'text' || typeof block.text !== 'string') return
+  const trimmed = block.text.trimEnd()
+  if (trimmed === block.text) return
+  context.report.add(
+    loss(last.at, 'blanks at the end of the last assistant message are cut off', 'approximated', 'note'),
+  )
+  const was = block.text
+  block.text = trimmed
+  last.parts = last.parts.map((part) => (part.type === 'text' && part.text === was ? { ...part, text: trimmed } : part))
+}
+
+const isThinking = (block: JsonObject | undefined): boolean =>
+  block?.type === 'thinking' || block?.type === 'redacted_thinking'
+
+function isBroken(drafts: readonly Draft[]): boolean {
+  const position = drafts.findLastIndex(({ role }) => role === 'assistant')
+  const blocks = drafts[position]?.blocks ?? []
+  if (!blocks.some(({ type }) => type === 'tool_use') || isThinking(blocks[0])) return false
+  return drafts.slice(position + 1).some((draft) => draft.blocks.some(isResult))
+}
+
+/** A part of a request's message as blocks; none where nothing is to be sent (and the report says what, unless it said nothing). */
+export function encodePart(part: Part, role: 'user' | 'assistant', context: BlockContext): JsonObject[] {
+  switch (part.type) {
+    case 'text':
+      return encodeText(part, context)
+    case 'refusal':
+      return encodeRefusal(part, context)
+    case 'media':
+      return list(encodeMedia(part, role, context))
+    case 'reasoning':
+      return role === 'assistant' ? encodeReasoning(part, context) : misplaced(part, role, context)
+    case 'tool-call':
+      return role === 'assistant' ? [encodeCall(part, context)] : misplaced(part, role, context)
+    case 'tool-result':
+      return role === 'user' ? [encodeResult(part, context)] : misplaced(part, role, context)
+    case 'native':
+      return encodeNative(part, context)
+    default:
+      return part satisfies never
+  }
+}
+
+const list = (block: JsonObject | undefined): JsonObject[] => (block === undefined ? [] : [block])
+
+function misplaced(part: Part, role: string, context: CodecContext): JsonObject[] {
+  context.report.add(loss(part.at ?? '', `a ${part.type} part cannot stand in a message of the ${role}`))
+  return []
+}
+
+/** Anthropic refuses text blocks without a visible character. */
+function encodeText(part: TextPart, context: CodecContext): JsonObject[] {
+  const { type: _, text, citations, cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const references = extra?.messages?.references
+  if (areToolReferences(references)) return references
+  if (text.trim() === '') {
+    if (text !== '')
+      context.report.add(loss(at, 'text of blanks alone is refused upstream and left out', 'unsupported', 'note'))
+    reportCache(part, context)
+    return []
+  }
+  const out: JsonObject = { ...ownExtra(extra, 'messages', at, context.report), type: 'text', text }
+  if (citations !== undefined) {
+    const own = citations.filter(isOwnCitation)
+    if (own.length < citations.length)
+      context.report.add(loss(at, 'citations of another provider are not sent back', 'unsupported', 'note'))
+    if (own.length > 0) out.citations = own.flatMap((citation) => list(encodeCitation(citation, at, context)))
+  }
+  if (cache !== undefined) out.cache_control = cacheControl(cache)
+  return [out]
+}
+
+function encodeRefusal(part: RefusalPart, context: CodecContext): JsonObject[] {
+  const { type: _, text, cache, extra, at, ...rest } = part
+  rest satisfies Nothing
+  context.report.add(loss(at ?? '', 'an earlier refusal is sent as text', 'approximated', 'note'))
+  return encodeText(
+    { type: 'text', text, ...(cache && { cache }), ...(extra && { extra }), ...(at !== undefined && { at }) },
+    context,
+  )
+}
+
+/** Only Anthropic can read its seals, and it takes no reasoning without one. */
+function encodeReasoning(part: ReasoningPart, context: CodecContext): JsonObject[] {
+  const { type: _, text, summary: _summary, redacted, seal, cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  if (seal?.issuer !== 'messages' || seal.data === '') {
+    const why = seal === undefined || seal.data === '' ? 'nobody signed it' : 'another provider signed it'
+    context.report.add(loss(at, `earlier reasoning is withheld: ${why}`, 'unsupported', 'note'))
+    reportCache(part, context)
+    return []
+  }
+  const own = ownExtra(extra, 'messages', at, context.report)
+  const out: JsonObject = redacted
+    ? { ...own, type: 'redacted_thinking', data: seal.data }
+    : { ...own, type: 'thinking', thinking: text, signature: seal.data }
+  if (cache !== undefined) out.cache_control = cacheControl(cache)
+  return [out]
+}
+
+function encodeCall(part: ToolCallPart, context: BlockContext): JsonObject {
+  const { type: _, id, name, input: _input, custom: _custom, seal, cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  checkToolName(name, at, context)
+  if (seal !== undefined)
+    context.report.add(loss(at, 'the signature of a tool call can be read by its issuer only', 'unsupported', 'note'))
+  const out: JsonObject = {
+    ...ownExtra(extra, 'messages', at, context.report),
+    type: 'tool_use',
+    id: context.ids.ofCall(id),
+    name,
+    input: inputObject(part, context.report),
+  }
+  if (cache !== undefined) out.cache_control = cacheControl(cache)
+  return out
+}
+
+function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
+  // The name stands in the call that the id names; messages does not repeat it.
+  const { type: _, callId, name: _name, parts, isError, cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const out: JsonObject = {
+    ...ownExtra(extra, 'messages', at, context.report),
+    type: 'tool_result',
+    tool_use_id: context.ids.ofResult(callId),
+  }
+  const blocks = parts.flatMap((inner) =>
+    inner.type === 'tool-result' ? misplaced(inner, 'tool', context) : encodePart(inner, 'user', context),
+  )
+  if (blocks.length > 0) out.content = collapse(blocks, parts)
+  put(out, 'is_error', isError)
+  if (cache !== undefined) out.cache_control = cacheControl(cache)
+  return out
+}
+
+function encodeNative(part: NativePart, context: CodecContext): JsonObject[] {
+  const { type: _, format, value, incidental, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  ownExtra(extra, 'messages', at, context.report)
+  if (format === 'messages') return [value]
+  const what = typeof value.type === 'string' ? `a ${value.type} block` : 'a block of another format'
+  context.report.add(loss(at, `${what} has no counterpart in messages`, 'unsupported', incidental ? 'note' : 'warn'))
+  return []
+}
+
+/**
+ * One bare text is written as a string if it was written so: where it stood says which. Both mean the same; keeping the
+ * spelling keeps a rewritten request recognisable.
+ */
+export function collapse(blocks: JsonObject[], parts: readonly Part[]): JsonObject[] | string {
+  const [first] = blocks
+  if (blocks.length !== 1 || first?.type !== 'text' || typeof first.text !== 'string') return blocks
+  if (Object.keys(first).length !== 2) return blocks
+  const source = parts.find((part) => part.type === 'text' && part.text === first.text)
+  return isListItem(source?.at) ? blocks : first.text
+}
+
+function isListItem(at: string | undefined): boolean {
+  const last = at?.charCodeAt(at.length - 1) ?? 0
+  return last >= 48 && last <= 57
+}

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { openai } from '../upstreams/openai.ts'
+import { adapterFunctions } from './adapter.ts'
+import { createGateway } from './create-gateway.ts'
+import type { Gateway } from './gateway.ts'
+
+const create = (): Gateway =>
+  createGateway({ auth: 'none', upstreams: { one: openai({ apiKey: 'k' }) }, models: { m: 'one' }, logger: false })
+
+it('shows users no function that is for adapters only', () => {
+  expect(Object.keys(create()).sort()).toEqual(['close', 'explain', 'fetch', 'reconfigure', 'routes', 'upgrade'])
+})
+
+it('returns the functions of a gateway, and of a copy with other members', () => {
+  const gateway = create()
+  const functions = adapterFunctions(gateway)
+  expect(functions.match('GET', '/v1/models')?.route.operation).toBe('list-models')
+  expect(adapterFunctions({ ...gateway, fetch: () => Promise.reject(new Error('replaced')) })).toBe(functions)
+})
+
+it.each([
+  ['undefined', undefined],
+  ['the configuration of a gateway', { auth: 'none', upstreams: {}, models: {} }],
+])('throws a TypeError for %s', (_name, value) => {
+  expect(() => adapterFunctions(value as unknown as Gateway)).toThrow(
+    new TypeError(
+      'This is not a gateway. Pass the return value of createGateway(), from the same version of @modelgate/core.',
+    ),
+  )
+})

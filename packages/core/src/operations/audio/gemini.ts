@@ -1,0 +1,185 @@
+import { fromBase64 } from '../../base/base64.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import { respell } from '../../formats/gemini/spelling.ts'
+import { finishWord, tapResponse } from '../../formats/gemini/tap.ts'
+import { decodeUsage } from '../../formats/gemini/usage-decode.ts'
+import type { Report } from '../../formats/ir.ts'
+import { takeArray, takeNumber, takeString, type Unread, unread } from '../../formats/shared/json-fields.ts'
+import { loss } from '../../formats/shared/report.ts'
+import { candidateParts, refusalOf } from '../gemini-answer.ts'
+import type { Dialect } from '../operation.ts'
+import { reportUnread } from '../unread.ts'
+import type { SpeechRequest, SpeechResponse, TranscriptionRequest, TranscriptionResponse } from './request.ts'
+import { fromWav } from './wav.ts'
+
+/** A voice of Google's that sounds somewhat like one of OpenAI's. Other names are passed on as they are. */
+const voices: { readonly [name: string]: string } = {
+  alloy: 'Kore',
+  ash: 'Charon',
+  ballad: 'Enceladus',
+  cedar: 'Iapetus',
+  coral: 'Aoede',
+  echo: 'Puck',
+  fable: 'Sulafat',
+  marin: 'Callirrhoe',
+  nova: 'Leda',
+  onyx: 'Orus',
+  sage: 'Despina',
+  shimmer: 'Zephyr',
+  verse: 'Fenrir',
+}
+const usualRate = 24_000
+
+/** Speech by generateContent, from models that answer with sound. */
+export const geminiSpeech: Dialect<SpeechRequest, SpeechResponse> = {
+  name: 'gemini',
+  errors: 'gemini',
+  modelInPath: '/{model}:generateContent',
+
+  encodeRequest(request, { report }) {
+    const { input, instructions, settings } = request
+    const fields = unread(settings)
+    reportFormat(request, report)
+    if (instructions !== undefined && instructions !== '')
+      report.add(loss('/instructions', 'said in front of the text', 'moved', 'note'))
+    if ((takeNumber(fields, 'speed') ?? 1) !== 1)
+      report.add(loss('/speed', 'the upstream has no setting for the speed', 'unsupported'))
+    delete fields.voice
+    reportUnread(fields, report)
+    return {
+      contents: [{ role: 'user', parts: [{ text: instructions ? `${instructions}:\n${input}` : input }] }],
+      generationConfig: {
+        responseModalities: ['AUDIO'],
+        speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: voiceOf(request, report) } } },
+      },
+    }
+  },
+
+  decodeResponse(body, { request, report }) {
+    for (const { part } of candidateParts(body)) {
+      const { inlineData } = respell(part)
+      const { mimeType, data } = isObject(inlineData) ? respell(inlineData) : {}
+      const bytes = typeof data === 'string' ? fromBase64(data) : undefined
+      if (bytes === undefined) continue
+      const sound = readSound(bytes, typeof mimeType === 'string' ? mimeType : '')
+      if (request.format === 'pcm' && sound.rate !== usualRate)
+        report.add(loss('', `the samples come at ${sound.rate} Hz, not at ${usualRate}`, 'approximated'))
+      const usage = decodeUsage(isObject(body) ? respell(body).usageMetadata : undefined)
+      return { ...sound, ...(usage === undefined ? {} : { usage }) }
+    }
+    throw refusalOf(body, 'sound')
+  },
+
+  tapResponse: tapResponse,
+}
+
+/** What comes are samples: they can be put into a WAV file, but not into a compressed one. */
+function reportFormat({ format }: SpeechRequest, report: Report): void {
+  if (format === 'wav' || format === 'pcm') return
+  if (format === undefined)
+    report.add(loss('/response_format', 'the sound comes as wav: the upstream makes no mp3', 'approximated'))
+  else
+    report.add(loss('/response_format', `the upstream makes no ${format}: ask for wav or pcm`, 'unsupported', 'fatal'))
+}
+
+function voiceOf({ voice }: SpeechRequest, report: Report): string {
+  if (voice === undefined) {
+    report.add(loss('/voice', 'a voice that another provider keeps cannot be used', 'unsupported', 'fatal'))
+    return ''
+  }
+  const own = Object.hasOwn(voices, voice) ? voices[voice] : undefined
+  if (own === undefined) return voice
+  report.add(loss('/voice', `'${own}' speaks in place of '${voice}'`, 'approximated'))
+  return own
+}
+
+/** `audio/L16;codec=pcm;rate=24000`, little-endian whatever the RFC says; or a WAV file. */
+function readSound(bytes: Uint8Array, mediaType: string): { samples: Uint8Array; rate: number } {
+  const type = mediaType.toLowerCase()
+  if (type.startsWith('audio/l16') || type.startsWith('audio/pcm'))
+    return { samples: bytes, rate: Number(/rate=(\d+)/.exec(type)?.[1] ?? usualRate) }
+  const wav = fromWav(bytes)
+  if (wav !== undefined) return wav
+  throw new GatewayError('upstream_bad_response', `The upstream answered with sound of an unknown kind ('${type}').`)
+}
+
+const tasks = {
+  transcribe: 'Transcribe the speech in this recording word for word, in the language that is spoken.',
+  translate: 'Translate the speech in this recording into English.',
+} as const
+
+/** Speech to text by generateContent: a general model is told to write down what it hears. */
+export const geminiTranscription: Dialect<TranscriptionRequest, TranscriptionResponse> = {
+  name: 'gemini',
+  errors: 'gemini',
+  modelInPath: '/{model}:generateContent',
+
+  encodeRequest({ task, audio, format, settings }, { report }) {
+    const fields = unread(settings)
+    if (format !== 'json' && format !== 'text')
+      report.add(
+        loss(
+          '/response_format',
+          `the upstream knows no timestamps or speakers for ${format}: ask for json or text`,
+          'unsupported',
+          'fatal',
+        ),
+      )
+    const temperature = takeNumber(fields, 'temperature')
+    const text = instruction(task, fields, report)
+    // How a service cuts up what it hears is nothing to a model that hears it whole.
+    if (fields.chunking_strategy === 'auto') delete fields.chunking_strategy
+    reportUnread(fields, report)
+    return {
+      contents: [{ role: 'user', parts: [{ inlineData: { mimeType: audio.mediaType, data: audio.data } }, { text }] }],
+      ...(temperature === undefined ? {} : { generationConfig: { temperature } }),
+    }
+  },
+
+  decodeResponse(body) {
+    const parts = candidateParts(body).flatMap(({ part }) => {
+      const { text, thought } = respell(part)
+      return typeof text === 'string' && thought !== true ? [text] : []
+    })
+    const finish = finishOf(body)
+    if (finish === 'MAX_TOKENS')
+      throw new GatewayError('upstream_truncated', 'The transcript was cut at the upstream’s limit for answers.')
+    // Silence is an answer too.
+    if (parts.length === 0 && finish !== 'STOP') throw refusalOf(body, 'a transcript')
+    const usage = decodeUsage(isObject(body) ? respell(body).usageMetadata : undefined)
+    return { text: parts.join('').trim(), ...(usage === undefined ? {} : { usage }) }
+  },
+
+  tapResponse: tapResponse,
+}
+
+function finishOf(body: Json): string | undefined {
+  const { candidates } = isObject(body) ? body : ({} as JsonObject)
+  const [first] = Array.isArray(candidates) ? candidates : []
+  return isObject(first) ? finishWord(respell(first).finishReason) : undefined
+}
+
+/** What other servers have fields for, said in words. */
+function instruction(task: TranscriptionRequest['task'], fields: Unread, report: Report): string {
+  const told: string[] = [tasks[task]]
+  const tell = (field: string, sentence: string): void => {
+    report.add(loss(`/${field}`, 'said in the instruction to the model', 'moved', 'note'))
+    told.push(sentence)
+  }
+  const language = takeString(fields, 'language')
+  if (language !== undefined) tell('language', `The language spoken is '${language}'.`)
+  const languages = wordsIn(fields, 'languages')
+  if (languages !== '') tell('languages', `The languages spoken may be: ${languages}.`)
+  const keywords = wordsIn(fields, 'keywords')
+  if (keywords !== '') tell('keywords', `Words that may occur: ${keywords}.`)
+  const prompt = takeString(fields, 'prompt')
+  if (prompt !== undefined && prompt !== '')
+    tell('prompt', `Follow the style and the words of this text, which came before: ${prompt}`)
+  told.push('Answer with the text alone, without remarks. If nobody speaks, answer with nothing.')
+  return told.join('\n')
+}
+
+const wordsIn = (fields: Unread, key: string): string =>
+  (takeArray(fields, key) ?? []).filter((word) => typeof word === 'string').join(', ')
