@@ -8,16 +8,16 @@ import { setOwn, tokensIn } from '../shared/json-fields.ts'
 import { modelPrefix, respell, spelt } from './spelling.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 
-/** The whole request of a generation, where not its contents alone are to be counted. */
+/** The field with a whole generation request, for counts of more than its contents. */
 const nested = 'generateContentRequest'
 
-/** What is no input of the model, or decides only how it answers. */
+/** Fields that are not input of the model. */
 const uncounted: ReadonlySet<string> = new Set(['model', 'stream', 'safetySettings', 'serviceTier', 'store', 'labels'])
 
-/** Settings of the answer that the model is shown. */
+/** Settings of the response that the model sees, so that they count. */
 const shownSettings = ['responseMimeType', 'responseSchema', 'responseJsonSchema', 'mediaResolution']
 
-/** `:countTokens`: contents alone, or a whole `generateContentRequest`. The cloud platform's form, a request at the top, is taken too. */
+/** Token counts: `:countTokens` with contents alone, or with a whole `generateContentRequest`. Vertex AI's form, a request at the top level, is accepted too. */
 export const count: CountCodec = {
   pathEnding: '/{model}:countTokens',
 
@@ -52,7 +52,7 @@ export const count: CountCodec = {
     return cached === undefined ? { tokens } : { tokens, cached }
   },
 
-  // No breakdown by modality: nobody but the provider knows it.
+  // Without a breakdown by modality, which only the provider knows.
   write: ({ tokens, cached }: TokenCount): JsonObject => ({
     totalTokens: tokens,
     ...(cached === undefined ? {} : { cachedContentTokenCount: cached }),
@@ -89,18 +89,18 @@ function checkCount(body: Json, check: (body: Json) => JsonObject): JsonObject {
   return body
 }
 
-/** The request within names the model too, with its collection in front. */
+/** Renames the model in the nested request, which names it with its collection as prefix. */
 function renameIn(text: string, asked: string, model: string): string {
   const { members } = scanJson(text, Number.POSITIVE_INFINITY)
   const named = members.filter(({ key }) => key.toLowerCase() === 'model')
-  // Also where the name stays: of a name given twice, the upstream might read the one that nobody checked.
+  // Duplicate members are rewritten even if the name stays: the upstream might read the one that was not checked.
   if (named.length === 0 || (asked === model && named.length === 1)) return text
   const own: unknown = (JSON.parse(text) as JsonObject).model
   const name = typeof own === 'string' && own.endsWith(`/${asked}`) ? own.slice(0, -asked.length) + model : model
   return spliceJson(text, members, Object.fromEntries(named.map(({ key }) => [key, name])))
 }
 
-/** The path decides which model counts: a request that names another one is refused, as it would be upstream. */
+/** Rejects a nested request for another model than the path's, as Google does. */
 function checkName(own: Json | undefined, asked: Json | undefined, param: string): void {
   if (own === undefined || own === null || own === asked) return
   if (typeof own === 'string' && typeof asked === 'string' && own.endsWith(`/${asked}`)) return
@@ -110,7 +110,7 @@ function checkName(own: Json | undefined, asked: Json | undefined, param: string
 const refused = (param: string, message: string): GatewayError =>
   new GatewayError('invalid_request', message, { param })
 
-/** The same complaint, its field named from the top of the body. */
+/** Returns the error with `param` relative to the body. */
 function within(key: string, { info }: GatewayError): GatewayError {
   const { param, message } = info
   return refused(param === undefined ? key : `${key}.${param}`, message)

@@ -10,8 +10,8 @@ const longest = 2000
 const silent = (status: number): string => `The upstream answered ${status} without saying why.`
 
 /**
- * Reads Google's `{error: {code, message, status, details}}`, also in a list as streams without SSE have it, and what
- * proxies and compatible servers put in its place: `{error: text}`, `{message}`, `{detail}`, plain text.
+ * Decodes Google's `{error: {code, message, status, details}}`, also within a list as in streams without SSE, and the forms
+ * of proxies and compatible servers: `{error: text}`, `{message}`, `{detail}`, plain text.
  */
 export function decodeError(status: number, body: Json): ErrorInfo {
   const source = Array.isArray(body) && isObject(body[0]) ? body[0] : body
@@ -46,7 +46,7 @@ function readWords(status: number, body: Json): ErrorWords {
   return words
 }
 
-/** Google's BadRequest names the field at fault. */
+/** Returns the invalid field of Google's BadRequest. */
 function violationIn(details: Json | undefined): string | undefined {
   if (!Array.isArray(details)) return undefined
   for (const detail of details) {
@@ -59,11 +59,11 @@ function violationIn(details: Json | undefined): string | undefined {
 interface WireKind {
   readonly code: number
   readonly status: string
-  /** The reason in an ErrorInfo detail, where Google gives one that clients read. */
+  /** The reason in an ErrorInfo detail, if clients read one. */
   readonly reason?: string
 }
 
-/** What Google calls each kind. A bad key is a 400 there, and its clients know it by the reason. */
+/** Google's code and status for each kind. An invalid key is a 400, which Google's clients recognize by the reason. */
 const wire: Readonly<Record<ErrorKind, WireKind>> = {
   invalid_request: { code: 400, status: 'INVALID_ARGUMENT' },
   unsupported_media_type: { code: 415, status: 'INVALID_ARGUMENT' },
@@ -94,13 +94,13 @@ const wire: Readonly<Record<ErrorKind, WireKind>> = {
   cancelled: { code: 499, status: 'CANCELLED' },
 }
 
-/** Google's own error object with these kinds, with its details, is for the client. */
+/** Returns whether the client gets the details of Google's error object for a kind. */
 const showsDetails = (kind: ErrorKind): boolean =>
   errorKinds[kind].aboutRequest === true || errorKinds[kind].isOverload === true
 
 const type = (name: string): string => `type.googleapis.com/google.rpc.${name}`
 
-/** The error object, as it stands in a body and in a stream. */
+/** Returns the error object of a body or of a stream event. */
 export function errorObject(error: ErrorInfo): JsonObject {
   const { kind, message, param, retryAfter } = error
   const { code, status, reason } = wire[kind]
@@ -114,7 +114,7 @@ export function errorObject(error: ErrorInfo): JsonObject {
     details.push({ '@type': type('ErrorInfo'), reason, domain: 'googleapis.com' })
   if (param !== undefined && param !== '' && !has('BadRequest'))
     details.push({ '@type': type('BadRequest'), fieldViolations: [{ field: param, description: message }] })
-  // Gemini CLI reads the delay here and nowhere else.
+  // Gemini CLI reads the retry delay only here.
   if (retryAfter !== undefined && !has('RetryInfo'))
     details.push({ '@type': type('RetryInfo'), retryDelay: `${retryAfter}s` })
   if (details.length > 0) out.details = details
@@ -122,25 +122,25 @@ export function errorObject(error: ErrorInfo): JsonObject {
   return out
 }
 
-/** What a server says to its own developers, stack and hosts included. */
+/** Returns whether a detail is for the server's developers: it holds stack traces and hosts. */
 const isDebug = (detail: Json): boolean => isObject(detail) && detail['@type'] === type('DebugInfo')
 
 export function encodeError(error: ErrorInfo, _requestId: string): { status: number; body: JsonObject } {
   return { status: wire[error.kind].code, body: { error: errorObject(error) } }
 }
 
-/** An error's words, wherever in the body they stood. */
+/** The fields of an error, wherever in the body they stood. */
 export interface ErrorWords {
   message: string
-  /** `RESOURCE_EXHAUSTED`, or another vendor's type. */
+  /** The status as a word (`RESOURCE_EXHAUSTED`), or another vendor's error type. */
   word?: string
   code?: string
-  /** A status that stands in the body. */
+  /** The HTTP status in the body. */
   status?: number
   details?: Json
 }
 
-/** Reasons in Google's `details` say most precisely what happened. */
+/** Kinds by the reason in Google's `details`, the most precise source. */
 const byReason: Readonly<Record<string, ErrorKind>> = {
   API_KEY_INVALID: 'authentication',
   API_KEY_EXPIRED: 'authentication',
@@ -172,7 +172,7 @@ const byWord: Readonly<Record<string, ErrorKind>> = {
   model_not_found: 'model_not_found',
 }
 
-/** Vaguer words: they decide only where no status does, as in a stream. */
+/** Kinds by vague words, used only without an HTTP status, as in a stream. */
 const byVagueWord: Readonly<Record<string, ErrorKind>> = {
   invalid_argument: 'invalid_request',
   failed_precondition: 'invalid_request',
@@ -182,7 +182,7 @@ const byVagueWord: Readonly<Record<string, ErrorKind>> = {
 }
 
 const tooLong = /exceeds the maximum number of tokens|context (length|window)|prompt is too long/i
-/** In two steps: as one pattern with `.*` between, each mention of the first would search all of the rest for the second. */
+/** Searches in two steps: one pattern with `.*` would scan the rest of the message for each mention of the first words. */
 const saysTooManyTokens = (message: string): boolean =>
   message.split(/[\r\n]/).some((line) => {
     const counted = line.search(/token count/i)
@@ -200,13 +200,13 @@ export function classifyError(status: number, words: ErrorWords): ErrorKind {
     lookUp(byWord, words.word?.toLowerCase()) ??
     kindOfStatus[real] ??
     lookUp(byVagueWord, words.word?.toLowerCase()) ??
-    // `UNKNOWN`, `INTERNAL` and every other word say less than the status: proxies write them for statuses that Google does not use.
+    // `UNKNOWN`, `INTERNAL` and all other words are vaguer than the status: proxies write them for statuses that Google does not use.
     (real >= 400 && real < 500 ? 'invalid_request' : 'upstream_error')
   if (kind === 'invalid_request' && (tooLong.test(message) || saysTooManyTokens(message)))
     return 'context_length_exceeded'
   if (kind === 'invalid_request' && /api key (not valid|expired)/i.test(message)) return 'authentication'
   if (kind === 'not_found' && /\bmodels?\b/i.test(message)) return 'model_not_found'
-  // A quota that only a day or a payment renews says so in its text, beside a delay of a minute.
+  // The message names a quota that only time or a payment renews.
   if (kind === 'rate_limited' && spent.test(message) && /quota/i.test(message) && !hasDelay(details))
     return 'quota_exceeded'
   return kind
@@ -224,9 +224,10 @@ function reasonIn(details: Json | undefined): string | undefined {
 const hasDelay = (details: Json | undefined): boolean =>
   Array.isArray(details) && details.some((detail) => isObject(detail) && detail.retryDelay !== undefined)
 
-/** A stream's error event: nothing follows it. */
+/** Returns the error event that ends a stream. */
 export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: stringifyExact({ error: errorObject(error) }) })
 
+/** The error of a stream that ended before every candidate had a finish reason. */
 export const truncated: ErrorInfo = {
   kind: 'upstream_truncated',
   status: errorKinds.upstream_truncated.status,
@@ -235,7 +236,7 @@ export const truncated: ErrorInfo = {
 
 const answerKeys = ['candidates', 'promptFeedback', 'prompt_feedback', 'usageMetadata', 'usage_metadata'] as const
 
-/** Counts alone are an answer, too: the model said nothing. Beside an error, only a candidate is one. */
+/** Returns whether a body is a response. Usage alone is an empty response; a body with an error needs a candidate. */
 export function isAnswer(body: JsonObject): boolean {
   if (isObject(body.error)) return Array.isArray(body.candidates) && body.candidates.length > 0
   return answerKeys.some((key) => body[key] !== undefined && body[key] !== null)

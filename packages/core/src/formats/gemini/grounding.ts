@@ -8,37 +8,42 @@ import { loss, reportCitation } from '../shared/report.ts'
 import { TextOffsets } from './text-offsets.ts'
 
 /**
- * Sources of an answer stand beside its content: chunks (the sources), and supports that say which bytes of which part
- * rest on which chunks. In the IR they are citations of the text part. What has no source that can be named stays as it is.
+ * Converts grounding metadata to citations and back. The sources of a response stand outside its content:
+ *
+ *     groundingChunks     the sources (0, 1, …)
+ *     groundingSupports   bytes 0 to 12 of part 0  →  chunks 0, 3
+ *     citationMetadata    recited training data, with offsets into the whole text
+ *
+ * In the IR each pair of support and chunk is a citation of the text part. Supports without a known source stay in `extra`.
  */
 
-/** The sources of one candidate, by the text part they belong to; takes them out of `fields`. */
+/** The citations of one candidate. */
 export interface Sources {
   /** Citations of the text part at this index among the content's parts. */
   readonly of: ReadonlyMap<number, Citation[]>
 }
 
-/** A text of the answer, to turn byte offsets into characters. */
+/** Returns the text of a part, to convert byte offsets to characters. */
 export type TextAt = (part: number) => TextOffsets | undefined
 
-/** Characters that the citations of any answer may take. */
+/** Characters that the citations of any response may have. */
 const freeChars = 1 << 20
-/** How often the metadata's own characters may be written out beyond that. */
+/** How often the metadata's characters may be repeated in addition. */
 const mostCopies = 8
 
 /**
- * Supports point to sources and texts by number, citations repeat them: a few kilobytes could become gigabytes. What exceeds the
- * allowance stays as it is, and is reported.
+ * Bounds the size of citations. Supports refer to sources by number, and citations repeat them, so a few kilobytes could become
+ * gigabytes. Supports beyond the allowance stay in `extra`, and are reported.
  */
 export class CitationAllowance {
   #left = freeChars
 
-  /** Adds what metadata of so many characters allows. */
+  /** Adds the allowance for metadata of a number of characters. */
   grant(chars: number): void {
     this.#left += mostCopies * chars
   }
 
-  /** Takes characters from the allowance, if it has as many. */
+  /** Subtracts characters, or returns false if the allowance has fewer. */
   take(chars: number): boolean {
     if (chars > this.#left) return false
     this.#left -= chars
@@ -46,6 +51,7 @@ export class CitationAllowance {
   }
 }
 
+/** Decodes the sources of a candidate, and removes them from `fields`. */
 export function decodeSources(fields: JsonObject, textAt: TextAt, allowance = new CitationAllowance()): Sources {
   const of = new Map<number, Citation[]>()
   const add = (part: number, citation: Citation): void => {
@@ -82,7 +88,7 @@ function decodeGrounding(
       add(part, citation)
     }
   }
-  // Supports point to chunks by number: if one of them stays, so must all chunks.
+  // Supports refer to chunks by number: if one support stays, all chunks must stay.
   const left = kept.length > 0 ? chunks : chunks.filter((_, index) => !used.has(index))
   if (kept.length > 0) putBack(meta, 'groundingSupports', kept)
   if (left.length > 0) putBack(meta, 'groundingChunks', left)
@@ -91,11 +97,11 @@ function decodeGrounding(
   else fields.groundingMetadata = rest
 }
 
-/** What a chunk becomes; read once, for supports can name it any number of times. */
+/** Citations of chunks. Each chunk is decoded once, because any number of supports can name it. */
 interface SourceReader {
-  /** Undefined for what is no source. */
+  /** Returns the citation of a chunk, or undefined. */
   at(index: Json): Citation | undefined
-  /** Whether the citations of a support are within the allowance. */
+  /** Subtracts the citations of a support from the allowance, or returns false. */
   mayCite(support: JsonObject, indices: readonly Json[]): boolean
 }
 
@@ -161,7 +167,7 @@ function decodeSupport(
   return out
 }
 
-/** A source: a page, or something of Google's own (`retrievedContext`, `maps`, `image`), which names its kind in `extra`. */
+/** Decodes a source: a web page, or another kind (`retrievedContext`, `maps`, `image`), which `extra` names. */
 function decodeChunk(chunk: JsonObject): Citation {
   const citation: Citation = {}
   const [kind = ''] = Object.keys(chunk)
@@ -178,7 +184,7 @@ function decodeChunk(chunk: JsonObject): Citation {
   return citation
 }
 
-/** Where the model recited its training data: offsets into the whole text, and a licence. */
+/** Decodes citations of recited training data: offsets into the whole text, and a licence. */
 function decodeRecitations(fields: JsonObject, textAt: TextAt, add: (part: number, citation: Citation) => void): void {
   if (!isObject(fields.citationMetadata)) return
   const meta = unread(fields.citationMetadata)
@@ -202,7 +208,7 @@ function decodeRecitations(fields: JsonObject, textAt: TextAt, add: (part: numbe
   else fields.citationMetadata = rest
 }
 
-/** The other way round: a candidate's `groundingMetadata` and `citationMetadata`, merged into what stands in `out`. */
+/** Encodes citations as `groundingMetadata` and `citationMetadata`, merged with those in `out`. */
 export function encodeSources(
   cited: readonly { part: number; text: string; citations: readonly Citation[]; at: string }[],
   out: JsonObject,
@@ -235,7 +241,7 @@ export function encodeSources(
       const { chunk: kind, confidenceScore: score, ...beside } = own ?? {}
       const chunk = encodeChunk(url, title, isObject(kind) ? kind : {})
       if (chunk === undefined) {
-        context.report.add(loss(at, `a citation without a source has no form in generateContent: ${quote ?? ''}`))
+        context.report.add(loss(at, `a citation without a source cannot be sent in generateContent: ${quote ?? ''}`))
         continue
       }
       const key = keyOf(chunk)
@@ -260,7 +266,7 @@ export function encodeSources(
     }
 }
 
-/** One support for each stretch of text, with all chunks it rests on. */
+/** Adds a chunk to the support of a text segment. Each segment has one support with all of its chunks. */
 function addSupport(
   segment: JsonObject,
   chunk: number,
@@ -286,7 +292,7 @@ function addSupport(
     else support.confidenceScores = [score]
 }
 
-/** Two chunks of the same key are the same source. */
+/** Returns a key that is equal for equal sources. */
 const keyOf = (chunk: Json): string => stringifyExact(sorted(chunk))
 
 function sorted(value: Json): Json {

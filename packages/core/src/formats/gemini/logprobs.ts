@@ -7,7 +7,7 @@ import { type Members, reportField, reportUnknown, shapeOf } from '../shared/rep
 import { reportLogprobs } from '../shared/response-losses.ts'
 
 const ownToken: Members = { token: true, tokenId: true, logProbability: true }
-/** The sum follows from the rest. */
+/** `logProbabilitySum` is known, because it follows from the tokens. */
 const ownShape = shapeOf({
   chosenCandidates: ownToken,
   topCandidates: { candidates: ownToken },
@@ -16,14 +16,22 @@ const ownShape = shapeOf({
 const token: Members = { token: true, logprob: true, bytes: true, token_id: true }
 const shape = shapeOf({ content: { ...token, top_logprobs: token }, refusal: true })
 
-/** @param at where they stand in the answer */
+/**
+ * Decodes the log probabilities of a candidate, and reports unknown members.
+ *
+ * @param at JSON Pointer of `logprobsResult`
+ */
 export function readLogprobs(result: Json | undefined, at: string, report: Report): JsonObject | undefined {
   const decoded = decodeLogprobs(result)
   if (decoded !== undefined && isObject(result)) reportUnknown(result, ownShape, at, report)
   return decoded
 }
 
-/** @param choice the number of the choice that they belong to */
+/**
+ * Encodes log probabilities, and reports members that the format lacks.
+ *
+ * @param choice index of their choice
+ */
 export function writeLogprobs(logprobs: Json | undefined, choice: number, report: Report): JsonObject | undefined {
   if (logprobs === undefined) return undefined
   reportLogprobs(logprobs, shape, choice, report)
@@ -34,7 +42,7 @@ export function writeLogprobs(logprobs: Json | undefined, choice: number, report
   return encodeLogprobs(logprobs)
 }
 
-/** Whether the bytes of a token are those of its text. A character's can be spread over several tokens. */
+/** Returns whether a token's bytes are those of its text. The bytes of one character can span several tokens. */
 function followFromToken(one: Json): boolean {
   const { token: text, bytes } = isObject(one) ? one : {}
   if (!Array.isArray(bytes) || typeof text !== 'string' || bytes.length === text.length) return true
@@ -44,7 +52,7 @@ function followFromToken(one: Json): boolean {
 const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
 const encoder = new TextEncoder()
 
-/** In the IR log probabilities look as in chat: `{content: [{token, logprob, bytes, top_logprobs}], refusal}`. */
+/** Converts to the IR's shape, which is that of chat: `{content: [{token, logprob, bytes, top_logprobs}], refusal}`. */
 function decodeLogprobs(result: Json | undefined): JsonObject | undefined {
   if (!isObject(result) || !Array.isArray(result.chosenCandidates)) return undefined
   const tops = Array.isArray(result.topCandidates) ? result.topCandidates : []
@@ -84,7 +92,7 @@ function encodeToken({ token: text = '', logprob = 0, token_id: id }: JsonObject
   return out
 }
 
-/** Two stretches of log probabilities as one. */
+/** Concatenates two lists of log probabilities. */
 export function joinLogprobs(first: JsonObject | undefined, second: JsonObject | undefined): JsonObject | undefined {
   if (first === undefined || second === undefined) return first ?? second
   const list = (value: JsonObject): Json[] => (Array.isArray(value.content) ? value.content : [])

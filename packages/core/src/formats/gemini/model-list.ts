@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import { parseWholeNumber } from '../shared/json-text.ts'
 import { modelPrefix } from './spelling.ts'
 
-/** What every model here can be asked for, in the words of the URL. */
+/** The methods that every model supports, as the URL names them. */
 const methods = ['generateContent', 'streamGenerateContent', 'countTokens']
 
 export const encodeModel = (name: string): JsonObject => ({
@@ -19,8 +19,8 @@ const usualPage = 50
 const largestPage = 1000
 
 /**
- * A page of at most `pageSize` models (50 unless told; more than 1000 are 1000, as Google has it), behind the one that
- * `pageToken` names. Both may be written in snake_case. Without a `nextPageToken` it is the last.
+ * Returns a page of at most `pageSize` models (default 50, at most 1000, as Google documents) after the model that `pageToken`
+ * names. Both may be written in snake_case. The last page has no `nextPageToken`. Throws `invalid_request` for invalid values.
  */
 export function encodeModelList(names: readonly string[], query: URLSearchParams = new URLSearchParams()): JsonObject {
   const size = sizeIn(query.get('pageSize') ?? query.get('page_size'))
@@ -33,7 +33,7 @@ export function encodeModelList(names: readonly string[], query: URLSearchParams
   }
 }
 
-/** Zero is how a client of protocol buffers says nothing. */
+/** Returns the page size. Zero means the default, as clients of protocol buffers send it. */
 function sizeIn(text: string | null): number {
   if (text === null || text === '') return usualPage
   const size = parseWholeNumber(text)
@@ -43,7 +43,7 @@ function sizeIn(text: string | null): number {
   return size === 0 ? usualPage : Math.min(size, largestPage)
 }
 
-/** The token is the last name of the page before, so that it means the same to every instance of the gateway. */
+/** Returns the start index. The token is the last name of the previous page, so that every gateway instance understands it. */
 function startOf(names: readonly string[], token: string | null): number {
   if (token === null || token === '') return 0
   const index = names.indexOf(token)

@@ -1,15 +1,15 @@
 import type { TargetTraits } from '../codec.ts'
 import type { Level } from './fields.ts'
 
-/** What a family of models takes. Facts about models live in this file only. */
+/** The capabilities of a model family. All facts about Google's models stand in this file. */
 export interface ModelTraits {
-  /** How thinking is asked for: not at all, by a budget of tokens, or by a level (a budget is understood too). */
+  /** How a request controls thinking: not at all, by a budget in tokens, or by a level (a budget is accepted too). */
   readonly thinking: 'none' | 'budget' | 'level'
-  /** The levels it takes, least first. */
+  /** Accepted levels, lowest first. */
   readonly levels: readonly Level[]
-  /** Least and most tokens of a budget. A least of 0 means that thinking can be switched off. */
+  /** Limits of a budget, in tokens. A minimum of 0 means that thinking can be disabled. */
   readonly budget?: readonly [least: number, most: number]
-  /** It refuses a function call of the current turn that has no thought signature. */
+  /** The model rejects function calls of the current turn without a thought signature. */
   readonly signedCalls: boolean
   /** Function responses may hold media. */
   readonly mediaInResponses: boolean
@@ -25,7 +25,7 @@ const three: ModelTraits = {
 }
 const threeFlash: ModelTraits = { ...three, levels: ['minimal', 'low', 'medium', 'high'] }
 
-/** First prefix that fits. */
+/** The first matching prefix applies. */
 const families: readonly (readonly [prefix: string, traits: ModelTraits])[] = [
   ['gemini-1', plain],
   ['gemini-2.0-flash-thinking', { ...plain, thinking: 'budget' }],
@@ -47,7 +47,7 @@ const families: readonly (readonly [prefix: string, traits: ModelTraits])[] = [
   ['learnlm', plain],
 ]
 
-/** A name that is not Google's is an alias of an unknown model: it gets everything as the client wrote it. */
+/** Any other name is an alias of an unknown model, which gets every setting as the client wrote it. */
 const unknown: ModelTraits = { ...threeFlash, budget: [0, Number.MAX_SAFE_INTEGER], signedCalls: false }
 
 export function modelTraits({ model }: Pick<TargetTraits, 'model'>): ModelTraits {

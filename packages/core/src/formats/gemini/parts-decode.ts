@@ -20,14 +20,15 @@ import { toolNames } from './fields.ts'
 import { decodeMedia } from './media.ts'
 import { readSignature, signatureOf, unsealThought } from './seals.ts'
 import { respell, spelt } from './spelling.ts'
-/** Who names calls and their responses, and in an answer, what the asker's tools are. */
+
+/** Assigns ids to calls and responses, and holds the client's request when a response is decoded. */
 export interface PartScope {
   callId(id: string | undefined, name: string, part: number): string
   responseId(id: string | undefined, name: string, part: number): string
   readonly request?: ModelRequest
 }
 
-/** All parts of a content. A part may become two: what it says, and the signature that Google wants back on it. */
+/** Decodes all parts of a content. A part may become two: its content, and the signature that Google requires back on it. */
 export function decodeParts(parts: Json | undefined, at: string, scope: PartScope): Part[] {
   if (typeof parts === 'string') return [{ type: 'text', text: parts, at }]
   const list = Array.isArray(parts) ? parts : isObject(parts) ? [parts] : []
@@ -113,8 +114,8 @@ function withRest<P extends Part>(part: P, fields: Unread): P {
 }
 
 /**
- * A function's response is an object here and text elsewhere. An object's text is its JSON; `output` and `error` are the
- * keys that the format documents for plain text, and are put on and taken off again.
+ * Decodes a function response, which is an object here and text in the IR. The text is the object's JSON. Plain text stands
+ * under `output` or `error`, the keys that the format documents; the encoder adds the key again.
  */
 export function decodeResult(
   source: JsonObject,
@@ -142,14 +143,14 @@ function textOf(response: JsonObject): { text: string; isError: boolean } {
   const [key, second] = Object.keys(response)
   if (second === undefined && (key === 'output' || key === 'error')) {
     const value = response[key]
-    // Only what will be wrapped again in the same way may be unwrapped.
+    // Only text that the encoder wraps in the same way is unwrapped.
     if (typeof value === 'string' && objectIn(value) === undefined) return { text: value, isError: key === 'error' }
     if (key === 'error' && isObject(value)) return { text: stringifyExact(value), isError: true }
   }
   return { text: stringifyExact(response), isError: false }
 }
 
-/** Pictures and files that belong to the response. */
+/** Decodes images and files of a function response. */
 function decodeInner(fields: Unread, at: string): Part[] {
   return (takeArray(fields, 'parts') ?? []).flatMap((item, index): Part[] => {
     if (!isObject(item)) return []

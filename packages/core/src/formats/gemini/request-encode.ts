@@ -14,8 +14,8 @@ import { encodeThinking } from './thinking.ts'
 import { encodeTools, writeSchema } from './tools.ts'
 
 /**
- * Every field of the request gets an answer here: a field added to the IR does not compile until it has one. The model and
- * the wish for a stream are not written: they stand in the upstream's URL.
+ * Encodes every field of a request: `satisfies Nothing` fails to compile for a new IR field until it is handled. Model and
+ * stream flag are not written, since they stand in the upstream's URL.
  */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
   const request = applySettingsChanges(shortenToolNames(asked, toolNames, context.report), {}, 'gemini', context.report)
@@ -47,7 +47,7 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   if (output !== undefined) encodeOutput(output, generation, request, context)
   if (Object.keys(generation).length > 0) out.generationConfig = generation
   if (user !== undefined) reportUser(user, request, context)
-  if (metadata !== undefined) refuse('metadata', 'generateContent takes no metadata', 'note', request, context)
+  if (metadata !== undefined) refuse('metadata', 'generateContent has no metadata', 'note', request, context)
   if (serviceTier !== undefined) encodeServiceTier(serviceTier, out, request, context)
   return out
 }
@@ -94,7 +94,7 @@ function encodeSampling(sampling: Sampling, out: JsonObject, request: ModelReque
     context.report.add(
       loss(
         fieldPointer('sampling.stop', request.at, undefined),
-        `at most ${mostStops} stop sequences are taken; the first ${mostStops} are sent`,
+        `at most ${mostStops} stop sequences are accepted; the first ${mostStops} are sent`,
         'clamped',
       ),
     )
@@ -104,7 +104,7 @@ function encodeSampling(sampling: Sampling, out: JsonObject, request: ModelReque
 }
 
 function encodeOutput(output: Output, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
-  // Usage comes with every stream: `includeUsage` decides only what the client is shown.
+  // Every stream has usage: `includeUsage` only decides whether the client gets it.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
   if (format !== undefined) encodeFormat(format, out, request, context)
@@ -114,13 +114,13 @@ function encodeOutput(output: Output, out: JsonObject, request: ModelRequest, co
     modalities?.map((modality): Json => modality.toUpperCase()),
   )
   if (audio !== undefined)
-    refuse('output.audio', 'voices and sound formats of another vendor are unknown here', 'warn', request, context)
+    refuse('output.audio', 'voices and audio formats of another vendor cannot be sent', 'warn', request, context)
   if (logprobs !== undefined) {
     out.responseLogprobs = true
     if (logprobs > 0) out.logprobs = logprobs
   }
   if (verbosity !== undefined)
-    refuse('output.verbosity', 'how much to say cannot be set in generateContent', 'warn', request, context)
+    refuse('output.verbosity', 'verbosity cannot be set in generateContent', 'warn', request, context)
 }
 
 function encodeFormat(
@@ -145,7 +145,7 @@ function encodeFormat(
     context.report.add(
       loss(
         fieldPointer('output.format.strict', request.at, undefined),
-        'generateContent always holds an answer to its schema',
+        'generateContent always enforces the schema',
         'approximated',
         'note',
       ),
@@ -157,13 +157,13 @@ function reportUser(user: NonNullable<ModelRequest['user']>, request: ModelReque
   rest satisfies Nothing
   for (const [key, value] of Object.entries({ id, cacheKey, safetyId }))
     if (value !== undefined)
-      refuse(`user.${key}`, 'generateContent does not ask who the user is', 'note', request, context)
+      refuse(`user.${key}`, 'generateContent has no user ids', 'note', request, context)
 }
 
 function encodeServiceTier(tier: string, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
-  if (tier === 'auto') return // what happens without the field
+  if (tier === 'auto') return // the default without the field
   const word = encodeTier(tier)
-  if (word === undefined) refuse('serviceTier', `there is no service tier '${tier}' here`, 'warn', request, context)
+  if (word === undefined) refuse('serviceTier', `generateContent has no service tier '${tier}'`, 'warn', request, context)
   else out.serviceTier = word
   if (tier === 'fast')
     context.report.add(
@@ -183,7 +183,7 @@ export interface Conversation {
   contents: JsonObject[]
 }
 
-/** A content on its way to the wire. */
+/** A content before it is joined with its neighbours. */
 interface Draft {
   role: 'user' | 'model'
   parts: JsonObject[]
@@ -191,7 +191,7 @@ interface Draft {
   calls: ToolCallPart[]
 }
 
-/** Turns as Google wants them: instructions apart, users and models in turns, no content empty. */
+/** Encodes turns as Google requires them: instructions separate, roles alternating, no content empty. */
 export function encodeTurns(turns: readonly Turn[], traits: ModelTraits, context: EncodeContext): Conversation {
   const scope: EncodeScope = {
     context,
@@ -208,7 +208,7 @@ export function encodeTurns(turns: readonly Turn[], traits: ModelTraits, context
   const out: Conversation = { contents: [] }
   if (drafts.length === 0 && instructions.length > 0) {
     const at = leading[0]?.at ?? ''
-    context.report.add(loss(at, 'a request needs a content: the system prompt is sent as the user’s', 'moved'))
+    context.report.add(loss(at, 'a request needs a content: the system prompt is sent with the role user', 'moved'))
     drafts.push({ role: 'user', parts: instructions, own: undefined, calls: [] })
   } else if (instructions.length > 0) out.system = { ...own, parts: instructions }
   callsFollow(drafts, context)
@@ -226,7 +226,7 @@ function namesOfCalls(turns: readonly Turn[]): (id: string) => string | undefine
 }
 
 function settings(turn: Turn, { context }: EncodeScope): JsonObject | undefined {
-  // The changes of settings have been applied to the whole request.
+  // `applySettingsChanges` has applied `changes` to the whole request.
   const { role: _, parts: _parts, name, cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
   if (name !== undefined)
@@ -240,7 +240,7 @@ function systemParts(turn: Turn, scope: EncodeScope): JsonObject[] {
     const fits = part.type === 'text' || part.type === 'refusal' || part.type === 'native'
     if (!fits)
       scope.context.report.add(
-        loss(part.at ?? turn.at ?? '', `an instruction takes text only: ${part.type} is left out`),
+        loss(part.at ?? turn.at ?? '', `a system instruction holds text only: ${part.type} is left out`),
       )
     return fits
   })
@@ -257,7 +257,7 @@ function draft(turn: Turn, scope: EncodeScope): Draft[] {
     )
     if (parts.length === 0) return []
     context.report.add(
-      loss(at, 'a system message in this place is not taken: it is sent as marked text of the user', 'moved'),
+      loss(at, 'a system message in this place is not accepted: it is sent as marked text of the user', 'moved'),
     )
     return [{ role: 'user', parts, own, calls: [] }]
   }
@@ -271,7 +271,7 @@ function draft(turn: Turn, scope: EncodeScope): Draft[] {
 
 const isCall = (part: Part): part is ToolCallPart => part.type === 'tool-call'
 
-/** Neighbours of the same role become one. */
+/** Joins adjacent contents of the same role. */
 function join(drafts: readonly Draft[]): Draft[] {
   const out: Draft[] = []
   for (const next of drafts) {
@@ -286,19 +286,19 @@ function join(drafts: readonly Draft[]): Draft[] {
   return out
 }
 
-/** A turn with calls is refused unless something comes before it. */
+/** Google rejects a conversation that begins with calls, so a user content is inserted. */
 function callsFollow(drafts: Draft[], { report }: EncodeContext): void {
   const [first] = drafts
   if (first === undefined || first.role !== 'model' || first.calls.length === 0) return
   const at = first.calls[0]?.at ?? ''
-  report.add(loss(at, "calls follow what a user said: '.' is put in front", 'approximated'))
+  report.add(loss(at, "a conversation must not begin with calls: a user content '.' is inserted", 'approximated'))
   drafts.unshift({ role: 'user', parts: [{ text: '.' }], own: undefined, calls: [] })
 }
 
-/** Google's documented word for calls that another model made, and that it therefore never signed. */
+/** Google's documented signature for calls of other models. */
 const unsigned = 'skip_thought_signature_validator'
 
-/** The first call of a step needs a signature, or the whole request is refused. */
+/** Adds the marker to unsigned calls: Google rejects a step whose first call has no signature. */
 function vouch(content: Draft, { report }: EncodeContext): void {
   if (content.role !== 'model') return
   const calls = content.parts.filter((part) => isObject(part.functionCall))
@@ -308,7 +308,7 @@ function vouch(content: Draft, { report }: EncodeContext): void {
   report.add(
     loss(
       content.calls[0]?.at ?? '',
-      'the call bears no signature of this model: it is sent with the word that says so',
+      'the call has no signature of this model: it is sent with the marker for unsigned calls',
       'approximated',
       'note',
     ),

@@ -17,14 +17,14 @@ import { TextOffsets } from './text-offsets.ts'
 import { tierIn } from './usage.ts'
 import { decodeUsage } from './usage-decode.ts'
 
-/** Takes whatever servers send, as far as it goes. An `error` in a 200 is an error; so is an answer without a candidate or a reason. */
+/** Decodes leniently. Throws the error of a body that holds one under status 200, and `upstream_bad_response` for a body that is not a response. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
   const source = Array.isArray(body) && body.length === 1 ? body[0] : body
   if (isObject(source) && source.error) throw toThrow(source)
   if (!isObject(source) || !isAnswer(source))
     throw new GatewayError(
       'upstream_bad_response',
-      'The upstream answered 200 with something that is no generateContent answer.',
+      'The upstream returned status 200 with a body that is not a generateContent response.',
     )
   const fields = respell(source)
   const usage = takeAny(fields, 'usageMetadata')
@@ -52,7 +52,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
 
 const candidateFields: readonly string[] = ['content', 'finishReason', 'index', 'finishMessage', 'logprobsResult']
 
-/** The entries of `candidates` that are candidates; others are reported. */
+/** Returns the entries of `candidates` that are candidates, and reports others. */
 export function candidatesIn(list: readonly Json[], report: Report): JsonObject[] {
   const objects = objectsIn(list, '/candidates', report)
   const isCandidate = (entry: JsonObject): boolean => {
@@ -62,7 +62,7 @@ export function candidatesIn(list: readonly Json[], report: Report): JsonObject[
   if (list.length === 1) return objects
   for (const [index, entry] of objects.entries())
     if (!isCandidate(entry))
-      report.add(loss(pointer('/candidates', index), 'an entry that is no candidate is left out'))
+      report.add(loss(pointer('/candidates', index), 'an entry that is not a candidate is left out'))
   return objects.filter(isCandidate)
 }
 
@@ -71,13 +71,13 @@ function toThrow(body: JsonObject): GatewayError {
   return new GatewayError(kind, message, details)
 }
 
-/** No candidate: the prompt was blocked, or the upstream said nothing at all. */
+/** Returns the choice of a response without candidates: a blocked prompt, or an empty response. */
 function unanswered(fields: Unread): Choice {
   const block = takeBlock(fields)
   return block ?? { parts: [], finish: { reason: 'other', raw: { format: 'gemini', value: '' } } }
 }
 
-/** Why a prompt was blocked; what else the feedback says goes with the choice, so that it can be written again. */
+/** Decodes a blocked prompt. The choice keeps the whole feedback, so that it can be encoded again. */
 export function takeBlock(fields: Unread): Choice | undefined {
   const feedback = isObject(fields.promptFeedback) ? fields.promptFeedback : undefined
   const reason = feedback?.blockReason
@@ -89,7 +89,7 @@ export function takeBlock(fields: Unread): Choice | undefined {
   return { parts: [], finish }
 }
 
-/** Ids for calls that came without one, and the asker's free-text tools. */
+/** Creates the scope of a response, which generates ids for calls without one and knows the client's custom tools. */
 export function answerScope(context: ExchangeContext): PartScope {
   /** The id of the first call of each name. */
   const calls = new Map<string, string>()
@@ -119,10 +119,10 @@ function decodeCandidate(candidate: JsonObject, index: number, context: Exchange
     if (!isObject(part)) continue
     const decoded = decodePart(part, `/candidates/${index}/content/parts/${position}`, position, scope)
     for (const one of decoded) if (one.type === 'text' && one.text !== '') texts.set(position, one)
-    // A text that says nothing is how streams and thinkers fill up.
+    // Streams and thinking models send empty texts as padding.
     for (const one of decoded) if (one.type !== 'text' || one.text !== '' || one.extra !== undefined) parts.push(one)
   }
-  // A source that names no part means the first; thoughts may stand before the first text.
+  // A source without a part index means the first text, which may follow thoughts.
   const home = (part: number) => texts.get(part) ?? (part === 0 ? texts.values().next().value : undefined)
   const offsets = new Map<TextPart, TextOffsets>()
   const { of } = decodeSources(fields, (part) => {
@@ -147,7 +147,7 @@ function decodeCandidate(candidate: JsonObject, index: number, context: Exchange
   return choice
 }
 
-/** The log probabilities of a candidate; the sum, which follows from them, is dropped. */
+/** Decodes and removes the log probabilities of a candidate. */
 export function takeLogprobs(fields: Unread, candidate: number, report: Report): JsonObject | undefined {
   if (fields.logprobsResult === undefined) return undefined
   const decoded = readLogprobs(fields.logprobsResult, `/candidates/${candidate}/logprobsResult`, report)
@@ -155,7 +155,7 @@ export function takeLogprobs(fields: Unread, candidate: number, report: Report):
   return decoded
 }
 
-/** Fields that say something: no nulls, no empty texts and lists. */
+/** Returns the unread fields that have a value: no nulls, empty texts or empty lists. */
 function substance(fields: Unread): JsonObject | undefined {
   for (const key in fields) {
     const value = fields[key]

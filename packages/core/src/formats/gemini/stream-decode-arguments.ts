@@ -4,14 +4,14 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import { setOwn } from '../shared/json-fields.ts'
 
 /**
- * Arguments that come piece by piece (`partialArgs: [{jsonPath: '$.a.b[0]', stringValue, willContinue}]`), put together.
- * Pieces of one text follow each other; the last may be empty.
+ * Joins the arguments of a call that arrive in pieces (`partialArgs: [{jsonPath: '$.a.b[0]', stringValue, willContinue}]`).
+ * Pieces of one text are adjacent; the last may be empty.
  */
 export interface PartialCall {
-  /** The part as it began: the name, the id, the signature. */
+  /** The first part, with name, id and signature. */
   readonly part: JsonObject
   add(pieces: Json | undefined): void
-  /** The part with all its arguments. */
+  /** Returns the part with all arguments. */
   whole(): JsonObject
 }
 
@@ -44,22 +44,22 @@ function pieceValue(piece: JsonObject): Json {
 
 type Step = string | number
 
-/** Levels that whatever walks the arguments can take. */
+/** Nesting that every recursive function over the arguments survives. */
 const mostLevels = 1000
 
-/** The steps of a path: `$.items[0].name`, `$['odd key']`. Each character is looked at once. */
+/** Parses a path: `$.items[0].name`, `$['odd key']`. Each character is read once. */
 function stepsOf(path: string): Step[] {
   const steps: Step[] = []
   let at = 0
   while (at < path.length && steps.length <= mostLevels) {
     const end = path[at] === '.' ? readName(path, at, steps) : path[at] === '[' ? readIndex(path, at, steps) : at
-    // What is no step says nothing.
+    // Other characters are skipped.
     at = end > at ? end : at + 1
   }
   return steps
 }
 
-/** Reads `.name`. Returns where it ends; `at` if there is no name. */
+/** Reads `.name`. Returns its end, or `at` if there is no name. */
 function readName(path: string, at: number, steps: Step[]): number {
   let end = at + 1
   while (end < path.length && path[end] !== '.' && path[end] !== '[' && path[end] !== ']') end++
@@ -68,7 +68,7 @@ function readName(path: string, at: number, steps: Step[]): number {
   return end
 }
 
-/** Reads `[0]` or `['odd key']`. Returns where it ends: the path's end for one that never closes, `at` for what is neither. */
+/** Reads `[0]` or `['odd key']`. Returns its end: the path's end if the bracket never closes, `at` for anything else. */
 function readIndex(path: string, at: number, steps: Step[]): number {
   const first = path[at + 1]
   if (first === "'" || first === '"') {
@@ -86,7 +86,7 @@ function readIndex(path: string, at: number, steps: Step[]): number {
   return end + 1
 }
 
-/** Items that a call's arguments may skip in all: a model writes them one by one. */
+/** List items that the arguments of one call may skip in total. Models write items in order. */
 const mostGaps = 100_000
 interface Gaps {
   left: number

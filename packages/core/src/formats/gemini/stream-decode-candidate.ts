@@ -16,14 +16,14 @@ import { type PartialCall, startPartialCall } from './stream-decode-arguments.ts
 import { finishWord } from './tap.ts'
 import { TextOffsets } from './text-offsets.ts'
 
-/** One candidate of a stream, chunk by chunk. */
+/** Decodes one candidate of a stream, chunk by chunk. */
 export interface CandidateDecoder {
   push(candidate: JsonObject, out: ModelEvent[]): void
-  /** The candidate read last again, with other text: what it comes to is told by who knows that. */
+  /** Records the text of a chunk that equals the last one except in its text. The caller has written its delta. */
   more(text: string): void
-  /** Whether the candidate read last held nothing but one text. */
+  /** Whether the last chunk held nothing but one text. */
   readonly plain: boolean
-  /** Closes what is open and tells how the candidate finished. Called once, at the end of the stream. */
+  /** Ends the open part and writes `choice-end`. Called once, at the end of the stream. */
   end(out: ModelEvent[]): void
   readonly finished: boolean
 }
@@ -34,13 +34,13 @@ const contentFields: ReadonlySet<string> = new Set(['parts', 'role'])
 export function createCandidateDecoder(index: number, context: ExchangeContext): CandidateDecoder {
   const scope = answerScope(context)
   const content = `/candidates/${index}/content`
-  /** Where the next part stands, to who adds up the stream. */
+  /** Returns the JSON Pointer of the next part in the folded response. */
   const at = (): string => pointer(`${content}/parts`, next)
   let out: ModelEvent[] = []
   let next = 0
-  /** The text or the thought that still grows. */
+  /** The text or thought that is still growing. */
   let open: { type: 'text' | 'reasoning'; part: number } | undefined
-  /** The text said last, all of it: sources name their place in it. */
+  /** The whole last text, into which sources hold offsets. */
   let text = new TextOffsets()
   let partial: PartialCall | undefined
   let held: ReasoningPart[] = []
@@ -51,7 +51,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
   /** Log probabilities of chunks without text. */
   let loose: JsonObject | undefined
   const extra: JsonObject = {}
-  /** Lists and objects in it that were made here. */
+  /** Lists and objects within `extra` that were copied here, so that they can grow in place. */
   let merged: WeakSet<object> | undefined
   let allowance: CitationAllowance | undefined
 
@@ -81,7 +81,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
       return
     }
     release()
-    // What else stands on a part makes it a part of its own.
+    // A text with other fields is a separate part.
     if (part.extra !== undefined) close()
     const number = begin('text', { ...part, text: '' })
     text.add(part.text)
@@ -114,14 +114,14 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     close()
   }
 
-  /** Signatures of what came before. They wait, because sources that belong to the text too may come in a later chunk. */
+  /** Writes signatures of earlier parts. They wait, because sources of the text may arrive in a later chunk. */
   function release(): void {
     if (held.length > 0) close()
     for (const signature of held) end(start(signature))
     held = []
   }
 
-  /** A part that is text and nothing else, as most are. */
+  /** Decodes a part with a text and nothing else, as most are. */
   function readPlain(type: 'text' | 'reasoning', value: string, logprobs: JsonObject | undefined): void {
     if (value === '') {
       if (type === 'text') loose = joinLogprobs(loose, logprobs)
@@ -164,7 +164,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     }
   }
 
-  /** A call whose arguments come in pieces is told when it is whole; every other part at once. */
+  /** Returns a part once it is complete: a call with partial arguments is held until its last piece. */
   function gather(source: JsonObject): JsonObject | undefined {
     const part = respelled(source)
     const call = isObject(part.functionCall) ? respelled(part.functionCall) : undefined
@@ -185,7 +185,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     if (fields.groundingMetadata === undefined && fields.citationMetadata === undefined) return
     const current = open?.type === 'text' ? open.part : undefined
     allowance ??= new CitationAllowance()
-    // In a stream all of the text so far is one part.
+    // In a stream all text so far is one part.
     const { of } = decodeSources(fields, () => (current === undefined ? undefined : text), allowance)
     for (const citations of of.values())
       for (const citation of citations)
@@ -201,7 +201,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
       const said = isObject(fields.content) ? respelled(fields.content) : undefined
       const inner = said?.parts
       const parts = Array.isArray(inner) ? inner : inner === undefined ? [] : [inner]
-      // They belong to the chunk's text; where it has none, to the answer.
+      // They belong to the chunk's text, or to the choice if the chunk has none.
       const speaking = logprobs === undefined ? undefined : parts.find(speaks)
       if (speaking === undefined) loose = joinLogprobs(loose, logprobs)
       for (const part of objectsIn(parts, `${content}/parts`, context.report))
@@ -258,9 +258,9 @@ const speaks = (part: Json): boolean =>
   isObject(part) && typeof part.text === 'string' && part.text !== '' && part.thought !== true
 
 /**
- * Later chunks add to what earlier ones said: lists grow, texts and numbers are replaced.
+ * Merges fields of a later chunk: lists grow, texts and numbers are replaced.
  *
- * @param merged lists and objects made here, which grow in place: a copy for each chunk would take quadratic time
+ * @param merged lists and objects that were copied here and grow in place: a copy for each chunk would take quadratic time
  */
 function merge(into: JsonObject, later: JsonObject, merged: WeakSet<object>): void {
   for (const key of Object.keys(later)) {

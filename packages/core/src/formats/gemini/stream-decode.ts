@@ -18,12 +18,12 @@ import { decodeUsage } from './usage-decode.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 
-/** Fields of a chunk that are read here. */
+/** Fields of a chunk that this function decodes. */
 const readFields: ReadonlySet<string> = new Set(['candidates', 'usageMetadata', 'modelVersion', 'responseId', 'error'])
 
 /**
- * Chunks in, events out. Each chunk is a whole answer of its own. The format has no terminal event: a stream is over when
- * its input is, and it ended well if every candidate said why it finished, or the prompt was blocked.
+ * Decodes a stream. Each chunk is a whole response. The format has no terminal event: the stream ends with its input, and is
+ * complete if every candidate has a finish reason, or if the prompt was blocked.
  */
 export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
   const candidates = new Map<number, CandidateDecoder>()
@@ -32,10 +32,10 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let started = false
   let blocked = false
   let over = false
-  /** What chunks say of the usage under names that are not known. The last chunk need not repeat it. */
+  /** Unknown fields of the usage in all chunks, since the last chunk may omit them. */
   let otherUsage: JsonObject | undefined
   const mould = new TextDeltaTemplate(nothing, running)
-  /** The candidate read last, where it came alone and held nothing but one text. */
+  /** The last candidate, if it was the only one of its chunk and held nothing but one text. */
   let plain: CandidateDecoder | undefined
 
   const fail = (error: ErrorInfo): void => {
@@ -58,7 +58,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     out.push(event)
   }
 
-  /** What stands beside the candidates (`promptFeedback`, `createTime`): new or changed values only. */
+  /** Writes new or changed fields in addition to the candidates (`promptFeedback`, `createTime`). */
   function noteTop(chunk: JsonObject): void {
     const rest = fieldsExcept(chunk, readFields)
     if (rest === undefined) return
@@ -80,7 +80,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     const first = !started && (list.length > 0 || block !== undefined)
     if (first) {
       start(chunk)
-      // Clients of messages are told the input's tokens before the first block.
+      // Clients of messages get the input tokens before the first block.
       tellUsage(chunk.usageMetadata)
     }
     for (let position = 0; position < list.length; position++) {
@@ -129,20 +129,20 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
         return drain()
       }
       const data = event.data.trim()
-      // It says nothing: what was learned still holds.
+      // An event without data changes nothing.
       if (data === '') return []
       plain = undefined
       let parsed: unknown
       try {
         parsed = parseExact(data)
       } catch {
-        failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
+        failWith('upstream_bad_response', 'The upstream sent a stream event that is not JSON.')
         return drain()
       }
       const chunk: unknown = Array.isArray(parsed) ? parsed[0] : parsed
       if (isObject(chunk) && (chunk.error || event.event === 'error')) fail(decodeError(200, chunk))
       else if (isObject(chunk) && (started || isAnswer(chunk))) readChunk(chunk)
-      else failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no chunk of an answer.')
+      else failWith('upstream_bad_response', 'The upstream sent a stream event that is not a chunk of a response.')
       mould.learn(event, plain === undefined ? undefined : 'text', out)
       return drain()
     },
@@ -162,7 +162,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
-/** What most chunks differ in beside their text. */
+/** Members in addition to the text in which most chunks differ: none, and the running counts below. */
 const nothing: ReadonlySet<string> = new Set()
 const running: RunningUsage = {
   key: 'usageMetadata',

@@ -21,18 +21,18 @@ import { type Frame, heartbeatEvent } from './tap.ts'
 import { encodeUsage } from './usage.ts'
 
 /**
- * Events in, chunks out. The last chunk alone says how the answer finished and what it cost, and is written for
- * `response-end` only: a stream that breaks ends in an error.
+ * Encodes a stream. Only the last chunk has the finish reasons and the usage, and only `response-end` writes it: a broken
+ * stream ends with an error.
  */
 export function encodeStream(context: ExchangeContext): StreamEncoder {
   const candidates = new Map<number, CandidateEncoder>()
-  /** How each candidate ended, for the last chunk. */
+  /** The finished candidates, for the last chunk. */
   const endings: JsonObject[] = []
   let feedback: JsonObject | undefined
   let frame: Frame | undefined
-  /** The text of a chunk behind its candidates. */
+  /** The JSON text of a chunk after its candidates. */
   let tail = ''
-  /** Fields of Google's own to go out with the next chunk. */
+  /** Native fields for the next chunk. */
   let beside: JsonObject | undefined
   let usage: Usage | undefined
   let tier: string | undefined
@@ -53,7 +53,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     return text
   }
 
-  /** One part of one candidate as a chunk. Index and part come as JSON. */
+  /** Sends one part of one candidate as a chunk. `index` and `part` are JSON texts. */
   function send(index: string, part: string, logprobs: JsonObject | undefined): void {
     if (frame === undefined) start('', '')
     const result = logprobs === undefined ? '' : `,"logprobsResult":${stringifyExact(logprobs)}`
@@ -169,7 +169,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   }
 }
 
-/** How a candidate ended: as a candidate of the last chunk, as a blocked prompt, or in a fault that only an error can tell. */
+/** The end of a candidate: a candidate of the last chunk, a blocked prompt, or an error. */
 export type Ending = { candidate: JsonObject } | { feedback: JsonObject } | { error: string }
 
 /** Writes one candidate of a stream, part by part. */
@@ -180,21 +180,21 @@ export interface CandidateEncoder {
   finish(finish: Finish, logprobs: Json | undefined, extra: Extra | undefined): Ending
 }
 
-/** A part on its way. Calls, media and blocks are told whole at their end; texts and thoughts as they come. */
+/** A part that is being written. Calls, media and blocks are sent whole at their end; texts and thoughts as they arrive. */
 interface OpenPart {
   value: Part
-  /** All of its text, input or data so far. */
+  /** The text, input or data so far. */
   readonly text: GrowingText
   seal: Sealed | undefined
   citations: Citation[]
-  /** A text or thought of which nothing has been sent: what else stands on it goes with the first piece. */
+  /** Nothing of the text or thought has been sent. Its other fields go with the first piece. */
   fresh: boolean
 }
 
 export function createCandidateEncoder(
   index: number,
   context: ExchangeContext,
-  /** `part`: as JSON. */
+  /** Sends a part, given as JSON text. */
   send: (part: string, logprobs: JsonObject | undefined) => void,
 ): CandidateEncoder {
   const scope: EncodeScope = clientScope(context)
@@ -203,7 +203,7 @@ export function createCandidateEncoder(
   let anything = false
   const withoutEmptyText = context.client?.spoiledByEmptyText === true
 
-  /** A piece of text or thought. The first carries what else stands on the part. */
+  /** Writes a piece of a text or thought. The first piece carries the part's other fields. */
   function write(part: OpenPart, text: string, logprobs: Json | undefined): void {
     const { value } = part
     part.text.add(text)
@@ -251,7 +251,7 @@ export function createCandidateEncoder(
       case 'refusal':
         return
       case 'reasoning': {
-        // The signature closes the thought, on a part of its own as Google's models send it.
+        // The signature ends the thought, in a separate part as Google's models send it.
         const last = seal ?? value.seal
         if (last !== undefined) sendWhole({ ...value, text: '', seal: last })
         return
@@ -319,9 +319,9 @@ export function createCandidateEncoder(
       const feedback = finish.extra?.gemini?.promptFeedback
       if (isObject(feedback) && !anything) return { feedback }
       const ending = encodeEnding(finish, anything, at, context)
-      if (ending === undefined) return { error: finish.explanation ?? 'The upstream ended its answer with an error.' }
+      if (ending === undefined) return { error: finish.explanation ?? 'The upstream ended its response with an error.' }
       const { content, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
-      // Clients read the first part of every chunk without asking whether there is one.
+      // Clients read the first part of every chunk without checking that it exists.
       const last = { ...(isObject(content) ? content : undefined), parts: [{ text: '' }], role: 'model' }
       const candidate: JsonObject = {
         ...(withoutEmptyText ? undefined : { content: last }),
@@ -337,7 +337,7 @@ export function createCandidateEncoder(
   }
 }
 
-/** To who adds up a stream, all its text is one: places in later texts move on by what came before. */
+/** Joins the cited texts. Clients fold a stream to one text, so offsets in later texts grow by the length of earlier ones. */
 function joined(
   cited: readonly { part: number; text: string; citations: Citation[]; at: string }[],
 ): { part: number; text: string; citations: Citation[]; at: string }[] {

@@ -10,7 +10,7 @@ import { checkJsonEnds, invalidEventError } from '../shared/json-text.ts'
 import { decodeError, errorEvent } from './error.ts'
 import { respell } from './spelling.ts'
 import { decodeUsage } from './usage-decode.ts'
-/** Usage comes with every stream, and the model stands in the URL: nothing in the body needs an edit. */
+/** Returns no edit: every stream has usage, and the model stands in the URL. */
 export const wireEdit = (_body: JsonObject, _target: TargetTraits): WireEdit | undefined => undefined
 
 export function tapResponse(body: JsonObject): ResponseTap {
@@ -25,7 +25,7 @@ export function tapResponse(body: JsonObject): ResponseTap {
   return out
 }
 
-/** Searches that the provider made for the model: it tells their words. */
+/** Returns the number of searches that the provider made for the model. The metadata lists their queries. */
 function searchesIn({ candidates }: JsonObject): BillableUnits | undefined {
   let searches = 0
   for (const candidate of Array.isArray(candidates) ? candidates : []) {
@@ -36,7 +36,7 @@ function searchesIn({ candidates }: JsonObject): BillableUnits | undefined {
   return searches === 0 ? undefined : { searches }
 }
 
-/** The first candidate's word, or why the prompt was blocked. */
+/** Returns the finish reason of the first candidate, or the reason of a blocked prompt. */
 function finishOf(fields: JsonObject): string | undefined {
   const [first] = Array.isArray(fields.candidates) ? fields.candidates : []
   if (isObject(first)) return finishWord(respell(first).finishReason)
@@ -45,8 +45,8 @@ function finishOf(fields: JsonObject): string | undefined {
 }
 
 /**
- * Chunks are looked at as text. Usage is cumulative, so only the last that holds any is parsed, and only when someone asks.
- * There is no terminal event: the stream has ended when its input is over (`end`) and a chunk said why.
+ * Inspects chunks as text, and parses few of them. Usage is cumulative, so only the last chunk with usage is parsed, when the
+ * usage is read. There is no terminal event: the stream has ended when its input is over (`end`) after a finish reason.
  */
 export function tapStream({ client }: TapOptions): StreamTap {
   let frame: Frame | undefined
@@ -58,10 +58,10 @@ export function tapStream({ client }: TapOptions): StreamTap {
   const open = new Set<number>()
   const finished = new Set<number>()
   let last: string | undefined
-  /** Reads the last event, where it has not been pushed. */
+  /** Returns the data of the last event if it was not pushed. */
   let unseen: (() => string) | undefined
   let plain = false
-  /** Whether the plain ones hold counts: all do, or none does. */
+  /** Whether plain chunks hold token counts. Only chunks that agree in this are plain. */
   let plainCounts: boolean | undefined
   let usage: Usage | undefined
   let units: BillableUnits | undefined
@@ -82,7 +82,7 @@ export function tapStream({ client }: TapOptions): StreamTap {
     return usage
   }
 
-  /** Which candidates are there, and which have said why they finished. */
+  /** Notes which candidates exist, and which have a finish reason. */
   function readCandidates(chunk: JsonObject): void {
     finish = finishOf(chunk) ?? finish
     for (const [position, candidate] of (Array.isArray(chunk.candidates) ? chunk.candidates : []).entries()) {
@@ -125,11 +125,11 @@ export function tapStream({ client }: TapOptions): StreamTap {
       plain = false
       recall()
       if (event.event === ':') return true
-      // Clients parse the data of every event.
+      // Clients parse the data of every event, so an event without data is withheld.
       if (event.data === '') return false
       checkJsonEnds(event.data)
       look(event)
-      // An error that clients would read past is to be told again.
+      // An error that clients would not recognize is withheld, and sent again in Google's form.
       return error === undefined || told
     },
     varying,
@@ -176,7 +176,7 @@ const varying: ReadonlySet<string> = new Set([
   'totalTokenCount',
 ])
 
-/** Whether a chunk says something: an empty text is how servers fill up. */
+/** Returns whether a chunk has content. Servers send empty texts as padding. */
 function isReal(chunk: JsonObject): boolean {
   if (finishOf(chunk) !== undefined) return true
   const [first] = Array.isArray(chunk.candidates) ? chunk.candidates : []
@@ -185,15 +185,15 @@ function isReal(chunk: JsonObject): boolean {
   return parts.some((part) => isObject(part) && (part.text !== '' || Object.keys(part).length > 1))
 }
 
-/** Clients take an event with a name for none, and an error without a status neither. */
+/** Returns whether clients recognize an error: it needs a status code. Events with a name are ignored. */
 const isTold = (error: unknown): boolean => isObject(error) && typeof error.code === 'number' && error.code >= 400
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** A candidate beside the first. Rare, and arguments of a call that look like one cost no more than a look. */
+/** Matches a second candidate. They are rare, and arguments of a call that match cost only one parse. */
 const laterCandidate = /"index"\s*:\s*[1-9]/
 
-/** A quoted name within a JSON text has its quotes escaped, so these matches are real keys (or short string values). */
+/** Quotes within JSON strings are escaped, so a match is a real key or a short string value. */
 const mayFinish = (data: string): boolean =>
   data.includes('"finishReason"') ||
   data.includes('"blockReason"') ||
@@ -213,14 +213,14 @@ function parse(data: string): JsonObject | undefined {
 const spoiledByEmptyText: ClientQuirks = { spoiledByEmptyText: true }
 
 /**
- * `@google/generative-ai`, which names itself `genai-js/0.24.1`, leaves a turn out of a chat's history if any part of it has an empty
- * text. Its successor `@google/genai` does so if any chunk has no part. No last chunk suits both: the text is out by then, and a part with
- * anything else in it would be shown or called.
+ * Recognizes `@google/generative-ai` (`genai-js/0.24.1`), which drops a turn from a chat's history if any part has an empty text. Its
+ * successor `@google/genai` drops it if any chunk has no part. No last chunk suits both: the text has been sent by then, and a part
+ * with other content would be shown or called.
  */
 export const clientQuirks = (header: (name: string) => string | undefined): ClientQuirks | undefined =>
   header('x-goog-api-client')?.includes('genai-js/') === true ? spoiledByEmptyText : undefined
 
-/** The words by their numbers, which some servers write instead. */
+/** Finish reasons by number, as some servers write them. */
 const numbered: readonly string[] = [
   'FINISH_REASON_UNSPECIFIED',
   'STOP',
@@ -234,21 +234,21 @@ const numbered: readonly string[] = [
   'MALFORMED_FUNCTION_CALL',
 ]
 
-/** A finish word as a text, whatever the upstream wrote; undefined if it says that the answer goes on. */
+/** Returns a finish reason as text, or undefined if the response continues. */
 export function finishWord(value: Json | undefined): string | undefined {
   if (typeof value === 'number') return numbered[value] ?? String(value)
   return typeof value === 'string' && value !== '' && value !== 'FINISH_REASON_UNSPECIFIED' ? value : undefined
 }
 
-/** What all chunks of a stream share. */
+/** The fields that all chunks of a stream share. */
 export interface Frame {
   id: string
   model: string
 }
 
 /**
- * Keeps a stream alive: a chunk whose text is empty. Comments are no way, Gemini CLI breaks on them; nor are chunks without
- * a part, Google's SDK drops the whole answer from a chat's history for one of those; its older SDK does for the empty text.
+ * Returns a chunk with an empty text, which keeps a stream alive. Gemini CLI fails on comments. Google's SDK drops the whole
+ * response from a chat's history if a chunk has no part; its older SDK drops it for an empty text.
  */
 export const heartbeatEvent = (frame: Frame | undefined, client?: ClientQuirks): SseEvent => {
   const chunk: JsonObject =

@@ -8,7 +8,7 @@ import { effortOfLevel, type Level } from './fields.ts'
 import type { ModelTraits } from './models.ts'
 import { respell } from './spelling.ts'
 
-/** Reads `thinkingConfig`; what is not known of it stays in `fields`. */
+/** Decodes `thinkingConfig`, and leaves unknown members in `fields`. */
 export function decodeThinking(fields: Unread): Reasoning | undefined {
   const config = takeObject(fields, 'thinkingConfig')
   if (config === undefined) return undefined
@@ -24,14 +24,14 @@ export function decodeThinking(fields: Unread): Reasoning | undefined {
   if (budget === 0) reasoning.off = true
   else if (budget !== undefined && budget < 0) reasoning.adaptive = true
   else put(reasoning, 'budgetTokens', budget)
-  // Here thoughts stay hidden unless they are asked for.
+  // This format hides thoughts by default.
   reasoning.summary = takeBoolean(inner, 'includeThoughts') === true ? 'auto' : 'none'
   const rest = leftover(inner)
   if (rest !== undefined) putBack(fields, 'thinkingConfig', rest)
   return reasoning.summary === 'none' && Object.keys(reasoning).length === 1 ? undefined : reasoning
 }
 
-/** Tokens for an effort, as Google's own compatible endpoint counts them. */
+/** Budgets in tokens for each effort, as in Google's OpenAI-compatible endpoint. */
 const budgets = {
   minimal: 1024,
   low: 1024,
@@ -41,6 +41,7 @@ const budgets = {
   max: 32_768,
 } as const satisfies Record<string, number>
 
+/** Writes `thinkingConfig` as the model accepts it, and reports approximations. */
 export function encodeThinking(
   reasoning: Reasoning,
   generation: JsonObject,
@@ -65,29 +66,29 @@ export function encodeThinking(
         ),
       )
     if (summary !== undefined && summary !== 'none' && !stop)
-      report.add(loss(at('summary'), 'there are no thoughts to be shown', 'unsupported', 'note'))
+      report.add(loss(at('summary'), 'the model has no thoughts to show', 'unsupported', 'note'))
     return
   }
   if (stop) switchOff(config, traits, at(off ? 'off' : 'effort'), context)
   else if (budgetTokens !== undefined && (traits.thinking === 'budget' || effort === undefined)) {
     config.thinkingBudget = clampBudget(budgetTokens, traits, at('budgetTokens'), context)
     if (effort !== undefined)
-      report.add(loss(at('effort'), 'the budget says how much to think; the effort is not sent', 'unsupported', 'note'))
+      report.add(loss(at('effort'), 'the budget takes precedence; the effort is not sent', 'unsupported', 'note'))
   } else if (effort !== undefined) {
     if (budgetTokens !== undefined)
       report.add(
-        loss(at('budgetTokens'), 'the effort says how much to think; the budget is not sent', 'unsupported', 'note'),
+        loss(at('budgetTokens'), 'the effort takes precedence; the budget is not sent', 'unsupported', 'note'),
       )
     if (traits.thinking === 'level') config.thinkingLevel = nearestLevel(effort, traits, at('effort'), context)
     else {
       const tokens = clampBudget(budgets[effort as keyof typeof budgets], traits, at('effort'), context)
       config.thinkingBudget = tokens
-      report.add(loss(at('effort'), `the model takes a budget: ${tokens} tokens are sent`, 'approximated', 'note'))
+      report.add(loss(at('effort'), `the model accepts a budget only: ${tokens} tokens are sent`, 'approximated', 'note'))
     }
   } else if (adaptive) config.thinkingBudget = -1
   if (summary === undefined ? asked && !stop : summary !== 'none' && !stop) config.includeThoughts = true
   if (summary === 'concise' || summary === 'detailed')
-    report.add(loss(at('summary'), `thoughts are shown or not; '${summary}' is sent as shown`, 'approximated', 'note'))
+    report.add(loss(at('summary'), `thoughts can only be shown or hidden; '${summary}' is sent as shown`, 'approximated', 'note'))
   if (Object.keys(config).length > 0) generation.thinkingConfig = config
 }
 
@@ -95,25 +96,25 @@ function switchOff(config: JsonObject, traits: ModelTraits, at: string, { report
   if (traits.thinking === 'budget' || traits.budget !== undefined) {
     const least = traits.budget?.[0] ?? 0
     config.thinkingBudget = least
-    if (least > 0) report.add(loss(at, `the model always thinks; its least budget of ${least} is sent`, 'approximated'))
+    if (least > 0) report.add(loss(at, `the model always thinks; its minimum budget of ${least} is sent`, 'approximated'))
     return
   }
   const [least] = traits.levels
   config.thinkingLevel = least ?? 'low'
-  report.add(loss(at, `the model always thinks; its least level '${String(least)}' is sent`, 'approximated'))
+  report.add(loss(at, `the model always thinks; its lowest level '${String(least)}' is sent`, 'approximated'))
 }
 
 function clampBudget(tokens: number, traits: ModelTraits, at: string, { report }: CodecContext): number {
   if (traits.budget === undefined) return tokens
   const [least, most] = traits.budget
   const budget = Math.min(Math.max(tokens, least), most)
-  if (budget !== tokens) report.add(loss(at, `it must lie from ${least} to ${most}; ${budget} is sent`, 'clamped'))
+  if (budget !== tokens) report.add(loss(at, `the budget must be from ${least} to ${most}; ${budget} is sent`, 'clamped'))
   return budget
 }
 
 const order: readonly string[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
-/** The nearest level the model takes; of two equally near, the one that thinks more. */
+/** Returns the nearest level that the model accepts, or the higher of two equally near ones. */
 function nearestLevel(effort: string, traits: ModelTraits, at: string, { report }: CodecContext): Level {
   const wanted = order.indexOf(effort)
   let best: Level = 'high'

@@ -5,10 +5,10 @@ import type { Usage } from '../ir.ts'
 export const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
-/** Modalities by their numbers, which some servers write instead. */
+/** Modalities by number, as some servers write them. */
 const numbered: readonly string[] = ['', 'TEXT', 'IMAGE', 'VIDEO', 'AUDIO', 'DOCUMENT']
 
-/** The modality of one entry of a list of counts; empty where it names none. */
+/** Returns the modality of an entry in a list of counts, or an empty text. */
 export function wordOf(detail: Json): string {
   const modality = isObject(detail) ? detail.modality : undefined
   return (typeof modality === 'number' ? numbered[modality] : typeof modality === 'string' ? modality : undefined) ?? ''
@@ -23,8 +23,8 @@ function ofModality(details: Json | undefined, wanted: string): number | undefin
 }
 
 /**
- * Reads `usageMetadata`; undefined if it counts nothing. Here thoughts stand beside the candidates' tokens and what tools
- * read beside the prompt's; in the IR the totals include them.
+ * Decodes `usageMetadata`. Returns undefined without counts. Google counts thoughts separately from the candidates, and tool
+ * use separately from the prompt; the IR's totals include them.
  */
 export function decodeUsage(value: Json | undefined): Usage | undefined {
   if (!isObject(value)) return undefined

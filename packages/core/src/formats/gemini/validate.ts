@@ -5,6 +5,16 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import { arrayOf, type Complaint, dotted, type Issue, validateBody } from '../shared/validate.ts'
 import { respell, spelt } from './spelling.ts'
 
+/**
+ * Validates requests, in two levels:
+ *
+ *     checkRequest      every request              an object with contents
+ *     validateRequest   requests to be translated  the above, and the types and limits that Google's servers enforce
+ *
+ * The schema describes the camelCase view of a body (`viewOf`). Objects are loose: unknown fields, parts and tools pass. Null
+ * stands for an absent field, as in proto JSON.
+ */
+
 /** Checks any request from a client; see `Codec.checkRequest`. */
 export function checkRequest(body: Json): JsonObject {
   checkIsObject(body)
@@ -16,7 +26,7 @@ export function checkRequest(body: Json): JsonObject {
   return body
 }
 
-/** Checks a request that is to be translated, in either spelling; see `Codec.validateRequest`. */
+/** Checks a request that will be translated, in either spelling; see `Codec.validateRequest`. */
 export function validateRequest(body: Json): JsonObject {
   checkIsObject(body)
   validateBody(requestSchema, viewOf(body), (issue, view) => complain(issue, view, body))
@@ -31,7 +41,7 @@ function checkIsObject(body: Json): asserts body is JsonObject {
     )
 }
 
-/** Tells an issue in Google's words; `param` is in dots, in the client's own spelling. */
+/** Describes an issue in Google's words. `param` is a dotted path in the client's spelling. */
 function complain(issue: Issue, view: Json, body: JsonObject): Complaint {
   const param = dotted(clientPath(issue.path, body))
   const field = protoPath(issue.path)
@@ -62,7 +72,7 @@ function invalid(field: string, type: string, value: Json | undefined, param: st
   return { message: `Invalid value at '${field}'${type === '' ? '' : ` (${type})`}, ${cut}`, param }
 }
 
-/** `generation_config.stop_sequences[0]` */
+/** Returns a path in proto notation: `generation_config.stop_sequences[0]`. */
 function protoPath(path: readonly PropertyKey[]): string {
   let out = ''
   for (const step of path)
@@ -71,7 +81,7 @@ function protoPath(path: readonly PropertyKey[]): string {
 }
 const snake = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** A path of the view as the client wrote it: in its spelling, without lists that it did not write. */
+/** Converts a path of the view to the client's spelling, without lists that the view added. */
 function clientPath(path: readonly PropertyKey[], body: JsonObject): PropertyKey[] {
   const out: PropertyKey[] = []
   let node: Json | undefined = body
@@ -99,22 +109,17 @@ function valueAt(view: Json, path: readonly PropertyKey[]): Json | undefined {
   return value
 }
 
-/**
- * What a generateContent request must look like: what Google's servers themselves insist on. Objects are loose: unknown
- * fields, parts and tools pass. Null stands for absent, as proto JSON has it. It describes the camelCase view of a body.
- */
-
-/** What an issue says, where zod has no words for it; see complaint.ts. */
+/** Issues that need Google's wording. */
 export type Fault =
   | { fault: 'type'; type: string }
   | { fault: 'rule'; rule: string }
-  /** A sentence that names no field. */
+  /** A message that names no field. */
   | { fault: 'sentence'; sentence: string }
 
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
 const object = z.looseObject({})
 
-/** Proto JSON writes a number as a number or as its text. */
+/** Accepts a number, or its text as proto JSON allows. */
 function number(type: 'TYPE_FLOAT' | 'TYPE_INT32', rule = '', fits: (value: number) => boolean = () => true) {
   return optional(
     z.unknown().superRefine((value, context) => {
@@ -236,7 +241,7 @@ export const requestSchema = z
 
 type Kind = 'request' | 'content' | 'part' | 'tool' | 'toolConfig' | 'generationConfig' | 'plain'
 
-/** What lies where: only these places are read in both spellings. */
+/** The kinds of nested objects. Only these are converted to camelCase. */
 const inside: Readonly<Record<Kind, Readonly<Record<string, Kind>>>> = {
   request: {
     contents: 'content',
@@ -254,7 +259,7 @@ const inside: Readonly<Record<Kind, Readonly<Record<string, Kind>>>> = {
 }
 const lists: ReadonlySet<string> = new Set(['contents', 'parts', 'tools', 'functionDeclarations', 'safetySettings'])
 
-/** A body as the schema has it: camelCase, lists where a single item or a text may stand too. */
+/** Returns the view of a body that the schema describes: camelCase keys, and lists in place of single items or texts. */
 export function viewOf(body: Json, kind: Kind = 'request'): Json {
   if (Array.isArray(body)) return body.map((item) => viewOf(item, kind))
   if (typeof body === 'string' && kind === 'content') return { parts: [{ text: body }] }

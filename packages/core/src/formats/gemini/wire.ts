@@ -6,7 +6,7 @@ import { decodeError, encodeError, isAnswer } from './error.ts'
 import { modelPrefix } from './spelling.ts'
 import { clientQuirks, tapResponse, tapStream, wireEdit } from './tap.ts'
 
-/** The part of generateContent that every call needs. */
+/** The part of the generateContent codec that every call needs. */
 export const geminiWire: WireCodec = {
   format: 'gemini',
   validation: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
@@ -35,7 +35,7 @@ export const geminiWire: WireCodec = {
     names: [
       ...routerPlaces.names,
       ...toolPlaces.names,
-      // Vertex AI's model router, and its rankers of search results.
+      // Vertex AI's model router, and the models that rank search results.
       'generationConfig.routingConfig.manualMode.modelName',
       'tools[].retrieval.vertexRagStore.ragRetrievalConfig.ranking.llmRanker.modelName',
       'tools[].retrieval.vertexRagStore.ragRetrievalConfig.ranking.rankService.modelName',

@@ -7,7 +7,8 @@ import { drop, leftover, takeArray, takeNumber, takeString, type Unread, unread 
 import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra, reportField, shapeOf } from '../shared/report.ts'
 import { decodeMedia, encodeMedia, partName } from './media.ts'
-/** Content of a message or of a tool's result: a string, or a list of parts. */
+
+/** Decodes the content of a message or of a tool result: a string, or a list of parts. */
 export function decodeContent(content: Json | undefined, at: string): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }]
   if (!Array.isArray(content)) return []
@@ -43,7 +44,7 @@ function decodeText(type: string, fields: Unread): Part | undefined {
   return part
 }
 
-/** What nobody read and says something: answers sent back are full of nulls and empty lists. */
+/** Returns the unread fields that have a value. Clients return responses with many nulls and empty lists. */
 export function substance(fields: Unread): JsonObject | undefined {
   for (const key in fields) {
     const value = fields[key]
@@ -52,7 +53,7 @@ export function substance(fields: Unread): JsonObject | undefined {
   return leftover(fields)
 }
 
-/** What arrives of log probabilities: those of an output text stand in it as they came. */
+/** The members of log probabilities that arrive. The encoder copies those of an output text unchanged. */
 export const logprobsShape = shapeOf({ content: true, refusal: true })
 
 export function reportCache(part: Part, context: CodecContext): void {
@@ -62,7 +63,7 @@ export function reportCache(part: Part, context: CodecContext): void {
     )
 }
 
-/** A part of a system, developer or user message, or of a tool's result; undefined (and reported) if it cannot be one. */
+/** Encodes a part of a system, developer or user message, or of a tool result. Returns undefined, and reports it, if the format has no form for it. */
 export function encodeInput(part: Part, within: 'message' | 'result', context: CodecContext): JsonObject | undefined {
   reportCache(part, context)
   if (part.type === 'text') {
@@ -77,13 +78,14 @@ export function encodeInput(part: Part, within: 'message' | 'result', context: C
   return leaveOut(part, within === 'message' ? 'a message cannot hold it' : 'a result cannot hold it', context)
 }
 
+/** Reports a part that is omitted. */
 export function leaveOut(part: Part, why: string, context: CodecContext): undefined {
   const severity = part.type === 'native' && part.incidental ? 'note' : 'warn'
   context.report.add(loss(part.at ?? '', `${partName(part)} left out: ${why}`, 'unsupported', severity))
   return undefined
 }
 
-/** A plain text as a string, which every server takes; else the list. */
+/** Returns a single plain text as a string, which every server accepts, and other content as a list. */
 export function collapse(content: JsonObject[]): string | JsonObject[] {
   const [first, second] = content
   if (first === undefined) return ''
@@ -91,7 +93,7 @@ export function collapse(content: JsonObject[]): string | JsonObject[] {
   return second === undefined && plain && typeof first.text === 'string' ? first.text : content
 }
 
-/** Text or a refusal as an answer's message holds it. */
+/** Encodes a text or a refusal as content of an assistant message. */
 export function encodeOutput(part: Part & { type: 'text' | 'refusal' }, context: CodecContext): JsonObject {
   const { at = '' } = part
   const {
@@ -111,7 +113,7 @@ export function encodeOutput(part: Part & { type: 'text' | 'refusal' }, context:
   return { type: 'output_text', text, ...own, annotations }
 }
 
-/** Annotations of an answer's text. Those of other kinds than a web address keep what only this format knows. */
+/** Decodes the annotations of a text. Kinds other than `url_citation` keep their fields in `extra`. */
 export const decodeAnnotations = (annotations: readonly Json[] | undefined): Citation[] =>
   (annotations ?? []).filter(isObject).map(decodeAnnotation)
 
@@ -130,7 +132,11 @@ export function decodeAnnotation(annotation: JsonObject): Citation {
   return citation
 }
 
-/** Undefined (and reported): there is no form for it. `length`: of the text it supports. */
+/**
+ * Encodes a citation as an annotation. Returns undefined, and reports it, if the citation has no URL.
+ *
+ * @param length of the text that the citation supports, in UTF-16 units
+ */
 export function encodeCitation(
   citation: Citation,
   length: number,
@@ -148,7 +154,7 @@ export function encodeCitation(
     return out
   }
   if (url === undefined) {
-    context.report.add(loss(at, `a citation without an address has no form in responses: ${title ?? text ?? ''}`))
+    context.report.add(loss(at, `a citation without a URL cannot be sent in responses: ${title ?? text ?? ''}`))
     return undefined
   }
   if (text !== undefined)
@@ -159,7 +165,7 @@ export function encodeCitation(
 export const isWords = (part: Part): part is Part & { type: 'text' | 'refusal' } =>
   part.type === 'text' || part.type === 'refusal'
 
-/** Whether two neighbouring parts stand in one message. */
+/** Returns whether two adjacent parts belong to one message. */
 export const sameMessage = (a: Part, b: Part): boolean =>
   messageOf(a) === messageOf(b) || stringifyExact(messageOf(a)) === stringifyExact(messageOf(b))
 export const messageOf = (part: Part): JsonObject | undefined => {

@@ -3,7 +3,7 @@ import { pick, tokensIn } from '../shared/json-fields.ts'
 import { validateBody } from '../shared/validate.ts'
 import { checkRequest, complain, requestSchema } from './validate.ts'
 
-/** What the endpoint takes. */
+/** The fields that the endpoint accepts. */
 const counted = [
   'model',
   'input',
@@ -19,7 +19,7 @@ const counted = [
   'conversation',
 ]
 
-/** `POST /v1/responses/input_tokens`. Only the model must be named: it decides where the request goes. */
+/** Token counts: `POST /v1/responses/input_tokens`. Only the model is required, since it selects the upstream. */
 export const count: CountCodec = {
   checkRequest,
   validateRequest: (body) => validateBody(requestSchema, body, complain),
@@ -30,6 +30,6 @@ export const count: CountCodec = {
     return tokens === undefined ? undefined : { tokens }
   },
   write: ({ tokens }) => ({ object: 'response.input_tokens', input_tokens: tokens }),
-  // The decoder itself reports as fatal what another server has stored.
+  // Empty: the decoder reports references to stored state as fatal.
   stored: [],
 }

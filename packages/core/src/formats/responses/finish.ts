@@ -2,12 +2,12 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Finish, Part } from '../ir.ts'
 
-/** What an answer held, as far as its ending depends on it. */
+/** The kinds of content in a response, on which its status depends. */
 export interface Held {
   calls: boolean
   refusal: boolean
   text: boolean
-  /** Anything at all but reasoning. */
+  /** Any part except reasoning. */
   any: boolean
 }
 
@@ -32,10 +32,10 @@ const reasons: Readonly<Record<string, Finish['reason']>> = {
   content_filter: 'content-filter',
   max_tool_calls: 'pause',
 }
-/** States of a response that is not over: it goes on at its server. */
+/** States of a response that continues at its server. */
 const unfinished: readonly string[] = ['queued', 'in_progress', 'cancelled']
 
-/** The state and, where it says why it is incomplete, the reason. New words of either never fail. */
+/** Decodes the status and the reason of an incomplete response. Unknown values never fail. */
 export function decodeFinish(response: JsonObject, held: Held): Finish {
   const status = typeof response.status === 'string' ? response.status : ''
   const details = isObject(response.incomplete_details) ? response.incomplete_details : {}
@@ -58,7 +58,7 @@ export interface Ending {
 const completed: Ending = { status: 'completed', incompleteDetails: null }
 const incomplete = (reason: string): Ending => ({ status: 'incomplete', incompleteDetails: { reason } })
 
-/** Agents repeat the turn in a hot loop after any ending they do not know: everything else is `completed`. */
+/** Encodes the finish as a status. Agents repeat the turn in a hot loop after an unknown one, so the default is `completed`. */
 export function encodeFinish(finish: Finish, held: Held): Ending {
   const own = finish.raw?.format === 'responses' ? finish.raw.value : undefined
   if (own !== undefined && own !== '') {
@@ -73,7 +73,7 @@ export function encodeFinish(finish: Finish, held: Held): Ending {
     case 'content-filter':
       return incomplete('content_filter')
     case 'refusal':
-      // A model that declines in words has finished; one that was stopped has not.
+      // A model that refuses in a text has finished; one that was stopped has not.
       return held.refusal && finish.raw?.value === 'stop' ? completed : incomplete('content_filter')
     default:
       return completed

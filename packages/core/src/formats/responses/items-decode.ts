@@ -11,21 +11,21 @@ import { decodeContent, substance } from './content.ts'
 import { decodeReasoning } from './reasoning.ts'
 import { findMember, keepMember, memberName, searchName } from './tools.ts'
 
-/** What reading an item depends on. */
+/** Settings for decoding items. */
 export interface ItemScope {
   readonly context: CodecContext
   readonly tools: ModelRequest['tools']
-  /** Ids of items are kept: whoever reads them can refer to items. */
+  /** Keeps ids of items, for clients and upstreams of this format, which can refer to items by id. */
   readonly keepIds: boolean
-  /** The client's own name of a tool that the upstream called; in an answer. */
+  /** Restores the client's name of a tool that the upstream called. Set for responses only. */
   readonly raise?: (name: string) => string
-  /** States of items are kept. An answer's follow from its own ending. */
+  /** Keeps the status of items. In a response it follows from the status of the response. */
   readonly keepStates: boolean
-  /** Fields that have been reported for all items at once. */
+  /** Fields that have been reported once for all items. */
   readonly told?: readonly string[]
 }
 
-/** Items an assistant says or does, as parts: a message's content, reasoning, calls; everything else stays as it is. */
+/** Decodes an item of the assistant to parts: a message's content, reasoning, calls. Other items become native parts. */
 export function decodeAnswerItem(item: JsonObject, at: string, scope: ItemScope): Part[] {
   switch (typeOf(item)) {
     case 'message':
@@ -44,7 +44,7 @@ export function decodeAnswerItem(item: JsonObject, at: string, scope: ItemScope)
   }
 }
 
-/** Most items have no type: one with a role is a message, one with an id alone refers to a stored item. */
+/** Returns the item's type. Most items omit it: an item with a role is a message, one with only an id refers to a stored item. */
 export function typeOf(item: JsonObject): string {
   if (typeof item.type === 'string') return item.type
   return item.role === undefined && typeof item.id === 'string' ? 'item_reference' : 'message'
@@ -57,7 +57,7 @@ export const nativeItem = (item: JsonObject, at: string): Part => ({
   at,
 })
 
-/** What an item says beside its content, without what means nothing to whoever reads it. */
+/** Returns the item's fields in addition to its content, without ids and states that the reader cannot use. */
 export function beside(fields: Unread, { keepIds, keepStates }: ItemScope): JsonObject | undefined {
   drop(fields, 'type')
   if (!keepIds) drop(fields, 'id')
@@ -75,7 +75,7 @@ function withinScope(parts: Part[], scope: ItemScope): Part[] {
   return parts
 }
 
-/** All parts of a message carry what their message says beside its content: by that they are put together again. */
+/** Adds the message's other fields to a part. The encoder joins adjacent parts with equal fields to one message. */
 function messageExtra(part: Part, message: JsonObject | undefined): Part {
   if (message === undefined) return part
   return { ...part, extra: { responses: { ...part.extra?.responses, messageItem: message } } }
@@ -91,11 +91,10 @@ function decodeMessage(item: JsonObject, at: string, scope: ItemScope): Part[] {
     reportBeside(message, at, scope)
     return content
   }
-  // The logprobs of an answer belong to its choice, those of a message sent back to nobody.
   return content.map((part) => messageExtra(part, message))
 }
 
-/** What a message says beside its content means nothing in other formats. */
+/** Reports fields of a message that other formats cannot express. */
 function reportBeside(message: JsonObject, at: string, { context, told }: ItemScope): void {
   for (const key of Object.keys(message)) {
     if (told?.includes(key)) continue
@@ -121,18 +120,18 @@ function decodeCall(item: JsonObject, at: string, scope: ItemScope): ToolCallPar
   }
   if (custom) part.custom = true
   put(part, 'seal', takeCallSeal(fields, 'responses'))
-  // A few gateways add the event's own fields to the item.
+  // A few gateways copy fields of the stream event to the item.
   for (const key of ['item_id', 'output_index']) drop(fields, key)
   const rest: JsonObject = { ...beside(fields, scope) }
   const known = findMember(part.name, scope.tools)
   if (member !== undefined && known === undefined) rest.namespace = keepMember(member)
-  // A model may well write the lowered name itself.
+  // A model may write the flattened name itself.
   if (member === undefined && known !== undefined) rest.namespace = false
   if (Object.keys(rest).length > 0) part.extra = { responses: rest }
   return part
 }
 
-/** The model's own text; a few servers send the arguments as an object. */
+/** Returns the input as the model wrote it. A few servers send the arguments as an object. */
 function inputText(fields: Unread, key: string): string {
   const text = takeString(fields, key)
   if (text !== undefined) return text
@@ -141,7 +140,7 @@ function inputText(fields: Unread, key: string): string {
   return value === undefined ? '' : stringifyExact(value)
 }
 
-/** A tool search that the client runs is a call like any other; what it was is kept, for its own format. */
+/** A tool search that the client runs becomes a call. `extra` keeps the item for upstreams of this format. */
 const isClientSearch = (item: JsonObject): boolean => item.execution === 'client' && typeof item.call_id === 'string'
 
 const decodeSearch = (item: JsonObject, at: string): ToolCallPart => ({
@@ -153,7 +152,7 @@ const decodeSearch = (item: JsonObject, at: string): ToolCallPart => ({
   at,
 })
 
-/** A picture that has been drawn; one that is only referred to is kept as it is. */
+/** Decodes a generated image. Returns undefined if the item has no data, so that it is kept as a native part. */
 function decodeImage(item: JsonObject, at: string, scope: ItemScope): MediaPart | undefined {
   const fields = unread(item)
   const data = takeString(fields, 'result')

@@ -8,7 +8,7 @@ import { fieldPointer, loss } from '../shared/report.ts'
 import { substance } from './content.ts'
 import { isOwnClient } from './fields.ts'
 
-/** Takes `format` of a `text` object. */
+/** Decodes `format` of a `text` object, and removes it from `text`. */
 export function decodeFormat(text: Unread, output: Output): void {
   const format = takeObject(text, 'format')
   if (format === undefined) return
@@ -31,7 +31,11 @@ export function decodeFormat(text: Unread, output: Output): void {
   if (rest !== undefined) putBack(text, 'format', rest)
 }
 
-/** A format of answers as `format` of a `text` object. `own`: the fields that only this format knows. */
+/**
+ * Encodes an output format as `format` of a `text` object.
+ *
+ * @param own fields that only this format knows
+ */
 export function encodeFormat(
   format: NonNullable<Output['format']>,
   own: JsonObject,

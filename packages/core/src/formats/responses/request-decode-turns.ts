@@ -12,7 +12,7 @@ import { beside, decodeAnswerItem, type ItemScope, nativeItem, typeOf } from './
 import { decodeChange } from './settings-changes.ts'
 import { decodeTools } from './tools.ts'
 
-/** What a client, or a tool of the client's, adds to a conversation, among the items only this format knows. */
+/** Types of items that only this format knows, and that the client or one of its tools adds to a conversation. */
 const saidByClient: ReadonlySet<string> = new Set([
   'computer_call_output',
   'local_shell_call_output',
@@ -27,15 +27,15 @@ const results: ReadonlySet<string> = new Set(['function_call_output', 'custom_to
 
 export interface Conversation {
   turns: Turn[]
-  /** Tools that the conversation brought along. */
+  /** Tools that items of the conversation add. */
   loaded: Tool[]
-  /** How many parts of a turn are known to come from tools: each is looked at once. */
+  /** The number of parts of a turn that are known to come from tools, so that each part is checked once. */
   fromTools?: { turn: Turn; parts: number }
 }
 
 /**
- * Items as turns. What the assistant said and did between two words of the client is one turn, in order; adjacent
- * results of tools are one user turn.
+ * Decodes input items to turns. All items of the assistant between two items of the client are one turn, in order.
+ * Adjacent tool results are one user turn.
  */
 export function decodeInput(input: Json | undefined, scope: ItemScope): Conversation {
   const at = '/input'
@@ -48,7 +48,7 @@ export function decodeInput(input: Json | undefined, scope: ItemScope): Conversa
     if (isObject(item)) addItem(item, pointer(at, index), conversation, customCalls, scope)
   for (const turn of conversation.turns)
     if (turn.role === 'assistant') turn.parts = attachCallSeals(turn.parts, 'responses', scope.context)
-  // A turn of nothing but carriers whose calls are gone says nothing.
+  // A turn that held only seals of missing calls has no content.
   conversation.turns = conversation.turns.filter(
     ({ role, parts, extra, at: place }) =>
       role !== 'assistant' || parts.length > 0 || extra !== undefined || !sealed(place, input),
@@ -71,7 +71,7 @@ function addItem(
   const { turns, loaded } = conversation
   const type = typeOf(item)
   reportStateItem(type, at, scope.context)
-  // What only this format has a form for is kept as it is where it is sent to an upstream of this format.
+  // Upstreams of this format get the item unchanged, since no other format can express it.
   const change = scope.context.upstream === 'responses' ? undefined : decodeChange(item, type, at, scope)
   if (change !== undefined) {
     turns.push(change)
@@ -130,14 +130,14 @@ function decodeResult(
   drop(fields, 'output')
   if (part.callId === '')
     scope.context.report.add(loss(pointer(at, 'call_id'), 'the result names no call', 'approximated', 'note'))
-  // Which kind it is follows from its call; only a result whose call is missing has to say so itself.
+  // The type of a result follows from its call. Only a result without a call keeps its type.
   const stray = type === 'custom_tool_call_output' && !customCalls.has(part.callId)
   const rest = stray ? { ...beside(fields, scope), type } : beside(fields, scope)
   if (rest !== undefined) part.extra = { responses: rest }
   return part
 }
 
-/** The tools that a search found are offered with the others; the text tells the model which they are. */
+/** The tools that a search found are offered with the others; the result's text lists their names. */
 function decodeClientItem(item: JsonObject, type: string, at: string, tools: readonly Tool[]): Part {
   if (type === 'tool_search_output' && item.execution === 'client' && typeof item.call_id === 'string')
     return {
@@ -148,7 +148,7 @@ function decodeClientItem(item: JsonObject, type: string, at: string, tools: rea
       at,
     }
   const part = nativeItem(item, at)
-  // Its tools are offered all the same.
+  // Its tools are offered in any case.
   return type === 'additional_tools' && part.type === 'native' ? { ...part, incidental: true } : part
 }
 
@@ -158,7 +158,7 @@ const namesOf = (tools: readonly Tool[]): string[] =>
 function resultTurn(conversation: Conversation, at: string): Turn {
   const { turns } = conversation
   const last = turns.at(-1)
-  // Results after results, or after other things a client's tools sent; a user's own words are a turn of their own.
+  // Results join a turn that holds only output of the client's tools. A user message stays a separate turn.
   if (last?.role === 'user' && last.parts.length > 0 && isAllFromTools(last, conversation)) return last
   return open(turns, 'user', at)
 }
@@ -180,8 +180,8 @@ function clientTurn(turns: Turn[], at: string): Turn {
 }
 
 /**
- * The open assistant turn. Two messages in a row that say the same beside their content, or nothing, could not be told
- * apart within one turn: the second opens another.
+ * Returns the open assistant turn. Two adjacent messages with equal fields could not be separated again within one turn,
+ * so the second one opens a new turn.
  */
 function assistantTurn(turns: Turn[], parts: readonly Part[], at: string): Turn {
   const last = turns.at(-1)
@@ -200,15 +200,15 @@ function open(turns: Turn[], role: 'user' | 'assistant', at: string): Turn {
   return turn
 }
 
-/** Fields that point to what only a server of this format has stored, or will do later. */
+/** Fields that need state or background work at a server of this format, with the reported detail. */
 const fields: Readonly<Record<string, string>> = {
   previous_response_id: 'the earlier response is stored at another provider; send the whole conversation as `input`',
   conversation: 'the conversation is stored at another provider; send it as `input`',
-  background: 'an answer in the background needs a server that keeps it',
+  background: 'a background response needs a server that stores it',
   prompt: 'the prompt template is stored at another provider; write it out as `input`',
 }
 
-/** Items that do. */
+/** Item types that need such state. */
 const items: Readonly<Record<string, string>> = {
   item_reference: 'the item is stored at another provider; send the item itself',
   compaction: 'the compacted part of the conversation can be read by its issuer only',
@@ -216,8 +216,8 @@ const items: Readonly<Record<string, string>> = {
 }
 
 /**
- * Whatever needs state is fatal: without it another question would be answered. Unless the upstream is of this format and
- * has that state.
+ * Reports fields that need stored state. They are fatal, since without the state the model would get a different request.
+ * Upstreams of this format have the state.
  */
 export function reportState(body: JsonObject, context: CodecContext): void {
   if (context.upstream === 'responses') return

@@ -26,7 +26,7 @@ import { decodeInput, reportState } from './request-decode-turns.ts'
 import { isHidden } from './settings-changes.ts'
 import { addLoaded, decodeChoice, decodeTools } from './tools.ts'
 
-/** Notes where a field stood, for reports by codecs that do not know this format. */
+/** JSON Pointers of fields in the body, for reports by codecs of other formats. */
 type Places = { [irField: string]: string }
 
 export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
@@ -62,7 +62,7 @@ const isStrings = (value: Json): value is Record<string, string> =>
 
 const filled = <T extends object>(group: T): T | undefined => (Object.keys(group).length === 0 ? undefined : group)
 
-/** What says the same as nothing. */
+/** Removes fields with their default values. */
 function dropDefaults(fields: Unread): void {
   dropNulls(fields)
   if (fields.background === false) drop(fields, 'background')
@@ -70,7 +70,7 @@ function dropDefaults(fields: Unread): void {
   if (fields.top_logprobs === 0) drop(fields, 'top_logprobs')
 }
 
-/** The instructions are a system turn in front of all others; where it stood says how to write it. */
+/** The instructions become a system turn before all others. Its pointer tells the encoder to write `instructions` again. */
 function decodeTurns(fields: Unread, request: ModelRequest, context: CodecContext): void {
   const named = context.upstream === undefined || context.upstream === 'responses'
   if (!named) reportNames(fields.input, context)
@@ -88,14 +88,14 @@ function decodeTurns(fields: Unread, request: ModelRequest, context: CodecContex
 
 const toldOnce = ['id', 'status', 'phase'] as const
 
-/** Agents name every item of a long conversation: where no name means anything, that is said once. */
+/** Reports item fields once for all items, since agents repeat them in every item of a long conversation. */
 function reportNames(input: Json | undefined, { report }: CodecContext): void {
   if (!Array.isArray(input)) return
   for (const key of toldOnce) {
     const first = input.findIndex((item) => isObject(item) && item[key] !== undefined && item.type !== 'item_reference')
     if (first >= 0)
       report.add(
-        loss(`/input/${first}/${key}`, `an item's ${key} means nothing to the upstream`, 'unsupported', 'note'),
+        loss(`/input/${first}/${key}`, `an item's ${key} is not sent to the upstream`, 'unsupported', 'note'),
       )
   }
 }
@@ -105,7 +105,7 @@ function decodeSampling(fields: Unread): Sampling {
   put(sampling, 'maxTokens', takeNumber(fields, 'max_output_tokens'))
   put(sampling, 'temperature', takeNumber(fields, 'temperature'))
   put(sampling, 'topP', takeNumber(fields, 'top_p'))
-  // Not in the specification, but its servers' answers name them.
+  // Not in the specification, but servers echo them in responses.
   put(sampling, 'presencePenalty', takeNumber(fields, 'presence_penalty'))
   put(sampling, 'frequencyPenalty', takeNumber(fields, 'frequency_penalty'))
   return sampling
@@ -135,7 +135,7 @@ const choiceShape = shapeOf({
   tools: { type: true, name: true, namespace: true },
 })
 
-/** Elsewhere the members of a namespace go by both names; what else was said of the namespace has no place. */
+/** Other formats get a namespace's members under flattened names. Reports the namespace's other fields, which they lack. */
 function reportNamespaces(tools: readonly Json[], { report }: CodecContext): void {
   for (const [index, tool] of tools.entries()) {
     if (!isObject(tool) || tool.type !== 'namespace') continue
@@ -178,7 +178,7 @@ function decodeOutput(fields: Unread, at: Places): Output {
   return output
 }
 
-/** `include` asks for more in the answer. What every client gets anyway is taken out; the rest is this format's own. */
+/** Decodes `include`. Values that the IR knows are removed; the others stay for upstreams of this format. */
 function decodeInclude(fields: Unread, output: Output, at: Places): void {
   const list = takeArray(fields, 'include')
   if (list === undefined) return

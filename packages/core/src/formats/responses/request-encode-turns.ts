@@ -35,7 +35,7 @@ interface Scope {
   readonly request: ModelRequest
   readonly context: EncodeContext
   readonly tools: ModelRequest['tools']
-  /** Calls of custom tools: their results are written differently. */
+  /** Ids of custom tool calls, whose results have another item type. */
   readonly customCalls: ReadonlySet<string>
 }
 
@@ -55,7 +55,7 @@ export function encodeInputItems(turns: readonly Turn[], request: ModelRequest, 
   })
 }
 
-/** Messages and the results of tools, in the order of the turn. */
+/** Encodes the messages and tool results of a turn, in order. */
 function encodeClient(turn: Turn, scope: Scope): JsonObject[] {
   const { role, parts, name: _name, cache: _cache, extra, at = '', changes, ...rest } = turn
   rest satisfies Nothing
@@ -84,14 +84,14 @@ function encodeClient(turn: Turn, scope: Scope): JsonObject[] {
   if (changes !== undefined) append(items, encodeChanges(changes, scope.request, context))
   else if (parts.length === 0) items.push({ ...own, type: 'message', role, content: '' })
   else if (items.length === 0 && role === 'user')
-    // A question of which nothing is left would be another question.
-    context.report.add(loss(at, 'nothing of this message can be carried', 'unsupported', 'fatal'))
+    // Without any part of the message the model would get a different request.
+    context.report.add(loss(at, 'no part of this message can be sent', 'unsupported', 'fatal'))
   else if (own !== undefined)
-    for (const key of Object.keys(own)) context.report.add(loss(pointer(at, key), 'there is no message to carry it'))
+    for (const key of Object.keys(own)) context.report.add(loss(pointer(at, key), 'no message is sent that could hold it'))
   return items
 }
 
-/** Items among a client's parts, as opposed to content of its messages. */
+/** Returns whether a native part is an item, as opposed to content of a message. */
 const isItem = ({ value }: NativePart): boolean => {
   const type = toText(value.type)
   return !type.startsWith('input_') && type !== 'computer_screenshot' && type !== ''
@@ -108,7 +108,7 @@ function encodeResult(part: ToolResultPart, { context, customCalls }: Scope): Js
     context.report.add(
       loss(
         pointer(at, 'is_error'),
-        'responses has no mark for a failed call; the text says what it says',
+        'responses cannot mark a result as an error; the text is sent without the mark',
         'approximated',
         'note',
       ),
@@ -150,7 +150,7 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
   flush()
   if (parts.length === 0) items.push({ ...own, type: 'message', role: 'assistant', content: '' })
   else if (own !== undefined)
-    for (const key of Object.keys(own)) context.report.add(loss(pointer(at, key), 'there is no message to carry it'))
+    for (const key of Object.keys(own)) context.report.add(loss(pointer(at, key), 'no message is sent that could hold it'))
   return items
 }
 
@@ -171,7 +171,7 @@ function encodeWords(words: readonly (Part & { type: 'text' | 'refusal' })[], co
 const isPlain = (part: JsonObject): boolean =>
   Object.keys(part).length === 3 && Array.isArray(part.annotations) && part.annotations.length === 0
 
-/** Only a server of this format takes reasoning of this format back; all other stays here. */
+/** Encodes reasoning of this format. Servers accept no other reasoning, so it is withheld and reported. */
 function encodeThoughts(group: readonly ReasoningPart[], context: EncodeContext): JsonObject[] {
   if (isOwn(group)) return [encodeReasoning(group, context)]
   for (const { seal, redacted, extra, at = '', text } of group) {
@@ -197,7 +197,7 @@ function encodeOther(part: Part, scope: Scope): JsonObject | undefined {
     const { extra, at = '', source } = part
     return { ...ownExtra(extra, 'responses', at, context.report), type: 'image_generation_call', result: source.data }
   }
-  return leaveOut(part, 'an assistant of responses cannot say it', context)
+  return leaveOut(part, 'an assistant turn of responses cannot hold it', context)
 }
 
 function encodeCall(part: ToolCallPart, { context, tools }: Scope): JsonObject {
@@ -214,7 +214,7 @@ function encodeCall(part: ToolCallPart, { context, tools }: Scope): JsonObject {
   return { ...own, ...callFields(name, input, custom, id, namespace, tools) }
 }
 
-/** What a call's item says of the call: also in an answer. */
+/** Returns the fields of a call's item, in requests and responses. */
 export function callFields(
   name: string,
   input: string,
@@ -237,7 +237,7 @@ export function callFields(
   return out
 }
 
-/** A call of the function that stood for the client's tool search. */
+/** Returns the item of a tool search that the client runs. */
 export function searchCall(id: string, input: string): JsonObject {
   return { type: 'tool_search_call', call_id: id, execution: 'client', arguments: parseInnerObject(input) ?? {} }
 }

@@ -11,10 +11,10 @@ import { type EncodeContext, encodeInputItems } from './request-encode-turns.ts'
 import { acceptedChanges } from './settings-changes.ts'
 import { encodeChoice, encodeTools } from './tools.ts'
 
-/** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
+/** Encodes every field of a request: `satisfies Nothing` fails to compile for a new IR field until it is handled. */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
   const named = shortenToolNames(asked, toolNames, context.report)
-  // What a client of this format wrote is between it and the upstream.
+  // A client of this format sends its settings to the upstream unchanged.
   const request = isOwnClient(asked)
     ? named
     : applySettingsChanges(named, acceptedChanges(context.target), 'responses', context.report)
@@ -60,7 +60,7 @@ const tell = (
 
 const instructionsPlace = '/instructions'
 
-/** Instructions are written as such only if they were: not every server takes them, and every one takes system items. */
+/** Writes `instructions` only if the client did: not every server accepts them, and every server accepts system items. */
 function writeConversation(
   turns: readonly Turn[],
   out: JsonObject,
@@ -72,11 +72,11 @@ function writeConversation(
   const asInstructions = first?.at === instructionsPlace && part?.type === 'text'
   if (asInstructions) out.instructions = part.text
   const rest = asInstructions ? turns.slice(1) : turns
-  // A stored prompt or conversation may be all there is.
+  // A stored prompt or conversation may replace the input.
   if (rest.length > 0 || !isOwnClient(request)) out.input = plainInput(rest) ?? encodeInputItems(rest, request, context)
 }
 
-/** The one text that a client wrote in place of items. */
+/** Returns the text that a client wrote in place of items. */
 function plainInput(turns: readonly Turn[]): string | undefined {
   const [only, second] = turns
   if (only === undefined || second !== undefined || only.at !== '/input') return undefined
@@ -85,7 +85,7 @@ function plainInput(turns: readonly Turn[]): string | undefined {
   return part.type === 'text' && more === undefined ? part.text : undefined
 }
 
-/** Smaller bounds are refused: there must be room for an answer's frame. */
+/** OpenAI rejects smaller values of `max_output_tokens`. */
 const leastOutput = 16
 
 function writeSampling(sampling: Sampling, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
@@ -111,7 +111,7 @@ function writeSampling(sampling: Sampling, out: JsonObject, request: ModelReques
   if (maxTokens !== undefined && maxTokens < least)
     tell(
       'sampling.maxTokens',
-      `responses takes ${least} or more; ${least} is sent`,
+      `responses requires at least ${least}; ${least} is sent`,
       'clamped',
       'warn',
       request,
@@ -125,7 +125,7 @@ function writeSampling(sampling: Sampling, out: JsonObject, request: ModelReques
     else tell(`sampling.${field}`, 'responses has no such field', 'unsupported', 'warn', request, context)
   }
   if (choices !== undefined && choices > 1)
-    tell('sampling.choices', `responses gives one answer, not ${choices}`, 'unsupported', 'fatal', request, context)
+    tell('sampling.choices', `responses returns one choice, not ${choices}`, 'unsupported', 'fatal', request, context)
 }
 
 function writeTools(
@@ -143,7 +143,7 @@ function writeTools(
   if (choice === undefined) return
   if (encoded.length > 0 || mine || list.some(({ deferred }) => deferred)) out.tool_choice = encodeChoice(choice, tools)
   else if (choice === 'required' || typeof choice === 'object')
-    tell('tools.choice', 'no tool is left that could be chosen', 'unsupported', 'warn', request, context)
+    tell('tools.choice', 'no tool is left to choose', 'unsupported', 'warn', request, context)
 }
 
 function writeReasoning(reasoning: Reasoning, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
@@ -179,7 +179,7 @@ function writeReasoning(reasoning: Reasoning, out: JsonObject, request: ModelReq
 }
 
 function writeOutput(output: Output, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
-  // Usage comes with the end of every stream.
+  // Every stream ends with usage, so `includeUsage` needs no field.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
   const text: JsonObject = isObject(out.text) ? { ...out.text } : {}
@@ -195,16 +195,16 @@ function writeOutput(output: Output, out: JsonObject, request: ModelRequest, con
   if (other.length > 0)
     tell(
       'output.modalities',
-      `responses answers in text, not in ${other.join(', ')}`,
+      `responses returns text, not ${other.join(', ')}`,
       'unsupported',
       'warn',
       request,
       context,
     )
-  if (audio !== undefined) tell('output.audio', 'responses does not speak', 'unsupported', 'warn', request, context)
+  if (audio !== undefined) tell('output.audio', 'responses has no audio output', 'unsupported', 'warn', request, context)
 }
 
-/** OpenAI refuses longer ids of users; those of some clients are whole JSON texts. */
+/** OpenAI rejects longer user ids. Some clients send whole JSON texts. */
 const longestUserId = 64
 
 function writeUserIds(
@@ -219,7 +219,7 @@ function writeUserIds(
   else
     tell(
       'user.id',
-      `responses takes ids of users up to ${longestUserId} characters; this one has ${id.length} and is not sent`,
+      `responses accepts user ids of up to ${longestUserId} characters; this one has ${id.length} and is not sent`,
       'unsupported',
       'note',
       request,
@@ -230,8 +230,8 @@ function writeUserIds(
 }
 
 /**
- * Clients of other formats keep the conversation themselves and expect nobody else to: nothing is stored, and reasoning
- * comes sealed, so that it can be sent back. A client of this format has said itself what it wants.
+ * Clients of other formats keep the conversation themselves: storage is switched off, and reasoning is requested sealed,
+ * so that they can send it back. A client of this format sets both itself.
  */
 function writeSealing(out: JsonObject, request: ModelRequest, context: EncodeContext): void {
   const mine = isOwnClient(request)
@@ -242,6 +242,6 @@ function writeSealing(out: JsonObject, request: ModelRequest, context: EncodeCon
   if (wanted) out.include = [includes.sealedReasoning, ...(Array.isArray(out.include) ? out.include : [])]
 }
 
-/** Models that do not reason refuse the call if sealed reasoning is asked for. */
+/** Models without reasoning reject a request for sealed reasoning. */
 const speakers = /(^|[/.:])(gpt-(3|4)|chatgpt|davinci|babbage)|-chat(-|$)|non-reasoning/
 const reasons = (model: string): boolean => !speakers.test(model.toLowerCase())

@@ -14,7 +14,7 @@ import { decodeAnswerItem, type ItemScope } from './items-decode.ts'
 import { takeChecks } from './reasoning.ts'
 import { decodeUsage } from './usage-decode.ts'
 
-/** Fields of a response that are read elsewhere. */
+/** Fields of a response that other functions decode. */
 const read = [
   'object',
   'output',
@@ -28,7 +28,7 @@ const read = [
   'created_at',
 ]
 
-/** What a response repeats of its request, or says of its bill: nothing in it is new to a client of another format. */
+/** Fields that echo the request or describe billing. Clients of other formats do not get them. */
 const echoed: ReadonlySet<string> = new Set([
   'background',
   'billing',
@@ -60,11 +60,11 @@ const echoed: ReadonlySet<string> = new Set([
   'user',
 ])
 
-/** Takes whatever servers send, as far as it goes. An `error` in a 200 is an error. */
+/** Decodes leniently. Throws the error of a body that holds one under status 200, and `upstream_bad_response` for a body without `output`. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
   if (isObject(body) && (body.error || body.status === 'failed')) throw toThrow(body)
   if (!isObject(body) || !Array.isArray(body.output))
-    throw new GatewayError('upstream_bad_response', 'The upstream answered 200 with something that is no response.')
+    throw new GatewayError('upstream_bad_response', 'The upstream returned status 200 with a body that is not a response.')
   const fields = unread(body)
   const parts = decodeOutput(body.output, context)
   const choice: Choice = { parts, finish: decodeFinish(body, heldBy(parts)) }
@@ -98,7 +98,7 @@ function decodeOutput(output: readonly Json[], context: ExchangeContext): Part[]
   return output.filter(isObject).flatMap((item, index) => decodeItem(item, pointer('/output', index), scope))
 }
 
-/** An item's parts, in the answer of an upstream. Reasoning of which nothing can be shown is there for those who refer to it. */
+/** Decodes an output item to parts, without reasoning that has neither text nor seal nor extra fields. */
 export const decodeItem = (item: JsonObject, at: string, scope: ItemScope): Part[] =>
   decodeAnswerItem(item, at, scope)
     .filter(
@@ -106,7 +106,7 @@ export const decodeItem = (item: JsonObject, at: string, scope: ItemScope): Part
     )
     .map(withoutLogprobs)
 
-/** They are told for the whole answer, in one place. */
+/** Removes log probabilities from a text, since the choice holds those of all texts. */
 function withoutLogprobs(part: Part): Part {
   if (part.type !== 'text' || part.extra?.responses?.logprobs === undefined) return part
   const { logprobs: _, ...own } = part.extra.responses
@@ -114,7 +114,7 @@ function withoutLogprobs(part: Part): Part {
   return Object.keys(own).length === 0 ? rest : { ...rest, extra: { responses: own } }
 }
 
-/** The settings as the upstream repeats them: its client wants them all, any other only what is news. */
+/** Returns the settings that the upstream echoes: all for clients of this format, only unknown fields for others. */
 export function settings(fields: Unread, context: ExchangeContext): JsonObject | undefined {
   const details = isObject(fields.incomplete_details) ? unread(fields.incomplete_details) : {}
   drop(details, 'reason')
@@ -126,7 +126,7 @@ export function settings(fields: Unread, context: ExchangeContext): JsonObject |
   return substance(fields)
 }
 
-/** Log probabilities of all texts, in the one shape that the IR knows. */
+/** Collects the log probabilities of all texts in the shape of the IR. */
 function collectLogprobs(output: readonly Json[]): Json | undefined {
   const content: Json[] = []
   for (const item of output)

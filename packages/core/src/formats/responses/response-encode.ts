@@ -19,7 +19,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   const { id, model, created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
   const [choice] = choices
-  if (choices.length > 1) context.report.add(loss('/choices/1', 'responses gives one answer; the others were left out'))
+  if (choices.length > 1) context.report.add(loss('/choices/1', 'responses returns one choice; the others were left out'))
   const { parts, finish, logprobs, extra: choiceExtra, ...choiceRest } = choice ?? nothing
   choiceRest satisfies Nothing
   failIfBroken(finish, parts)
@@ -56,7 +56,7 @@ const nothing: ModelResponse['choices'][number] = { parts: [], finish: { reason:
 export const brokenEnding = (finish: Finish, any: boolean): string | undefined => {
   const unfinished = finish.raw?.format === 'responses' && finish.raw.value !== ''
   return finish.reason === 'error' || (finish.reason === 'other' && !any && !unfinished)
-    ? (finish.explanation ?? 'The upstream ended its answer with an error.')
+    ? (finish.explanation ?? 'The upstream ended its response with an error.')
     : undefined
 }
 
@@ -67,11 +67,11 @@ function failIfBroken(finish: Finish, parts: readonly Part[]): void {
 
 export function countOrNothing(usage: ModelResponse['usage'], context: ExchangeContext) {
   if (usage === undefined)
-    context.report.add(loss('/usage', 'the upstream did not count; zeros are told', 'approximated', 'note'))
+    context.report.add(loss('/usage', 'the upstream reported no usage; zeros are sent', 'approximated', 'note'))
   return usage ?? noUsage
 }
 
-/** Why an answer was refused, as the refusal that it is. */
+/** Adds the explanation of a refusal as a refusal part, if there is none. */
 function withExplanation(parts: readonly Part[], finish: Finish, context: ExchangeContext): readonly Part[] {
   const { explanation, sequence, reason } = finish
   if (sequence !== undefined) reportSequence(context)
@@ -83,13 +83,13 @@ function withExplanation(parts: readonly Part[], finish: Finish, context: Exchan
 
 export const reportSequence = (context: ExchangeContext): void =>
   context.report.add(
-    loss('/choices/0/sequence', 'responses does not say which stop sequence was hit', 'unsupported', 'note'),
+    loss('/choices/0/sequence', 'responses does not report the stop sequence', 'unsupported', 'note'),
   )
 export const reportExplanation = (explanation: string, context: ExchangeContext): void =>
   context.report.add(
     loss(
       '/choices/0/explanation',
-      `why the answer ended is not said in responses: ${explanation}`,
+      `responses has no field for the explanation of the finish: ${explanation}`,
       'unsupported',
       'note',
     ),
@@ -112,7 +112,7 @@ function encodeItems(parts: readonly Part[], context: ExchangeContext): JsonObje
     thoughts = []
   }
   const reasons = expectsReasoning(context.request)
-  // An image is drawn on only with the seal behind it.
+  // A model can edit an image only if its seal returns.
   const keepsSeals = reasons || parts.some(({ type }) => type === 'media')
   for (const part of parts) {
     reportCache(part, context)
@@ -145,7 +145,7 @@ function encodeItems(parts: readonly Part[], context: ExchangeContext): JsonObje
   return items
 }
 
-/** Log probabilities go to the texts they belong to, token by token. */
+/** Assigns log probabilities to their texts, token by token. */
 function putLogprobs(output: readonly JsonObject[], logprobs: Json | undefined, context: ExchangeContext): void {
   reportLogprobs(logprobs, logprobsShape, 0, context.report)
   const tokens = isObject(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : []
@@ -156,7 +156,7 @@ function putLogprobs(output: readonly JsonObject[], logprobs: Json | undefined, 
       : [],
   )
   if (texts.length === 0)
-    context.report.add(loss('/choices/0/logprobs', 'log probabilities stand on texts here, and there is none'))
+    context.report.add(loss('/choices/0/logprobs', 'log probabilities belong to texts here, and there is no text'))
   let next = 0
   for (const [index, part] of texts.entries()) {
     const mine: Json[] = []
@@ -176,20 +176,20 @@ function markIncomplete(output: readonly JsonObject[]): void {
   if (last !== undefined && 'status' in last) last.status = 'incomplete'
 }
 
-/** What changes from one response to the next, and from its beginning to its end. */
+/** The fields that identify a response. */
 export interface Frame {
   id: string
   model: string
   createdAt: number
 }
 
-/** Whoever keeps an answer gives it its name; upstreams that keep nothing give theirs twice. */
+/** Returns the id of a response. A response that the gateway stores gets a new one, since upstreams that store nothing reuse ids. */
 export const responseId = (id: string, { kept, upstream, newId }: ExchangeContext): string =>
   id === '' || (kept !== undefined && upstream !== 'responses') ? newId('resp_') : id
 
 /**
- * A response without its output: every key that clients insist on, the request's settings among them. `own` are the
- * settings an upstream of this format repeated itself: they win.
+ * Returns a response without output: every key that clients require, and the request's settings. The settings that an
+ * upstream of this format echoed (`own`) take precedence.
  */
 export function encodeEnvelope(frame: Frame, own: JsonObject | undefined, context: ExchangeContext): JsonObject {
   const out = withOwn(encodeSettings(context), own)
@@ -206,9 +206,9 @@ export function encodeEnvelope(frame: Frame, own: JsonObject | undefined, contex
   return out
 }
 
-/** Adds to the settings themselves: a copy of so many fields costs ten times what they cost to make and to write out. */
+/** Assigns to the settings in place: copying that many fields costs ten times as much as creating and serializing them. */
 export const withOwn = (settings: JsonObject, own: JsonObject = {}): JsonObject =>
-  // Assigned, this one name would be lost.
+  // `Object.assign` would lose this name.
   Object.hasOwn(own, '__proto__') ? { ...settings, ...own } : Object.assign(settings, own)
 
 function encodeSettings(context: ExchangeContext): JsonObject {
@@ -230,7 +230,7 @@ function encodeSettings(context: ExchangeContext): JsonObject {
     reasoning: { effort: reasoning?.off ? 'none' : (reasoning?.effort ?? null), summary: reasoning?.summary ?? null },
     safety_identifier: user?.safetyId ?? null,
     service_tier: request.serviceTier ?? 'default',
-    // Whatever was asked: this is what can be fetched again later.
+    // True only if the gateway stores the response, whatever the request said.
     store: context.kept !== undefined,
     temperature: sampling?.temperature ?? 1,
     text: encodeText(output),
@@ -244,7 +244,7 @@ function encodeSettings(context: ExchangeContext): JsonObject {
   return out
 }
 
-/** A tool as an answer repeats it: clients expect every key of a function. */
+/** Returns a tool as a response echoes it: clients expect every key of a function. */
 const echoed = (tool: JsonObject): JsonObject =>
   tool.type === 'function' ? { description: null, parameters: null, strict: null, ...tool } : tool
 

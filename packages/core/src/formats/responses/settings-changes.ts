@@ -11,7 +11,7 @@ import { beside, type ItemScope } from './items-decode.ts'
 import { decodeFormat, encodeFormat } from './output-format.ts'
 import { decodeTools, encodeTools } from './tools.ts'
 
-/** An item that changes settings from there on, as a turn; undefined for other items, and for one that says nothing known. */
+/** Decodes an item that changes later settings to a turn. Returns undefined for other items and for unknown changes. */
 export function decodeChange(item: JsonObject, type: string, at: string, scope: ItemScope): Turn | undefined {
   if (type !== 'configuration_update' && type !== 'additional_tools') return undefined
   const fields = unread(item)
@@ -25,7 +25,7 @@ export function decodeChange(item: JsonObject, type: string, at: string, scope: 
 }
 
 function decodeTooling(fields: Unread, at: string): SettingsChange[] {
-  // The only role that may add tools.
+  // Only this role may add tools.
   if (fields.role === 'developer') drop(fields, 'role')
   if (!Array.isArray(fields.tools)) return []
   const addedTools = decodeTools(fields.tools, pointer(at, 'tools'))
@@ -57,10 +57,10 @@ function decodeSettings(fields: Unread, at: string): SettingsChange[] {
   return changes
 }
 
-/** Deferred tools are offered by the item that adds them, or by a search for tools. */
+/** Returns whether a tool is deferred: an item or a tool search offers it later. */
 export const isHidden = ({ extra }: Tool): boolean => extra?.responses?.defer_loading === true
 
-/** A rule about the model says which of the changes that the upstream accepts it does. */
+/** Returns the changes that both the upstream and the model's rule accept. */
 export function acceptedChanges({ quirks, modelRule }: TargetTraits): AcceptedChanges {
   const { laterChanges = [] } = quirks
   const does = (change: 'effort' | 'tools'): boolean =>
@@ -69,7 +69,7 @@ export function acceptedChanges({ quirks, modelRule }: TargetTraits): AcceptedCh
   return { effort, format: effort, addedTools: does('tools') }
 }
 
-/** The changes of one turn as items: settings in one, tools in one for each change. */
+/** Encodes the changes of one turn: all settings in one item, and one item for each change of tools. */
 export function encodeChanges(
   changes: readonly SettingsChange[],
   request: ModelRequest,

@@ -11,31 +11,35 @@ import { type ItemScope, typeOf } from './items-decode.ts'
 import { decodeItem, scopeOf } from './response-decode.ts'
 import { contentIn, isProgress, reportEvent, reportItem, reportPart } from './stream-decode-shapes.ts'
 
-/** Hands out the numbers of an answer's parts, and writes their events. */
+/** Numbers the parts of a response, and writes their events. */
 export interface PartWriter {
   start(value: Part): number
   delta(part: number, delta: Delta): void
   end(part: number): void
-  /** Passes an event on that only a client of this format understands. */
+  /** Forwards an event to a client of this format; others cannot use it. */
   progress(event: JsonObject): void
-  /** Passes on, or reports, an event that is not known. `at`: the item it is about. */
+  /**
+   * Forwards or reports an unknown event.
+   *
+   * @param at JSON Pointer of the event's item
+   */
   unknown(type: string, event: JsonObject, at: string): void
 }
 
-/** One item of a stream. */
+/** Decodes one item of a stream. */
 export interface ItemDecoder {
   read(type: string, event: JsonObject): void
-  /** The event read last again, with other text: its delta is told by who knows that. */
+  /** Records the text of an event that equals the last one except in its text. The caller has written its delta. */
   more(text: string): void
-  /** The item as it is in the end; what of it has not been told yet is told now. */
+  /** Takes the final item, and writes everything in it that has not been streamed. */
   done(item: JsonObject): void
-  /** Ends what is open. */
+  /** Ends all open entries. */
   close(): void
-  /** Its id, where it has said one. */
+  /** The item's id, if it has one. */
   readonly id: Json | undefined
 }
 
-/** One entry of an item that becomes a part: a text, a refusal, a piece of reasoning, the input of a call. */
+/** An entry of an item that becomes a part: a text, a refusal, a piece of reasoning, the input of a call. */
 interface Entry {
   part: number
   kind: 'text' | 'refusal' | 'reasoning' | 'input'
@@ -49,23 +53,23 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
   const at = pointer('/output', index)
   const { report } = context
   const scope: ItemScope = scopeOf(context)
-  /** By `content 0`, `summary 1`, `input`. */
+  /** Entries by key: `content 0`, `summary 1`, `input`. */
   const entries = new Map<string, Entry>()
-  /** Those that are open: an item can have very many. */
+  /** Open entries, separate because an item can have very many entries. */
   const open = new Set<Entry>()
   let frame: JsonObject = {}
   let type = ''
-  /** Parts that entries of a kind begin with, for the frame at hand. */
+  /** Empty parts by kind of entry, for the current `frame`. */
   const blanks = new Map<string, Part | undefined>()
   let over = false
-  /** What said something last. */
+  /** The entry that received text last. */
   let speaking: Entry | undefined
 
-  /** The part that an entry begins with: the item as far as known, with this entry alone. */
+  /** Returns the part with which an entry starts: the item as far as it is known, with this entry alone. */
   function blank(key: string, kind: Entry['kind']): Part | undefined {
     const list = key.startsWith('summary') ? 'summary' : 'content'
     const known = `${kind} ${list}`
-    // The item's own fields are read once, not for each entry.
+    // The item's fields are decoded once, not for each entry.
     if (!blanks.has(known)) blanks.set(known, makeBlank(list, kind))
     const part = blanks.get(known)
     if (part === undefined || part.type !== 'reasoning' || entries.size === 0) return part
@@ -76,7 +80,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
 
   function makeBlank(list: 'summary' | 'content', kind: Entry['kind']): Part | undefined {
     const shell: JsonObject = { ...frame, type: type || (kind === 'reasoning' ? 'reasoning' : 'message') }
-    // The seal comes with the item's end; what stands there at its beginning is not the whole of it.
+    // The final item has the whole seal; the first event may hold a part of it.
     delete shell.encrypted_content
     if (kind === 'reasoning') Object.assign(shell, { summary: [], content: [], [list]: [{ type: list, text: '' }] })
     else if (kind === 'refusal') shell.content = [{ type: 'refusal', refusal: '' }]
@@ -94,7 +98,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     if (known !== undefined) return known
     const value = blank(key, kind)
     if (value === undefined) return undefined
-    // Pieces of reasoning follow each other; the last stays open for the seal.
+    // A new piece of reasoning ends the one before. The last one stays open for the seal.
     if (kind === 'reasoning') close()
     const start = value.type === 'tool-call' ? { ...value, input: '' } : value
     const entry: Entry = {
@@ -122,11 +126,11 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     writer.delta(entry.part, probable ? { ...delta, logprobs: { content: logprobs, refusal: null } } : delta)
   }
 
-  /** The whole text, which repeats what was streamed, or is all there is. */
+  /** Writes what a whole text adds to the text that was streamed. */
   function whole(key: string, kind: Entry['kind'], text: Json | undefined, logprobs?: Json): void {
     if (typeof text !== 'string') return
     const before = entries.get(key)?.told
-    // A shorter text does not repeat it; putting together what was told would take its time for each event.
+    // A shorter text cannot repeat the streamed one. Returning early avoids joining the streamed pieces for each event.
     if (before !== undefined && text.length < before.length) return
     const told = before?.toString() ?? ''
     const known = entries.get(key)?.logprobs ?? 0
@@ -169,8 +173,8 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
   }
 
   /**
-   * The keys of a whole item's entries, by their position. Bedrock Mantle's events number entries beyond the end of the item's list
-   * (`content_index` 1 for `content[0]`): then their order says which entry is which.
+   * Returns a function from positions in a whole item to keys of entries. Events of Bedrock Mantle number entries beyond the end of
+   * the item's list (`content_index` 1 for `content[0]`); then the order identifies the entries.
    */
   function keysOf(list: 'summary' | 'content', count: number): (position: number) => string {
     const streamed: number[] = []
@@ -178,7 +182,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     streamed.sort((a, b) => a - b)
     const last = streamed.at(-1) ?? -1
     if (last < count) return (position) => `${list} ${position}`
-    // An entry that was not streamed gets a number of its own.
+    // An entry that was not streamed gets a new number.
     return (position) => `${list} ${streamed[position] ?? last + 1 + position}`
   }
 
@@ -188,7 +192,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
   }
   const isKnownAt = (part: JsonObject, key: string): boolean => reportPart(part, placeOf(key), report)
 
-  /** Reports annotations and log probabilities of a text that had ended before they came. */
+  /** Reports annotations and log probabilities that arrived after the end of their text. */
   function reportLate(part: JsonObject, key: string): void {
     const entry = entries.get(key)
     if (entry === undefined || entry.open) return
@@ -197,10 +201,10 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
       ['logprobs', entry.logprobs],
     ] as const)
       if (listOf(part[list]).length > told)
-        report.add(loss(pointer(placeOf(key), list), `${list} that came after the end of their text were left out`))
+        report.add(loss(pointer(placeOf(key), list), `${list} that arrived after the end of their text were left out`))
   }
 
-  /** What stands in an item's lists when it begins comes again in events of its own, as far as it is known. */
+  /** Reports unknown content of an item's first event. Known content arrives again in later events. */
   function reportBegun(item: JsonObject): void {
     if (type === 'message') for (const [part, key] of contentOf(item)) isKnownAt(part, key)
     else if (type === 'reasoning')
@@ -236,7 +240,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     const last = partsOf(item).findLast((part): part is ReasoningPart => part.type === 'reasoning')
     const [first] = open
     if (first === undefined && entries.size === 0) {
-      // Nothing but a seal, or nothing but an id.
+      // The item has only a seal or an id.
       if (last !== undefined) writer.end(writer.start(last))
     } else if (first !== undefined && last?.seal !== undefined)
       writer.delta(first.part, { type: 'seal', seal: last.seal })
@@ -252,7 +256,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
           setFrame(event.item, typeOf(event.item))
           reportBegun(event.item)
           if (type === 'function_call' || type === 'custom_tool_call') begin('input', 'input')
-          // A search's call id changes until it is done, and nothing happens in between.
+          // The call id of a search changes until the item is done, and no event in between has content.
           else if (!['message', 'reasoning', 'tool_search_call'].includes(type)) writer.progress(event)
           return
         case 'response.output_item.done':
@@ -315,7 +319,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
           whole('input', 'input', event.input)
           return
         default:
-          // The steps of a server's own tools, its code, its pictures as they become clear: told whole at the item's end.
+          // Progress of server-side tools, code and partial images: the final item repeats all of it.
           if (isProgress(name, type)) writer.progress(event)
           else writer.unknown(name, event, at)
       }
@@ -336,7 +340,7 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
   }
 }
 
-/** As in a whole answer, except that a message without content still makes the part its content will stand in. */
+/** Decodes an item as in a whole response, and returns an empty part for reasoning whose text is still to come. */
 const decodeStreamed = (item: JsonObject, at: string, scope: ItemScope): Part[] => {
   const parts = decodeItem(item, at, scope)
   if (parts.length > 0 || item.type !== 'reasoning') return parts
@@ -347,7 +351,7 @@ const decodeStreamed = (item: JsonObject, at: string, scope: ItemScope): Part[] 
 const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
 const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)
 
-/** What an event speaks of, among an item's entries. The first few are written once, not for each event. */
+/** Keys of entries. The first few are created once, not for each event. */
 const contentKeys: readonly string[] = Array.from({ length: 8 }, (_, number) => `content ${number}`)
 const summaryKeys: readonly string[] = Array.from({ length: 8 }, (_, number) => `summary ${number}`)
 function contentKey(event: JsonObject): string {

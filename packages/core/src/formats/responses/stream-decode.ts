@@ -21,18 +21,18 @@ import { decodeUsage } from './usage-decode.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 
-/** Events of the response as a whole. The last three end it. */
+/** Events of the response as a whole: its start, its final event, its failure. */
 const beginnings: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress'])
 const endings: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.done'])
 const failures: ReadonlySet<string> = new Set(['response.failed', 'response.cancelled', 'error', 'response.error'])
-/** Events without a meaning: they only keep the line open, or count a limit. */
+/** Events without content: heartbeats and rate limits. */
 const silent: ReadonlySet<string> = new Set(['keepalive', 'ping', 'response.rate_limits.updated', 'codex.rate_limits'])
-/** All of these: every other event is about an item. */
+/** All of the above. Every other event is about an item. */
 const ofResponse: ReadonlySet<string> = new Set([...beginnings, ...endings, ...failures, ...silent])
 
 /**
- * Events in, events out. Items are known by their place in the output: their ids change on the way with some servers, and
- * are missing with others. Only the response's own terminal event ends the stream; `[DONE]` says nothing.
+ * Decodes a stream. Items are identified by their index in the output, because some servers change ids within a stream and
+ * others omit them. Only a terminal event of the response ends the stream; `[DONE]` is ignored.
  */
 export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
   const items = new Map<number, ItemDecoder>()
@@ -42,11 +42,11 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let parts = 0
   let started = false
   let servedBy = ''
-  /** The response as it began. */
+  /** The response of the first event. */
   let begun: JsonObject = {}
   let over = false
   const mould = new TextDeltaTemplate(varying)
-  /** The item that the last event was about. */
+  /** The item of the last event. */
   let current: ItemDecoder | undefined
 
   const fail = (error: ErrorInfo): void => {
@@ -58,7 +58,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   const writer = {
     start(value: Extract<ModelEvent, { type: 'part-start' }>['value']): number {
-      // What holds nothing yet is counted when it does.
+      // An empty text counts when its first delta arrives.
       if (value.type !== 'text') note(held, value)
       if (value.type === 'text' && value.text !== '') held.text = true
       held.any = held.any || value.type !== 'reasoning'
@@ -87,7 +87,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       model: textOf(response.model),
       created: typeof response.created_at === 'number' ? Math.floor(response.created_at) : 0,
     }
-    // `auto` is what was asked for: which tier served is told at the end.
+    // `auto` echoes the request: the final event has the tier that served.
     const tier = textOf(response.service_tier)
     if (tier !== '' && (ownClient || tier !== 'auto')) {
       event.serviceTier = tier
@@ -101,7 +101,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     out.push(event)
   }
 
-  /** What a later beginning says that the first did not: the answer has begun, and takes nothing along any more. */
+  /** Reports fields of a repeated start event that the first one lacked: `response-start` has already been sent. */
   function reportLater(response: JsonObject): void {
     const own = settings(unread(response), context)
     for (const key of Object.keys(own ?? {}))
@@ -131,7 +131,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     out.push({ type: 'response-end' })
   }
 
-  /** Some servers end items, or tell them at all, only with the response. Its list may leave items out, and rename them. */
+  /** Finishes items with the final response. Some servers send or end items only there, omit some, or change their ids. */
   function finishItems(output: readonly JsonObject[]): void {
     const known = new Map<Json, ItemDecoder>()
     for (const item of items.values()) if (item.id !== undefined && !known.has(item.id)) known.set(item.id, item)
@@ -154,7 +154,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   }
 
   function read(type: string, event: JsonObject): void {
-    // Clients take any event with an error in it for one.
+    // Clients treat any event with an error as an error.
     if (event.error) fail(decodeError(200, event))
     else if (ofResponse.has(type)) readResponse(type, event)
     else readItem(type, event)
@@ -209,11 +209,11 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       try {
         value = parseExact(data)
       } catch {
-        failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
+        failWith('upstream_bad_response', 'The upstream sent a stream event that is not JSON.')
         return drain()
       }
       if (!isObject(value))
-        failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no event of a response.')
+        failWith('upstream_bad_response', 'The upstream sent a stream event that is not an event of a response.')
       else {
         const type = typeof value.type === 'string' ? value.type : (event.event ?? '')
         read(type, value)
@@ -232,10 +232,10 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 const cancelled: ErrorInfo = {
   kind: 'upstream_error',
   status: errorKinds.upstream_error.status,
-  message: 'The upstream cancelled its answer.',
+  message: 'The upstream cancelled its response.',
 }
 
-/** What most events differ in beside their text. */
+/** Members in addition to the text in which most events differ. */
 const varying: ReadonlySet<string> = new Set(['sequence_number', 'obfuscation'])
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')

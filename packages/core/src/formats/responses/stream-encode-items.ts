@@ -12,7 +12,7 @@ import { encodeCitation, logprobsShape, sameMessage } from './content.ts'
 import { callItem, contentPart, messageItem, reasoningItem, type Words } from './items-encode.ts'
 import { carrierOf, expectsReasoning, isOwn, joins } from './reasoning.ts'
 
-/** How events leave. `sendText`: the fields as JSON without the first brace. */
+/** Sends events. `sendText` takes the fields as JSON text without the first brace. */
 export interface Sender {
   send(type: string, fields: JsonObject): void
   sendText(type: string, fields: string): void
@@ -20,40 +20,40 @@ export interface Sender {
 
 /** Writes one item, part by part. */
 export interface ItemWriter {
-  /** Whether the part belongs to this item. */
+  /** Returns whether the part belongs to this item. */
   takes(value: Part): boolean
   start(value: Part): void
   delta(delta: Delta): void
   end(): void
-  /** The item as it is in the end. */
+  /** Ends the item and returns it. */
   close(status: string): JsonObject
-  /** An item that has to follow it. */
+  /** Returns an item that must follow. */
   after?(): JsonObject | undefined
 }
 
 interface Place {
   readonly context: ExchangeContext
   readonly sender: Sender
-  /** The item's place in the output. */
+  /** The item's index in the output. */
   readonly index: number
   add(item: JsonObject): void
-  /** Writes another item that is there all at once. */
+  /** Writes another item that is complete. */
   addWhole(item: JsonObject): void
 }
 
-/** The beginning of an event about a part, up to the member with its text. */
+/** The first members of a part's event, as JSON text up to the member with its text. */
 const partHead = (id: string, index: number, more: string): string =>
   joinText('"item_id":', JSON.stringify(id), ',"output_index":', String(index), ',', more)
-/** The beginning of a delta event, up to the text itself. */
+/** The first members of a delta event, as JSON text up to the delta. */
 const deltaHead = (id: string, index: number, more: string): string => joinText(partHead(id, index, more), '"delta":')
 
 const none: readonly Json[] = []
 const noLogprobs = ',"logprobs":[]}'
 
-/** Parts whose text counts only up to their first delta: what they began with. */
+/** Returns the text that a part has at its start. */
 const textAtStart = (value: Part): string => ('text' in value ? value.text : '')
 
-/** A message: texts and refusals, each a content part. */
+/** Creates the writer of a message, whose content parts are texts and refusals. */
 export function createWordsWriter(first: Words, { context, sender, index, add }: Place): ItemWriter {
   const item = messageItem(first, context)
   const id = String(item.id)
@@ -123,7 +123,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
     },
     delta(delta) {
       if (delta.type === 'text' || delta.type === 'refusal') write(delta.text, delta.logprobs)
-      // One that names no place supports the whole text, whose length is known at its end.
+      // A citation without offsets supports the whole text, whose length is known at its end.
       else if (delta.type === 'citation') {
         if (delta.citation.end === undefined) citations.push(delta.citation)
         else cite(delta.citation)
@@ -151,7 +151,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
   }
 }
 
-/** A reasoning item: pieces of a summary, or of the reasoning itself. */
+/** Creates the writer of a reasoning item, whose entries are pieces of a summary or of the reasoning itself. */
 export function createReasoningWriter(first: ReasoningPart, { context, sender, index, add }: Place): ItemWriter {
   const item = reasoningItem([{ ...first, text: '' }], context)
   const id = String(item.id)
@@ -159,7 +159,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
   let value: ReasoningPart = first
   let text = new GrowingText()
   let head = ''
-  /** Reasoning that says nothing has no entry: only its seal counts. */
+  /** Whether the entry has started. Reasoning without text has no entry, only a seal. */
   let said = false
   let open = false
   const count = { summary: 0, content: 0 }
@@ -227,7 +227,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
   }
 }
 
-/** A call. Its seal, if it has one, travels in an item of its own: before it where it is known in time, else behind it. */
+/** Creates the writer of a call. A seal travels in a separate item: before the call if it is known in time, else after it. */
 export function createCallWriter(call: ToolCallPart, place: Place & { indexNow(): number }): ItemWriter {
   const { context, sender } = place
   const frame = callItem({ ...call, input: '' }, '', context)
@@ -240,7 +240,7 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
   const index = place.indexNow()
   const id = String(frame.id)
   const custom = frame.type === 'custom_tool_call'
-  /** Calls of the format's own tools come whole. */
+  /** Calls of tools that only this format has are sent whole. */
   const streamed = custom || frame.type === 'function_call'
   const head = deltaHead(id, index, '')
   const input = new GrowingText()
@@ -269,7 +269,7 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
     end() {
       if (!open) return
       open = false
-      // A call without arguments: '' is no JSON, and clients parse it.
+      // Clients parse the arguments, and '' is not JSON.
       if (!custom && input.length === 0) write('{}')
       if (!streamed) return
       const bare = frame.name ?? ''

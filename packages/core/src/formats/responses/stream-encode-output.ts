@@ -18,41 +18,41 @@ import {
   type Sender,
 } from './stream-encode-items.ts'
 
-/** The output of a streamed response. */
+/** Writes the output items of a streamed response. */
 export interface Output {
   readonly held: Held
   start(part: number, value: Part): void
   delta(part: number, delta: Delta): void
   end(part: number): void
-  /** An event of a server of this format, about an item that has not been told yet. */
+  /** Forwards an event of an upstream of this format about an item that has not been written. */
   progress(event: JsonObject): void
-  /** Says why the answer was refused. */
+  /** Adds a refusal with the explanation. */
   refuse(explanation: string): void
-  /** Ends every item; the last has the response's own state. */
+  /** Ends all items. The last one gets the status of the response. */
   finish(status: string): void
-  /** An answer of nothing has an empty message. */
+  /** Adds an empty message to an output without items. */
   fill(): void
-  /** All items that are done. */
+  /** Returns all finished items. */
   items(): JsonObject[]
 }
 
 export function createOutput(context: ExchangeContext, sender: Sender): Output {
   const held = nothingHeld()
   const reasons = expectsReasoning(context.request)
-  /** An image is drawn on only with the seal behind it. */
+  /** Whether the output holds media: a model can edit an image only if its seal returns. */
   let drawn = false
   const { maxEventChars = Number.POSITIVE_INFINITY } = context
   let retained = 0
   const done: JsonObject[] = []
-  /** Parts in the order of their start; the first is being told. */
+  /** Parts in the order of their start. The first one is being written. */
   const queue = new PartQueue()
   let current: number | undefined
   let item: ItemWriter | undefined
-  /** An item that a server of this format has begun: until it is there, nothing else is told. */
+  /** An item that an upstream of this format has started. Nothing else is written until it is complete. */
   let announced: JsonObject | undefined
   let announcedAt: Json | undefined
 
-  /** The last event repeats the whole output, so all of it is kept: as much as one event may hold. */
+  /** Counts retained characters. The last event repeats the whole output, so all of it is retained, up to the limit of one event. */
   function retain(chars: number): void {
     retained += chars
     if (retained > maxEventChars) throw tooLong(maxEventChars)
@@ -77,7 +77,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     sender.send('response.output_item.done', { output_index: done.length - 1, item: told })
   }
 
-  /** The item a part stands for, if it is one that comes whole. */
+  /** Returns the item of a part that is written whole. */
   function wholeItem(value: Part): JsonObject | undefined {
     if (value.type === 'tool-call') return callItem(value, value.input, context)
     return isWords(value) || value.type === 'reasoning' ? undefined : otherItem(value, context)
@@ -86,7 +86,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   const addItem = (begun: JsonObject): void =>
     sender.send('response.output_item.added', { output_index: done.length, item: begun })
 
-  /** The writer that takes the part: the open item's, if the part belongs to it. */
+  /** Returns the writer of the open item if the part belongs to it, else a new one. */
   function writerFor(value: Part): ItemWriter | undefined {
     if (item?.takes(value)) return item
     closeItem()
@@ -102,7 +102,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     reportCache(value, context)
     if (isWords(value) || value.type === 'reasoning' || value.type === 'tool-call') writerFor(value)?.start(value)
     else if (value.type === 'media')
-      return // whole at its end
+      return // written whole at its end
     else {
       closeItem()
       addWhole(otherItem(value, context))
@@ -128,7 +128,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     addWhole(otherItem(whole, context))
   }
 
-  /** Tells what can be told: the current part, and every one behind it that has already ended. */
+  /** Writes the current part, and every later part that has already ended. */
   function advance(): void {
     if (announced !== undefined) return
     for (let waiting = queue.first; waiting !== undefined; waiting = queue.first) {
@@ -185,7 +185,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
         addItem(begun)
       } else if (announced !== undefined && !begins && place === announcedAt)
         sender.send(type, { ...fields, output_index: done.length })
-      // Of an item that has to wait its turn, the whole is told when it comes.
+      // An item that has to wait is written whole later.
     },
     refuse(explanation) {
       const value: Part = { type: 'refusal', text: explanation }
@@ -207,7 +207,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   }
 }
 
-/** The id of the item that a part of this format was. */
+/** Returns the id of the item from which a part of this format was decoded. */
 function itemIdOf(value: Part): Json | undefined {
   const own = value.extra?.responses
   if (value.type === 'native') return value.value.id
@@ -217,10 +217,10 @@ function itemIdOf(value: Part): Json | undefined {
 const tooLong = (limit: number): GatewayError =>
   new GatewayError(
     'upstream_bad_response',
-    `The answer is longer than ${limit} characters: a stream of responses repeats all of it in its last event (limits.answerBytes).`,
+    `The response is longer than ${limit} characters. A stream of the responses format repeats all of it in its last event (limits.answerBytes).`,
   )
 
-/** About how many characters of a part are kept. */
+/** Returns the approximate number of characters that a part retains. */
 function charsOfPart(value: Part): number {
   switch (value.type) {
     case 'tool-call':
@@ -234,7 +234,7 @@ function charsOfPart(value: Part): number {
   }
 }
 
-/** The same of a delta. */
+/** Returns the approximate number of characters that a delta retains. */
 function charsOfDelta(delta: Delta): number {
   if (delta.type === 'seal') return delta.seal.data.length
   if (delta.type === 'citation') return JSON.stringify(delta.citation).length

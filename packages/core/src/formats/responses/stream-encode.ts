@@ -25,8 +25,8 @@ import { comment, doneEvent } from './tap.ts'
 import { encodeUsage } from './usage.ts'
 
 /**
- * Events in, events out, numbered from 0. The response's own terminal event is written for `response-end` only: a stream
- * that breaks ends in `error` and `response.failed`.
+ * Encodes a stream, with events numbered from 0. Only `response-end` writes the terminal event of the response; a broken
+ * stream ends with `error` and `response.failed`.
  */
 export function encodeStream(context: ExchangeContext): StreamEncoder {
   let number = 0
@@ -40,7 +40,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
 
   const heads = new Map<string, string>()
 
-  /** `fields`: the event's own, as JSON without its first brace. */
+  /** @param fields the event's fields as JSON text without its first brace */
   const sendText = (type: string, fields: string): void => {
     let head = heads.get(type)
     if (head === undefined) {
@@ -92,7 +92,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       context.report.add(
         loss(
           '/choices/0/logprobs',
-          'log probabilities that come after their text have no place in a stream of responses',
+          'log probabilities that arrive after their text cannot be sent in a stream of responses',
         ),
       )
     if (sequence !== undefined) reportSequence(context)
@@ -144,7 +144,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       case 'part-delta':
       case 'part-end':
         if (event.choice !== 0) {
-          context.report.add(loss('/choices/1', 'responses gives one answer; the others were left out'))
+          context.report.add(loss('/choices/1', 'responses returns one choice; the others were left out'))
           return
         }
         start('', '', 0)
@@ -196,7 +196,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     },
     heartbeat() {
       if (over) return []
-      // Some idle timers count events only, and the response's own first event is one that every client takes.
+      // Some idle timers count events only, and every client accepts the first events of a response.
       if (response === undefined) start('', '', 0)
       else out.push(comment)
       return drain()

@@ -36,7 +36,7 @@ export function encodeUsage(usage: Usage): JsonObject {
   }
 }
 
-/** Clients repeat the call in a hot loop, or fail, where usage is null: an answer that nobody counted says zeros. */
+/** Zeros for a response without usage: clients fail, or repeat the call in a hot loop, if usage is null. */
 export const noUsage: Usage = { input: { total: 0 }, output: { total: 0 } }
 
 const usageFields = {
