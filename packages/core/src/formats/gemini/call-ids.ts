@@ -5,15 +5,15 @@
  */
 export interface CallIds {
   /** Returns the id of a call in `contents[content].parts[part]`. */
-  ofCall(id: string | undefined, name: string, content: number, part: number): string
-  ofResponse(id: string | undefined, name: string, content: number, part: number): string
+  callId(id: string | undefined, name: string, content: number, part: number): string
+  responseId(id: string | undefined, name: string, content: number, part: number): string
 }
 
-const minted = /^call_g\d+_\d+$/
-const mint = (content: number, part: number): string => `call_g${content}_${part}`
+const generatedPattern = /^call_g\d+_\d+$/
+const generateId = (content: number, part: number): string => `call_g${content}_${part}`
 
 /** Returns whether an id was generated here, so that no upstream of this format knows it. */
-export const isMinted = (id: string): boolean => minted.test(id)
+export const isGeneratedId = (id: string): boolean => generatedPattern.test(id)
 
 /** A call, and whether its response has been found. */
 interface Call {
@@ -26,21 +26,21 @@ export function createCallIds(): CallIds {
   let queues: Queues | undefined
 
   return {
-    ofCall(id, name, content, part) {
+    callId(id, name, content, part) {
       queues ??= createQueues()
-      const { all, byId, byName, mintedByName } = queues
-      const call: Call = { id: id ?? mint(content, part), isAnswered: false }
+      const { all, byId, byName, mintedByName: generatedByName } = queues
+      const call: Call = { id: id ?? generateId(content, part), isAnswered: false }
       all.add(call)
       queueOf(byId, call.id).add(call)
       queueOf(byName, name).add(call)
-      if (isMinted(call.id)) queueOf(mintedByName, name).add(call)
+      if (isGeneratedId(call.id)) queueOf(generatedByName, name).add(call)
       return call.id
     },
-    ofResponse(id, name, content, part) {
+    responseId(id, name, content, part) {
       if (id !== undefined)
         // A client that sends an id for a call without one has generated it itself, so the name decides.
-        return queues?.byId.get(id)?.answer() ?? queues?.mintedByName.get(name)?.answer() ?? id
-      return queues?.byName.get(name)?.answer() ?? queues?.all.answer() ?? mint(content, part)
+        return queues?.byId.get(id)?.answerNext() ?? queues?.mintedByName.get(name)?.answerNext() ?? id
+      return queues?.byName.get(name)?.answerNext() ?? queues?.all.answerNext() ?? generateId(content, part)
     },
   }
 }
@@ -70,7 +70,7 @@ class CallQueue {
   }
 
   /** Marks the first waiting call as answered, and returns its id. */
-  answer(): string | undefined {
+  answerNext(): string | undefined {
     for (let call = this.#calls[this.#first]; call !== undefined; call = this.#calls[this.#first]) {
       this.#first++
       if (call.isAnswered) continue

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
 import type { Json } from '../../base/json/types.ts'
-import { isAnswer } from './error.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
+import { isResponse } from './error.ts'
 
 const google = (code: number, status: string, message: string, details?: Json): Json => ({
   error: { code, message, status, ...(details === undefined ? {} : { details }) },
@@ -201,5 +201,5 @@ test.each([
   [{ usageMetadata: { promptTokenCount: 3 } }, true],
   [{ promptFeedback: { blockReason: 'SAFETY' } }, true],
 ])('reports whether a body is a response: %j is %s', (body, expected) => {
-  expect(isAnswer(body)).toBe(expected)
+  expect(isResponse(body)).toBe(expected)
 })

@@ -6,8 +6,8 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import { innerStatus, isPlausibleDelay, kindOfStatus, retryDelay } from '../shared/error-status.ts'
 
-const longest = 2000
-const silent = (status: number): string => `The upstream answered ${status} without saying why.`
+const maxMessageLength = 2000
+const noReasonMessage = (status: number): string => `The upstream answered ${status} without saying why.`
 
 /**
  * Decodes Google's `{error: {code, message, status, details}}`, also within a list as in streams without SSE, and the forms
@@ -15,12 +15,12 @@ const silent = (status: number): string => `The upstream answered ${status} with
  */
 export function decodeError(status: number, body: Json): ErrorInfo {
   const source = Array.isArray(body) && isObject(body[0]) ? body[0] : body
-  const words = readWords(status, source)
-  const kind = classifyError(status, words)
-  const info: ErrorInfo = { kind, status: errorKinds[kind].status, message: words.message.slice(0, longest) }
-  put(info, 'param', violationIn(words.details))
-  put(info, 'code', words.code ?? words.word)
-  put(info, 'retryAfter', retryDelay(words.details))
+  const fields = readErrorFields(status, source)
+  const kind = classifyError(status, fields)
+  const info: ErrorInfo = { kind, status: errorKinds[kind].status, message: fields.message.slice(0, maxMessageLength) }
+  put(info, 'param', violationIn(fields.details))
+  put(info, 'code', fields.code ?? fields.statusName)
+  put(info, 'retryAfter', retryDelay(fields.details))
   if (isObject(source) && isObject(source.error) && typeof source.error.message === 'string')
     info.raw = { format: 'gemini', value: source.error }
   return info
@@ -29,21 +29,21 @@ export function decodeError(status: number, body: Json): ErrorInfo {
 const text = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 
-function readWords(status: number, body: Json): ErrorWords {
+function readErrorFields(status: number, body: Json): ErrorFields {
   if (typeof body === 'string') {
     const page = body.trim() === '' || body.trimStart().startsWith('<')
-    return { message: page ? silent(status) : body.trim() }
+    return { message: page ? noReasonMessage(status) : body.trim() }
   }
-  if (!isObject(body)) return { message: silent(status) }
+  if (!isObject(body)) return { message: noReasonMessage(status) }
   const error = isObject(body.error) ? body.error : body
-  const words: ErrorWords = {
-    message: text(error.message) ?? text(body.error) ?? text(body.detail) ?? silent(status),
+  const fields: ErrorFields = {
+    message: text(error.message) ?? text(body.error) ?? text(body.detail) ?? noReasonMessage(status),
   }
-  put(words, 'word', text(error.status) ?? text(error.type))
-  put(words, 'code', text(error.code))
-  put(words, 'status', innerStatus(error))
-  put(words, 'details', error.details)
-  return words
+  put(fields, 'statusName', text(error.status) ?? text(error.type))
+  put(fields, 'code', text(error.code))
+  put(fields, 'status', innerStatus(error))
+  put(fields, 'details', error.details)
+  return fields
 }
 
 /** Returns the invalid field of Google's BadRequest. */
@@ -64,7 +64,7 @@ interface WireKind {
 }
 
 /** Google's code and status for each kind. An invalid key is a 400, which Google's clients recognize by the reason. */
-const wire: Readonly<Record<ErrorKind, WireKind>> = {
+const wireKinds: Readonly<Record<ErrorKind, WireKind>> = {
   invalid_request: { code: 400, status: 'INVALID_ARGUMENT' },
   unsupported_media_type: { code: 415, status: 'INVALID_ARGUMENT' },
   method_not_allowed: { code: 405, status: 'INVALID_ARGUMENT' },
@@ -98,42 +98,42 @@ const wire: Readonly<Record<ErrorKind, WireKind>> = {
 const showsDetails = (kind: ErrorKind): boolean =>
   errorKinds[kind].aboutRequest === true || errorKinds[kind].isOverload === true
 
-const type = (name: string): string => `type.googleapis.com/google.rpc.${name}`
+const typeUrl = (name: string): string => `type.googleapis.com/google.rpc.${name}`
 
 /** Returns the error object of a body or of a stream event. */
 export function errorObject(error: ErrorInfo): JsonObject {
   const { kind, message, param, retryAfter } = error
-  const { code, status, reason } = wire[kind]
+  const { code, status, reason } = wireKinds[kind]
   const own = error.raw?.format === 'gemini' && showsDetails(kind) ? error.raw.value : undefined
   const out: JsonObject = { ...own, code, message, status: text(own?.status) ?? status }
   const details: Json[] = Array.isArray(own?.details)
-    ? own.details.filter((detail) => !isDebug(detail) && isPlausibleDelay(detail))
+    ? own.details.filter((detail) => !isDebugInfo(detail) && isPlausibleDelay(detail))
     : []
-  const has = (name: string): boolean => details.some((detail) => isObject(detail) && detail['@type'] === type(name))
+  const has = (name: string): boolean => details.some((detail) => isObject(detail) && detail['@type'] === typeUrl(name))
   if (reason !== undefined && !has('ErrorInfo'))
-    details.push({ '@type': type('ErrorInfo'), reason, domain: 'googleapis.com' })
+    details.push({ '@type': typeUrl('ErrorInfo'), reason, domain: 'googleapis.com' })
   if (param !== undefined && param !== '' && !has('BadRequest'))
-    details.push({ '@type': type('BadRequest'), fieldViolations: [{ field: param, description: message }] })
+    details.push({ '@type': typeUrl('BadRequest'), fieldViolations: [{ field: param, description: message }] })
   // Gemini CLI reads the retry delay only here.
   if (retryAfter !== undefined && !has('RetryInfo'))
-    details.push({ '@type': type('RetryInfo'), retryDelay: `${retryAfter}s` })
+    details.push({ '@type': typeUrl('RetryInfo'), retryDelay: `${retryAfter}s` })
   if (details.length > 0) out.details = details
   else delete out.details
   return out
 }
 
 /** Returns whether a detail is for the server's developers: it holds stack traces and hosts. */
-const isDebug = (detail: Json): boolean => isObject(detail) && detail['@type'] === type('DebugInfo')
+const isDebugInfo = (detail: Json): boolean => isObject(detail) && detail['@type'] === typeUrl('DebugInfo')
 
 export function encodeError(error: ErrorInfo, _requestId: string): { status: number; body: JsonObject } {
-  return { status: wire[error.kind].code, body: { error: errorObject(error) } }
+  return { status: wireKinds[error.kind].code, body: { error: errorObject(error) } }
 }
 
 /** The fields of an error, wherever in the body they stood. */
-export interface ErrorWords {
+export interface ErrorFields {
   message: string
   /** The status as a word (`RESOURCE_EXHAUSTED`), or another vendor's error type. */
-  word?: string
+  statusName?: string
   code?: string
   /** The HTTP status in the body. */
   status?: number
@@ -141,7 +141,7 @@ export interface ErrorWords {
 }
 
 /** Kinds by the reason in Google's `details`, the most precise source. */
-const byReason: Readonly<Record<string, ErrorKind>> = {
+const kindByReason: Readonly<Record<string, ErrorKind>> = {
   API_KEY_INVALID: 'authentication',
   API_KEY_EXPIRED: 'authentication',
   API_KEY_SERVICE_BLOCKED: 'permission',
@@ -153,7 +153,7 @@ const byReason: Readonly<Record<string, ErrorKind>> = {
   RATE_LIMIT_EXCEEDED: 'rate_limited',
 }
 
-const byWord: Readonly<Record<string, ErrorKind>> = {
+const kindByName: Readonly<Record<string, ErrorKind>> = {
   unauthenticated: 'authentication',
   permission_denied: 'permission',
   resource_exhausted: 'rate_limited',
@@ -173,7 +173,7 @@ const byWord: Readonly<Record<string, ErrorKind>> = {
 }
 
 /** Kinds by vague words, used only without an HTTP status, as in a stream. */
-const byVagueWord: Readonly<Record<string, ErrorKind>> = {
+const kindByVagueName: Readonly<Record<string, ErrorKind>> = {
   invalid_argument: 'invalid_request',
   failed_precondition: 'invalid_request',
   out_of_range: 'invalid_request',
@@ -181,33 +181,33 @@ const byVagueWord: Readonly<Record<string, ErrorKind>> = {
   not_found: 'not_found',
 }
 
-const tooLong = /exceeds the maximum number of tokens|context (length|window)|prompt is too long/i
+const tooLongPattern = /exceeds the maximum number of tokens|context (length|window)|prompt is too long/i
 /** Searches in two steps: one pattern with `.*` would scan the rest of the message for each mention of the first words. */
-const saysTooManyTokens = (message: string): boolean =>
+const mentionsTokenLimit = (message: string): boolean =>
   message.split(/[\r\n]/).some((line) => {
     const counted = line.search(/token count/i)
     return counted >= 0 && /exceeds/i.test(line.slice(counted))
   })
-const spent = /check your plan and billing|per ?day|daily limit|billing/i
+const exhaustedPattern = /check your plan and billing|per ?day|daily limit|billing/i
 
-export function classifyError(status: number, words: ErrorWords): ErrorKind {
-  const { message, details } = words
-  const reason = lookUp(byReason, reasonIn(details))
-  const real = status >= 400 ? status : (words.status ?? 0)
+export function classifyError(status: number, fields: ErrorFields): ErrorKind {
+  const { message, details } = fields
+  const reason = lookUp(kindByReason, reasonIn(details))
+  const real = status >= 400 ? status : (fields.status ?? 0)
   const kind =
     reason ??
-    lookUp(byWord, words.code?.toLowerCase()) ??
-    lookUp(byWord, words.word?.toLowerCase()) ??
+    lookUp(kindByName, fields.code?.toLowerCase()) ??
+    lookUp(kindByName, fields.statusName?.toLowerCase()) ??
     kindOfStatus[real] ??
-    lookUp(byVagueWord, words.word?.toLowerCase()) ??
+    lookUp(kindByVagueName, fields.statusName?.toLowerCase()) ??
     // `UNKNOWN`, `INTERNAL` and all other words are vaguer than the status: proxies write them for statuses that Google does not use.
     (real >= 400 && real < 500 ? 'invalid_request' : 'upstream_error')
-  if (kind === 'invalid_request' && (tooLong.test(message) || saysTooManyTokens(message)))
+  if (kind === 'invalid_request' && (tooLongPattern.test(message) || mentionsTokenLimit(message)))
     return 'context_length_exceeded'
   if (kind === 'invalid_request' && /api key (not valid|expired)/i.test(message)) return 'authentication'
   if (kind === 'not_found' && /\bmodels?\b/i.test(message)) return 'model_not_found'
   // The message names a quota that only time or a payment renews.
-  if (kind === 'rate_limited' && spent.test(message) && /quota/i.test(message) && !hasDelay(details))
+  if (kind === 'rate_limited' && exhaustedPattern.test(message) && /quota/i.test(message) && !hasDelay(details))
     return 'quota_exceeded'
   return kind
 }
@@ -237,7 +237,7 @@ export const truncated: ErrorInfo = {
 const answerKeys = ['candidates', 'promptFeedback', 'prompt_feedback', 'usageMetadata', 'usage_metadata'] as const
 
 /** Returns whether a body is a response. Usage alone is an empty response; a body with an error needs a candidate. */
-export function isAnswer(body: JsonObject): boolean {
+export function isResponse(body: JsonObject): boolean {
   if (isObject(body.error)) return Array.isArray(body.candidates) && body.candidates.length > 0
   return answerKeys.some((key) => body[key] !== undefined && body[key] !== null)
 }

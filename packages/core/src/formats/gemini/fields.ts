@@ -34,7 +34,7 @@ export const fieldPointers = {
 } as const satisfies Readonly<Record<string, string>>
 
 /** JSON Pointers of the IR's response fields in a generateContent response. */
-export const answerPointers = {
+export const responsePointers = {
   choice: '/candidates/{n}',
   'choice.finish': '/candidates/{n}/finishReason',
   'choice.sequence': '/candidates/{n}/finishReason',
@@ -54,7 +54,7 @@ export const effortOfLevel = (value: string): Effort | undefined =>
   efforts.find((effort) => effort === value.toLowerCase())
 
 /** Thinking levels that Google's models accept. */
-export type Level = 'minimal' | 'low' | 'medium' | 'high'
+export type ThinkingLevel = 'minimal' | 'low' | 'medium' | 'high'
 
 /** Names of service tiers. The IR's `auto` and `default` both need no field. */
 const tiers: Readonly<Record<string, string>> = { standard: 'default', flex: 'flex', priority: 'priority' }

@@ -1,11 +1,11 @@
 import type { Json } from '../../base/json/types.ts'
 import type { Finish, Part } from '../ir.ts'
 import { toText } from '../shared/json-fields.ts'
-import { finishWord } from './tap.ts'
+import { finishReasonName } from './tap.ts'
 
 type Reason = Finish['reason']
 
-const reasons: Readonly<Record<string, Reason>> = {
+const reasonByName: Readonly<Record<string, Reason>> = {
   STOP: 'stop',
   MAX_TOKENS: 'length',
   SAFETY: 'content-filter',
@@ -32,7 +32,7 @@ const reasons: Readonly<Record<string, Reason>> = {
 }
 
 /** Finish reasons that every client knows. Some clients repeat the turn in a hot loop after an unknown one. */
-const words: Readonly<Record<Reason, string>> = {
+const nameByReason: Readonly<Record<Reason, string>> = {
   stop: 'STOP',
   'stop-sequence': 'STOP',
   length: 'MAX_TOKENS',
@@ -47,8 +47,8 @@ const words: Readonly<Record<Reason, string>> = {
 
 /** Decodes `finishReason`. Responses with calls end with STOP in this format. Unknown reasons become `other`. */
 export function decodeFinish(value: Json | undefined, message: Json | undefined, calls: boolean): Finish {
-  const word = finishWord(value) ?? ''
-  let reason: Reason = (Object.hasOwn(reasons, word) ? reasons[word] : undefined) ?? 'other'
+  const word = finishReasonName(value) ?? ''
+  let reason: Reason = (Object.hasOwn(reasonByName, word) ? reasonByName[word] : undefined) ?? 'other'
   if (calls && (reason === 'stop' || reason === 'other')) reason = 'tool-calls'
   const finish: Finish = { reason, raw: { format: 'gemini', value: word } }
   if (typeof message === 'string' && message !== '') {
@@ -61,18 +61,18 @@ export function decodeFinish(value: Json | undefined, message: Json | undefined,
 }
 
 /** Decodes the reason of a blocked prompt, which has no candidate. */
-export function decodeBlock(reason: Json, message: Json | undefined): Finish {
+export function decodeBlockReason(reason: Json, message: Json | undefined): Finish {
   const finish: Finish = { reason: 'content-filter', raw: { format: 'gemini', value: toText(reason) } }
   if (typeof message === 'string' && message !== '') finish.explanation = message
   return finish
 }
 
 /** Encodes a finish reason. Returns undefined for a response that failed, which must become an error. */
-export function encodeFinish(finish: Finish, said: boolean): string | undefined {
+export function encodeFinish(finish: Finish, hasContent: boolean): string | undefined {
   const { reason, raw } = finish
   if (raw?.format === 'gemini' && raw.value !== '') return raw.value
-  if (reason === 'error' || (reason === 'other' && !said)) return undefined
-  return words[reason]
+  if (reason === 'error' || (reason === 'other' && !hasContent)) return undefined
+  return nameByReason[reason]
 }
 
-export const holdsCall = (parts: readonly Part[]): boolean => parts.some((part) => part.type === 'tool-call')
+export const hasToolCall = (parts: readonly Part[]): boolean => parts.some((part) => part.type === 'tool-call')

@@ -20,7 +20,7 @@ import { TextOffsets } from './text-offsets.ts'
 /** The citations of one candidate. */
 export interface Sources {
   /** Citations of the text part at this index among the content's parts. */
-  readonly of: ReadonlyMap<number, Citation[]>
+  readonly byPart: ReadonlyMap<number, Citation[]>
 }
 
 /** Returns the text of a part, to convert byte offsets to characters. */
@@ -29,7 +29,7 @@ export type TextAt = (part: number) => TextOffsets | undefined
 /** Characters that the citations of any response may have. */
 const freeChars = 1 << 20
 /** How often the metadata's characters may be repeated in addition. */
-const mostCopies = 8
+const maxCopies = 8
 
 /**
  * Bounds the size of citations. Supports refer to sources by number, and citations repeat them, so a few kilobytes could become
@@ -40,11 +40,11 @@ export class CitationAllowance {
 
   /** Adds the allowance for metadata of a number of characters. */
   grant(chars: number): void {
-    this.#left += mostCopies * chars
+    this.#left += maxCopies * chars
   }
 
   /** Subtracts characters, or returns false if the allowance has fewer. */
-  take(chars: number): boolean {
+  tryTake(chars: number): boolean {
     if (chars > this.#left) return false
     this.#left -= chars
     return true
@@ -53,15 +53,15 @@ export class CitationAllowance {
 
 /** Decodes the sources of a candidate, and removes them from `fields`. */
 export function decodeSources(fields: JsonObject, textAt: TextAt, allowance = new CitationAllowance()): Sources {
-  const of = new Map<number, Citation[]>()
+  const byPart = new Map<number, Citation[]>()
   const add = (part: number, citation: Citation): void => {
-    const list = of.get(part)
-    if (list === undefined) of.set(part, [citation])
+    const list = byPart.get(part)
+    if (list === undefined) byPart.set(part, [citation])
     else list.push(citation)
   }
   decodeGrounding(fields, textAt, allowance, add)
   decodeRecitations(fields, textAt, add)
-  return { of }
+  return { byPart }
 }
 
 function decodeGrounding(
@@ -73,7 +73,7 @@ function decodeGrounding(
   if (!isObject(fields.groundingMetadata)) return
   const meta = unread(fields.groundingMetadata)
   const chunks = takeArray(meta, 'groundingChunks') ?? []
-  const sources = createSourceReader(chunks, allowance)
+  const sources = createSourceLookup(chunks, allowance)
   const supports = takeArray(meta, 'groundingSupports') ?? []
   const used = new Set<number>()
   const kept: Json[] = []
@@ -98,14 +98,14 @@ function decodeGrounding(
 }
 
 /** Citations of chunks. Each chunk is decoded once, because any number of supports can name it. */
-interface SourceReader {
+interface SourceLookup {
   /** Returns the citation of a chunk, or undefined. */
-  at(index: Json): Citation | undefined
+  citationOf(index: Json): Citation | undefined
   /** Subtracts the citations of a support from the allowance, or returns false. */
-  mayCite(support: JsonObject, indices: readonly Json[]): boolean
+  tryCite(support: JsonObject, indices: readonly Json[]): boolean
 }
 
-function createSourceReader(chunks: readonly Json[], allowance: CitationAllowance): SourceReader {
+function createSourceLookup(chunks: readonly Json[], allowance: CitationAllowance): SourceLookup {
   const known = new Map<number, { citation: Citation; chars: number } | undefined>()
 
   function read(index: Json): { citation: Citation; chars: number } | undefined {
@@ -120,26 +120,26 @@ function createSourceReader(chunks: readonly Json[], allowance: CitationAllowanc
   }
 
   return {
-    at: (index) => read(index)?.citation,
-    mayCite(support, indices) {
+    citationOf: (index) => read(index)?.citation,
+    tryCite(support, indices) {
       const own = JSON.stringify(support).length
       allowance.grant(own)
       let chars = own * indices.length
       for (const index of indices) chars += read(index)?.chars ?? 0
-      return allowance.take(chars)
+      return allowance.tryTake(chars)
     },
   }
 }
 
 function decodeSupport(
   support: JsonObject,
-  sources: SourceReader,
+  sources: SourceLookup,
   textAt: TextAt,
 ): { part: number; chunk: number; citation: Citation }[] | undefined {
   const fields = unread(support)
   const segment = isObject(fields.segment) ? unread(fields.segment) : undefined
   const indices = takeArray(fields, 'groundingChunkIndices') ?? []
-  if (segment === undefined || indices.length === 0 || !sources.mayCite(support, indices)) return undefined
+  if (segment === undefined || indices.length === 0 || !sources.tryCite(support, indices)) return undefined
   const scores = takeArray(fields, 'confidenceScores')
   drop(fields, 'segment')
   const part = takeNumber(segment, 'partIndex') ?? 0
@@ -152,7 +152,7 @@ function decodeSupport(
   if (rest !== undefined) putBack(fields, 'segment', rest)
   const out: { part: number; chunk: number; citation: Citation }[] = []
   for (const [position, index] of indices.entries()) {
-    const source = sources.at(index)
+    const source = sources.citationOf(index)
     if (typeof index !== 'number' || source === undefined) return undefined
     const citation = { ...source }
     put(citation, 'text', cited)
@@ -218,7 +218,7 @@ export function encodeSources(
   const chunks: Json[] = Array.isArray(meta.groundingChunks) ? [...meta.groundingChunks] : []
   const supports = Array.isArray(meta.groundingSupports) ? [...meta.groundingSupports] : []
   const before = supports.length
-  const keys = new Map<string, number>(chunks.map((chunk, index) => [keyOf(chunk), index]))
+  const keys = new Map<string, number>(chunks.map((chunk, index) => [sourceKey(chunk), index]))
   const segments = new Map<string, JsonObject>()
   const recitations: JsonObject[] = []
   for (const { part, text, citations, at } of cited) {
@@ -238,13 +238,13 @@ export function encodeSources(
         recitations.push(source)
         continue
       }
-      const { chunk: kind, confidenceScore: score, ...beside } = own ?? {}
+      const { chunk: kind, confidenceScore: score, ...otherFields } = own ?? {}
       const chunk = encodeChunk(url, title, isObject(kind) ? kind : {})
       if (chunk === undefined) {
         context.report.add(loss(at, `a citation without a source cannot be sent in generateContent: ${quote ?? ''}`))
         continue
       }
-      const key = keyOf(chunk)
+      const key = sourceKey(chunk)
       let index = keys.get(key)
       if (index === undefined) {
         index = chunks.push(chunk) - 1
@@ -253,7 +253,7 @@ export function encodeSources(
       const segment: JsonObject = { ...range }
       if (part > 0) segment.partIndex = part
       put(segment, 'text', quote)
-      addSupport(segment, index, score, beside, segments, supports)
+      addSupport(segment, index, score, otherFields, segments, supports)
     }
   }
   if (chunks.length > 0) meta.groundingChunks = chunks
@@ -271,16 +271,16 @@ function addSupport(
   segment: JsonObject,
   chunk: number,
   score: Json | undefined,
-  beside: JsonObject,
+  otherFields: JsonObject,
   segments: Map<string, JsonObject>,
   supports: Json[],
 ): void {
-  const key = stringifyExact([segment, beside])
+  const key = stringifyExact([segment, otherFields])
   let support = segments.get(key)
   if (support === undefined) {
     support = {
-      ...beside,
-      segment: isObject(beside.segment) ? { ...beside.segment, ...segment } : segment,
+      ...otherFields,
+      segment: isObject(otherFields.segment) ? { ...otherFields.segment, ...segment } : segment,
       groundingChunkIndices: [],
     }
     segments.set(key, support)
@@ -293,13 +293,13 @@ function addSupport(
 }
 
 /** Returns a key that is equal for equal sources. */
-const keyOf = (chunk: Json): string => stringifyExact(sorted(chunk))
+const sourceKey = (chunk: Json): string => stringifyExact(sortKeys(chunk))
 
-function sorted(value: Json): Json {
-  if (Array.isArray(value)) return value.map(sorted)
+function sortKeys(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sortKeys)
   if (!isObject(value)) return value
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(members.map(([key, item]) => [key, sorted(item)]))
+  return Object.fromEntries(members.map(([key, item]) => [key, sortKeys(item)]))
 }
 
 function encodeChunk(url: string | undefined, title: string | undefined, kind: JsonObject): JsonObject | undefined {

@@ -6,11 +6,11 @@ import { pointer } from '../shared/pointers.ts'
 import { type Members, reportField, reportUnknown, shapeOf } from '../shared/report.ts'
 import { reportLogprobs } from '../shared/response-losses.ts'
 
-const ownToken: Members = { token: true, tokenId: true, logProbability: true }
+const geminiToken: Members = { token: true, tokenId: true, logProbability: true }
 /** `logProbabilitySum` is known, because it follows from the tokens. */
-const ownShape = shapeOf({
-  chosenCandidates: ownToken,
-  topCandidates: { candidates: ownToken },
+const geminiShape = shapeOf({
+  chosenCandidates: geminiToken,
+  topCandidates: { candidates: geminiToken },
   logProbabilitySum: true,
 })
 const token: Members = { token: true, logprob: true, bytes: true, token_id: true }
@@ -21,9 +21,9 @@ const shape = shapeOf({ content: { ...token, top_logprobs: token }, refusal: tru
  *
  * @param at JSON Pointer of `logprobsResult`
  */
-export function readLogprobs(result: Json | undefined, at: string, report: Report): JsonObject | undefined {
-  const decoded = decodeLogprobs(result)
-  if (decoded !== undefined && isObject(result)) reportUnknown(result, ownShape, at, report)
+export function decodeLogprobs(result: Json | undefined, at: string, report: Report): JsonObject | undefined {
+  const decoded = decodeResult(result)
+  if (decoded !== undefined && isObject(result)) reportUnknown(result, geminiShape, at, report)
   return decoded
 }
 
@@ -32,28 +32,28 @@ export function readLogprobs(result: Json | undefined, at: string, report: Repor
  *
  * @param choice index of their choice
  */
-export function writeLogprobs(logprobs: Json | undefined, choice: number, report: Report): JsonObject | undefined {
+export function encodeLogprobs(logprobs: Json | undefined, choice: number, report: Report): JsonObject | undefined {
   if (logprobs === undefined) return undefined
   reportLogprobs(logprobs, shape, choice, report)
   if (isObject(logprobs) && Array.isArray(logprobs.content))
     for (const [index, one] of logprobs.content.entries())
-      if (isObject(one) && ![one, ...listOf(one.top_logprobs)].every(followFromToken))
+      if (isObject(one) && ![one, ...arrayOrEmpty(one.top_logprobs)].every(hasBytesOfText))
         reportField('bytes', pointer(`/choices/${choice}/logprobs/content`, index), report)
-  return encodeLogprobs(logprobs)
+  return encodeResult(logprobs)
 }
 
 /** Returns whether a token's bytes are those of its text. The bytes of one character can span several tokens. */
-function followFromToken(one: Json): boolean {
+function hasBytesOfText(one: Json): boolean {
   const { token: text, bytes } = isObject(one) ? one : {}
   if (!Array.isArray(bytes) || typeof text !== 'string' || bytes.length === text.length) return true
   return bytes.length === encoder.encode(text).length
 }
 
-const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
+const arrayOrEmpty = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
 const encoder = new TextEncoder()
 
 /** Converts to the IR's shape, which is that of chat: `{content: [{token, logprob, bytes, top_logprobs}], refusal}`. */
-function decodeLogprobs(result: Json | undefined): JsonObject | undefined {
+function decodeResult(result: Json | undefined): JsonObject | undefined {
   if (!isObject(result) || !Array.isArray(result.chosenCandidates)) return undefined
   const tops = Array.isArray(result.topCandidates) ? result.topCandidates : []
   const content = result.chosenCandidates.filter(isObject).map((chosen, index) => {
@@ -75,7 +75,7 @@ function decodeToken(candidate: JsonObject): JsonObject {
   return out
 }
 
-function encodeLogprobs(logprobs: Json | undefined): JsonObject | undefined {
+function encodeResult(logprobs: Json | undefined): JsonObject | undefined {
   if (!isObject(logprobs) || !Array.isArray(logprobs.content)) return undefined
   const tokens = logprobs.content.filter(isObject)
   if (tokens.length === 0) return undefined

@@ -7,7 +7,7 @@ import { typeOfAddress } from '../shared/media-types.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { toBase64 } from './seals.ts'
-import { respell } from './spelling.ts'
+import { copyInCamelCase } from './spelling.ts'
 
 type Kind = MediaPart['kind']
 
@@ -19,9 +19,9 @@ function kindOf(mediaType: string | undefined, uri: string): Kind {
 }
 
 /** URLs of files that Google stores, which no other provider can read. */
-const stored = /^(gs:|files\/|https?:\/\/generativelanguage\.googleapis\.com\/)/
+const storedFile = /^(gs:|files\/|https?:\/\/generativelanguage\.googleapis\.com\/)/
 const sourceOfUri = (uri: string): Source =>
-  /^https?:/.test(uri) && !stored.test(uri)
+  /^https?:/.test(uri) && !storedFile.test(uri)
     ? { type: 'url', url: uri }
     : { type: 'file', seal: { issuer: 'gemini', data: uri } }
 
@@ -40,7 +40,7 @@ export function decodeMedia(fields: Unread, at: string): MediaPart | undefined {
   for (const key of ['inlineData', 'fileData'] as const) {
     const payload = fields[key]
     if (!isObject(payload)) continue
-    const inner = respell(payload)
+    const inner = copyInCamelCase(payload)
     const data = takeString(inner, key === 'inlineData' ? 'data' : 'fileUri')
     if (data === undefined) continue
     const mediaType = takeString(inner, 'mimeType')
@@ -60,7 +60,7 @@ export function decodeMedia(fields: Unread, at: string): MediaPart | undefined {
   return undefined
 }
 
-const assumed: Readonly<Record<Kind, string>> = {
+const assumedTypes: Readonly<Record<Kind, string>> = {
   image: 'image/png',
   audio: 'audio/wav',
   video: 'video/mp4',
@@ -92,8 +92,8 @@ export function encodeMedia(
   switch (source.type) {
     case 'base64': {
       if (mediaType === undefined)
-        report.add(loss(at, `it has no media type; ${assumed[kind]} was assumed`, 'approximated'))
-      return wrap('inlineData', { mimeType: mediaType ?? assumed[kind], data: source.data })
+        report.add(loss(at, `it has no media type; ${assumedTypes[kind]} was assumed`, 'approximated'))
+      return wrap('inlineData', { mimeType: mediaType ?? assumedTypes[kind], data: source.data })
     }
     case 'text':
       return wrap('inlineData', { mimeType: 'text/plain', data: toBase64(source.text) })
@@ -102,7 +102,7 @@ export function encodeMedia(
         report.add(loss(at, 'a data URL of this kind cannot be sent; it was left out', 'unsupported', severity))
         return undefined
       }
-      if (!stored.test(source.url) && kind !== 'video')
+      if (!storedFile.test(source.url) && kind !== 'video')
         report.add(loss(at, 'sent as a URL, which not every model fetches', 'approximated', 'note'))
       const payload: JsonObject = { fileUri: source.url }
       put(payload, 'mimeType', mediaType ?? typeOfAddress(source.url))

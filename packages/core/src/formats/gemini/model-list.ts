@@ -4,7 +4,7 @@ import { parseWholeNumber } from '../shared/json-text.ts'
 import { modelPrefix } from './spelling.ts'
 
 /** The methods that every model supports, as the URL names them. */
-const methods = ['generateContent', 'streamGenerateContent', 'countTokens']
+const supportedMethods = ['generateContent', 'streamGenerateContent', 'countTokens']
 
 export const encodeModel = (name: string): JsonObject => ({
   name: `${modelPrefix}${name}`,
@@ -12,19 +12,19 @@ export const encodeModel = (name: string): JsonObject => ({
   version: '001',
   displayName: name,
   description: '',
-  supportedGenerationMethods: methods,
+  supportedGenerationMethods: supportedMethods,
 })
 
-const usualPage = 50
-const largestPage = 1000
+const defaultPageSize = 50
+const maxPageSize = 1000
 
 /**
  * Returns a page of at most `pageSize` models (default 50, at most 1000, as Google documents) after the model that `pageToken`
  * names. Both may be written in snake_case. The last page has no `nextPageToken`. Throws `invalid_request` for invalid values.
  */
 export function encodeModelList(names: readonly string[], query: URLSearchParams = new URLSearchParams()): JsonObject {
-  const size = sizeIn(query.get('pageSize') ?? query.get('page_size'))
-  const start = startOf(names, query.get('pageToken') ?? query.get('page_token'))
+  const size = parsePageSize(query.get('pageSize') ?? query.get('page_size'))
+  const start = startIndex(names, query.get('pageToken') ?? query.get('page_token'))
   const page = names.slice(start, start + size)
   const last = page.at(-1)
   return {
@@ -34,22 +34,22 @@ export function encodeModelList(names: readonly string[], query: URLSearchParams
 }
 
 /** Returns the page size. Zero means the default, as clients of protocol buffers send it. */
-function sizeIn(text: string | null): number {
-  if (text === null || text === '') return usualPage
+function parsePageSize(text: string | null): number {
+  if (text === null || text === '') return defaultPageSize
   const size = parseWholeNumber(text)
   if (size === undefined)
-    throw refused('pageSize', `Invalid value at 'page_size' (TYPE_INT32), ${JSON.stringify(text.slice(0, 100))}`)
-  if (size < 0) throw refused('pageSize', '* ListModelsRequest.page_size: page_size must not be negative.\n')
-  return size === 0 ? usualPage : Math.min(size, largestPage)
+    throw invalidRequest('pageSize', `Invalid value at 'page_size' (TYPE_INT32), ${JSON.stringify(text.slice(0, 100))}`)
+  if (size < 0) throw invalidRequest('pageSize', '* ListModelsRequest.page_size: page_size must not be negative.\n')
+  return size === 0 ? defaultPageSize : Math.min(size, maxPageSize)
 }
 
 /** Returns the start index. The token is the last name of the previous page, so that every gateway instance understands it. */
-function startOf(names: readonly string[], token: string | null): number {
+function startIndex(names: readonly string[], token: string | null): number {
   if (token === null || token === '') return 0
   const index = names.indexOf(token)
-  if (index < 0) throw refused('pageToken', '* ListModelsRequest.page_token: invalid page token.\n')
+  if (index < 0) throw invalidRequest('pageToken', '* ListModelsRequest.page_token: invalid page token.\n')
   return index + 1
 }
 
-const refused = (param: string, message: string): GatewayError =>
+const invalidRequest = (param: string, message: string): GatewayError =>
   new GatewayError('invalid_request', message, { param })

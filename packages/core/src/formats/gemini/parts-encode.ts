@@ -7,10 +7,10 @@ import { objectIn } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { inputObject } from '../shared/tools.ts'
-import { isMinted } from './call-ids.ts'
+import { isGeneratedId } from './call-ids.ts'
 import { reportCache } from './fields.ts'
 import { encodeMedia } from './media.ts'
-import { type SignedKind, signed, thoughtSignature, writeSignature } from './seals.ts'
+import { readSignaturePart, type SignedKind, thoughtSignature, writeSignature } from './seals.ts'
 
 /** Settings for encoding parts. Clients get foreign seals in wrapped form; Google's models do not get them. */
 export type EncodeScope = ResultScope
@@ -29,7 +29,7 @@ export function encodeParts(parts: readonly Part[], scope: EncodeScope): JsonObj
       append(moved, result.moved)
       continue
     }
-    const mark = part.type === 'reasoning' ? signed(part) : undefined
+    const mark = part.type === 'reasoning' ? readSignaturePart(part) : undefined
     if (mark === undefined) {
       const encoded = encodePart(part, scope)
       if (encoded !== undefined) out.push(encoded)
@@ -38,21 +38,21 @@ export function encodeParts(parts: readonly Part[], scope: EncodeScope): JsonObj
     const before = out.at(-1)
     if (mark.kind === 'empty' && before !== undefined && before.thought !== true)
       out.push({ text: '', thoughtSignature: mark.signature })
-    else if (before !== undefined && takes(before, mark.kind)) before.thoughtSignature = mark.signature
+    else if (before !== undefined && acceptsSignature(before, mark.kind)) before.thoughtSignature = mark.signature
     else early.push({ ...mark, at: part.at ?? '' })
   }
-  return [...(early.length === 0 ? out : placeEarly(early, out, scope)), ...moved]
+  return [...(early.length === 0 ? out : placeEarlySignatures(early, out, scope)), ...moved]
 }
 
 /** Returns the parts with the signatures that preceded them. */
-function placeEarly(early: readonly EarlySignature[], parts: JsonObject[], scope: EncodeScope): JsonObject[] {
+function placeEarlySignatures(early: readonly EarlySignature[], parts: JsonObject[], scope: EncodeScope): JsonObject[] {
   // A part that accepts no signature never will, so each kind's search continues where it stopped.
   const search = { text: parts.length - 1, empty: parts.length - 1, media: parts.length - 1 }
   const behind = new Map<JsonObject, JsonObject[]>()
   const last: JsonObject[] = []
   for (const { kind, signature, at } of early) {
     let home = parts[search[kind]]
-    while (home !== undefined && !takes(home, kind)) home = parts[--search[kind]]
+    while (home !== undefined && !acceptsSignature(home, kind)) home = parts[--search[kind]]
     const empty = { text: '', thoughtSignature: signature }
     if (home !== undefined && kind === 'empty') {
       const others = behind.get(home)
@@ -74,7 +74,7 @@ interface EarlySignature {
   readonly at: string
 }
 
-function takes(part: JsonObject, kind: 'text' | 'empty' | 'media'): boolean {
+function acceptsSignature(part: JsonObject, kind: 'text' | 'empty' | 'media'): boolean {
   if (part.thoughtSignature !== undefined) return false
   if (kind === 'media') return part.inlineData !== undefined || part.fileData !== undefined
   return typeof part.text === 'string' && part.text !== '' && part.thought !== true
@@ -106,7 +106,7 @@ export function encodePart(part: Exclude<Part, { type: 'tool-result' }>, scope: 
       context.report.add(
         loss(
           at,
-          `${nameOfPart(part)} has no counterpart in generateContent`,
+          `${describePart(part)} has no counterpart in generateContent`,
           'unsupported',
           incidental ? 'note' : 'warn',
         ),
@@ -129,7 +129,7 @@ function encodeThought(part: ReasoningPart, scope: EncodeScope): JsonObject | un
   const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = scope.context
-  const mark = signed(part)
+  const mark = readSignaturePart(part)
   if (mark !== undefined) return { text: '', thoughtSignature: mark.signature }
   const own = ownExtra(extra, 'gemini', at, report)
   const foreign = seal !== undefined && seal.issuer !== 'gemini'
@@ -150,7 +150,7 @@ function encodeCall(part: ToolCallPart, scope: EncodeScope): JsonObject {
   const { context, towards } = scope
   const own = ownExtra(extra, 'gemini', at, context.report)
   const call: JsonObject = { ...(isObject(own?.functionCall) ? own.functionCall : undefined) }
-  if (id !== '' && !isMinted(id)) call.id = id
+  if (id !== '' && !isGeneratedId(id)) call.id = id
   call.name = name
   // Clients read `args` without checking that it exists.
   if (input !== '' || towards === 'client') call.args = inputObject(part, context.report)
@@ -178,9 +178,9 @@ export interface ResultScope {
   readonly context: CodecContext
   readonly towards: 'client' | 'upstream'
   /** The model accepts media within a function response; otherwise they follow it. */
-  readonly mediaInside: boolean
+  readonly mediaInResponses: boolean
   /** Returns the name of the function of a call. */
-  readonly nameOf: (callId: string) => string | undefined
+  readonly functionNameOf: (callId: string) => string | undefined
 }
 
 /** Encodes a function response, and returns the media that must follow it. */
@@ -196,39 +196,43 @@ export function encodeResult(part: ToolResultPart, scope: ResultScope): { respon
     else if (inner.type === 'media') {
       const encoded = encodeMedia(inner, scope.context, scope.towards)
       if (encoded === undefined) continue
-      if (scope.mediaInside) inside.push(encoded)
+      if (scope.mediaInResponses) inside.push(encoded)
       else {
         moved.push(encoded)
         report.add(
-          loss(inner.at ?? at, `the model accepts no media in a function response: the ${inner.kind} follows it`, 'moved'),
+          loss(
+            inner.at ?? at,
+            `the model accepts no media in a function response: the ${inner.kind} follows it`,
+            'moved',
+          ),
         )
       }
     } else if (inner.type === 'native' && inner.format === 'gemini') inside.push(inner.value)
-    else report.add(loss(inner.at ?? at, `a function response cannot hold ${nameOfPart(inner)}; it was left out`))
-    reportInner(inner, at, scope.context)
+    else report.add(loss(inner.at ?? at, `a function response cannot hold ${describePart(inner)}; it was left out`))
+    reportInnerPart(inner, at, scope.context)
   }
   if (texts.length > 1)
     report.add(loss(at, 'the texts of a tool result are joined with line breaks', 'approximated', 'note'))
-  const called = name ?? scope.nameOf(callId)
+  const called = name ?? scope.functionNameOf(callId)
   if (called === undefined)
     report.add(
       loss(at, 'the conversation has no call with this id: the response gets the id as its name', 'approximated'),
     )
   const response: JsonObject = { ...ownExtra(extra, 'gemini', at, report) }
-  if (callId !== '' && !isMinted(callId)) response.id = callId
+  if (callId !== '' && !isGeneratedId(callId)) response.id = callId
   response.name = called ?? (callId === '' ? 'unknown' : callId)
-  response.response = wrap(texts.join('\n'), isError === true)
+  response.response = wrapText(texts.join('\n'), isError === true)
   if (inside.length > 0) response.parts = inside
   return { response, moved }
 }
 
-function wrap(text: string, isError: boolean): JsonObject {
+function wrapText(text: string, isError: boolean): JsonObject {
   const object = objectIn(text)
   if (isError) return { error: object ?? text }
   return object ?? { output: text }
 }
 
-function reportInner(part: Part, at: string, context: CodecContext): void {
+function reportInnerPart(part: Part, at: string, context: CodecContext): void {
   if (part.cache !== undefined) reportCache(part.at ?? at, context)
   if (part.type === 'media') return
   ownExtra(part.extra, 'gemini', part.at ?? at, context.report)
@@ -237,7 +241,7 @@ function reportInner(part: Part, at: string, context: CodecContext): void {
 }
 
 /** Describes a part for a loss report. */
-export function nameOfPart(part: Part | MediaPart): string {
+export function describePart(part: Part | MediaPart): string {
   if (part.type === 'media') return `a part of ${part.kind}`
   if (part.type !== 'native') return `a ${part.type}`
   const type = part.value.type

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import { testContext } from '../chat/context.test-support.ts'
 import type { ModelRequest, Part, Turn } from '../ir.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
 /** Encodes the parts of a request that a client wrote in another format. */
 function encode(request: Partial<ModelRequest>, model = 'gemini-2.5-flash') {
@@ -147,7 +147,11 @@ describe('the encoder of parts from other formats', () => {
   })
 
   test.each<[string, Part, string]>([
-    ['a block of another format', { type: 'native', format: 'messages', value: { type: 'server_tool_use' }, at: '/p' }, 'warn'],
+    [
+      'a block of another format',
+      { type: 'native', format: 'messages', value: { type: 'server_tool_use' }, at: '/p' },
+      'warn',
+    ],
     ["another provider's file", { ...png, source: { type: 'file', seal: { issuer: 'messages', data: 'f' } } }, 'fatal'],
     ['a data URL that is not base64', { ...png, source: { type: 'url', url: 'data:image/svg+xml,<svg/>' } }, 'fatal'],
   ])('omits %s and reports it', (_, part, severity) => {

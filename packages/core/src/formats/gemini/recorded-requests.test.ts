@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 import { contextFor, list, present, readClientRequests, readExchanges } from './recorded.test-support.ts'
 import { fromOpenApi, lowerTypes } from './schema-lowering.ts'
-import { respell } from './spelling.ts'
+import { copyInCamelCase } from './spelling.ts'
 
 const exchanges = readExchanges()
 
@@ -13,10 +13,10 @@ const exchanges = readExchanges()
  * items are lists, neighbours of a role are one, base64 has its usual alphabet, and schemas are compared as what they mean.
  */
 function normalised(body: JsonObject): JsonObject {
-  const { model: _model, stream: _stream, ...out } = respell(structuredClone(body))
+  const { model: _model, stream: _stream, ...out } = copyInCamelCase(structuredClone(body))
   const contents: JsonObject[] = []
   for (const content of list(out.contents)) {
-    const { role = 'user', parts } = respell(content as JsonObject)
+    const { role = 'user', parts } = copyInCamelCase(content as JsonObject)
     const wire = list(parts).map((part) => normalisedPart(part as JsonObject))
     const last = contents.at(-1)
     const same = role === 'model' ? 'model' : 'user'
@@ -32,9 +32,9 @@ function normalised(body: JsonObject): JsonObject {
     out.systemInstruction = { parts: [{ text: out.systemInstruction }] }
   if (out.tools !== undefined) normaliseTools(out)
   if (isObject(out.toolConfig)) {
-    const config = respell(out.toolConfig)
+    const config = copyInCamelCase(out.toolConfig)
     if (isObject(config.functionCallingConfig)) {
-      const calling = respell(config.functionCallingConfig)
+      const calling = copyInCamelCase(config.functionCallingConfig)
       if (typeof calling.mode === 'string') calling.mode = calling.mode.toUpperCase()
       config.functionCallingConfig = calling
     }
@@ -54,9 +54,9 @@ function joinParts(parts: JsonObject[], [first, ...more]: JsonObject[], role: st
 }
 
 function normalisedPart(part: JsonObject): JsonObject {
-  const out = respell(part)
+  const out = copyInCamelCase(part)
   for (const key of ['functionCall', 'functionResponse', 'inlineData', 'fileData'])
-    if (isObject(out[key])) out[key] = respell(out[key])
+    if (isObject(out[key])) out[key] = copyInCamelCase(out[key])
   const inline = out.inlineData
   if (isObject(inline) && typeof inline.data === 'string') {
     const data = inline.data.replaceAll('-', '+').replaceAll('_', '/')
@@ -83,9 +83,9 @@ function normaliseTools(out: JsonObject): void {
   const functions: Json[] = []
   const tools: JsonObject[] = []
   for (const tool of list(out.tools)) {
-    const { functionDeclarations, ...native } = respell(tool as JsonObject)
+    const { functionDeclarations, ...native } = copyInCamelCase(tool as JsonObject)
     for (const item of list(functionDeclarations)) {
-      const declaration = respell(item as JsonObject)
+      const declaration = copyInCamelCase(item as JsonObject)
       schemaOf(declaration, 'parameters', 'parametersJsonSchema')
       if (declaration.description === null) delete declaration.description
       if (functions.length === 0) tools.push({ functionDeclarations: functions })
@@ -99,12 +99,12 @@ function normaliseTools(out: JsonObject): void {
 
 function normaliseGeneration(out: JsonObject): void {
   if (!isObject(out.generationConfig)) return
-  const config = respell(out.generationConfig)
+  const config = copyInCamelCase(out.generationConfig)
   schemaOf(config, 'responseSchema', 'responseJsonSchema')
   if (Array.isArray(config.responseModalities))
     config.responseModalities = config.responseModalities.map((modality) => String(modality).toUpperCase())
   if (isObject(config.thinkingConfig)) {
-    const thinking = respell(config.thinkingConfig)
+    const thinking = copyInCamelCase(config.thinkingConfig)
     if (thinking.includeThoughts === false) delete thinking.includeThoughts
     if (typeof thinking.thinkingLevel === 'string') {
       thinking.thinkingLevel = thinking.thinkingLevel.toLowerCase()

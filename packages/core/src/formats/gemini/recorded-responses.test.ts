@@ -6,7 +6,7 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import { run } from '../chat/context.test-support.ts'
 import type { ModelEvent, ModelResponse, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 import {
   contextFor,
   eventsOf,

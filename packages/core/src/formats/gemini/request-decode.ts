@@ -21,8 +21,8 @@ import { createCallIds } from './call-ids.ts'
 import { decodeTier, type FieldName, fieldPointers } from './fields.ts'
 import { decodeParts, type PartScope } from './parts-decode.ts'
 import { fromOpenApi, lowerTypes } from './schema-lowering.ts'
-import { signed } from './seals.ts'
-import { modelPrefix, respell, spelt } from './spelling.ts'
+import { readSignaturePart } from './seals.ts'
+import { copyInCamelCase, modelPrefix, spellingOf } from './spelling.ts'
 import { decodeThinking } from './thinking.ts'
 import { decodeTools } from './tools.ts'
 
@@ -33,7 +33,7 @@ type Places = { [irField: string]: string }
  * A model that the client wrote there has the prefix `models/`.
  */
 export function decodeRequest(body: JsonObject, _context: CodecContext): ModelRequest {
-  const fields = respell(body)
+  const fields = copyInCamelCase(body)
   const at: Places = {}
   const model = takeString(fields, 'model') ?? ''
   const request: ModelRequest = {
@@ -41,9 +41,9 @@ export function decodeRequest(body: JsonObject, _context: CodecContext): ModelRe
     turns: [],
     stream: takeBoolean(fields, 'stream') ?? false,
   }
-  const system = decodeSystem(takeAny(fields, 'systemInstruction'), placeOf(body, 'systemInstruction'))
+  const system = decodeSystem(takeAny(fields, 'systemInstruction'), pointerOf(body, 'systemInstruction'))
   if (system !== undefined) request.turns.push(system)
-  append(request.turns, decodeContents(takeAny(fields, 'contents'), placeOf(body, 'contents')))
+  append(request.turns, decodeContents(takeAny(fields, 'contents'), pointerOf(body, 'contents')))
   put(request, 'tools', decodeTools(fields, body))
   const config = takeObject(fields, 'generationConfig')
   if (config !== undefined) decodeGeneration(config, fields, request)
@@ -58,7 +58,7 @@ export function decodeRequest(body: JsonObject, _context: CodecContext): ModelRe
 }
 
 function decodeGeneration(config: JsonObject, fields: Unread, request: ModelRequest): void {
-  const inner = respell(config)
+  const inner = copyInCamelCase(config)
   put(request, 'sampling', filled(decodeSampling(inner)))
   put(request, 'reasoning', decodeThinking(inner))
   put(request, 'output', filled(decodeOutput(inner)))
@@ -147,7 +147,7 @@ function spelledPointer(body: JsonObject, path: string): string {
   let out = ''
   for (const step of path.slice(1).split('/')) {
     if (!isObject(node)) return out
-    const key: string = spelt(node, step)
+    const key: string = spellingOf(node, step)
     if (node[key] === undefined) return out
     out += `/${key}`
     node = node[key]
@@ -167,15 +167,15 @@ export function decodeContents(contents: Json | undefined, at: string): Turn[] {
   for (const [index, content] of list.entries()) {
     const place = Array.isArray(contents) ? pointer(at, index) : at
     const turn = decodeContent(content, place, {
-      callId: (id, name, part) => ids.ofCall(id, name, index, part),
-      responseId: (id, name, part) => ids.ofResponse(id, name, index, part),
+      callId: (id, name, part) => ids.callId(id, name, index, part),
+      responseId: (id, name, part) => ids.responseId(id, name, index, part),
     })
     if (turn === undefined) continue
     const last = turns.at(-1)
     if (turn.role === 'assistant') {
       const same = last?.role === 'assistant' && last.extra === undefined && turn.extra === undefined
       const target: Turn = same ? last : { ...turn, parts: [] }
-      continueAnswer(target.parts, turn.parts)
+      appendModelParts(target.parts, turn.parts)
       if (!same) turns.push(target)
       answers = undefined
       continue
@@ -195,7 +195,7 @@ export function decodeContents(contents: Json | undefined, at: string): Turn[] {
  * Appends parts to a model turn. Chats store a streamed response as one content for each chunk: texts continue, thoughts
  * continue until their signature, and empty texts are left out.
  */
-function continueAnswer(parts: Part[], next: readonly Part[]): void {
+function appendModelParts(parts: Part[], next: readonly Part[]): void {
   for (const [position, part] of next.entries()) {
     // A turn with only an empty text keeps it.
     if (parts.length > 0 && isPlainText(part) && part.text === '') continue
@@ -227,12 +227,13 @@ function foldThoughts(parts: Part[]): void {
 }
 
 const isPlainText = (part: Part): part is TextPart => part.type === 'text' && part.extra === undefined
-const isSignedText = (part: Part | undefined): boolean => part?.type === 'reasoning' && signed(part)?.kind === 'text'
+const isSignedText = (part: Part | undefined): boolean =>
+  part?.type === 'reasoning' && readSignaturePart(part)?.kind === 'text'
 
 /** Within one content, only a foreign signature without text belongs to the thought before it: Google signs each part. */
 function continues(last: ReasoningPart, next: ReasoningPart, goesOn: boolean): boolean {
   if (last.seal !== undefined || last.redacted || next.redacted) return false
-  if (last.extra !== undefined || next.extra !== undefined || signed(next) !== undefined) return false
+  if (last.extra !== undefined || next.extra !== undefined || readSignaturePart(next) !== undefined) return false
   return goesOn || (next.text === '' && next.seal !== undefined && next.seal.issuer !== 'gemini')
 }
 
@@ -245,7 +246,7 @@ function decodeContent(content: Json, at: string, scope: PartScope): Turn | unde
   if (!isObject(content)) return undefined
   if (content.parts === undefined && content.role === undefined)
     return { role: 'user', parts: decodeParts([content], at, scope).map((part) => ({ ...part, at })), at }
-  const fields = respell(content)
+  const fields = copyInCamelCase(content)
   const role = takeString(fields, 'role')?.toLowerCase()
   const parts = decodeParts(takeAny(fields, 'parts'), pointer(at, 'parts'), scope)
   const turn: Turn = { role: role === 'model' || role === 'assistant' ? 'assistant' : 'user', parts, at }
@@ -266,4 +267,5 @@ export function decodeSystem(value: Json | undefined, at: string): Turn | undefi
 }
 
 /** Returns the JSON Pointer of the contents or of the instruction, in the client's spelling. */
-export const placeOf = (body: JsonObject, name: 'contents' | 'systemInstruction'): string => `/${spelt(body, name)}`
+export const pointerOf = (body: JsonObject, name: 'contents' | 'systemInstruction'): string =>
+  `/${spellingOf(body, name)}`

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import { testContext } from '../chat/context.test-support.ts'
 import type { ModelRequest, Turn } from '../ir.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
 /** Encodes a request that a client wrote in another format, and checks the reported losses. */
 function encode(request: Partial<ModelRequest>, model = 'gemini-2.5-flash') {
@@ -13,7 +13,12 @@ function encode(request: Partial<ModelRequest>, model = 'gemini-2.5-flash') {
 
 describe('the encoder of fields from other formats', () => {
   test.each<[string, Partial<ModelRequest>, JsonObject, string[], string?]>([
-    ['neither model nor stream, which stand in the URL', { model: 'a', stream: true, output: { includeUsage: true } }, {}, []],
+    [
+      'neither model nor stream, which stand in the URL',
+      { model: 'a', stream: true, output: { includeUsage: true } },
+      {},
+      [],
+    ],
     ['a logit bias', { sampling: { logitBias: { '1': 2 } } }, {}, ['warn unsupported /sampling/logitBias']],
     [
       'a seed beyond 32 bits',
@@ -150,7 +155,13 @@ describe('the encoder of fields from other formats', () => {
 describe('the encoder of reasoning settings', () => {
   test.each<[string, ModelRequest['reasoning'], string, JsonObject | undefined, string[]]>([
     ['an effort', { effort: 'high' }, 'gemini-3-flash-preview', { thinkingLevel: 'high', includeThoughts: true }, []],
-    ['an effort without shown thoughts', { effort: 'low', summary: 'none' }, 'gemini-3-pro', { thinkingLevel: 'low' }, []],
+    [
+      'an effort without shown thoughts',
+      { effort: 'low', summary: 'none' },
+      'gemini-3-pro',
+      { thinkingLevel: 'low' },
+      [],
+    ],
     [
       'an effort that the model lacks',
       { effort: 'medium' },
@@ -204,8 +215,20 @@ describe('the encoder of reasoning settings', () => {
       { thinkingBudget: 128 },
       ['warn approximated off'],
     ],
-    ['reasoning off for a model with levels', { off: true }, 'gemini-3-flash', { thinkingLevel: 'minimal' }, ['warn approximated off']],
-    ['an effort for a model that cannot think', { effort: 'high' }, 'gemini-2.0-flash', undefined, ['warn unsupported effort']],
+    [
+      'reasoning off for a model with levels',
+      { off: true },
+      'gemini-3-flash',
+      { thinkingLevel: 'minimal' },
+      ['warn approximated off'],
+    ],
+    [
+      'an effort for a model that cannot think',
+      { effort: 'high' },
+      'gemini-2.0-flash',
+      undefined,
+      ['warn unsupported effort'],
+    ],
     ['reasoning off for a model that cannot think', { off: true }, 'gemini-2.0-flash', undefined, []],
     [
       'a long summary',

@@ -8,7 +8,7 @@ import { reportEnding, reportReasoningChecks } from '../shared/response-losses.t
 import { encodeTier } from './fields.ts'
 import { encodeFinish } from './finish.ts'
 import { encodeSources } from './grounding.ts'
-import { writeLogprobs } from './logprobs.ts'
+import { encodeLogprobs } from './logprobs.ts'
 import { type EncodeScope, encodeParts } from './parts-encode.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -16,8 +16,8 @@ import { encodeUsage } from './usage.ts'
 export const clientScope = (context: ExchangeContext): EncodeScope => ({
   context,
   towards: 'client',
-  mediaInside: true,
-  nameOf: () => undefined,
+  mediaInResponses: true,
+  functionNameOf: () => undefined,
 })
 
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
@@ -25,7 +25,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   rest satisfies Nothing
   reportReasoningChecks(reasoningChecks, 'generateContent', context.report)
   const out: JsonObject = { ...ownExtra(extra, 'gemini', '', context.report) }
-  const feedback = blockOf(choices)
+  const feedback = feedbackOf(choices)
   if (feedback !== undefined) out.promptFeedback = feedback
   else out.candidates = choices.map((choice, index) => encodeCandidate(choice, index, context))
   const counted = usage === undefined ? undefined : encodeUsage(usage)
@@ -54,7 +54,7 @@ export function withTier(
 }
 
 /** Returns the feedback of a prompt that Google blocked. Its response has no candidate. */
-function blockOf(choices: readonly Choice[]): JsonObject | undefined {
+function feedbackOf(choices: readonly Choice[]): JsonObject | undefined {
   const [only, second] = choices
   const feedback = second === undefined ? only?.finish.extra?.gemini?.promptFeedback : undefined
   return isObject(feedback) && only?.parts.length === 0 ? feedback : undefined
@@ -64,47 +64,47 @@ function encodeCandidate(choice: Choice, index: number, context: ExchangeContext
   const { parts, finish, logprobs, extra, ...rest } = choice
   rest satisfies Nothing
   const at = `/choices/${index}`
-  const ending = encodeEnding(finish, parts.length > 0, at, context)
+  const ending = encodeCandidateFinish(finish, parts.length > 0, at, context)
   if (ending === undefined)
     throw new GatewayError('upstream_error', finish.explanation ?? 'The upstream ended its response with an error.')
   const { content: ownContent, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
-  const wire = keptParts(encodeParts(parts, clientScope(context)), context)
+  const wire = partsForClient(encodeParts(parts, clientScope(context)), context)
   const out: JsonObject = {
     content: { ...(isObject(ownContent) ? ownContent : undefined), parts: wire, role: 'model' },
     ...ending,
     index,
     ...own,
   }
-  encodeSources(citedIn(parts, wire), out, context)
-  put(out, 'logprobsResult', writeLogprobs(logprobs, index, context.report))
+  encodeSources(citedTexts(parts, wire), out, context)
+  put(out, 'logprobsResult', encodeLogprobs(logprobs, index, context.report))
   return out
 }
 
 /** Removes empty texts, for clients that drop turns with one from their history. A response without other parts keeps them. */
-function keptParts(parts: JsonObject[], context: ExchangeContext): JsonObject[] {
+function partsForClient(parts: JsonObject[], context: ExchangeContext): JsonObject[] {
   if (context.client?.spoiledByEmptyText !== true) return parts
   const kept = parts.filter(({ text }) => text !== '')
   if (kept.length === 0) return parts
-  for (const part of parts) if (part.text === '') reportUnkept(part, context)
+  for (const part of parts) if (part.text === '') reportLostSignature(part, context)
   return kept
 }
 
 /** Reports a signature on an empty text, which such a client's history cannot keep. */
-export function reportUnkept({ thoughtSignature }: JsonObject, { report }: ExchangeContext): void {
+export function reportLostSignature({ thoughtSignature }: JsonObject, { report }: ExchangeContext): void {
   if (thoughtSignature !== undefined)
     report.add(loss('/choices', "the client's SDK drops thought signatures", 'unsupported', 'note'))
 }
 
 /** Encodes `finishReason` and its message. Returns undefined for a response that failed, which must become an error. */
-export function encodeEnding(
+export function encodeCandidateFinish(
   finish: Choice['finish'],
-  said: boolean,
+  hasContent: boolean,
   at: string,
   context: ExchangeContext,
 ): JsonObject | undefined {
   const { reason: _reason, sequence, raw: _raw, explanation, extra, ...rest } = finish
   rest satisfies Nothing
-  const word = encodeFinish(finish, said)
+  const word = encodeFinish(finish, hasContent)
   if (word === undefined) return undefined
   reportEnding(finish, { words: 'gemini' }, at, context)
   const { promptFeedback: _feedback, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
@@ -118,7 +118,7 @@ export function encodeEnding(
 }
 
 /** Returns the cited texts with their index among the encoded parts. */
-function citedIn(
+function citedTexts(
   parts: readonly Part[],
   wire: readonly JsonObject[],
 ): { part: number; text: string; citations: readonly Citation[]; at: string }[] {

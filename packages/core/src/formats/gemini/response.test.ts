@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import { run, testContext } from '../chat/context.test-support.ts'
 import type { Choice, Finish, ModelEvent, ModelResponse, Part, Usage } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
 const stop: Finish = { reason: 'stop' }
 const answer = (parts: Part[], rest: Partial<Choice> = {}): ModelResponse => ({

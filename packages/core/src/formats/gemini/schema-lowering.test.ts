@@ -66,7 +66,10 @@ describe('Google’s OpenAPI subset', () => {
     ['an enum of numbers', { type: 'integer', enum: [1] }],
     ['an enum without the null of its type', { type: ['string', 'null'], enum: ['a'] }],
     ['formats that the subset refuses', { type: 'string', format: 'uri' }],
-    ['such a keyword deeper in the schema', { type: 'object', properties: { a: { type: 'array', items: { const: 1 } } } }],
+    [
+      'such a keyword deeper in the schema',
+      { type: 'object', properties: { a: { type: 'array', items: { const: 1 } } } },
+    ],
     ['defaults', { type: 'string', default: 'x' }],
   ])('cannot express %s', (_, schema) => {
     expect(toOpenApi(schema)).toBeUndefined()

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import { setOwn } from '../shared/json-fields.ts'
 import { mapInner, SchemaGraph, sameOr } from '../shared/schema-graph.ts'
 import { type LoweredSchema, lowerSchema, type SchemaDialect } from '../shared/schema-lowering.ts'
-import { respell } from './spelling.ts'
+import { copyInCamelCase } from './spelling.ts'
 
 /**
  * Schemas of generateContent. Google accepts two dialects, each in its own field; the IR holds JSON Schema.
@@ -33,7 +33,7 @@ const typeName = (type: Json | undefined): string | undefined =>
       : undefined
 
 /** Keywords whose numbers proto JSON writes as text. */
-const counts: ReadonlySet<string> = new Set([
+const countKeywords: ReadonlySet<string> = new Set([
   'minItems',
   'maxItems',
   'minLength',
@@ -44,7 +44,7 @@ const counts: ReadonlySet<string> = new Set([
 
 /** Converts Google's OpenAPI subset to JSON Schema. Names of properties, defaults and examples are user data and stay unchanged. */
 export function fromOpenApi(schema: JsonObject): JsonObject {
-  const source = respell(schema)
+  const source = copyInCamelCase(schema)
   const out: JsonObject = {}
   const name = typeName(source.type)
   const nullable = source.nullable === true && name !== 'null'
@@ -59,13 +59,13 @@ export function fromOpenApi(schema: JsonObject): JsonObject {
       case 'nullable':
         break
       case 'properties':
-        out.properties = isObject(value) ? mapValues(value, deepen) : value
+        out.properties = isObject(value) ? mapValues(value, convertInner) : value
         break
       case 'items':
-        out.items = deepen(value)
+        out.items = convertInner(value)
         break
       case 'anyOf':
-        out.anyOf = Array.isArray(value) ? value.map(deepen) : value
+        out.anyOf = Array.isArray(value) ? value.map(convertInner) : value
         break
       case 'enum':
         out.enum = nullable && Array.isArray(value) && !value.includes(null) ? [...value, null] : value
@@ -77,7 +77,11 @@ export function fromOpenApi(schema: JsonObject): JsonObject {
         out.examples = [value]
         break
       default:
-        setOwn(out, key, counts.has(key) && typeof value === 'string' && value !== '' ? countIn(value) : value)
+        setOwn(
+          out,
+          key,
+          countKeywords.has(key) && typeof value === 'string' && value !== '' ? parseCount(value) : value,
+        )
     }
   }
   if (nullable && name === undefined) {
@@ -87,9 +91,10 @@ export function fromOpenApi(schema: JsonObject): JsonObject {
   return out
 }
 
-const countIn = (text: string): Json => (/^(?:0|[1-9]\d*)$/.test(text) ? (exactNumber(text) as number) : Number(text))
+const parseCount = (text: string): Json =>
+  /^(?:0|[1-9]\d*)$/.test(text) ? (exactNumber(text) as number) : Number(text)
 
-const deepen = (value: Json): Json => (isObject(value) ? fromOpenApi(value) : value)
+const convertInner = (value: Json): Json => (isObject(value) ? fromOpenApi(value) : value)
 const mapValues = (object: JsonObject, change: (value: Json) => Json): JsonObject => {
   const out: JsonObject = {}
   for (const key of Object.keys(object)) setOwn(out, key, change(object[key] ?? null))
@@ -120,7 +125,7 @@ const plainKeys: ReadonlySet<string> = new Set([
   'pattern',
   'required',
   'propertyOrdering',
-  ...counts,
+  ...countKeywords,
 ])
 const stringFormats: ReadonlySet<string> = new Set(['date-time'])
 const numberFormats: ReadonlySet<string> = new Set(['float', 'double', 'int32', 'int64'])
@@ -138,11 +143,12 @@ export function toOpenApi(schema: JsonObject): JsonObject | undefined {
     if (key === 'type') continue
     if (plainKeys.has(key)) out[key] = value
     else if (key === 'enum') {
-      const words = Array.isArray(value) ? value.filter((word) => !(nullable && word === null)) : []
-      if (type !== 'string' || words.length === 0 || !words.every((word) => typeof word === 'string')) return undefined
+      const values = Array.isArray(value) ? value.filter((word) => !(nullable && word === null)) : []
+      if (type !== 'string' || values.length === 0 || !values.every((word) => typeof word === 'string'))
+        return undefined
       // An enum without null excludes the null of the type.
-      if (nullable && words.length === (value as Json[]).length) return undefined
-      out.enum = words
+      if (nullable && values.length === (value as Json[]).length) return undefined
+      out.enum = values
     } else if (key === 'format') {
       const known = type === 'string' ? stringFormats : numberFormats
       if (typeof value !== 'string' || !known.has(value)) return undefined
@@ -168,7 +174,7 @@ export function toOpenApi(schema: JsonObject): JsonObject | undefined {
 }
 
 /** The keywords of JSON Schema that Google enforces. Its servers accept others and ignore them. */
-const jsonSchema: SchemaDialect = {
+const googleDialect: SchemaDialect = {
   keywords: new Set([
     '$id',
     '$defs',
@@ -199,4 +205,4 @@ const jsonSchema: SchemaDialect = {
 
 /** Lowers a schema of another format to keywords that Google enforces, as far as possible. */
 export const lowerToGoogle = (schema: JsonObject, at: string): LoweredSchema =>
-  lowerSchema(new SchemaGraph(schema, at), jsonSchema)
+  lowerSchema(new SchemaGraph(schema, at), googleDialect)

@@ -7,7 +7,7 @@ import type { Codec } from '../codec.ts'
 import type { ModelResponse, Part, Sealed } from '../ir.ts'
 import { messagesCodec } from '../messages/index.ts'
 import { hasSealPrefix } from '../shared/seals.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
 /** A response of Google's model, whose signatures the next turn must return. */
 const answered: JsonObject[] = [

@@ -41,7 +41,7 @@ function fromBase64(text: string): string | undefined {
 export type SignedKind = 'text' | 'empty' | 'media'
 const marks = { text: '@text:', empty: '@empty:', media: '@media:' } as const satisfies Record<SignedKind, string>
 
-export const signatureOf = (kind: SignedKind, signature: string, at: string): ReasoningPart => ({
+export const createSignaturePart = (kind: SignedKind, signature: string, at: string): ReasoningPart => ({
   type: 'reasoning',
   text: '',
   seal: { issuer: 'gemini', data: marks[kind] + signature },
@@ -49,7 +49,7 @@ export const signatureOf = (kind: SignedKind, signature: string, at: string): Re
 })
 
 /** Returns the kind of part and the signature of a marked seal, or undefined for a seal of reasoning. */
-export function signed(part: ReasoningPart): { kind: SignedKind; signature: string } | undefined {
+export function readSignaturePart(part: ReasoningPart): { kind: SignedKind; signature: string } | undefined {
   const { seal, text } = part
   if (seal?.issuer !== 'gemini' || text !== '' || !seal.data.startsWith('@')) return undefined
   for (const kind of ['text', 'empty', 'media'] as const)
@@ -70,7 +70,7 @@ export function thoughtSignature(part: ReasoningPart): string | undefined {
 }
 
 /** Decodes the signature of a thought part, and assigns the seal to the part. */
-export function unsealThought(part: ReasoningPart, signature: string): void {
+export function applyThoughtSignature(part: ReasoningPart, signature: string): void {
   const seal = readSignature(signature)
   let { data } = seal
   if (seal.issuer !== 'gemini' && data.startsWith(redactedMark)) {

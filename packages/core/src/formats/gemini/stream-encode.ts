@@ -14,9 +14,9 @@ import { GrowingText, joinText } from '../shared/stream-parts.ts'
 import { errorEvent, truncated } from './error.ts'
 import { reportCache } from './fields.ts'
 import { encodeSources } from './grounding.ts'
-import { writeLogprobs } from './logprobs.ts'
+import { encodeLogprobs } from './logprobs.ts'
 import { type EncodeScope, encodePart, encodeResult } from './parts-encode.ts'
-import { clientScope, encodeEnding, reportUnkept, withTier } from './response-encode.ts'
+import { clientScope, encodeCandidateFinish, reportLostSignature, withTier } from './response-encode.ts'
 import { type Frame, heartbeatEvent } from './tap.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -33,7 +33,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   /** The JSON text of a chunk after its candidates. */
   let tail = ''
   /** Native fields for the next chunk. */
-  let beside: JsonObject | undefined
+  let pendingFields: JsonObject | undefined
   let usage: Usage | undefined
   let tier: string | undefined
   let over = false
@@ -46,10 +46,10 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     return frame
   }
 
-  function takeBeside(): string {
-    if (beside === undefined) return ''
-    const text = `,${stringifyExact(beside).slice(1, -1)}`
-    beside = undefined
+  function drainPendingFields(): string {
+    if (pendingFields === undefined) return ''
+    const text = `,${stringifyExact(pendingFields).slice(1, -1)}`
+    pendingFields = undefined
     return text
   }
 
@@ -58,7 +58,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     if (frame === undefined) start('', '')
     const result = logprobs === undefined ? '' : `,"logprobsResult":${stringifyExact(logprobs)}`
     out.push({
-      data: `{"candidates":[{"content":{"parts":[${part}],"role":"model"},"index":${index}${result}}${tail}${beside === undefined ? '' : takeBeside()}}`,
+      data: `{"candidates":[{"content":{"parts":[${part}],"role":"model"},"index":${index}${result}}${tail}${pendingFields === undefined ? '' : drainPendingFields()}}`,
     })
   }
 
@@ -84,7 +84,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         rest satisfies Nothing
         reportReasoningChecks(reasoningChecks, 'generateContent', context.report)
         const own = ownExtra(extra, 'gemini', '', context.report)
-        if (own !== undefined && Object.keys(own).length > 0) beside = { ...own }
+        if (own !== undefined && Object.keys(own).length > 0) pendingFields = { ...own }
         tier = serviceTier
         start(id, model)
         return
@@ -116,8 +116,8 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       case 'native':
         if (event.format === 'gemini') {
           if (Object.keys(event.value).length > 0) {
-            beside ??= {}
-            assignOwn(beside, event.value)
+            pendingFields ??= {}
+            assignOwn(pendingFields, event.value)
           }
         } else reportNativeEvent(event.value, 'gemini', context.report)
         return
@@ -138,7 +138,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   function finish(): void {
     over = true
     const { id, model } = frame ?? start('', '')
-    const chunk: JsonObject = { ...beside }
+    const chunk: JsonObject = { ...pendingFields }
     if (feedback !== undefined && endings.length === 0) chunk.promptFeedback = feedback
     else chunk.candidates = endings
     const metadata = counted()
@@ -170,14 +170,14 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
 }
 
 /** The end of a candidate: a candidate of the last chunk, a blocked prompt, or an error. */
-export type Ending = { candidate: JsonObject } | { feedback: JsonObject } | { error: string }
+export type CandidateEnding = { candidate: JsonObject } | { feedback: JsonObject } | { error: string }
 
 /** Writes one candidate of a stream, part by part. */
 export interface CandidateEncoder {
   start(part: number, value: Part): void
   delta(part: number, delta: Delta): void
   end(part: number): void
-  finish(finish: Finish, logprobs: Json | undefined, extra: Extra | undefined): Ending
+  finish(finish: Finish, logprobs: Json | undefined, extra: Extra | undefined): CandidateEnding
 }
 
 /** A part that is being written. Calls, media and blocks are sent whole at their end; texts and thoughts as they arrive. */
@@ -188,7 +188,7 @@ interface OpenPart {
   seal: Sealed | undefined
   citations: Citation[]
   /** Nothing of the text or thought has been sent. Its other fields go with the first piece. */
-  fresh: boolean
+  isUnsent: boolean
 }
 
 export function createCandidateEncoder(
@@ -208,17 +208,17 @@ export function createCandidateEncoder(
     const { value } = part
     part.text.add(text)
     if (text === '' && (logprobs === undefined || withoutEmptyText)) return
-    const result = logprobs === undefined ? undefined : writeLogprobs(logprobs, index, context.report)
+    const result = logprobs === undefined ? undefined : encodeLogprobs(logprobs, index, context.report)
     if (value.type === 'text' || value.type === 'refusal') {
-      const bare = part.fresh ? encodePart({ ...value, text }, scope) : undefined
+      const bare = part.isUnsent ? encodePart({ ...value, text }, scope) : undefined
       send(bare === undefined ? `{"text":${quoteText(text)}}` : stringifyExact(bare), result)
-      part.fresh = false
+      part.isUnsent = false
     } else if (value.type === 'reasoning') {
-      if (part.fresh) {
+      if (part.isUnsent) {
         const { seal: _, ...bare } = value
         send(stringifyExact(encodePart({ ...bare, text }, scope) ?? { text }), result)
       } else send(`{"text":${quoteText(text)},"thought":true}`, result)
-      part.fresh = false
+      part.isUnsent = false
     }
   }
 
@@ -236,7 +236,7 @@ export function createCandidateEncoder(
         ? { functionResponse: encodeResult(value, scope).response }
         : encodePart(value, scope)
     if (encoded === undefined) return
-    if (withoutEmptyText && encoded.text === '') reportUnkept(encoded, context)
+    if (withoutEmptyText && encoded.text === '') reportLostSignature(encoded, context)
     else send(stringifyExact(encoded), undefined)
   }
 
@@ -277,7 +277,7 @@ export function createCandidateEncoder(
     start(number, value) {
       anything = true
       if (value.cache !== undefined) reportCache(value.at, context)
-      const part: OpenPart = { value, text: new GrowingText(), seal: undefined, citations: [], fresh: true }
+      const part: OpenPart = { value, text: new GrowingText(), seal: undefined, citations: [], isUnsent: true }
       open.set(number, part)
       if (value.type === 'tool-call') part.text.add(value.input)
       else if ('text' in value) write(part, value.text, undefined)
@@ -318,7 +318,7 @@ export function createCandidateEncoder(
       const at = `/choices/${index}`
       const feedback = finish.extra?.gemini?.promptFeedback
       if (isObject(feedback) && !anything) return { feedback }
-      const ending = encodeEnding(finish, anything, at, context)
+      const ending = encodeCandidateFinish(finish, anything, at, context)
       if (ending === undefined) return { error: finish.explanation ?? 'The upstream ended its response with an error.' }
       const { content, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
       // Clients read the first part of every chunk without checking that it exists.
@@ -330,15 +330,15 @@ export function createCandidateEncoder(
         ...own,
       }
       const several = cited.length > 1
-      encodeSources(several ? joined(cited) : cited, candidate, context)
-      put(candidate, 'logprobsResult', writeLogprobs(logprobs, index, context.report))
+      encodeSources(several ? joinCitedTexts(cited) : cited, candidate, context)
+      put(candidate, 'logprobsResult', encodeLogprobs(logprobs, index, context.report))
       return { candidate }
     },
   }
 }
 
 /** Joins the cited texts. Clients fold a stream to one text, so offsets in later texts grow by the length of earlier ones. */
-function joined(
+function joinCitedTexts(
   cited: readonly { part: number; text: string; citations: Citation[]; at: string }[],
 ): { part: number; text: string; citations: Citation[]; at: string }[] {
   const text = cited.map((one) => one.text).join('')

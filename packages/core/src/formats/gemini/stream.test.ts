@@ -4,7 +4,7 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import { run, testContext } from '../chat/context.test-support.ts'
 import type { ModelEvent, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
 const chunk = (parts: JsonObject[], rest: JsonObject = {}): JsonObject => ({
   candidates: [{ content: { parts, role: 'model' }, index: 0, ...rest }],
@@ -291,7 +291,7 @@ describe('a stream to a client', () => {
     const chunks = events.flatMap((event) => [...encoder.heartbeat(), ...encoder.push(event)])
     expect(chunks.map(({ data }) => data).filter((data) => data.includes('"text":""'))).toEqual([])
     expect(JSON.parse(chunks.at(-1)?.data ?? '').candidates).toEqual([{ finishReason: 'STOP', index: 0 }])
-    expect(losses).toContain("the client's SDK keeps no signatures of thoughts")
+    expect(losses).toContain("the client's SDK drops thought signatures")
     expect(geminiCodec.clientQuirks?.(() => 'google-genai-sdk/2.32.0 gl-node/v22')).toBeUndefined()
   })
 

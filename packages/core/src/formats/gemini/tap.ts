@@ -8,14 +8,14 @@ import type { BillableUnits, Usage } from '../ir.ts'
 import { toText } from '../shared/json-fields.ts'
 import { checkJsonEnds, invalidEventError } from '../shared/json-text.ts'
 import { decodeError, errorEvent } from './error.ts'
-import { respell } from './spelling.ts'
+import { copyInCamelCase } from './spelling.ts'
 import { decodeUsage } from './usage-decode.ts'
 /** Returns no edit: every stream has usage, and the model stands in the URL. */
 export const wireEdit = (_body: JsonObject, _target: TargetTraits): WireEdit | undefined => undefined
 
 export function tapResponse(body: JsonObject): ResponseTap {
   const out: ResponseTap = {}
-  const fields = respell(body)
+  const fields = copyInCamelCase(body)
   const usage = decodeUsage(fields.usageMetadata)
   if (usage !== undefined) out.usage = usage
   const units = searchesIn(fields)
@@ -29,8 +29,8 @@ export function tapResponse(body: JsonObject): ResponseTap {
 function searchesIn({ candidates }: JsonObject): BillableUnits | undefined {
   let searches = 0
   for (const candidate of Array.isArray(candidates) ? candidates : []) {
-    const { groundingMetadata: grounding } = isObject(candidate) ? respell(candidate) : {}
-    const { webSearchQueries: queries } = isObject(grounding) ? respell(grounding) : {}
+    const { groundingMetadata: grounding } = isObject(candidate) ? copyInCamelCase(candidate) : {}
+    const { webSearchQueries: queries } = isObject(grounding) ? copyInCamelCase(grounding) : {}
     if (Array.isArray(queries)) searches += queries.length
   }
   return searches === 0 ? undefined : { searches }
@@ -39,8 +39,8 @@ function searchesIn({ candidates }: JsonObject): BillableUnits | undefined {
 /** Returns the finish reason of the first candidate, or the reason of a blocked prompt. */
 function finishOf(fields: JsonObject): string | undefined {
   const [first] = Array.isArray(fields.candidates) ? fields.candidates : []
-  if (isObject(first)) return finishWord(respell(first).finishReason)
-  const block = isObject(fields.promptFeedback) ? respell(fields.promptFeedback).blockReason : undefined
+  if (isObject(first)) return finishReasonName(copyInCamelCase(first).finishReason)
+  const block = isObject(fields.promptFeedback) ? copyInCamelCase(fields.promptFeedback).blockReason : undefined
   return block === undefined || block === null ? undefined : toText(block)
 }
 
@@ -53,7 +53,7 @@ export function tapStream({ client }: TapOptions): StreamTap {
   let started = false
   let ended = false
   let error: ErrorInfo | undefined
-  let told = false
+  let isErrorRecognized = false
   let finish: string | undefined
   const open = new Set<number>()
   const finished = new Set<number>()
@@ -66,15 +66,15 @@ export function tapStream({ client }: TapOptions): StreamTap {
   let usage: Usage | undefined
   let units: BillableUnits | undefined
 
-  function recall(): void {
+  function readUnseen(): void {
     if (unseen !== undefined && plainCounts) last = unseen()
     unseen = undefined
   }
 
   function counted(): Usage | undefined {
-    recall()
+    readUnseen()
     if (last !== undefined) {
-      const fields = respell(parse(last) ?? {})
+      const fields = copyInCamelCase(parse(last) ?? {})
       usage = decodeUsage(fields.usageMetadata) ?? usage
       units = searchesIn(fields) ?? units
       last = undefined
@@ -88,13 +88,13 @@ export function tapStream({ client }: TapOptions): StreamTap {
     for (const [position, candidate] of (Array.isArray(chunk.candidates) ? chunk.candidates : []).entries()) {
       if (!isObject(candidate)) continue
       const index = typeof candidate.index === 'number' ? candidate.index : position
-      if (finishWord(respell(candidate).finishReason) !== undefined) finished.add(index)
+      if (finishReasonName(copyInCamelCase(candidate).finishReason) !== undefined) finished.add(index)
       else if (!finished.has(index)) open.add(index)
     }
     for (const index of finished) open.delete(index)
   }
 
-  function look(event: SseEvent): void {
+  function inspect(event: SseEvent): void {
     const { data } = event
     const begun = started
     if (data.includes('"error"') || event.event === 'error') {
@@ -102,17 +102,17 @@ export function tapStream({ client }: TapOptions): StreamTap {
       if (chunk === undefined) throw invalidEventError()
       if (chunk.error || event.event === 'error') {
         error = decodeError(200, chunk)
-        told = event.event === undefined && isTold(chunk.error)
+        isErrorRecognized = event.event === undefined && isRecognizedError(chunk.error)
         return
       }
     }
     if (!started && (data.includes('"candidates"') || data.includes('lockReason"') || data.includes('lock_reason"'))) {
-      const chunk = respell(parse(data) ?? {})
-      started = isReal(chunk)
+      const chunk = copyInCamelCase(parse(data) ?? {})
+      started = hasContent(chunk)
       if (started) frame = { id: textOf(chunk.responseId), model: textOf(chunk.modelVersion) }
     }
     const isCounted = data.includes('TokenCount"') || data.includes('_token_count"')
-    if (mayFinish(data) || laterCandidate.test(data)) readCandidates(respell(parse(data) ?? {}))
+    if (hasFinishMember(data) || secondCandidate.test(data)) readCandidates(copyInCamelCase(parse(data) ?? {}))
     else if (begun) {
       plainCounts ??= isCounted
       plain = isCounted === plainCounts
@@ -123,14 +123,14 @@ export function tapStream({ client }: TapOptions): StreamTap {
   return {
     push(event) {
       plain = false
-      recall()
+      readUnseen()
       if (event.event === ':') return true
       // Clients parse the data of every event, so an event without data is withheld.
       if (event.data === '') return false
       checkJsonEnds(event.data)
-      look(event)
+      inspect(event)
       // An error that clients would not recognize is withheld, and sent again in Google's form.
-      return error === undefined || told
+      return error === undefined || isErrorRecognized
     },
     varying,
     get plain() {
@@ -177,7 +177,7 @@ const varying: ReadonlySet<string> = new Set([
 ])
 
 /** Returns whether a chunk has content. Servers send empty texts as padding. */
-function isReal(chunk: JsonObject): boolean {
+function hasContent(chunk: JsonObject): boolean {
   if (finishOf(chunk) !== undefined) return true
   const [first] = Array.isArray(chunk.candidates) ? chunk.candidates : []
   const content = isObject(first) ? first.content : undefined
@@ -186,15 +186,16 @@ function isReal(chunk: JsonObject): boolean {
 }
 
 /** Returns whether clients recognize an error: it needs a status code. Events with a name are ignored. */
-const isTold = (error: unknown): boolean => isObject(error) && typeof error.code === 'number' && error.code >= 400
+const isRecognizedError = (error: unknown): boolean =>
+  isObject(error) && typeof error.code === 'number' && error.code >= 400
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** Matches a second candidate. They are rare, and arguments of a call that match cost only one parse. */
-const laterCandidate = /"index"\s*:\s*[1-9]/
+const secondCandidate = /"index"\s*:\s*[1-9]/
 
 /** Quotes within JSON strings are escaped, so a match is a real key or a short string value. */
-const mayFinish = (data: string): boolean =>
+const hasFinishMember = (data: string): boolean =>
   data.includes('"finishReason"') ||
   data.includes('"blockReason"') ||
   data.includes('"finish_reason"') ||
@@ -221,7 +222,7 @@ export const clientQuirks = (header: (name: string) => string | undefined): Clie
   header('x-goog-api-client')?.includes('genai-js/') === true ? spoiledByEmptyText : undefined
 
 /** Finish reasons by number, as some servers write them. */
-const numbered: readonly string[] = [
+const reasonsByNumber: readonly string[] = [
   'FINISH_REASON_UNSPECIFIED',
   'STOP',
   'MAX_TOKENS',
@@ -235,8 +236,8 @@ const numbered: readonly string[] = [
 ]
 
 /** Returns a finish reason as text, or undefined if the response continues. */
-export function finishWord(value: Json | undefined): string | undefined {
-  if (typeof value === 'number') return numbered[value] ?? String(value)
+export function finishReasonName(value: Json | undefined): string | undefined {
+  if (typeof value === 'number') return reasonsByNumber[value] ?? String(value)
   return typeof value === 'string' && value !== '' && value !== 'FINISH_REASON_UNSPECIFIED' ? value : undefined
 }
 

@@ -4,15 +4,15 @@ import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Nothing, Reasoning } from '../ir.ts'
 import { drop, leftover, putBack, takeBoolean, takeNumber, takeObject, type Unread } from '../shared/json-fields.ts'
 import { fieldPointer, loss } from '../shared/report.ts'
-import { effortOfLevel, type Level } from './fields.ts'
+import { effortOfLevel, type ThinkingLevel } from './fields.ts'
 import type { ModelTraits } from './models.ts'
-import { respell } from './spelling.ts'
+import { copyInCamelCase } from './spelling.ts'
 
 /** Decodes `thinkingConfig`, and leaves unknown members in `fields`. */
 export function decodeThinking(fields: Unread): Reasoning | undefined {
   const config = takeObject(fields, 'thinkingConfig')
   if (config === undefined) return undefined
-  const inner = respell(config)
+  const inner = copyInCamelCase(config)
   const reasoning: Reasoning = {}
   if (typeof inner.thinkingLevel === 'string') {
     const level = effortOfLevel(inner.thinkingLevel)
@@ -54,49 +54,58 @@ export function encodeThinking(
   const { report } = context
   const at = (field: keyof Reasoning): string => fieldPointer(`reasoning.${field}`, request.at, undefined)
   const config: JsonObject = { ...(isObject(generation.thinkingConfig) ? generation.thinkingConfig : undefined) }
-  const stop = off === true || effort === 'none'
-  const asked = effort !== undefined || budgetTokens !== undefined || adaptive === true
+  const isDisabled = off === true || effort === 'none'
+  const isThinkingRequested = effort !== undefined || budgetTokens !== undefined || adaptive === true
 
   if (traits.thinking === 'none') {
-    if (asked && !stop)
+    if (isThinkingRequested && !isDisabled)
       report.add(
         loss(
           at(budgetTokens !== undefined ? 'budgetTokens' : effort === undefined ? 'adaptive' : 'effort'),
           'the model cannot think',
         ),
       )
-    if (summary !== undefined && summary !== 'none' && !stop)
+    if (summary !== undefined && summary !== 'none' && !isDisabled)
       report.add(loss(at('summary'), 'the model has no thoughts to show', 'unsupported', 'note'))
     return
   }
-  if (stop) switchOff(config, traits, at(off ? 'off' : 'effort'), context)
+  if (isDisabled) disableThinking(config, traits, at(off ? 'off' : 'effort'), context)
   else if (budgetTokens !== undefined && (traits.thinking === 'budget' || effort === undefined)) {
     config.thinkingBudget = clampBudget(budgetTokens, traits, at('budgetTokens'), context)
     if (effort !== undefined)
       report.add(loss(at('effort'), 'the budget takes precedence; the effort is not sent', 'unsupported', 'note'))
   } else if (effort !== undefined) {
     if (budgetTokens !== undefined)
-      report.add(
-        loss(at('budgetTokens'), 'the effort takes precedence; the budget is not sent', 'unsupported', 'note'),
-      )
+      report.add(loss(at('budgetTokens'), 'the effort takes precedence; the budget is not sent', 'unsupported', 'note'))
     if (traits.thinking === 'level') config.thinkingLevel = nearestLevel(effort, traits, at('effort'), context)
     else {
       const tokens = clampBudget(budgets[effort as keyof typeof budgets], traits, at('effort'), context)
       config.thinkingBudget = tokens
-      report.add(loss(at('effort'), `the model accepts a budget only: ${tokens} tokens are sent`, 'approximated', 'note'))
+      report.add(
+        loss(at('effort'), `the model accepts a budget only: ${tokens} tokens are sent`, 'approximated', 'note'),
+      )
     }
   } else if (adaptive) config.thinkingBudget = -1
-  if (summary === undefined ? asked && !stop : summary !== 'none' && !stop) config.includeThoughts = true
+  if (summary === undefined ? isThinkingRequested && !isDisabled : summary !== 'none' && !isDisabled)
+    config.includeThoughts = true
   if (summary === 'concise' || summary === 'detailed')
-    report.add(loss(at('summary'), `thoughts can only be shown or hidden; '${summary}' is sent as shown`, 'approximated', 'note'))
+    report.add(
+      loss(
+        at('summary'),
+        `thoughts can only be shown or hidden; '${summary}' is sent as shown`,
+        'approximated',
+        'note',
+      ),
+    )
   if (Object.keys(config).length > 0) generation.thinkingConfig = config
 }
 
-function switchOff(config: JsonObject, traits: ModelTraits, at: string, { report }: CodecContext): void {
+function disableThinking(config: JsonObject, traits: ModelTraits, at: string, { report }: CodecContext): void {
   if (traits.thinking === 'budget' || traits.budget !== undefined) {
     const least = traits.budget?.[0] ?? 0
     config.thinkingBudget = least
-    if (least > 0) report.add(loss(at, `the model always thinks; its minimum budget of ${least} is sent`, 'approximated'))
+    if (least > 0)
+      report.add(loss(at, `the model always thinks; its minimum budget of ${least} is sent`, 'approximated'))
     return
   }
   const [least] = traits.levels
@@ -108,18 +117,19 @@ function clampBudget(tokens: number, traits: ModelTraits, at: string, { report }
   if (traits.budget === undefined) return tokens
   const [least, most] = traits.budget
   const budget = Math.min(Math.max(tokens, least), most)
-  if (budget !== tokens) report.add(loss(at, `the budget must be from ${least} to ${most}; ${budget} is sent`, 'clamped'))
+  if (budget !== tokens)
+    report.add(loss(at, `the budget must be from ${least} to ${most}; ${budget} is sent`, 'clamped'))
   return budget
 }
 
-const order: readonly string[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+const effortOrder: readonly string[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
 /** Returns the nearest level that the model accepts, or the higher of two equally near ones. */
-function nearestLevel(effort: string, traits: ModelTraits, at: string, { report }: CodecContext): Level {
-  const wanted = order.indexOf(effort)
-  let best: Level = 'high'
+function nearestLevel(effort: string, traits: ModelTraits, at: string, { report }: CodecContext): ThinkingLevel {
+  const wanted = effortOrder.indexOf(effort)
+  let best: ThinkingLevel = 'high'
   for (const level of traits.levels)
-    if (Math.abs(order.indexOf(level) - wanted) <= Math.abs(order.indexOf(best) - wanted)) best = level
+    if (Math.abs(effortOrder.indexOf(level) - wanted) <= Math.abs(effortOrder.indexOf(best) - wanted)) best = level
   if (best !== effort) report.add(loss(at, `the effort '${effort}' is sent as '${best}'`, 'approximated', 'note'))
   return best
 }

@@ -18,13 +18,13 @@ import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { customSchema, nativeToolName } from '../shared/tools.ts'
 import { fieldPointers, reportCache } from './fields.ts'
 import { fromOpenApi, lowerToGoogle, lowerTypes, toOpenApi } from './schema-lowering.ts'
-import { respell, spelt } from './spelling.ts'
+import { copyInCamelCase, spellingOf } from './spelling.ts'
 
 type Tools = NonNullable<ModelRequest['tools']>
 
 /** Decodes `tools` and the choice in `toolConfig`, and leaves other members of `toolConfig` in `fields`. */
 export function decodeTools(fields: Unread, body: JsonObject): Tools | undefined {
-  const place = `/${spelt(body, 'tools')}`
+  const place = `/${spellingOf(body, 'tools')}`
   const wire = fields.tools
   drop(fields, 'tools')
   const list = Array.isArray(wire) ? wire : isObject(wire) ? [wire] : undefined
@@ -40,8 +40,8 @@ export function decodeTools(fields: Unread, body: JsonObject): Tools | undefined
 /** Decodes an entry of the list, which holds any number of functions and Google's server-side tools. */
 function decodeTool(source: Json, at: string): Tool[] {
   if (!isObject(source)) return [{ type: 'native', format: 'gemini', value: { value: source }, at }]
-  const fields = respell(source)
-  const place = pointer(at, spelt(source, 'functionDeclarations'))
+  const fields = copyInCamelCase(source)
+  const place = pointer(at, spellingOf(source, 'functionDeclarations'))
   const functions = (takeArray(fields, 'functionDeclarations') ?? []).flatMap((item, index) =>
     isObject(item) ? [decodeFunction(item, pointer(place, index))] : [],
   )
@@ -50,14 +50,14 @@ function decodeTool(source: Json, at: string): Tool[] {
       type: 'native',
       format: 'gemini',
       value: { [key]: value },
-      at: pointer(at, spelt(source, key)),
+      at: pointer(at, spellingOf(source, key)),
     }),
   )
   return [...functions, ...own]
 }
 
 function decodeFunction(source: JsonObject, at: string): Tool {
-  const fields = respell(source)
+  const fields = copyInCamelCase(source)
   const tool: Tool = { type: 'function', name: takeString(fields, 'name') ?? '', at }
   put(tool, 'description', takeString(fields, 'description'))
   const schema = takeObject(fields, 'parametersJsonSchema')
@@ -78,11 +78,11 @@ const isStrings = (value: Json): value is string[] =>
 function decodeChoice(fields: Unread): ToolChoice | undefined {
   const config = takeObject(fields, 'toolConfig')
   if (config === undefined) return undefined
-  const outer = respell(config)
+  const outer = copyInCamelCase(config)
   const calling = takeObject(outer, 'functionCallingConfig')
   let choice: ToolChoice | undefined
   if (calling !== undefined) {
-    const inner = respell(calling)
+    const inner = copyInCamelCase(calling)
     const mode = typeof inner.mode === 'string' ? inner.mode.toUpperCase() : ''
     const names = take(inner, 'allowedFunctionNames', isStrings)
     choice = choiceOf(mode, names)
@@ -167,7 +167,12 @@ function encodeTool(tool: Tool, isOwn: boolean, context: CodecContext): JsonObje
       if (schema !== undefined) writeSchema(schema, out, 'parameters', 'parametersJsonSchema', at, isOwn, context)
       if (strict)
         report.add(
-          loss(pointer(at, 'strict'), 'generateContent cannot enforce the schema of a single tool', 'unsupported', 'note'),
+          loss(
+            pointer(at, 'strict'),
+            'generateContent cannot enforce the schema of a single tool',
+            'unsupported',
+            'note',
+          ),
         )
       return out
     }

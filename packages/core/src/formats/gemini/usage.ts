@@ -2,12 +2,12 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { IsShown, UsageFeature } from '../carries.ts'
 import type { Nothing, Usage } from '../ir.ts'
-import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
+import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 import { decodeTier } from './fields.ts'
-import { count, wordOf } from './usage-decode.ts'
+import { count, modalityOf } from './usage-decode.ts'
 
 /** Returns the service tier that served the call, which stands in the usage. */
-export function tierIn(usage: Json | undefined): string | undefined {
+export function serviceTierIn(usage: Json | undefined): string | undefined {
   const tier = isObject(usage) ? usage.serviceTier : undefined
   return typeof tier === 'string' ? decodeTier(tier) : undefined
 }
@@ -66,20 +66,22 @@ export const usageNames: ReadonlySet<string> = new Set([
   'trafficType',
 ])
 
-export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
-  beside(usage, usageFields, isShown).filter((path) => {
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
+  findUnshownUsage(usage, usageFields, isShown).filter((path) => {
     const key = path.slice(1)
     const details = usage[key]
     const read = Object.hasOwn(modalities, key) ? modalities[key] : undefined
-    return read === undefined || !Array.isArray(details) || !details.every((detail) => isTold(detail, read, isShown))
+    return (
+      read === undefined || !Array.isArray(details) || !details.every((detail) => isShownDetail(detail, read, isShown))
+    )
   })
 
 /** Returns whether the client gets the count of an entry in a list of modalities. */
-function isTold(detail: Json, read: Readonly<Record<string, UsageFeature>>, isShown: IsShown): boolean {
+function isShownDetail(detail: Json, read: Readonly<Record<string, UsageFeature>>, isShown: IsShown): boolean {
   if (!isObject(detail)) return false
   const { modality: _, tokenCount, ...others } = detail
   if (Object.keys(others).length > 0) return false
-  const word = wordOf(detail)
+  const word = modalityOf(detail)
   const feature = Object.hasOwn(read, word) ? read[word] : undefined
   return word === 'TEXT' || !count(tokenCount) || (feature !== undefined && isShown(feature))
 }

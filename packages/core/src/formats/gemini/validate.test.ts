@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
 const text = { text: 'hi' }
 const ask = (...parts: Json[]): JsonObject => ({ contents: [{ role: 'user', parts }] })
@@ -20,7 +20,12 @@ const request = '* GenerateContentRequest.'
 
 describe('a rejected request', () => {
   test.each<[string, Json, string, string | undefined]>([
-    ['a body that is not an object', [], 'Invalid JSON payload received. The root of the request is not an object.', undefined],
+    [
+      'a body that is not an object',
+      [],
+      'Invalid JSON payload received. The root of the request is not an object.',
+      undefined,
+    ],
     ['no contents', {}, `${request}contents: contents is not specified`, 'contents'],
     ['null contents', { contents: null }, `${request}contents: contents is not specified`, 'contents'],
     ['empty contents', { contents: [] }, `${request}contents: contents is not specified`, 'contents'],
@@ -167,7 +172,10 @@ describe('an accepted request', () => {
       { contents: { parts: text }, tools: { googleSearch: {} }, systemInstruction: 'x' },
     ],
     ['with model and stream from the URL', { ...ask(text), model: 'm', stream: false }],
-    ['with values at their limits', config({ temperature: 2, topP: 1, candidateCount: 8, maxOutputTokens: 1, logprobs: 0 })],
+    [
+      'with values at their limits',
+      config({ temperature: 2, topP: 1, candidateCount: 8, maxOutputTokens: 1, logprobs: 0 }),
+    ],
   ])('may be written %s', (_, body) => {
     expect(complaint(body)).toEqual(['', undefined])
   })

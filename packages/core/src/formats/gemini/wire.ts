@@ -2,7 +2,7 @@ import { lazy } from '../../base/lazy.ts'
 import type { WireCodec } from '../codec.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'
-import { decodeError, encodeError, isAnswer } from './error.ts'
+import { decodeError, encodeError, isResponse } from './error.ts'
 import { modelPrefix } from './spelling.ts'
 import { clientQuirks, tapResponse, tapStream, wireEdit } from './tap.ts'
 
@@ -16,7 +16,7 @@ export const geminiWire: WireCodec = {
   decodeError,
   encodeError,
   wireEdit,
-  isAnswer,
+  isAnswer: isResponse,
   tapResponse,
   tapStream,
   clientQuirks,

@@ -23,7 +23,7 @@ function decodePart(source: Json, at: string): Part {
   const part = decodeText(type, fields) ?? decodeMedia(type, fields)
   if (part === undefined) return { type: 'native', format: 'responses', value: source, at }
   part.at = at
-  const rest = substance(fields)
+  const rest = meaningfulFields(fields)
   if (rest !== undefined) part.extra = { responses: rest }
   return part
 }
@@ -45,7 +45,7 @@ function decodeText(type: string, fields: Unread): Part | undefined {
 }
 
 /** Returns the unread fields that have a value. Clients return responses with many nulls and empty lists. */
-export function substance(fields: Unread): JsonObject | undefined {
+export function meaningfulFields(fields: Unread): JsonObject | undefined {
   for (const key in fields) {
     const value = fields[key]
     if (value === null || (Array.isArray(value) && value.length === 0)) drop(fields, key)
@@ -64,7 +64,11 @@ export function reportCache(part: Part, context: CodecContext): void {
 }
 
 /** Encodes a part of a system, developer or user message, or of a tool result. Returns undefined, and reports it, if the format has no form for it. */
-export function encodeInput(part: Part, within: 'message' | 'result', context: CodecContext): JsonObject | undefined {
+export function encodeInputPart(
+  part: Part,
+  within: 'message' | 'result',
+  context: CodecContext,
+): JsonObject | undefined {
   reportCache(part, context)
   if (part.type === 'text') {
     const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
@@ -75,18 +79,18 @@ export function encodeInput(part: Part, within: 'message' | 'result', context: C
   }
   if (part.type === 'media') return encodeMedia(part, within, context)
   if (part.type === 'native' && part.format === 'responses') return part.value
-  return leaveOut(part, within === 'message' ? 'a message cannot hold it' : 'a result cannot hold it', context)
+  return omitPart(part, within === 'message' ? 'a message cannot hold it' : 'a result cannot hold it', context)
 }
 
 /** Reports a part that is omitted. */
-export function leaveOut(part: Part, why: string, context: CodecContext): undefined {
+export function omitPart(part: Part, why: string, context: CodecContext): undefined {
   const severity = part.type === 'native' && part.incidental ? 'note' : 'warn'
   context.report.add(loss(part.at ?? '', `${partName(part)} left out: ${why}`, 'unsupported', severity))
   return undefined
 }
 
 /** Returns a single plain text as a string, which every server accepts, and other content as a list. */
-export function collapse(content: JsonObject[]): string | JsonObject[] {
+export function collapseContent(content: JsonObject[]): string | JsonObject[] {
   const [first, second] = content
   if (first === undefined) return ''
   const plain = first.type === 'input_text' && Object.keys(first).length === 2
@@ -94,7 +98,7 @@ export function collapse(content: JsonObject[]): string | JsonObject[] {
 }
 
 /** Encodes a text or a refusal as content of an assistant message. */
-export function encodeOutput(part: Part & { type: 'text' | 'refusal' }, context: CodecContext): JsonObject {
+export function encodeOutputPart(part: Part & { type: 'text' | 'refusal' }, context: CodecContext): JsonObject {
   const { at = '' } = part
   const {
     messageItem: _,
@@ -162,13 +166,13 @@ export function encodeCitation(
   return { ...own, type: 'url_citation', url, title: title ?? url, start_index: start ?? 0, end_index: end ?? length }
 }
 
-export const isWords = (part: Part): part is Part & { type: 'text' | 'refusal' } =>
+export const isMessagePart = (part: Part): part is Part & { type: 'text' | 'refusal' } =>
   part.type === 'text' || part.type === 'refusal'
 
 /** Returns whether two adjacent parts belong to one message. */
-export const sameMessage = (a: Part, b: Part): boolean =>
-  messageOf(a) === messageOf(b) || stringifyExact(messageOf(a)) === stringifyExact(messageOf(b))
-export const messageOf = (part: Part): JsonObject | undefined => {
+export const isSameMessage = (a: Part, b: Part): boolean =>
+  messageFieldsOf(a) === messageFieldsOf(b) || stringifyExact(messageFieldsOf(a)) === stringifyExact(messageFieldsOf(b))
+export const messageFieldsOf = (part: Part): JsonObject | undefined => {
   const message = part.extra?.responses?.messageItem
   return isObject(message) ? message : undefined
 }

@@ -4,7 +4,7 @@ import { validateBody } from '../shared/validate.ts'
 import { checkRequest, complain, requestSchema } from './validate.ts'
 
 /** The fields that the endpoint accepts. */
-const counted = [
+const acceptedFields = [
   'model',
   'input',
   'instructions',
@@ -24,7 +24,7 @@ export const count: CountCodec = {
   checkRequest,
   validateRequest: (body) => validateBody(requestSchema, body, complain),
   toGeneration: (body) => ({ body, at: '' }),
-  fromGeneration: (body) => pick(body, counted),
+  fromGeneration: (body) => pick(body, acceptedFields),
   read: ({ input_tokens }) => {
     const tokens = tokensIn(input_tokens)
     return tokens === undefined ? undefined : { tokens }

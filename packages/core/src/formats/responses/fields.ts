@@ -50,7 +50,7 @@ export const fieldPointers = {
 } as const satisfies Readonly<Record<string, string>>
 
 /** JSON Pointers of the IR's response fields. The one choice is the whole response; log probabilities stand on each text. */
-export const answerPointers = {
+export const responsePointers = {
   choice: '',
   'choice.finish': '/status',
   'choice.sequence': '/status',
@@ -61,23 +61,23 @@ export const answerPointers = {
 } as const satisfies ResponsePointers
 
 /** Accepted values of `reasoning.summary`. */
-export const summaries = ['auto', 'concise', 'detailed'] as const
+export const reasoningSummaries = ['auto', 'concise', 'detailed'] as const
 
 /** Values of `include` that the IR knows. */
-export const includes = {
+export const includeValues = {
   /** Returns reasoning encrypted, so that a client can send it back to a server that stores nothing. */
   sealedReasoning: 'reasoning.encrypted_content',
   logprobs: 'message.output_text.logprobs',
 } as const
 
 /** Key in `ModelRequest.at` for the client's request of sealed reasoning. No IR field is needed, since seals are always returned. */
-export const sealsPlace = 'reasoning.seals'
+export const sealedReasoningKey = 'reasoning.seals'
 
 /**
  * Returns whether the client speaks this format. Only then can it use item ids, states and echoed settings of a response.
  * Other formats identify calls by their call id only.
  */
-export const isOwnClient = (request: ModelRequest): boolean => request.at?.turns === fieldPointers.turns
+export const isResponsesClient = (request: ModelRequest): boolean => request.at?.turns === fieldPointers.turns
 
 /** The tool names that OpenAI accepts. Members of a namespace are skipped, since they have two names. */
 export const toolNames: NameRule = {

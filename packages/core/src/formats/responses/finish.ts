@@ -3,26 +3,26 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Finish, Part } from '../ir.ts'
 
 /** The kinds of content in a response, on which its status depends. */
-export interface Held {
-  calls: boolean
-  refusal: boolean
-  text: boolean
+export interface ContentFlags {
+  hasCalls: boolean
+  hasRefusal: boolean
+  hasText: boolean
   /** Any part except reasoning. */
-  any: boolean
+  hasContent: boolean
 }
 
-export const nothingHeld = (): Held => ({ calls: false, refusal: false, text: false, any: false })
+export const noContent = (): ContentFlags => ({ hasCalls: false, hasRefusal: false, hasText: false, hasContent: false })
 
-export function note(held: Held, part: Part): void {
-  if (part.type === 'tool-call') held.calls = true
-  else if (part.type === 'refusal') held.refusal = true
-  else if (part.type === 'text') held.text = true
-  if (part.type !== 'reasoning') held.any = true
+export function noteContent(held: ContentFlags, part: Part): void {
+  if (part.type === 'tool-call') held.hasCalls = true
+  else if (part.type === 'refusal') held.hasRefusal = true
+  else if (part.type === 'text') held.hasText = true
+  if (part.type !== 'reasoning') held.hasContent = true
 }
 
-export function heldBy(parts: readonly Part[]): Held {
-  const held = nothingHeld()
-  for (const part of parts) if (part.type !== 'text' || part.text !== '') note(held, part)
+export function contentFlagsOf(parts: readonly Part[]): ContentFlags {
+  const held = noContent()
+  for (const part of parts) if (part.type !== 'text' || part.text !== '') noteContent(held, part)
   return held
 }
 
@@ -36,7 +36,7 @@ const reasons: Readonly<Record<string, Finish['reason']>> = {
 const unfinished: readonly string[] = ['queued', 'in_progress', 'cancelled']
 
 /** Decodes the status and the reason of an incomplete response. Unknown values never fail. */
-export function decodeFinish(response: JsonObject, held: Held): Finish {
+export function decodeFinish(response: JsonObject, held: ContentFlags): Finish {
   const status = typeof response.status === 'string' ? response.status : ''
   const details = isObject(response.incomplete_details) ? response.incomplete_details : {}
   const why = typeof details.reason === 'string' ? details.reason : ''
@@ -47,19 +47,19 @@ export function decodeFinish(response: JsonObject, held: Held): Finish {
   const raw = { format: 'responses', value: status } as const
   if (status === 'failed') return { reason: 'error', raw }
   if (unfinished.includes(status)) return { reason: 'other', raw }
-  return { reason: held.calls ? 'tool-calls' : held.refusal && !held.text ? 'refusal' : 'stop', raw }
+  return { reason: held.hasCalls ? 'tool-calls' : held.hasRefusal && !held.hasText ? 'refusal' : 'stop', raw }
 }
 
-export interface Ending {
+export interface FinalStatus {
   status: string
   incompleteDetails: Json
 }
 
-const completed: Ending = { status: 'completed', incompleteDetails: null }
-const incomplete = (reason: string): Ending => ({ status: 'incomplete', incompleteDetails: { reason } })
+const completed: FinalStatus = { status: 'completed', incompleteDetails: null }
+const incomplete = (reason: string): FinalStatus => ({ status: 'incomplete', incompleteDetails: { reason } })
 
 /** Encodes the finish as a status. Agents repeat the turn in a hot loop after an unknown one, so the default is `completed`. */
-export function encodeFinish(finish: Finish, held: Held): Ending {
+export function encodeFinish(finish: Finish, held: ContentFlags): FinalStatus {
   const own = finish.raw?.format === 'responses' ? finish.raw.value : undefined
   if (own !== undefined && own !== '') {
     if (unfinished.includes(own)) return { status: own, incompleteDetails: null }
@@ -74,7 +74,7 @@ export function encodeFinish(finish: Finish, held: Held): Ending {
       return incomplete('content_filter')
     case 'refusal':
       // A model that refuses in a text has finished; one that was stopped has not.
-      return held.refusal && finish.raw?.value === 'stop' ? completed : incomplete('content_filter')
+      return held.hasRefusal && finish.raw?.value === 'stop' ? completed : incomplete('content_filter')
     default:
       return completed
   }

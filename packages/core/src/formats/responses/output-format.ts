@@ -5,8 +5,8 @@ import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Nothing, Output } from '../ir.ts'
 import { putBack, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/json-fields.ts'
 import { fieldPointer, loss } from '../shared/report.ts'
-import { substance } from './content.ts'
-import { isOwnClient } from './fields.ts'
+import { meaningfulFields } from './content.ts'
+import { isResponsesClient } from './fields.ts'
 
 /** Decodes `format` of a `text` object, and removes it from `text`. */
 export function decodeFormat(text: Unread, output: Output): void {
@@ -27,7 +27,7 @@ export function decodeFormat(text: Unread, output: Output): void {
     putBack(text, 'format', format)
     return
   }
-  const rest = substance(fields)
+  const rest = meaningfulFields(fields)
   if (rest !== undefined) putBack(text, 'format', rest)
 }
 
@@ -50,7 +50,7 @@ export function encodeFormat(
   if (name === undefined) report.add(loss(at, "a schema needs a name: 'response' is sent", 'approximated', 'note'))
   const out: JsonObject = { ...own, type: 'json_schema', name: name ?? 'response' }
   put(out, 'description', description)
-  const held = isOwnClient(request)
+  const held = isResponsesClient(request)
     ? { schema, strict }
     : enforce(schema, strict, at, (detail, severity) => report.add(loss(at, detail, 'approximated', severity)))
   put(out, 'schema', held.schema)

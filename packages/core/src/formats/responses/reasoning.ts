@@ -8,8 +8,8 @@ import { pointer } from '../shared/pointers.ts'
 import { ownExtra } from '../shared/report.ts'
 import { checkedPart, checksField, lossOfCheck, readChecks, reasoningIn } from '../shared/response-losses.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
-import { substance } from './content.ts'
-import { sealsPlace } from './fields.ts'
+import { meaningfulFields } from './content.ts'
+import { sealedReasoningKey } from './fields.ts'
 
 /**
  * Seals stand in `encrypted_content`, which clients return unchanged:
@@ -40,8 +40,8 @@ export function decodeReasoning(item: JsonObject, at: string): ReasoningPart[] {
   if (silent) parts.push({ type: 'reasoning', text: '', at })
   const last = parts[parts.length - 1]
   if (seal !== undefined && seal.issuer !== 'responses') {
-    if (last !== undefined) openForeign(last, seal)
-    if (typeof fields.id === 'string') for (const part of parts) madeIds.set(part, fields.id)
+    if (last !== undefined) applyForeignSeal(last, seal)
+    if (typeof fields.id === 'string') for (const part of parts) generatedIds.set(part, fields.id)
     return parts // the gateway generated the item's id, so no server knows it
   }
   if (seal !== undefined && last !== undefined) {
@@ -49,7 +49,7 @@ export function decodeReasoning(item: JsonObject, at: string): ReasoningPart[] {
     last.at = at
     if (silent) last.redacted = true
   }
-  const rest = substance(fields)
+  const rest = meaningfulFields(fields)
   if (rest === undefined) return parts
   // The first part carries the item's fields. The others carry the id, which marks them as parts of the same item.
   const named = rest.id === undefined ? undefined : { id: rest.id }
@@ -72,13 +72,13 @@ function entries(list: readonly Json[] | undefined, at: string, summary: boolean
       summary,
       at: pointer(at, index),
     }
-    const rest = substance(fields)
+    const rest = meaningfulFields(fields)
     if (rest !== undefined) part.extra = { responses: { entry: rest } }
     return part
   })
 }
 
-function openForeign(part: ReasoningPart, { issuer, data }: Sealed): void {
+function applyForeignSeal(part: ReasoningPart, { issuer, data }: Sealed): void {
   if (data === '') return
   if (!data.startsWith(redactedMark)) part.seal = { issuer, data }
   else {
@@ -90,11 +90,11 @@ function openForeign(part: ReasoningPart, { issuer, data }: Sealed): void {
 /** Returns whether the client asks for reasoning, sealed or not. Other clients read `output[0]` as a message or a call. */
 export const expectsReasoning = ({ reasoning, at, extra }: ModelRequest): boolean =>
   (reasoning !== undefined && reasoning.off !== true && reasoning.effort !== 'none') ||
-  at?.[sealsPlace] !== undefined ||
+  at?.[sealedReasoningKey] !== undefined ||
   extra?.responses?.reasoning !== undefined
 
 /** Returns whether a part is only a foreign seal of a text or media. It gets no item unless the client expects reasoning. */
-export const isLoneSeal = (part: Part): part is ReasoningPart =>
+export const isSealOnly = (part: Part): part is ReasoningPart =>
   part.type === 'reasoning' &&
   part.text === '' &&
   part.redacted !== true &&
@@ -102,7 +102,7 @@ export const isLoneSeal = (part: Part): part is ReasoningPart =>
   isCarriedSeal(part.seal)
 
 /** Returns the reasoning item that carries a call's seal through a client. */
-export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: string): JsonObject => ({
+export const carrierItem = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: string): JsonObject => ({
   id,
   type: 'reasoning',
   status: 'completed',
@@ -111,19 +111,19 @@ export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: stri
 })
 
 /** Ids of items that the gateway generated, which its clients know. */
-const madeIds = new WeakMap<ReasoningPart, string>()
+const generatedIds = new WeakMap<ReasoningPart, string>()
 
 /** Returns the id of the part's item in the client's request. */
-export const itemIdOf = (part: ReasoningPart): Json | undefined => madeIds.get(part) ?? itemId(part)
+export const itemIdOf = (part: ReasoningPart): Json | undefined => generatedIds.get(part) ?? itemId(part)
 
 const itemId = (part: ReasoningPart): Json | undefined => part.extra?.responses?.id
 
 /** Returns whether two adjacent parts belong to one item. A seal ends an item without an id. */
-export const joins = (previous: ReasoningPart, next: ReasoningPart): boolean =>
+export const isSameItem = (previous: ReasoningPart, next: ReasoningPart): boolean =>
   itemId(previous) === itemId(next) && (previous.seal === undefined || itemId(previous) !== undefined)
 
 /** Returns whether a server of this format wrote the item. Servers accept no other reasoning. */
-export const isOwn = (group: readonly ReasoningPart[]): boolean =>
+export const isFromResponses = (group: readonly ReasoningPart[]): boolean =>
   group.some(
     ({ seal, extra }) => seal?.issuer === 'responses' || (seal === undefined && extra?.responses !== undefined),
   )
@@ -141,15 +141,15 @@ export function encodeReasoning(group: readonly ReasoningPart[], context: CodecC
     const raw = isSummary === false
     const entry = { ...(isObject(kept) ? kept : undefined), type: raw ? 'reasoning_text' : 'summary_text', text }
     if (text !== '' || isSummary !== undefined) (raw ? content : summary).push(entry)
-    if (seal !== undefined) out.encrypted_content = sealText(seal, redacted)
+    if (seal !== undefined) out.encrypted_content = encodeSeal(seal, redacted)
   }
   out.summary = summary
   if (content.length > 0) out.content = content
-  if (out.encrypted_content === undefined && !isOwn(group)) out.encrypted_content = unsigned
+  if (out.encrypted_content === undefined && !isFromResponses(group)) out.encrypted_content = unsigned
   return out
 }
 
-const sealText = ({ issuer, data }: Sealed, redacted: boolean | undefined): string =>
+const encodeSeal = ({ issuer, data }: Sealed, redacted: boolean | undefined): string =>
   writeSeal({ issuer, data: issuer !== 'responses' && redacted ? `${redactedMark}${data}` : data }, 'responses')
 
 /** Values of `reason` for each failed check. */
@@ -162,7 +162,7 @@ const reasons = {
 } as const
 
 /** Decodes `input_transformations` of a response, and leaves entries of unknown types in `fields`. */
-export function takeChecks(fields: Unread, context: ExchangeContext): ReasoningCheck[] | undefined {
+export function decodeChecks(fields: Unread, context: ExchangeContext): ReasoningCheck[] | undefined {
   const list = fields[checksField]
   if (!Array.isArray(list) || !list.every(isObject)) return undefined
   const sent = reasoningIn(context.request).filter(({ seal }) => seal?.issuer === 'responses')
@@ -175,7 +175,7 @@ export function takeChecks(fields: Unread, context: ExchangeContext): ReasoningC
     const check: ReasoningCheck = { reason: known, at: pointer(pointer('', checksField), index) }
     const part = sent.find((one) => id !== undefined && itemIdOf(one) === id) ?? inOrder[index]
     put(check, 'place', part?.at)
-    const own = { ...substance(rest), ...(check.place === undefined && id !== undefined ? { id } : {}) }
+    const own = { ...meaningfulFields(rest), ...(check.place === undefined && id !== undefined ? { id } : {}) }
     if (Object.keys(own).length > 0) check.extra = { responses: own }
     return check
   })
@@ -194,8 +194,7 @@ export function encodeChecks(checks: readonly ReasoningCheck[] | undefined, cont
     const part: ReasoningPart | undefined = checkedPart(check, context.request)
     const id = part === undefined ? own?.id : itemIdOf(part)
     if (isShown) context.report.add(lossOfCheck(check, 'responses lists removed items only'))
-    else if (typeof id !== 'string')
-      context.report.add(lossOfCheck(check, 'the item of the request is not known'))
+    else if (typeof id !== 'string') context.report.add(lossOfCheck(check, 'the item of the request is not known'))
     else list.push({ ...own, type: 'reasoning', action: 'removed', id, reason: reasons[reason] })
   }
   return list.length === 0 && checks.length > 0 ? {} : { [checksField]: list }

@@ -4,8 +4,8 @@ import type { Codec } from '../codec.ts'
 import type { ModelResponse, Part } from '../ir.ts'
 import { messagesCodec } from '../messages/index.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
+import { responsesCodec } from './codec.ts'
 import { checkGrammar } from './grammar.test-support.ts'
-import { responsesCodec } from './index.ts'
 import { contextFor, eventsOf, isStream, parsed, present, readExchanges, run } from './recorded.test-support.ts'
 
 /** Recorded responses of other formats, encoded for a client of this one. */
@@ -25,7 +25,8 @@ const said = ({ choices }: ModelResponse) => {
   }
 }
 /** The format has one choice, and endings with an error become errors. */
-const isEncodable = ({ choices }: ModelResponse): boolean => choices.length === 1 && choices[0]?.finish.reason !== 'error'
+const isEncodable = ({ choices }: ModelResponse): boolean =>
+  choices.length === 1 && choices[0]?.finish.reason !== 'error'
 
 describe.skipIf(!present).each([
   ['openai-chat', chatCodec, 700, 120],
@@ -44,7 +45,10 @@ describe.skipIf(!present).each([
       } catch {
         continue // an error in place of a response
       }
-      if (!isEncodable(answer) || (answer.choices[0]?.parts.length === 0 && answer.choices[0].finish.reason === 'other'))
+      if (
+        !isEncodable(answer) ||
+        (answer.choices[0]?.parts.length === 0 && answer.choices[0].finish.reason === 'other')
+      )
         continue
       const wire = responsesCodec.encodeResponse(answer, contextFor())
       const again = responsesCodec.decodeResponse(structuredClone(wire), contextFor({}, false))

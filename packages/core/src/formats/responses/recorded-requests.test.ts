@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isObject } from '../../base/json/object.ts'
 import type { Json } from '../../base/json/types.ts'
-import { responsesCodec } from './index.ts'
+import { responsesCodec } from './codec.ts'
 import { contextFor, normalised, present, readClientRequests, readExchanges } from './recorded.test-support.ts'
 
 const recorded = readExchanges().flatMap(({ path, request, response }) =>

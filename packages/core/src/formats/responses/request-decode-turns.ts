@@ -7,13 +7,13 @@ import { append, drop, takeString, unread } from '../shared/json-fields.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
 import { describeFoundTools } from '../shared/tools.ts'
-import { decodeContent, isWords, sameMessage } from './content.ts'
-import { beside, decodeAnswerItem, type ItemScope, nativeItem, typeOf } from './items-decode.ts'
-import { decodeChange } from './settings-changes.ts'
+import { decodeContent, isMessagePart, isSameMessage } from './content.ts'
+import { decodeAssistantItem, type ItemScope, itemTypeOf, nativeItem, otherItemFields } from './items-decode.ts'
+import { decodeSettingsChange } from './settings-changes.ts'
 import { decodeTools } from './tools.ts'
 
 /** Types of items that only this format knows, and that the client or one of its tools adds to a conversation. */
-const saidByClient: ReadonlySet<string> = new Set([
+const clientItemTypes: ReadonlySet<string> = new Set([
   'computer_call_output',
   'local_shell_call_output',
   'shell_call_output',
@@ -23,14 +23,14 @@ const saidByClient: ReadonlySet<string> = new Set([
   'additional_tools',
   'compaction_trigger',
 ])
-const results: ReadonlySet<string> = new Set(['function_call_output', 'custom_tool_call_output'])
+const resultItemTypes: ReadonlySet<string> = new Set(['function_call_output', 'custom_tool_call_output'])
 
 export interface Conversation {
   turns: Turn[]
   /** Tools that items of the conversation add. */
-  loaded: Tool[]
+  loadedTools: Tool[]
   /** The number of parts of a turn that are known to come from tools, so that each part is checked once. */
-  fromTools?: { turn: Turn; parts: number }
+  toolParts?: { turn: Turn; parts: number }
 }
 
 /**
@@ -39,7 +39,7 @@ export interface Conversation {
  */
 export function decodeInput(input: Json | undefined, scope: ItemScope): Conversation {
   const at = '/input'
-  const conversation: Conversation = { turns: [], loaded: [] }
+  const conversation: Conversation = { turns: [], loadedTools: [] }
   if (typeof input === 'string')
     conversation.turns.push({ role: 'user', parts: input === '' ? [] : [{ type: 'text', text: input, at }], at })
   if (!Array.isArray(input)) return conversation
@@ -51,12 +51,12 @@ export function decodeInput(input: Json | undefined, scope: ItemScope): Conversa
   // A turn that held only seals of missing calls has no content.
   conversation.turns = conversation.turns.filter(
     ({ role, parts, extra, at: place }) =>
-      role !== 'assistant' || parts.length > 0 || extra !== undefined || !sealed(place, input),
+      role !== 'assistant' || parts.length > 0 || extra !== undefined || !isReasoningItem(place, input),
   )
   return conversation
 }
 
-function sealed(at: string | undefined, input: readonly Json[]): boolean {
+function isReasoningItem(at: string | undefined, input: readonly Json[]): boolean {
   const item = input[Number(at?.slice('/input/'.length))]
   return isObject(item) && item.type === 'reasoning'
 }
@@ -68,11 +68,11 @@ function addItem(
   customCalls: Set<string>,
   scope: ItemScope,
 ): void {
-  const { turns, loaded } = conversation
-  const type = typeOf(item)
-  reportStateItem(type, at, scope.context)
+  const { turns, loadedTools: loaded } = conversation
+  const type = itemTypeOf(item)
+  reportStoredStateItem(type, at, scope.context)
   // Upstreams of this format get the item unchanged, since no other format can express it.
-  const change = scope.context.upstream === 'responses' ? undefined : decodeChange(item, type, at, scope)
+  const change = scope.context.upstream === 'responses' ? undefined : decodeSettingsChange(item, type, at, scope)
   if (change !== undefined) {
     turns.push(change)
     return
@@ -81,23 +81,23 @@ function addItem(
     turns.push(decodeMessage(item, at, scope))
     return
   }
-  if (results.has(type)) {
+  if (resultItemTypes.has(type)) {
     resultTurn(conversation, at).parts.push(decodeResult(item, type, at, customCalls, scope))
     return
   }
-  if (saidByClient.has(type)) {
+  if (clientItemTypes.has(type)) {
     const tools = Array.isArray(item.tools) ? decodeTools(item.tools, pointer(at, 'tools')) : []
     append(loaded, tools)
     clientTurn(turns, at).parts.push(decodeClientItem(item, type, at, tools))
     return
   }
   if (type === 'custom_tool_call' && typeof item.call_id === 'string') customCalls.add(item.call_id)
-  const parts = decodeAnswerItem(item, at, scope)
+  const parts = decodeAssistantItem(item, at, scope)
   const turn = assistantTurn(turns, parts, at)
   append(turn.parts, parts)
   if (parts.length === 0) {
     const { content: _, role: _role, type: _type, ...rest } = item
-    const extra = beside(rest, scope)
+    const extra = otherItemFields(rest, scope)
     if (extra !== undefined) turn.extra = { responses: extra }
   }
 }
@@ -108,7 +108,7 @@ function decodeMessage(item: JsonObject, at: string, scope: ItemScope): Turn {
   const turn: Turn = { role: role === 'system' || role === 'developer' ? role : 'user', parts: [], at }
   turn.parts = decodeContent(fields.content, pointer(at, 'content'))
   drop(fields, 'content')
-  const rest = beside(fields, scope)
+  const rest = otherItemFields(fields, scope)
   if (rest !== undefined) turn.extra = { responses: rest }
   return turn
 }
@@ -132,7 +132,7 @@ function decodeResult(
     scope.context.report.add(loss(pointer(at, 'call_id'), 'the result names no call', 'approximated', 'note'))
   // The type of a result follows from its call. Only a result without a call keeps its type.
   const stray = type === 'custom_tool_call_output' && !customCalls.has(part.callId)
-  const rest = stray ? { ...beside(fields, scope), type } : beside(fields, scope)
+  const rest = stray ? { ...otherItemFields(fields, scope), type } : otherItemFields(fields, scope)
   if (rest !== undefined) part.extra = { responses: rest }
   return part
 }
@@ -143,7 +143,7 @@ function decodeClientItem(item: JsonObject, type: string, at: string, tools: rea
     return {
       type: 'tool-result',
       callId: item.call_id,
-      parts: [{ type: 'text', text: describeFoundTools(namesOf(tools)), at }],
+      parts: [{ type: 'text', text: describeFoundTools(toolNamesOf(tools)), at }],
       extra: { responses: { native: item } },
       at,
     }
@@ -152,7 +152,7 @@ function decodeClientItem(item: JsonObject, type: string, at: string, tools: rea
   return type === 'additional_tools' && part.type === 'native' ? { ...part, incidental: true } : part
 }
 
-const namesOf = (tools: readonly Tool[]): string[] =>
+const toolNamesOf = (tools: readonly Tool[]): string[] =>
   tools.flatMap((tool) => (tool.type === 'native' ? [] : [tool.name]))
 
 function resultTurn(conversation: Conversation, at: string): Turn {
@@ -160,23 +160,23 @@ function resultTurn(conversation: Conversation, at: string): Turn {
   const last = turns.at(-1)
   // Results join a turn that holds only output of the client's tools. A user message stays a separate turn.
   if (last?.role === 'user' && last.parts.length > 0 && isAllFromTools(last, conversation)) return last
-  return open(turns, 'user', at)
+  return openTurn(turns, 'user', at)
 }
 
 function isAllFromTools(turn: Turn, conversation: Conversation): boolean {
-  const { fromTools } = conversation
+  const { toolParts: fromTools } = conversation
   let parts = fromTools?.turn === turn ? fromTools.parts : 0
   while (parts < turn.parts.length && isFromTool(turn.parts[parts] as Part)) parts++
-  conversation.fromTools = { turn, parts }
+  conversation.toolParts = { turn, parts }
   return parts === turn.parts.length
 }
 
 const isFromTool = (part: Part): boolean =>
-  part.type === 'tool-result' || (part.type === 'native' && saidByClient.has(String(part.value.type)))
+  part.type === 'tool-result' || (part.type === 'native' && clientItemTypes.has(String(part.value.type)))
 
 function clientTurn(turns: Turn[], at: string): Turn {
   const last = turns.at(-1)
-  return last === undefined || last.role === 'assistant' ? open(turns, 'user', at) : last
+  return last === undefined || last.role === 'assistant' ? openTurn(turns, 'user', at) : last
 }
 
 /**
@@ -187,14 +187,14 @@ function assistantTurn(turns: Turn[], parts: readonly Part[], at: string): Turn 
   const last = turns.at(-1)
   const [first] = parts
   if (last === undefined || last.role !== 'assistant' || first === undefined || last.parts.length === 0)
-    return open(turns, 'assistant', at)
+    return openTurn(turns, 'assistant', at)
   const before = last.parts.at(-1)
-  return before !== undefined && isWords(before) && isWords(first) && sameMessage(before, first)
-    ? open(turns, 'assistant', at)
+  return before !== undefined && isMessagePart(before) && isMessagePart(first) && isSameMessage(before, first)
+    ? openTurn(turns, 'assistant', at)
     : last
 }
 
-function open(turns: Turn[], role: 'user' | 'assistant', at: string): Turn {
+function openTurn(turns: Turn[], role: 'user' | 'assistant', at: string): Turn {
   const turn: Turn = { role, parts: [], at }
   turns.push(turn)
   return turn
@@ -219,15 +219,15 @@ const items: Readonly<Record<string, string>> = {
  * Reports fields that need stored state. They are fatal, since without the state the model would get a different request.
  * Upstreams of this format have the state.
  */
-export function reportState(body: JsonObject, context: CodecContext): void {
+export function reportStoredState(body: JsonObject, context: CodecContext): void {
   if (context.upstream === 'responses') return
-  for (const key of Object.keys(fields)) if (body[key]) tell(pointer('', key), fields[key], context)
+  for (const key of Object.keys(fields)) if (body[key]) reportFatal(pointer('', key), fields[key], context)
 }
 
-export function reportStateItem(type: string, at: string, context: CodecContext): void {
-  if (context.upstream !== 'responses' && Object.hasOwn(items, type)) tell(at, items[type], context)
+export function reportStoredStateItem(type: string, at: string, context: CodecContext): void {
+  if (context.upstream !== 'responses' && Object.hasOwn(items, type)) reportFatal(at, items[type], context)
 }
 
-function tell(at: string, detail: string | undefined, context: CodecContext): void {
+function reportFatal(at: string, detail: string | undefined, context: CodecContext): void {
   context.report.add(loss(at, detail ?? '', 'unsupported', 'fatal'))
 }

@@ -19,18 +19,26 @@ import {
 import { pointer } from '../shared/pointers.ts'
 import { loss, reportUnknown, shapeOf } from '../shared/report.ts'
 import { withAddedTools } from '../shared/settings-changes.ts'
-import { substance } from './content.ts'
-import { fieldPointers, includes, isEffort, sealsPlace, summaries, verbosities } from './fields.ts'
+import { meaningfulFields } from './content.ts'
+import {
+  fieldPointers,
+  includeValues,
+  isEffort,
+  reasoningSummaries,
+  sealedReasoningKey,
+  verbosities,
+} from './fields.ts'
+import type { ItemScope } from './items-decode.ts'
 import { decodeFormat } from './output-format.ts'
-import { decodeInput, reportState } from './request-decode-turns.ts'
-import { isHidden } from './settings-changes.ts'
-import { addLoaded, decodeChoice, decodeTools } from './tools.ts'
+import { decodeInput, reportStoredState } from './request-decode-turns.ts'
+import { isDeferred } from './settings-changes.ts'
+import { addLoadedTools, decodeChoice, decodeTools } from './tools.ts'
 
 /** JSON Pointers of fields in the body, for reports by codecs of other formats. */
 type Places = { [irField: string]: string }
 
 export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
-  reportState(body, context)
+  reportStoredState(body, context)
   const fields = unread(body)
   const at: Places = { turns: fieldPointers.turns }
   const request: ModelRequest = {
@@ -72,13 +80,19 @@ function dropDefaults(fields: Unread): void {
 
 /** The instructions become a system turn before all others. Its pointer tells the encoder to write `instructions` again. */
 function decodeTurns(fields: Unread, request: ModelRequest, context: CodecContext): void {
-  const named = context.upstream === undefined || context.upstream === 'responses'
-  if (!named) reportNames(fields.input, context)
-  const scope = { context, tools: request.tools, keepIds: named, keepStates: named, told: toldOnce }
-  const { turns, loaded } = decodeInput(fields.input, scope)
+  const keepsIds = context.upstream === undefined || context.upstream === 'responses'
+  if (!keepsIds) reportItemFields(fields.input, context)
+  const scope: ItemScope = {
+    context,
+    tools: request.tools,
+    keepIds: keepsIds,
+    keepStates: keepsIds,
+    reportedFields: reportedOnce,
+  }
+  const { turns, loadedTools } = decodeInput(fields.input, scope)
   drop(fields, 'input')
-  addLoaded(request, loaded)
-  put(request, 'tools', withAddedTools(request.tools, turns, isHidden))
+  addLoadedTools(request, loadedTools)
+  put(request, 'tools', withAddedTools(request.tools, turns, isDeferred))
   const instructions = takeString(fields, 'instructions')
   const at = pointer('', 'instructions')
   if (instructions !== undefined && instructions !== '')
@@ -86,17 +100,15 @@ function decodeTurns(fields: Unread, request: ModelRequest, context: CodecContex
   request.turns = turns
 }
 
-const toldOnce = ['id', 'status', 'phase'] as const
+const reportedOnce = ['id', 'status', 'phase'] as const
 
 /** Reports item fields once for all items, since agents repeat them in every item of a long conversation. */
-function reportNames(input: Json | undefined, { report }: CodecContext): void {
+function reportItemFields(input: Json | undefined, { report }: CodecContext): void {
   if (!Array.isArray(input)) return
-  for (const key of toldOnce) {
+  for (const key of reportedOnce) {
     const first = input.findIndex((item) => isObject(item) && item[key] !== undefined && item.type !== 'item_reference')
     if (first >= 0)
-      report.add(
-        loss(`/input/${first}/${key}`, `an item's ${key} is not sent to the upstream`, 'unsupported', 'note'),
-      )
+      report.add(loss(`/input/${first}/${key}`, `an item's ${key} is not sent to the upstream`, 'unsupported', 'note'))
   }
 }
 
@@ -156,12 +168,13 @@ function decodeReasoning(fields: Unread, at: Places): Reasoning {
   put(reasoning, 'summary', summary ?? old)
   if (summary === undefined && old !== undefined) at['reasoning.summary'] = '/reasoning/generate_summary'
   else if (old !== undefined && old !== summary) putBack(inner, 'generate_summary', old)
-  const rest = substance(inner)
+  const rest = meaningfulFields(inner)
   if (rest !== undefined) putBack(fields, 'reasoning', rest)
   return reasoning
 }
 
-const isSummary = (value: Json): value is (typeof summaries)[number] => summaries.some((word) => word === value)
+const isSummary = (value: Json): value is (typeof reasoningSummaries)[number] =>
+  reasoningSummaries.some((word) => word === value)
 const isVerbosity = (value: Json): value is (typeof verbosities)[number] => verbosities.some((word) => word === value)
 
 function decodeOutput(fields: Unread, at: Places): Output {
@@ -171,7 +184,7 @@ function decodeOutput(fields: Unread, at: Places): Output {
     const inner = unread(text)
     decodeFormat(inner, output)
     put(output, 'verbosity', take(inner, 'verbosity', isVerbosity))
-    const rest = substance(inner)
+    const rest = meaningfulFields(inner)
     if (rest !== undefined) putBack(fields, 'text', rest)
   }
   decodeInclude(fields, output, at)
@@ -183,8 +196,8 @@ function decodeInclude(fields: Unread, output: Output, at: Places): void {
   const list = takeArray(fields, 'include')
   if (list === undefined) return
   const rest = list.filter((entry, index) => {
-    if (entry === includes.sealedReasoning) at[sealsPlace] = pointer('/include', index)
-    else if (entry === includes.logprobs) {
+    if (entry === includeValues.sealedReasoning) at[sealedReasoningKey] = pointer('/include', index)
+    else if (entry === includeValues.logprobs) {
       output.logprobs = takeNumber(fields, 'top_logprobs') ?? 0
       at['output.logprobs'] = pointer('/include', index)
       if (output.logprobs > 0) at['output.topLogprobs'] = fieldPointers['output.topLogprobs']

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { ModelRequest, Part } from '../ir.ts'
-import { responsesCodec } from './index.ts'
+import { responsesCodec } from './codec.ts'
 import { contextFor } from './recorded.test-support.ts'
 
 const decode = (fields: JsonObject, upstream?: 'chat' | 'responses') => {

@@ -6,16 +6,16 @@ import type { Choice, ModelResponse, Part } from '../ir.ts'
 import { append, drop, leftover, putBack, takeNumber, takeString, type Unread, unread } from '../shared/json-fields.ts'
 import { restoreToolName } from '../shared/names.ts'
 import { pointer } from '../shared/pointers.ts'
-import { substance } from './content.ts'
+import { meaningfulFields } from './content.ts'
 import { decodeError } from './error.ts'
-import { isOwnClient, toolNames } from './fields.ts'
-import { decodeFinish, heldBy } from './finish.ts'
-import { decodeAnswerItem, type ItemScope } from './items-decode.ts'
-import { takeChecks } from './reasoning.ts'
+import { isResponsesClient, toolNames } from './fields.ts'
+import { contentFlagsOf, decodeFinish } from './finish.ts'
+import { decodeAssistantItem, type ItemScope } from './items-decode.ts'
+import { decodeChecks } from './reasoning.ts'
 import { decodeUsage } from './usage-decode.ts'
 
 /** Fields of a response that other functions decode. */
-const read = [
+const decodedFields = [
   'object',
   'output',
   'status',
@@ -29,7 +29,7 @@ const read = [
 ]
 
 /** Fields that echo the request or describe billing. Clients of other formats do not get them. */
-const echoed: ReadonlySet<string> = new Set([
+const echoedFields: ReadonlySet<string> = new Set([
   'background',
   'billing',
   'completed_at',
@@ -62,12 +62,15 @@ const echoed: ReadonlySet<string> = new Set([
 
 /** Decodes leniently. Throws the error of a body that holds one under status 200, and `upstream_bad_response` for a body without `output`. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
-  if (isObject(body) && (body.error || body.status === 'failed')) throw toThrow(body)
+  if (isObject(body) && (body.error || body.status === 'failed')) throw errorIn(body)
   if (!isObject(body) || !Array.isArray(body.output))
-    throw new GatewayError('upstream_bad_response', 'The upstream returned status 200 with a body that is not a response.')
+    throw new GatewayError(
+      'upstream_bad_response',
+      'The upstream returned status 200 with a body that is not a response.',
+    )
   const fields = unread(body)
   const parts = decodeOutput(body.output, context)
-  const choice: Choice = { parts, finish: decodeFinish(body, heldBy(parts)) }
+  const choice: Choice = { parts, finish: decodeFinish(body, contentFlagsOf(parts)) }
   const logprobs = collectLogprobs(body.output)
   if (logprobs !== undefined) choice.logprobs = logprobs
   const response: ModelResponse = {
@@ -79,8 +82,8 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   put(response, 'usage', decodeUsage(body.usage))
   const tier = takeString(fields, 'service_tier')
   if (tier) response.serviceTier = tier
-  put(response, 'reasoningChecks', takeChecks(fields, context))
-  const extra = settings(fields, context)
+  put(response, 'reasoningChecks', decodeChecks(fields, context))
+  const extra = echoedSettings(fields, context)
   if (extra !== undefined) response.extra = { responses: extra }
   return response
 }
@@ -88,8 +91,8 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
 export const scopeOf = (context: ExchangeContext): ItemScope => ({
   context,
   tools: context.request.tools,
-  raise: (name) => restoreToolName(name, context.request, toolNames),
-  keepIds: isOwnClient(context.request),
+  restoreToolName: (name) => restoreToolName(name, context.request, toolNames),
+  keepIds: isResponsesClient(context.request),
   keepStates: false,
 })
 
@@ -100,7 +103,7 @@ function decodeOutput(output: readonly Json[], context: ExchangeContext): Part[]
 
 /** Decodes an output item to parts, without reasoning that has neither text nor seal nor extra fields. */
 export const decodeItem = (item: JsonObject, at: string, scope: ItemScope): Part[] =>
-  decodeAnswerItem(item, at, scope)
+  decodeAssistantItem(item, at, scope)
     .filter(
       (part) => part.type !== 'reasoning' || part.text !== '' || part.seal !== undefined || part.extra !== undefined,
     )
@@ -115,15 +118,15 @@ function withoutLogprobs(part: Part): Part {
 }
 
 /** Returns the settings that the upstream echoes: all for clients of this format, only unknown fields for others. */
-export function settings(fields: Unread, context: ExchangeContext): JsonObject | undefined {
+export function echoedSettings(fields: Unread, context: ExchangeContext): JsonObject | undefined {
   const details = isObject(fields.incomplete_details) ? unread(fields.incomplete_details) : {}
   drop(details, 'reason')
-  for (const key of read) drop(fields, key)
+  for (const key of decodedFields) drop(fields, key)
   const rest = leftover(details)
   if (rest !== undefined) putBack(fields, 'incomplete_details', rest)
-  if (isOwnClient(context.request)) return leftover(fields)
-  for (const key in fields) if (echoed.has(key)) drop(fields, key)
-  return substance(fields)
+  if (isResponsesClient(context.request)) return leftover(fields)
+  for (const key in fields) if (echoedFields.has(key)) drop(fields, key)
+  return meaningfulFields(fields)
 }
 
 /** Collects the log probabilities of all texts in the shape of the IR. */
@@ -135,7 +138,7 @@ function collectLogprobs(output: readonly Json[]): Json | undefined {
   return content.length === 0 ? undefined : { content, refusal: null }
 }
 
-function toThrow(body: JsonObject): GatewayError {
+function errorIn(body: JsonObject): GatewayError {
   const { kind, message, ...details } = decodeError(200, body.error ? { error: body.error } : body)
   return new GatewayError(kind, message, details)
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { Finish, ModelResponse, Part } from '../ir.ts'
-import { responsesCodec } from './index.ts'
+import { responsesCodec } from './codec.ts'
 import { contextFor } from './recorded.test-support.ts'
 
 const answer = (fields: JsonObject): JsonObject => ({
@@ -359,6 +359,6 @@ describe('errors', () => {
       { error: { message: 'slow', code: 'rate_limit_exceeded' } },
     ])
       expect(() => responsesCodec.decodeResponse(body, contextFor())).toThrow('slow')
-    expect(() => responsesCodec.decodeResponse({ choices: [] }, contextFor())).toThrow('no response')
+    expect(() => responsesCodec.decodeResponse({ choices: [] }, contextFor())).toThrow('not a response')
   })
 })

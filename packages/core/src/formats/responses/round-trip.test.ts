@@ -5,8 +5,8 @@ import type { Codec } from '../codec.ts'
 import type { ModelRequest, Part } from '../ir.ts'
 import { messagesCodec } from '../messages/index.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
+import { responsesCodec } from './codec.ts'
 import { checkGrammar } from './grammar.test-support.ts'
-import { responsesCodec } from './index.ts'
 import { contextFor, run } from './recorded.test-support.ts'
 
 /** Responses as a client of the format receives them, and as its next request returns them. */

@@ -71,7 +71,7 @@ const itemShapes = shapesOf({
 })
 
 /** Returns whether items of this type arrive in pieces, so that their final event may add content too late. */
-const isToldInPieces = (type: string): boolean => itemShapes.has(type)
+const isStreamedItem = (type: string): boolean => itemShapes.has(type)
 
 /**
  * Reports members of a final item that arrived too late for its parts.
@@ -81,10 +81,10 @@ const isToldInPieces = (type: string): boolean => itemShapes.has(type)
 export function reportItem(type: string, done: JsonObject, before: JsonObject, at: string, report: Report): void {
   const shape = itemShapes.get(type)
   if (shape === undefined) return
-  const late: JsonObject = {}
+  const lateMembers: JsonObject = {}
   for (const [key, value] of Object.entries(done))
-    if (shape.has(key) || !isSame(value, Object.hasOwn(before, key) ? before[key] : undefined)) late[key] = value
-  reportUnknown(late, shape, at, report)
+    if (shape.has(key) || !isSame(value, Object.hasOwn(before, key) ? before[key] : undefined)) lateMembers[key] = value
+  reportUnknown(lateMembers, shape, at, report)
 }
 
 const isSame = (a: Json, b: Json | undefined): boolean =>
@@ -114,14 +114,14 @@ export function reportPart(part: JsonObject, at: string, report: Report): boolea
 export function reportEarlyItems(output: Json | undefined, report: Report): void {
   if (!Array.isArray(output)) return
   for (const [index, entry] of objectsIn(output, '/output', report).entries())
-    if (!isToldInPieces(toText(entry.type)))
+    if (!isStreamedItem(toText(entry.type)))
       report.add(loss(pointer('/output', index), `an item of the type '${toText(entry.type)}' came before its events`))
 }
 
 /** Returns the objects of a content list, and reports other entries. */
-export const contentIn = (content: Json | undefined, at: string, report: Report): JsonObject[] =>
+export const contentObjects = (content: Json | undefined, at: string, report: Report): JsonObject[] =>
   Array.isArray(content) ? objectsIn(content, pointer(at, 'content'), report) : []
 
 /** Returns whether an event reports progress of a server-side tool, all of which the final item repeats. */
-export const isProgress = (event: string, type: string): boolean =>
-  type !== '' && !isToldInPieces(type) && event.startsWith(`response.${type}`)
+export const isProgressEvent = (event: string, type: string): boolean =>
+  type !== '' && !isStreamedItem(type) && event.startsWith(`response.${type}`)

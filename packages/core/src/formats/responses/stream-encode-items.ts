@@ -8,9 +8,9 @@ import { append } from '../shared/json-fields.ts'
 import { quoteText } from '../shared/json-text.ts'
 import { reportLogprobs } from '../shared/response-losses.ts'
 import { GrowingText, joinText } from '../shared/stream-parts.ts'
-import { encodeCitation, logprobsShape, sameMessage } from './content.ts'
-import { callItem, contentPart, messageItem, reasoningItem, type Words } from './items-encode.ts'
-import { carrierOf, expectsReasoning, isOwn, joins } from './reasoning.ts'
+import { encodeCitation, isSameMessage, logprobsShape } from './content.ts'
+import { callItem, contentPart, type MessagePart, messageItem, reasoningItem } from './items-encode.ts'
+import { carrierItem, expectsReasoning, isFromResponses, isSameItem } from './reasoning.ts'
 
 /** Sends events. `sendText` takes the fields as JSON text without the first brace. */
 export interface Sender {
@@ -21,14 +21,14 @@ export interface Sender {
 /** Writes one item, part by part. */
 export interface ItemWriter {
   /** Returns whether the part belongs to this item. */
-  takes(value: Part): boolean
+  accepts(value: Part): boolean
   start(value: Part): void
   delta(delta: Delta): void
   end(): void
   /** Ends the item and returns it. */
   close(status: string): JsonObject
   /** Returns an item that must follow. */
-  after?(): JsonObject | undefined
+  followingItem?(): JsonObject | undefined
 }
 
 interface Place {
@@ -38,7 +38,7 @@ interface Place {
   readonly index: number
   add(item: JsonObject): void
   /** Writes another item that is complete. */
-  addWhole(item: JsonObject): void
+  addCompleteItem(item: JsonObject): void
 }
 
 /** The first members of a part's event, as JSON text up to the member with its text. */
@@ -54,12 +54,12 @@ const noLogprobs = ',"logprobs":[]}'
 const textAtStart = (value: Part): string => ('text' in value ? value.text : '')
 
 /** Creates the writer of a message, whose content parts are texts and refusals. */
-export function createWordsWriter(first: Words, { context, sender, index, add }: Place): ItemWriter {
+export function createMessageWriter(first: MessagePart, { context, sender, index, add }: Place): ItemWriter {
   const item = messageItem(first, context)
   const id = String(item.id)
   const content: JsonObject[] = []
-  let value: Words = first
-  let last: Words = first
+  let value: MessagePart = first
+  let last: MessagePart = first
   let text = new GrowingText()
   let head = ''
   let citations: Citation[] = []
@@ -102,7 +102,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
   }
 
   return {
-    takes: (next) => (next.type === 'text' || next.type === 'refusal') && sameMessage(last, next),
+    accepts: (next) => (next.type === 'text' || next.type === 'refusal') && isSameMessage(last, next),
     start(part) {
       if (part.type !== 'text' && part.type !== 'refusal') return
       value = part
@@ -134,8 +134,8 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
       open = false
       for (const citation of citations) cite(citation)
       const whole = text.toString()
-      const { citations: _, ...bare } = value as Words & { citations?: Citation[] }
-      const part = contentPart({ ...bare, text: whole } as Words, context)
+      const { citations: _, ...bare } = value as MessagePart & { citations?: Citation[] }
+      const part = contentPart({ ...bare, text: whole } as MessagePart, context)
       if (value.type === 'text') {
         Object.assign(part, { annotations, logprobs })
         const tail = `,"logprobs":${stringifyExact(logprobs)}}`
@@ -160,7 +160,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
   let text = new GrowingText()
   let head = ''
   /** Whether the entry has started. Reasoning without text has no entry, only a seal. */
-  let said = false
+  let hasStarted = false
   let open = false
   const count = { summary: 0, content: 0 }
   const { encrypted_content: _, content: _content, ...blank } = item
@@ -175,8 +175,8 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
 
   function write(more: string): void {
     if (more === '') return
-    if (!said) {
-      said = true
+    if (!hasStarted) {
+      hasStarted = true
       head = deltaHead(id, index, raw() ? `"content_index":${count.content},` : `"summary_index":${count.summary},`)
       sender.send(raw() ? 'response.content_part.added' : 'response.reasoning_summary_part.added', {
         ...place(),
@@ -189,15 +189,15 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
   }
 
   return {
-    takes(next) {
+    accepts(next) {
       const previous = parts.at(-1)
-      return next.type === 'reasoning' && previous !== undefined && joins(previous, next)
+      return next.type === 'reasoning' && previous !== undefined && isSameItem(previous, next)
     },
     start(part) {
       if (part.type !== 'reasoning') return
       value = part
       text = new GrowingText()
-      said = false
+      hasStarted = false
       open = true
       write(part.text)
     },
@@ -210,7 +210,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
       open = false
       const whole = text.toString()
       parts.push({ ...value, text: whole })
-      if (!said) return
+      if (!hasStarted) return
       const name = raw() ? 'response.reasoning_text.done' : 'response.reasoning_summary_text.done'
       sender.send(name, { ...place(), text: whole })
       sender.send(raw() ? 'response.content_part.done' : 'response.reasoning_summary_part.done', {
@@ -222,7 +222,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
     close(status) {
       this.end()
       const whole = reasoningItem(parts, context)
-      return { ...whole, id, ...('status' in whole && !isOwn(parts) ? { status } : {}) }
+      return { ...whole, id, ...('status' in whole && !isFromResponses(parts) ? { status } : {}) }
     },
   }
 }
@@ -231,12 +231,12 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
 export function createCallWriter(call: ToolCallPart, place: Place & { indexNow(): number }): ItemWriter {
   const { context, sender } = place
   const frame = callItem({ ...call, input: '' }, '', context)
-  const carrier = (seal: Sealed): JsonObject => carrierOf({ id: String(frame.call_id) }, seal, context.newId('rs_'))
+  const carrier = (seal: Sealed): JsonObject => carrierItem({ id: String(frame.call_id) }, seal, context.newId('rs_'))
   const reasons = expectsReasoning(context.request)
   const sealed = (seal: Sealed | undefined): JsonObject =>
     seal === undefined || reasons ? {} : callSealFields(seal, 'responses')
-  if (call.seal !== undefined && reasons) place.addWhole(carrier(call.seal))
-  let late: Sealed | undefined
+  if (call.seal !== undefined && reasons) place.addCompleteItem(carrier(call.seal))
+  let lateSeal: Sealed | undefined
   const index = place.indexNow()
   const id = String(frame.id)
   const custom = frame.type === 'custom_tool_call'
@@ -257,14 +257,14 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
   }
 
   return {
-    takes: () => false,
+    accepts: () => false,
     start(value) {
       open = true
       if (value.type === 'tool-call') write(value.input)
     },
     delta(delta) {
       if (delta.type === 'input') write(delta.text)
-      else if (delta.type === 'seal') late = delta.seal
+      else if (delta.type === 'seal') lateSeal = delta.seal
     },
     end() {
       if (!open) return
@@ -283,8 +283,8 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
     close(status) {
       this.end()
       const whole = callItem({ ...call, id: String(frame.call_id) }, input.toString(), context)
-      return { ...whole, ...sealed(call.seal ?? late), id, status }
+      return { ...whole, ...sealed(call.seal ?? lateSeal), id, status }
     },
-    after: () => (late === undefined || !reasons ? undefined : carrier(late)),
+    followingItem: () => (lateSeal === undefined || !reasons ? undefined : carrier(lateSeal)),
   }
 }

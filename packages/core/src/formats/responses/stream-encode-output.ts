@@ -5,42 +5,42 @@ import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Part } from '../ir.ts'
 import { reportLostSeal } from '../shared/call-seals.ts'
 import { PartQueue, type WaitingPart } from '../shared/stream-parts.ts'
-import { isWords, reportCache } from './content.ts'
-import { type Held, note, nothingHeld } from './finish.ts'
+import { isMessagePart, reportCache } from './content.ts'
+import { type ContentFlags, noContent, noteContent } from './finish.ts'
 import { callItem, otherItem } from './items-encode.ts'
-import { expectsReasoning, isLoneSeal } from './reasoning.ts'
+import { expectsReasoning, isSealOnly } from './reasoning.ts'
 import { emptyMessage } from './response-encode.ts'
 import {
   createCallWriter,
+  createMessageWriter,
   createReasoningWriter,
-  createWordsWriter,
   type ItemWriter,
   type Sender,
 } from './stream-encode-items.ts'
 
 /** Writes the output items of a streamed response. */
 export interface Output {
-  readonly held: Held
+  readonly contentFlags: ContentFlags
   start(part: number, value: Part): void
   delta(part: number, delta: Delta): void
   end(part: number): void
   /** Forwards an event of an upstream of this format about an item that has not been written. */
-  progress(event: JsonObject): void
+  forwardEvent(event: JsonObject): void
   /** Adds a refusal with the explanation. */
-  refuse(explanation: string): void
+  addRefusal(explanation: string): void
   /** Ends all items. The last one gets the status of the response. */
   finish(status: string): void
   /** Adds an empty message to an output without items. */
-  fill(): void
+  ensureMessage(): void
   /** Returns all finished items. */
   items(): JsonObject[]
 }
 
 export function createOutput(context: ExchangeContext, sender: Sender): Output {
-  const held = nothingHeld()
-  const reasons = expectsReasoning(context.request)
+  const held = noContent()
+  const reasoningExpected = expectsReasoning(context.request)
   /** Whether the output holds media: a model can edit an image only if its seal returns. */
-  let drawn = false
+  let hasMedia = false
   const { maxEventChars = Number.POSITIVE_INFINITY } = context
   let retained = 0
   const done: JsonObject[] = []
@@ -55,7 +55,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   /** Counts retained characters. The last event repeats the whole output, so all of it is retained, up to the limit of one event. */
   function retain(chars: number): void {
     retained += chars
-    if (retained > maxEventChars) throw tooLong(maxEventChars)
+    if (retained > maxEventChars) throw lengthError(maxEventChars)
   }
 
   function closeItem(status = 'completed'): void {
@@ -63,24 +63,24 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     const finished = item.close(status)
     done.push(finished)
     sender.send('response.output_item.done', { output_index: done.length - 1, item: finished })
-    const after = item.after?.()
+    const after = item.followingItem?.()
     item = undefined
-    addWhole(after)
+    addCompleteItem(after)
   }
 
-  function addWhole(whole: JsonObject | undefined): void {
+  function addCompleteItem(whole: JsonObject | undefined): void {
     if (whole === undefined) return
-    const told = whole.id === undefined ? { ...whole, id: context.newId('item_') } : whole
-    if (announced === undefined) addItem({ ...told, ...('status' in told ? { status: 'in_progress' } : {}) })
+    const complete = whole.id === undefined ? { ...whole, id: context.newId('item_') } : whole
+    if (announced === undefined) addItem({ ...complete, ...('status' in complete ? { status: 'in_progress' } : {}) })
     announced = undefined
-    done.push(told)
-    sender.send('response.output_item.done', { output_index: done.length - 1, item: told })
+    done.push(complete)
+    sender.send('response.output_item.done', { output_index: done.length - 1, item: complete })
   }
 
   /** Returns the item of a part that is written whole. */
   function wholeItem(value: Part): JsonObject | undefined {
     if (value.type === 'tool-call') return callItem(value, value.input, context)
-    return isWords(value) || value.type === 'reasoning' ? undefined : otherItem(value, context)
+    return isMessagePart(value) || value.type === 'reasoning' ? undefined : otherItem(value, context)
   }
 
   const addItem = (begun: JsonObject): void =>
@@ -88,10 +88,10 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
 
   /** Returns the writer of the open item if the part belongs to it, else a new one. */
   function writerFor(value: Part): ItemWriter | undefined {
-    if (item?.takes(value)) return item
+    if (item?.accepts(value)) return item
     closeItem()
-    const place = { context, sender, index: done.length, add: addItem, addWhole }
-    if (isWords(value)) item = createWordsWriter(value, place)
+    const place = { context, sender, index: done.length, add: addItem, addCompleteItem }
+    if (isMessagePart(value)) item = createMessageWriter(value, place)
     else if (value.type === 'reasoning') item = createReasoningWriter(value, place)
     else if (value.type === 'tool-call') item = createCallWriter(value, { ...place, indexNow: () => done.length })
     return item
@@ -100,17 +100,17 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   function open(waiting: WaitingPart): void {
     const { value } = waiting
     reportCache(value, context)
-    if (isWords(value) || value.type === 'reasoning' || value.type === 'tool-call') writerFor(value)?.start(value)
+    if (isMessagePart(value) || value.type === 'reasoning' || value.type === 'tool-call') writerFor(value)?.start(value)
     else if (value.type === 'media')
       return // written whole at its end
     else {
       closeItem()
-      addWhole(otherItem(value, context))
+      addCompleteItem(otherItem(value, context))
     }
   }
 
   function write({ value, deltas }: WaitingPart, delta: Delta): void {
-    if (delta.type === 'text' && delta.text !== '') held.text = true
+    if (delta.type === 'text' && delta.text !== '') held.hasText = true
     if (value.type === 'media') deltas.push(delta)
     else item?.delta(delta)
   }
@@ -125,7 +125,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     const more = deltas.map((delta) => (delta.type === 'media' ? delta.data : '')).join('')
     const { source } = value
     const whole = source.type === 'base64' ? { ...value, source: { ...source, data: source.data + more } } : value
-    addWhole(otherItem(whole, context))
+    addCompleteItem(otherItem(whole, context))
   }
 
   /** Writes the current part, and every later part that has already ended. */
@@ -135,9 +135,9 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
       if (current !== waiting.part) {
         current = waiting.part
         const { deltas } = waiting
-        const heard = deltas.splice(0)
+        const queuedDeltas = deltas.splice(0)
         open(waiting)
-        for (const delta of heard) write(waiting, delta)
+        for (const delta of queuedDeltas) write(waiting, delta)
       }
       if (!waiting.ended) return
       close(waiting)
@@ -147,18 +147,18 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   }
 
   return {
-    held,
+    contentFlags: held,
     start(part, value) {
-      drawn ||= value.type === 'media'
-      if (!drawn && !reasons && isLoneSeal(value)) {
+      hasMedia ||= value.type === 'media'
+      if (!hasMedia && !reasoningExpected && isSealOnly(value)) {
         reportLostSeal(value.at ?? '', context)
         return
       }
       retain(charsOfPart(value))
-      if (value.type !== 'text' || value.text !== '') note(held, value)
-      held.any = held.any || value.type !== 'reasoning'
+      if (value.type !== 'text' || value.text !== '') noteContent(held, value)
+      held.hasContent = held.hasContent || value.type !== 'reasoning'
       if (announced === undefined || itemIdOf(value) !== announced.id) queue.add(part, value)
-      else addWhole(wholeItem(value) ?? announced)
+      else addCompleteItem(wholeItem(value) ?? announced)
       advance()
     },
     delta(part, delta) {
@@ -174,7 +174,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
       waiting.ended = true
       advance()
     },
-    progress(event) {
+    forwardEvent(event) {
       const { item: begun, output_index: place, type, sequence_number: _number, ...fields } = event
       if (typeof type !== 'string') return
       const begins = type === 'response.output_item.added' && isObject(begun) && begun.id !== undefined
@@ -187,21 +187,21 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
         sender.send(type, { ...fields, output_index: done.length })
       // An item that has to wait is written whole later.
     },
-    refuse(explanation) {
+    addRefusal(explanation) {
       const value: Part = { type: 'refusal', text: explanation }
-      held.refusal = true
+      held.hasRefusal = true
       writerFor(value)?.start(value)
       item?.end()
     },
     finish(status) {
-      if (announced !== undefined) addWhole({ ...announced, status: 'incomplete' })
+      if (announced !== undefined) addCompleteItem({ ...announced, status: 'incomplete' })
       queue.endAll()
       advance()
       closeItem(status === 'incomplete' ? 'incomplete' : 'completed')
     },
-    fill() {
+    ensureMessage() {
       if (done.length > 0 || item !== undefined) return
-      addWhole(emptyMessage(context))
+      addCompleteItem(emptyMessage(context))
     },
     items: () => [...done],
   }
@@ -214,7 +214,7 @@ function itemIdOf(value: Part): Json | undefined {
   return isObject(own?.native) ? own.native.id : own?.id
 }
 
-const tooLong = (limit: number): GatewayError =>
+const lengthError = (limit: number): GatewayError =>
   new GatewayError(
     'upstream_bad_response',
     `The response is longer than ${limit} characters. A stream of the responses format repeats all of it in its last event (limits.answerBytes).`,

@@ -9,19 +9,19 @@ import { loss, ownExtra, reportNativeEvent } from '../shared/report.ts'
 import { reportEnding } from '../shared/response-losses.ts'
 import { joinText } from '../shared/stream-parts.ts'
 import { errorEvents, truncated } from './error.ts'
-import { type Ending, encodeFinish } from './finish.ts'
+import { encodeFinish, type FinalStatus } from './finish.ts'
 import { encodeChecks } from './reasoning.ts'
 import {
-  brokenEnding,
-  countOrNothing,
+  assignSettings,
   encodeEnvelope,
+  failureMessage,
   reportExplanation,
   reportSequence,
   responseId,
-  withOwn,
+  usageOrZeros,
 } from './response-encode.ts'
 import { createOutput } from './stream-encode-output.ts'
-import { comment, doneEvent } from './tap.ts'
+import { doneEvent, keepAliveComment } from './tap.ts'
 import { encodeUsage } from './usage.ts'
 
 /**
@@ -96,33 +96,33 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         ),
       )
     if (sequence !== undefined) reportSequence(context)
-    const told = brokenEnding(ending, output.held.any)
-    if (told !== undefined) {
-      fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: told })
+    const failure = failureMessage(ending, output.contentFlags.hasContent)
+    if (failure !== undefined) {
+      fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: failure })
       return
     }
     reportEnding(ending, { words: 'responses' }, '/choices/0', context)
-    if (explanation !== undefined && !output.held.refusal) {
-      if (reason === 'refusal' || reason === 'content-filter') output.refuse(explanation)
+    if (explanation !== undefined && !output.contentFlags.hasRefusal) {
+      if (reason === 'refusal' || reason === 'content-filter') output.addRefusal(explanation)
       else reportExplanation(explanation, context)
     }
     output.finish(endingOf(ending).status)
   }
 
-  const endingOf = (ending: Finish): Ending => encodeFinish(ending, output.held)
+  const endingOf = (ending: Finish): FinalStatus => encodeFinish(ending, output.contentFlags)
 
   function end(): void {
     const frame = start('', '', 0)
     const ending = endingOf(finish ?? { reason: 'stop' })
-    if (finish?.raw?.format !== 'responses') output.fill()
+    if (finish?.raw?.format !== 'responses') output.ensureMessage()
     output.finish(ending.status)
     const { status, incompleteDetails } = ending
-    const final = withOwn(frame, own)
+    const final = assignSettings(frame, own)
     if (tier !== undefined) final.service_tier = tier
     final.status = status
     final.incomplete_details = incompleteDetails
     final.output = output.items()
-    final.usage = encodeUsage(countOrNothing(usage, context))
+    final.usage = encodeUsage(usageOrZeros(usage, context))
     if (status === 'completed') final.completed_at = own.completed_at ?? context.now()
     over = true
     send(status === 'incomplete' ? 'response.incomplete' : 'response.completed', { response: final })
@@ -144,7 +144,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       case 'part-delta':
       case 'part-end':
         if (event.choice !== 0) {
-          context.report.add(loss('/choices/1', 'responses returns one choice; the others were left out'))
+          context.report.add(loss('/choices/1', 'responses carries one choice; the others are left out'))
           return
         }
         start('', '', 0)
@@ -163,7 +163,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       case 'native':
         if (event.format === 'responses') {
           start('', '', 0)
-          output.progress(event.value)
+          output.forwardEvent(event.value)
         } else reportNativeEvent(event.value, 'responses', context.report)
         return
       case 'error':
@@ -198,7 +198,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       if (over) return []
       // Some idle timers count events only, and every client accepts the first events of a response.
       if (response === undefined) start('', '', 0)
-      else out.push(comment)
+      else out.push(keepAliveComment)
       return drain()
     },
   }

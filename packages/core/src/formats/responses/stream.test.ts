@@ -5,8 +5,8 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import { codecs } from '../codecs.ts'
 import type { ModelEvent, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
+import { responsesCodec } from './codec.ts'
 import { checkGrammar } from './grammar.test-support.ts'
-import { responsesCodec } from './index.ts'
 import { contextFor, run } from './recorded.test-support.ts'
 
 const event = (type: string, fields: JsonObject = {}): SseEvent => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
-import { responsesCodec } from './index.ts'
+import { responsesCodec } from './codec.ts'
 
 const begun: JsonObject = { type: 'response.created', sequence_number: 0, response: { id: 'r', output: [] } }
 const delta: JsonObject = { type: 'response.output_text.delta', sequence_number: 1, output_index: 0, delta: 'a' }
@@ -42,11 +42,8 @@ test.each([
   expect([tap.ended, tap.failing]).toEqual([false, failing])
 })
 
-test.each(['error', 'response.failed', 'response.completed'])(
-  'rejects a %s event that is not JSON',
-  (type) => {
-    const tap = nameless({ ...delta, sequence_number: 2 })
-    expect(() => tap.push({ event: type, data: `{"type":"${type}","error":{"code":"overlo{}` })).toThrow('is not JSON')
-    expect([tap.ended, tap.failing]).toEqual([false, false])
-  },
-)
+test.each(['error', 'response.failed', 'response.completed'])('rejects a %s event that is not JSON', (type) => {
+  const tap = nameless({ ...delta, sequence_number: 2 })
+  expect(() => tap.push({ event: type, data: `{"type":"${type}","error":{"code":"overlo{}` })).toThrow('is not JSON')
+  expect([tap.ended, tap.failing]).toEqual([false, false])
+})

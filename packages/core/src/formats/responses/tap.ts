@@ -18,7 +18,7 @@ export function tapResponse(body: JsonObject): ResponseTap {
   if (usage !== undefined) out.usage = usage
   const units = searchesIn(body)
   if (units !== undefined) out.units = units
-  const finish = finishWord(body)
+  const finish = finishReasonOf(body)
   if (finish !== undefined) out.finish = finish
   const received = containersIn(body)
   if (received !== undefined) out.received = received
@@ -41,14 +41,14 @@ function searchesIn({ output }: JsonObject): BillableUnits | undefined {
   return searches === 0 ? undefined : { searches }
 }
 
-function finishWord(response: JsonObject): string | undefined {
+function finishReasonOf(response: JsonObject): string | undefined {
   const { status, incomplete_details: details } = response
   if (isObject(details) && typeof details.reason === 'string') return details.reason
   return typeof status === 'string' ? status : undefined
 }
 
-const beginnings: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress'])
-const endings: ReadonlySet<string> = new Set([
+const startEvents: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress'])
+const finalEvents: ReadonlySet<string> = new Set([
   'response.completed',
   'response.incomplete',
   'response.failed',
@@ -58,7 +58,7 @@ const endings: ReadonlySet<string> = new Set([
 ])
 
 /** Half of the nesting that `JSON.stringify` survives. */
-const mostLevels = 2000
+const maxLevels = 2000
 
 const varying: ReadonlySet<string> = new Set([
   'delta',
@@ -78,29 +78,29 @@ export function tapStream(_options: TapOptions): StreamTap {
   /** Returns the data of the last event if it was not pushed. */
   let unseen: (() => string) | undefined
   /** The error of an `error` event after the start: `response.failed` must follow, for which some clients wait. */
-  let announced: ErrorInfo | undefined
+  let pendingError: ErrorInfo | undefined
 
   const lastNumber = (): number => numberIn(unseen?.() ?? last)
 
-  function readEnd(found: string, data: string): void {
+  function readFinalEvent(found: string, data: string): void {
     const event = parseEventObject(data)
     // Clients trust the type in the data. The name alone ends nothing, and a nested object may have a type too.
     const own = typeof event.type === 'string' ? event.type : found
-    const type = endings.has(own) ? own : event.error ? 'error' : undefined
+    const type = finalEvents.has(own) ? own : event.error ? 'error' : undefined
     if (type === undefined) return
     const response = isObject(event.response) ? event.response : {}
     tap.usage = decodeUsage(response.usage) ?? tap.usage
     tap.units = searchesIn(response) ?? tap.units
     tap.received = containersIn(response) ?? tap.received
     if (type === 'error' && tap.started) {
-      announced = decodeError(200, event)
+      pendingError = decodeError(200, event)
       tap.failing = true
     } else if (type === 'error' || type === 'response.failed' || response.error || response.status === 'failed') {
-      tap.error ??= announced ?? decodeError(200, event)
+      tap.error ??= pendingError ?? decodeError(200, event)
       tap.finish = 'failed'
     }
     if (type === 'error' || tap.error !== undefined) return
-    tap.finish = finishWord(response) ?? type.slice('response.'.length)
+    tap.finish = finishReasonOf(response) ?? type.slice('response.'.length)
     tap.ended = true
   }
 
@@ -120,17 +120,17 @@ export function tapStream(_options: TapOptions): StreamTap {
       tap.plain = false
       // Clients parse the data of every event, so an event without data is withheld.
       if (data === '' && event.event !== ':') return false
-      if (event.event === ':' || data === '[DONE]') return announced === undefined
+      if (event.event === ':' || data === '[DONE]') return pendingError === undefined
       checkJsonEnds(data)
       const type = typeWithError(event)
-      if (announced !== undefined && type !== 'response.failed') return false
+      if (pendingError !== undefined && type !== 'response.failed') return false
       // A completed response cannot end again.
-      if (tap.ended && endings.has(type)) return false
+      if (tap.ended && finalEvents.has(type)) return false
       last = data
       unseen = undefined
-      tap.plain = !beginnings.has(type) && !endings.has(type)
-      if (beginnings.has(type)) first ??= data
-      else if (endings.has(type)) readEnd(type, data)
+      tap.plain = !startEvents.has(type) && !finalEvents.has(type)
+      if (startEvents.has(type)) first ??= data
+      else if (finalEvents.has(type)) readFinalEvent(type, data)
       else if (type !== 'keepalive' && type !== 'ping') tap.started = true
       if (tap.ended) tap.started = true
       return true
@@ -138,13 +138,13 @@ export function tapStream(_options: TapOptions): StreamTap {
     passed(read) {
       unseen = read
     },
-    heartbeat: () => [comment],
+    heartbeat: () => [keepAliveComment],
     fail(info) {
       // Data that nests too deep cannot be serialized again.
-      const event = first === undefined || nestsDeeper(first, mostLevels) ? undefined : parseObject(first)
+      const event = first === undefined || nestsDeeper(first, maxLevels) ? undefined : parseObject(first)
       const response = isObject(event?.response) ? event.response : {}
-      const events = errorEvents(announced ?? info, response, lastNumber() + 1)
-      return announced === undefined ? events : events.slice(1)
+      const events = errorEvents(pendingError ?? info, response, lastNumber() + 1)
+      return pendingError === undefined ? events : events.slice(1)
     },
   }
   return tap
@@ -160,7 +160,7 @@ function typeOf({ event, data }: SseEvent): string {
 /** Returns `error` for any event with an error, as clients treat it. Final events keep their type, which is more precise. */
 function typeWithError(event: SseEvent): string {
   const type = typeOf(event)
-  if (endings.has(type) || (type !== '' && !errorMember.test(event.data))) return type
+  if (finalEvents.has(type) || (type !== '' && !errorMember.test(event.data))) return type
   return untypedError(event.data) || type
 }
 
@@ -193,4 +193,4 @@ export const doneEvent: SseEvent = { data: '[DONE]' }
  * Keeps a stream alive. OpenAI's `keepalive` event fails in clients that validate event types (@ai-sdk/xai), and a second
  * `response.in_progress` makes OpenAI's SDK discard the output so far.
  */
-export const comment: SseEvent = { event: ':', data: 'keep-alive' }
+export const keepAliveComment: SseEvent = { event: ':', data: 'keep-alive' }

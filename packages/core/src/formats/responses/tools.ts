@@ -21,7 +21,7 @@ import { findTool, nativeToolName } from '../shared/tools.ts'
 type NamedTool = Exclude<Tool, { type: 'native' }>
 
 export function decodeTools(tools: readonly Json[], at: string): Tool[] {
-  return tellApart(tools.flatMap((tool, index) => decodeTool(tool, pointer(at, index))))
+  return makeNamesUnique(tools.flatMap((tool, index) => decodeTool(tool, pointer(at, index))))
 }
 
 /**
@@ -32,19 +32,19 @@ function decodeTool(source: Json, at: string): Tool[] {
   if (!isObject(source)) return [{ type: 'native', format: 'responses', value: { value: source }, at }]
   if (source.type === 'namespace') return decodeNamespace(source, at)
   if (isClientSearch(source)) {
-    const tool: Tool = { type: 'function', name: searchName, at, extra: { responses: { native: source } } }
+    const tool: Tool = { type: 'function', name: toolSearchName, at, extra: { responses: { native: source } } }
     if (typeof source.description === 'string') tool.description = source.description
     if (isObject(source.parameters)) tool.schema = source.parameters
     return [tool]
   }
-  return [decodePlain(source, at) ?? { type: 'native', format: 'responses', value: source, at }]
+  return [decodeNamedTool(source, at) ?? { type: 'native', format: 'responses', value: source, at }]
 }
 
-export const searchName = 'tool_search'
+export const toolSearchName = 'tool_search'
 const isClientSearch = (tool: JsonObject): boolean => tool.type === 'tool_search' && tool.execution === 'client'
 
 /** Decodes a function or custom tool. Returns undefined for tools that only this format knows. */
-function decodePlain(source: JsonObject, at: string): NamedTool | undefined {
+function decodeNamedTool(source: JsonObject, at: string): NamedTool | undefined {
   if ((source.type !== 'function' && source.type !== 'custom') || typeof source.name !== 'string') return undefined
   const fields = unread(source)
   drop(fields, 'type')
@@ -81,13 +81,13 @@ function decodeNamespace(source: JsonObject, at: string): Tool[] {
   if (typeof name !== 'string' || !Array.isArray(tools) || tools.length === 0) return kept
   const members: Tool[] = []
   for (const [index, inner] of tools.entries()) {
-    const tool = isObject(inner) ? decodePlain(inner, pointer(pointer(at, 'tools'), index)) : undefined
+    const tool = isObject(inner) ? decodeNamedTool(inner, pointer(pointer(at, 'tools'), index)) : undefined
     if (tool === undefined) return kept
     const member = { namespace: name, name: tool.name }
     members.push({
       ...tool,
       name: memberName(member, undefined),
-      extra: { responses: { ...tool.extra?.responses, namespace: keepMember(member, others) } },
+      extra: { responses: { ...tool.extra?.responses, namespace: memberExtra(member, others) } },
     })
   }
   return members
@@ -193,7 +193,7 @@ function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): Json
 }
 
 /** Adds the tools that items of the conversation load. They are offered like the others, and encoded within their items. */
-export function addLoaded(request: ModelRequest, loaded: readonly Tool[]): void {
+export function addLoadedTools(request: ModelRequest, loaded: readonly Tool[]): void {
   if (loaded.length === 0) return
   const tools = request.tools ?? { list: [] }
   const known = new Set(tools.list.map((tool) => (tool.type === 'native' ? '' : tool.name)))
@@ -207,7 +207,7 @@ export function addLoaded(request: ModelRequest, loaded: readonly Tool[]): void 
 }
 
 /** Returns the native tool behind a function of the request, whose calls are encoded as native items. */
-export function nativeOf(name: string, tools: ModelRequest['tools']): JsonObject | undefined {
+export function nativeToolOf(name: string, tools: ModelRequest['tools']): JsonObject | undefined {
   const native = findTool(name, tools)?.extra?.responses?.native
   return isObject(native) ? native : undefined
 }
@@ -221,37 +221,37 @@ export interface Member {
   name: string
 }
 
-const plainName = ({ namespace, name }: Member): string => `${namespace}__${name}`
-const keyOf = ({ namespace, name }: Member): string => JSON.stringify([namespace, name])
+const joinedName = ({ namespace, name }: Member): string => `${namespace}__${name}`
+const memberKey = ({ namespace, name }: Member): string => JSON.stringify([namespace, name])
 
-const byList = new WeakMap<readonly Tool[], ReadonlyMap<string, string>>()
+const namesByList = new WeakMap<readonly Tool[], ReadonlyMap<string, string>>()
 
 /** Returns a member's flattened name: that of the request's tool, if there is one. */
 export function memberName(member: Member, tools: ModelRequest['tools']): string {
-  if (tools === undefined) return plainName(member)
-  let names = byList.get(tools.list)
+  if (tools === undefined) return joinedName(member)
+  let names = namesByList.get(tools.list)
   if (names === undefined) {
-    names = new Map(tools.list.flatMap((tool) => namedMember(tool)))
-    byList.set(tools.list, names)
+    names = new Map(tools.list.flatMap((tool) => memberEntry(tool)))
+    namesByList.set(tools.list, names)
   }
-  return names.get(keyOf(member)) ?? plainName(member)
+  return names.get(memberKey(member)) ?? joinedName(member)
 }
 
-function namedMember(tool: Tool): [string, string][] {
+function memberEntry(tool: Tool): [string, string][] {
   const member = memberOf(tool)
-  return tool.type === 'native' || member === undefined ? [] : [[keyOf(member), tool.name]]
+  return tool.type === 'native' || member === undefined ? [] : [[memberKey(member), tool.name]]
 }
 
 /** Makes flattened names unique: a namespace's `a__b` and a function `a__b` are two tools. */
-export function tellApart(tools: Tool[]): Tool[] {
+export function makeNamesUnique(tools: Tool[]): Tool[] {
   const owners = new Map<string, string>()
   for (const tool of tools) if (tool.type !== 'native' && memberOf(tool) === undefined) owners.set(tool.name, '')
   return tools.map((tool) => {
     const member = memberOf(tool)
     if (tool.type === 'native' || member === undefined) return tool
-    const key = keyOf(member)
-    let name = plainName(member)
-    for (let n = 1; (owners.get(name) ?? key) !== key; n++) name = `${plainName(member)}_${hash(`${n}\n${key}`)}`
+    const key = memberKey(member)
+    let name = joinedName(member)
+    for (let n = 1; (owners.get(name) ?? key) !== key; n++) name = `${joinedName(member)}_${hash(`${n}\n${key}`)}`
     owners.set(name, key)
     return name === tool.name ? tool : { ...tool, name }
   })
@@ -275,7 +275,7 @@ export function findMember(name: string, tools: ModelRequest['tools']): Member |
  *
  * @param others the namespace's other fields, one object for all members: copies would multiply them by the number of members
  */
-export const keepMember = ({ namespace, name }: Member, others?: JsonObject): JsonObject =>
+export const memberExtra = ({ namespace, name }: Member, others?: JsonObject): JsonObject =>
   others === undefined ? { name: namespace, member: name } : { name: namespace, member: name, others }
 
 /** Decodes a tool choice. Returns undefined for tools that only this format knows (`mcp`, hosted tools), which the caller keeps unchanged. */
@@ -283,15 +283,15 @@ export function decodeChoice(choice: Json, tools: ModelRequest['tools']): ToolCh
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
   if (!isObject(choice)) return undefined
   if (choice.type === 'allowed_tools' || (choice.type === undefined && Array.isArray(choice.tools))) {
-    const names = Array.isArray(choice.tools) ? choice.tools.map((tool) => namedBy(tool, tools)) : [undefined]
+    const names = Array.isArray(choice.tools) ? choice.tools.map((tool) => chosenName(tool, tools)) : [undefined]
     const mode = choice.mode === 'required' ? 'required' : 'auto'
     return names.every((name) => name !== undefined) ? { allowed: names, mode } : undefined
   }
-  const name = namedBy(choice, tools)
+  const name = chosenName(choice, tools)
   return name === undefined ? undefined : { name }
 }
 
-function namedBy(choice: Json, tools: ModelRequest['tools']): string | undefined {
+function chosenName(choice: Json, tools: ModelRequest['tools']): string | undefined {
   if (!isObject(choice) || (choice.type !== 'function' && choice.type !== 'custom')) return undefined
   const { name, namespace } = choice
   if (typeof name !== 'string') return undefined
@@ -301,7 +301,7 @@ function namedBy(choice: Json, tools: ModelRequest['tools']): string | undefined
 export function encodeChoice(choice: ToolChoice, tools: ModelRequest['tools']): Json {
   if (typeof choice === 'string') return choice
   const reference = (name: string): JsonObject => {
-    const native = nativeOf(name, tools)
+    const native = nativeToolOf(name, tools)
     if (native !== undefined) return { type: native.type ?? null }
     const type = findTool(name, tools)?.type === 'custom' ? 'custom' : 'function'
     return { type, ...(findMember(name, tools) ?? { name }) }

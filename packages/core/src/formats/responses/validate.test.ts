@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { responsesCodec } from './index.ts'
+import { responsesCodec } from './codec.ts'
 
 const whole = (fields: JsonObject): JsonObject => ({ model: 'm', input: 'hi', ...fields })
 

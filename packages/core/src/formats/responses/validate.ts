@@ -22,13 +22,13 @@ export const validateRequest = (body: Json): JsonObject =>
   validateBody(inputSchema, validateBody(requestSchema, body, complain), complain)
 
 /** Fields of this format whose values are integers. */
-const counted: ReadonlySet<string> = new Set(['max_output_tokens', 'max_tool_calls', 'top_logprobs'])
+const integerFields: ReadonlySet<string> = new Set(['max_output_tokens', 'max_tool_calls', 'top_logprobs'])
 
 /** Describes an issue in OpenAI's words, which are those of chat. */
 export function complain(issue: Issue, body: Json): Complaint {
   const complaint = complainAsChat(issue, body)
   const { param = '', code = '', message } = complaint
-  if (!counted.has(param) || !code.startsWith('decimal_')) return complaint
+  if (!integerFields.has(param) || !code.startsWith('decimal_')) return complaint
   return {
     param,
     code: code.replace('decimal', 'integer'),
@@ -69,7 +69,7 @@ function byType(schemas: Readonly<Record<string, z.ZodType>>, typeOf: (value: { 
     }
   })
 }
-const named = (value: { [key: string]: unknown }): unknown => value.type ?? undefined
+const explicitType = (value: { [key: string]: unknown }): unknown => value.type ?? undefined
 
 const part = byType(
   {
@@ -85,7 +85,7 @@ const part = byType(
     }),
     input_audio: z.looseObject({ input_audio: z.looseObject({ data: z.string(), format: optional(z.string()) }) }),
   },
-  named,
+  explicitType,
 )
 const texts = 'one of a string or array of objects'
 const content = oneOf(texts, [z.string(), arrayOf(part, texts)])
@@ -119,12 +119,12 @@ const tool = byType(
     custom: z.looseObject({ name: z.string(), description: optional(z.string()), format: optional(object) }),
     namespace: z.looseObject({ name: z.string(), tools: arrayOf(object) }),
   },
-  named,
+  explicitType,
 )
 
 const format = byType(
   { json_schema: z.looseObject({ name: z.string(), schema: object, strict: optional(z.boolean()) }) },
-  named,
+  explicitType,
 )
 
 export const requestSchema = z.looseObject({
