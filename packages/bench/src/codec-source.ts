@@ -2,4 +2,4 @@
 export { codecOf } from '../../core/src/formats/codecs.ts'
 export { createReport, responseReport as answerSide } from '../../core/src/formats/loss-report.ts'
 export { createSseDecoder } from '../../core/src/http/sse/decode.ts'
-export { encodeAllSse } from '../../core/src/http/sse/encode.ts'
+export { encodeAllSse } from '../../core/src/http/sse/event.ts'

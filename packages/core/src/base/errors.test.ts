@@ -2,8 +2,8 @@ import { describe, expect, it, vi } from 'vitest'
 import { createReport, lossHeader, responseReport } from '../formats/loss-report.ts'
 import { openai } from '../upstreams/openai.ts'
 import { retryAfterMs, toClientError } from '../upstreams/upstream-error.ts'
+import { newId } from './bytes.ts'
 import { GatewayError } from './errors.ts'
-import { newId } from './ids.ts'
 
 const upstream = openai({ apiKey: 'sk-canary-12345678', baseURL: 'http://10.1.2.3:9000/v1' })
 

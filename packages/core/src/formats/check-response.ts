@@ -1,4 +1,4 @@
-import { type ErrorInfo, errorOf } from '../base/errors.ts'
+import { type ErrorInfo, errorFromInfo } from '../base/errors.ts'
 import { isObject } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { UpstreamWireCodec } from './codec.ts'
@@ -18,7 +18,7 @@ export interface ResponseCheck {
  */
 export function checkResponse(body: JsonObject, check: ResponseCheck): void {
   const error = errorInResponse(body, check)
-  if (error !== undefined) throw errorOf(error)
+  if (error !== undefined) throw errorFromInfo(error)
 }
 
 /** The error that `checkAnswer` throws; undefined for an answer. */

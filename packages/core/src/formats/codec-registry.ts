@@ -1,4 +1,4 @@
-import { lazy } from '../base/lazy.ts'
+import { lazy } from '../base/async.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'
 import { chatWire } from './chat/wire.ts'
 import type { Codec, UpstreamCodec, UpstreamWireCodec, WireCodec } from './codec.ts'

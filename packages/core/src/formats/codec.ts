@@ -1,5 +1,4 @@
-import type { Allowance } from '../base/allowance.ts'
-import type { ErrorInfo } from '../base/errors.ts'
+import type { Allowance, ErrorInfo } from '../base/errors.ts'
 import type { Member } from '../base/json/scan.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { estimateBody } from '../accounting/estimate-json.ts'
+import { estimateBody } from '../accounting/estimate-body.ts'
 import { isObject } from '../base/json/object.ts'
 import { cutText } from '../base/json/outline.ts'
 import { scanJson } from '../base/json/scan.ts'

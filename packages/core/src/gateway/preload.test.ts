@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { codecLoaders, wireCodecOf } from '../formats/codec-registry.ts'
-import { translator } from '../lanes/choose.ts'
+import { translator } from '../lanes/generation.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { voyage } from '../upstreams/voyage.ts'
 import { loadInTurn, preload, preloadedParts } from './preload.ts'

@@ -1,5 +1,5 @@
+import { monotonicNow } from '../base/async.ts'
 import { settleWithin } from '../base/callbacks.ts'
-import { monotonicNow } from '../base/clock.ts'
 
 /** Something that is good until a moment, in milliseconds since 1970; without one, nobody knows how long. */
 export interface Expiring<T> {

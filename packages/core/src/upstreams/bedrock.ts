@@ -1,4 +1,4 @@
-import { ignore, typeNameOf } from '../base/callbacks.ts'
+import { ignoreRejection, typeNameOf } from '../base/callbacks.ts'
 import { isObject } from '../base/json/object.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import { type AwsCredentialSource, signCalls } from './aws/sign.ts'
@@ -62,7 +62,7 @@ export function bedrock(options: BedrockOptions): Upstream {
   const isClaude = (model: string): boolean => {
     const answer: unknown = given(model)
     if (typeof answer === 'boolean') return answer
-    ignore(answer)
+    ignoreRejection(answer)
     throw new TypeError(`isClaude returned ${typeNameOf(answer)}: return true or false at once`)
   }
   const byMessages = (model: string): boolean => formats.includes('messages') && isClaude(model)

@@ -1,10 +1,9 @@
+import { isThenable, type Signal } from '../base/async.ts'
 import { typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { UpstreamFormat } from '../base/names.ts'
-import type { Signal } from '../base/signal.ts'
-import { isThenable } from '../base/thenable.ts'
 import type { RequestFlags } from '../formats/codec.ts'
-import { isHeader } from '../http/header.ts'
+import { isValidHeader } from '../http/inbound.ts'
 import type { TransportRequest } from '../http/transport.ts'
 import type { OutgoingCall, Upstream } from './upstream.ts'
 
@@ -39,7 +38,7 @@ export async function addCredentials(
 function checkedHeaders(made: unknown): Headers {
   if (typeof made !== 'object' || made === null || Array.isArray(made))
     throw new TypeError(`authorize of the upstream returned ${typeNameOf(made)}: return headers`)
-  const bad = Object.entries(made).find((header) => !isHeader(header))
+  const bad = Object.entries(made).find((header) => !isValidHeader(header))
   if (bad !== undefined)
     throw new TypeError(`authorize of the upstream returned the header '${bad[0]}', which cannot be sent`)
   return made as Headers

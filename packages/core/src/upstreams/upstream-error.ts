@@ -5,9 +5,7 @@ import { isObject, put } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import { errorInResponse, type ResponseCheck } from '../formats/check-response.ts'
 import type { UpstreamWireCodec } from '../formats/codec.ts'
-import { inUtf8 } from '../http/charset.ts'
-import type { TransportResponse } from '../http/transport.ts'
-import { codeOf, unreadableResponse } from '../http/transport-failure.ts'
+import { bytesToUtf8, codeOf, type TransportResponse, unreadableResponse } from '../http/transport.ts'
 import { redactorOf } from './redaction/redactor.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -45,7 +43,7 @@ async function errorText(response: TransportResponse): Promise<string> {
   const bytes = await Promise.race([response.bytes(errorBodyBytes).catch(() => undefined), late])
   clearTimeout(timer)
   if (bytes === undefined) response.discard()
-  return new TextDecoder().decode(bytes === undefined ? undefined : inUtf8(bytes, response))
+  return new TextDecoder().decode(bytes === undefined ? undefined : bytesToUtf8(bytes, response))
 }
 
 /** Makes an upstream's error fit to be shown: secrets and hosts out, our own credentials' trouble renamed. */

@@ -1,5 +1,5 @@
 import { createBlockCutter } from '../http/sse/blocks.ts'
-import { tooLarge } from '../http/sse/decode.ts'
+import { eventTooLarge } from '../http/sse/decode.ts'
 
 /** As the gateway's own default for one event. */
 const eventBytes = 64 * 1024 * 1024
@@ -15,12 +15,12 @@ export async function* withoutVertexEvents(bytes: AsyncIterable<Uint8Array>): As
   const cutter = createBlockCutter()
   for await (const chunk of bytes) {
     const whole = cutter.push(chunk)
-    if (cutter.held > eventBytes) throw tooLarge()
+    if (cutter.heldBytes > eventBytes) throw eventTooLarge()
     const kept = whole === undefined ? undefined : drop(whole)
     if (kept !== undefined) yield kept
   }
   // Half an event: whoever reads it tells that it is cut.
-  const rest = cutter.rest()
+  const rest = cutter.flush()
   if (rest !== undefined) yield rest
 }
 

@@ -1,7 +1,7 @@
+import { lazy } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { lazy } from '../../base/lazy.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { MutableTap, ResponseTap, StreamTap, TapOptions, TargetTraits, WireCodec, WireEdit } from '../codec.ts'
 import { receivedReferences } from '../references/places.ts'

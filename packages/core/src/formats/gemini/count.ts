@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts'
+import { spliceJson } from '../../base/json/edit.ts'
 import { isObject } from '../../base/json/object.ts'
 import { scanJson } from '../../base/json/scan.ts'
-import { spliceJson } from '../../base/json/splice.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CountCodec, TokenCount } from '../codec.ts'
 import { setOwn, tokensIn } from '../shared/json-fields.ts'

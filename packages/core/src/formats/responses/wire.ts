@@ -1,4 +1,4 @@
-import { lazy } from '../../base/lazy.ts'
+import { lazy } from '../../base/async.ts'
 import type { WireCodec } from '../codec.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'

@@ -1,6 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import { isSpace, type Member } from '../../base/json/scan.ts'
-import { codeAt, type Source, slice } from '../../base/json/source.ts'
+import { codeAt, isSpace, type JsonSource, type Member, sourceText } from '../../base/json/scan.ts'
 /**
  * The members of a format's requests that name or choose a model. Paths are written as in JavaScript (`tools[].model`); a member that is
  * declared as a list is also checked where a client sends a single value.
@@ -177,7 +176,12 @@ const comma = 44
  * @param members of its top-level object
  * @throws GatewayError `invalid_request` for a duplicate or another spelling of a member that leads to a place
  */
-export function visitPlaces(source: Source, members: readonly Member[], root: PlaceNode, visitor: PlaceVisitor): void {
+export function visitPlaces(
+  source: JsonSource,
+  members: readonly Member[],
+  root: PlaceNode,
+  visitor: PlaceVisitor,
+): void {
   const walk = new Walk(source, visitor)
   const seen = new Set<string>()
   for (const { key, start } of members) {
@@ -225,10 +229,10 @@ export function visitText(text: string, { role, harmless }: PlaceNode, path: str
 }
 
 class Walk {
-  readonly #source: Source
+  readonly #source: JsonSource
   readonly #visitor: PlaceVisitor
 
-  constructor(source: Source, visitor: PlaceVisitor) {
+  constructor(source: JsonSource, visitor: PlaceVisitor) {
     this.#source = source
     this.#visitor = visitor
   }
@@ -241,7 +245,7 @@ class Walk {
     if (code === openBrace) return this.#object(start, node, path, level)
     if (code === openBracket) return this.#list(start, node, path, level)
     const end = this.#skip(start)
-    visitScalar(slice(this.#source, start, end), node, path, this.#visitor)
+    visitScalar(sourceText(this.#source, start, end), node, path, this.#visitor)
     return end
   }
 
@@ -264,7 +268,7 @@ class Walk {
     let at = this.#space(start + 1)
     while (codeAt(this.#source, at) === quote) {
       const keyEnd = this.#stringEnd(at)
-      const key = JSON.parse(slice(this.#source, at, keyEnd)) as string
+      const key = JSON.parse(sourceText(this.#source, at, keyEnd)) as string
       const valueStart = this.#space(this.#space(keyEnd) + 1)
       const before = path === '' ? '' : `${path}.`
       const next = enter(node.role === 'name' ? objectWithName : node, key, seen, before)

@@ -1,4 +1,4 @@
-import type { Allowance, QuotaState } from '../../base/allowance.ts'
+import type { Allowance, QuotaState } from '../../base/errors.ts'
 
 /** What a caller has left, in the headers that most clients read: `x-ratelimit-remaining-requests`. */
 export function rateLimitHeaders({ requests, tokens, inputTokens, outputTokens }: Allowance): Record<string, string> {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { toBase64 } from '../../base/base64.ts'
+import { toBase64 } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
@@ -10,8 +10,7 @@ import { leftover, takeAny, takeString, unread } from '../../formats/shared/json
 import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
 import { expectedAudio, expectedSpeech } from '../expected-use.ts'
 import type { FieldTypes } from '../multipart/form.ts'
-import { tapEvents, toEvent } from '../openai-events.ts'
-import { decodeSeconds, decodeUsage } from '../openai-usage.ts'
+import { decodeSeconds, decodeUsage, tapEvents, toEvent } from '../openai-media.ts'
 import type { Dialect } from '../operation.ts'
 import {
   mediaTypeOf,

@@ -6,7 +6,7 @@ import { takeBoolean, takeNumber, takeString, type Unread } from '../../formats/
 import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { Dialect, OperationContext, TargetContext } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
+import { reportUnread } from '../operation.ts'
 import { validateBatch, validateOne } from './gemini-validate.ts'
 import {
   type EmbeddingInput,
@@ -133,7 +133,7 @@ export const geminiBatch: EmbeddingsDialect = {
   }),
 
   /** Each request within names the model again, with its collection in front. */
-  wireEdit({ model: asked, requests }, { model }) {
+  passThroughEdit({ model: asked, requests }, { model }) {
     if (asked === model || !Array.isArray(requests)) return undefined
     return {
       requests: requests.map((item) =>

@@ -7,8 +7,8 @@ import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
 import type { Dialect } from '../operation.ts'
+import { reportUnread } from '../operation.ts'
 import { textsOrTokens } from '../texts-or-tokens.ts'
-import { reportUnread } from '../unread.ts'
 import {
   type EmbeddingInput,
   type EmbeddingsRequest,

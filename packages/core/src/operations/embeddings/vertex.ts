@@ -6,7 +6,7 @@ import { unread } from '../../formats/shared/json-fields.ts'
 import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
+import { reportUnread } from '../operation.ts'
 import {
   type DecodedRequest,
   encodeContent,

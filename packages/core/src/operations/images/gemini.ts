@@ -10,7 +10,7 @@ import { takeNumber, takeString, unread } from '../../formats/shared/json-fields
 import { loss } from '../../formats/shared/report.ts'
 import { arrayOf, dotted, validateBody } from '../../formats/shared/validate.ts'
 import { expectedImageCount } from '../expected-use.ts'
-import { candidateParts, refusalOf } from '../gemini-answer.ts'
+import { candidateParts, refusalOf } from '../gemini-response.ts'
 import type { Dialect } from '../operation.ts'
 import {
   type GeneratedImage,

@@ -1,8 +1,8 @@
-import { toBase64 } from '../../base/base64.ts'
-import { ignore, observe, quietly, settleWithin, typeNameOf } from '../../base/callbacks.ts'
+import { isThenable } from '../../base/async.ts'
+import { toBase64 } from '../../base/bytes.ts'
+import { ignoreRejection, observe, runSilently, settleWithin, typeNameOf } from '../../base/callbacks.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { isThenable } from '../../base/thenable.ts'
 import type { GatewayContext } from '../../calls/call.ts'
 import type { Logger } from '../../config/config.ts'
 import { setOwn } from '../../formats/shared/json-fields.ts'
@@ -104,7 +104,7 @@ function takeNext(left: { name: string; file: FormFile }[], key: string): FormFi
 export function openHostSpool(open: () => Spool, ms: number, logger: Logger): Spool {
   const spool: unknown = open()
   if (!isSpool(spool)) {
-    ignore(spool)
+    ignoreRejection(spool)
     throw new TypeError(`spool returned ${typeNameOf(spool)}: return an object with write, read and close`)
   }
   return {
@@ -136,6 +136,6 @@ async function* piecesOf(read: () => AsyncIterable<Uint8Array>, ms: number): Asy
     // Of the gateway's own kind: it must not look as if the upstream had failed.
     throw new GatewayError('internal', 'The gateway failed to read the upload.', { cause })
   } finally {
-    quietly(() => source?.return?.())
+    runSilently(() => source?.return?.())
   }
 }

@@ -1,6 +1,6 @@
-import { inBatches } from '../../base/batches.ts'
+import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { isAccepted, type ReferencePolicy } from '../../config/references.ts'
+import { acceptsReference, type ReferencePolicy } from '../../config/references.ts'
 import { type Reference, unknownReference } from '../../formats/references/find.ts'
 import type { CallerRecords } from '../responses/records.ts'
 
@@ -26,7 +26,7 @@ export async function checkOwners(
   const asked = new Map<string, Reference>()
   for (const reference of references) {
     const { kind, id } = reference
-    if (!isAccepted(policy, kind, id)) asked.set(`${kind}:${id}`, reference)
+    if (!acceptsReference(policy, kind, id)) asked.set(`${kind}:${id}`, reference)
   }
   const all = [...asked.values()]
   checkReferenceCount(all.length, all[0]?.at ?? '')

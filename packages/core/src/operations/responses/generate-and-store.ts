@@ -1,13 +1,15 @@
 import type { CallRecord } from '../../accounting/call-record.ts'
-import { newId } from '../../base/ids.ts'
+import { newId } from '../../base/bytes.ts'
 import { parseExact, stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Logger } from '../../config/config.ts'
+import type { RequestBody } from '../../formats/request-body.ts'
 import type { Reply } from '../../http/inbound.ts'
 import { blockEnd } from '../../http/sse/blocks.ts'
 import { createSseDecoder, decodeBlock } from '../../http/sse/decode.ts'
-import { type GenerateCall, generate } from '../generate.ts'
+import type { Generation } from '../../lanes/lane.ts'
+import type { RoutedCall } from '../route.ts'
 import { type CallerRecords, itemId, outputItems, type ResponseRecord, withinStoreTimeout } from './records.ts'
 import { type ResolvedRequest, resolveReferences } from './resolve-references.ts'
 
@@ -166,18 +168,24 @@ function parse(text: string): JsonObject | undefined {
 }
 
 /**
- * Generation with a memory: what the request refers to is put in its place, and the answer is kept unless the client says
- * `store: false`, or nothing is kept for it. An upstream that keeps the answer itself is remembered as the one that does.
+ * Generates with stored responses: replaces the request's references by what they refer to, and stores the response unless the client
+ * says `store: false` or the caller has no store. If the upstream stores the response itself, that upstream is recorded.
  */
-export async function generateAndStore(call: GenerateCall, records: CallerRecords): Promise<Reply> {
-  const { router, limits, references } = call.shared
+export async function generateAndStore(
+  call: RoutedCall,
+  received: RequestBody,
+  records: CallerRecords,
+  generate: (call: RoutedCall, request: RequestBody, state: Pick<Generation, 'kept' | 'stored'>) => Promise<Reply>,
+): Promise<Reply> {
+  const { shared, codec, record } = call
+  const { router, limits, references, logger } = shared
   // Nothing is looked up for a model that the caller may not use.
-  router.plan(call.record.model, call.record.identity)
-  const recalled = await resolveReferences(call.codec.format, call.request, records, references, limits.bodyBytes)
+  router.plan(record.model, record.identity)
+  const recalled = await resolveReferences(codec.format, received, records, references, limits.bodyBytes)
   const { request, previous, onlyUpstream, unknown, notOwned } = recalled
-  const known = { ...call, request, onlyUpstream, unknown, notOwned }
-  if (request.value.store === false || !records.isEnabled) return generate(known)
+  const stored = { onlyUpstream, unknown, notOwned }
+  if (request.value.store === false || !records.isEnabled) return generate(call, request, { stored })
   const kept = previous === undefined ? {} : { previous }
-  const reply = await generate({ ...known, kept })
-  return storeReply(reply, { records, recalled, record: call.record, logger: call.shared.logger })
+  const reply = await generate(call, request, { stored, kept })
+  return storeReply(reply, { records, recalled, record, logger })
 }

@@ -1,10 +1,10 @@
-import { inBatches } from '../../base/batches.ts'
+import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { parseExact, stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Identity } from '../../config/identity.ts'
-import type { ResponseStore } from '../../config/response-store.ts'
+import type { ResponseStore } from '../../config/stores.ts'
 import type { Received, ReferenceKind } from '../../formats/references/places.ts'
 
 /** An answer that the gateway keeps whole, because its upstream keeps nothing. */

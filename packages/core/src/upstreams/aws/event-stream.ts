@@ -1,6 +1,6 @@
 import { concatBytes } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { tooLarge } from '../../http/sse/decode.ts'
+import { eventTooLarge } from '../../http/sse/decode.ts'
 
 /**
  * AWS's framing of events (`application/vnd.amazon.eventstream`). A frame is: its length and its headers' length (4 bytes
@@ -75,7 +75,7 @@ function frameLength(bytes: Uint8Array, maxBytes: number): number {
   if (view.getUint32(8) !== crc32(bytes.subarray(0, 8))) throw broken('the sum of a frame’s beginning is wrong')
   const length = view.getUint32(0)
   if (length < leastBytes || view.getUint32(4) > length - leastBytes) throw broken('a frame’s lengths contradict')
-  if (length > maxBytes) throw tooLarge()
+  if (length > maxBytes) throw eventTooLarge()
   return length
 }
 
