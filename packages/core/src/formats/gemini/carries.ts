@@ -1,6 +1,6 @@
 import type { Carries } from '../carries.ts'
 
-/** What generateContent carries; see there for the words. */
+/** The features that generateContent carries; see `Carries`. */
 export const carries = {
   requests: {
     'sampling.temperature': { client: true, upstream: 'kept' },

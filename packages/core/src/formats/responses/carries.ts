@@ -1,6 +1,6 @@
 import type { Carries } from '../carries.ts'
 
-/** What responses carry; see there for the words. */
+/** The features that the Responses format carries; see `Carries`. */
 export const carries = {
   requests: {
     'sampling.temperature': { client: true, upstream: 'kept' },

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { chatCodec } from '../chat/codec.ts'
 import type { Codec } from '../codec.ts'
 import { codecs } from '../codecs.ts'
-import { geminiCodec } from '../gemini/index.ts'
+import { geminiCodec } from '../gemini/codec.ts'
 import { messagesCodec } from '../messages/index.ts'
-import { responsesCodec } from '../responses/index.ts'
+import { responsesCodec } from '../responses/codec.ts'
 import { type ResponsePointers, responsePath, translateParam } from './pointers.ts'
 
 const gathered: ResponsePointers = {

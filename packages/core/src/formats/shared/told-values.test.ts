@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { Codec } from '../codec.ts'
-import { geminiCodec } from '../gemini/index.ts'
+import { geminiCodec } from '../gemini/codec.ts'
 import { messagesCodec } from '../messages/index.ts'
-import { responsesCodec } from '../responses/index.ts'
+import { responsesCodec } from '../responses/codec.ts'
 import { exchangeOf } from './exchange.test-support.ts'
 
 /** Values that are told in words, and cannot be made words of by `String`: what is called for that is no function. */
