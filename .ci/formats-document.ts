@@ -9,7 +9,7 @@ import {
 } from '@modelgate/core/test-support'
 import { table } from './markdown-table.ts'
 
-/** The tables of docs/formats.md, made of what the codecs declare. The features have their words here, in reading order. */
+/** Generates the tables of docs/formats.md from the declarations of the codecs. The descriptions of features are here, in reading order. */
 type Groups<Feature extends string> = { readonly [heading: string]: { readonly [F in Feature]?: string } }
 
 const requestGroups: Groups<RequestFeature> = {
@@ -158,7 +158,7 @@ const answerGroups: Groups<AnswerFeature> = {
 const inWords = (verdict: Verdict, refused: string): string =>
   typeof verdict === 'object' ? `changed: ${verdict.changed}` : verdict === 'refused' ? refused : verdict
 
-/** A table for each group. Throws for a feature without words: its row would be missing. */
+/** Returns a table per group. Throws for a feature without a description, whose row would be missing. */
 function chapter<Feature extends string>(
   groups: Groups<Feature>,
   known: readonly string[],
@@ -175,7 +175,7 @@ function chapter<Feature extends string>(
   return `\n${blocks.join('\n')}\n`
 }
 
-/** Which formats: `all`, or their names. */
+/** Lists formats: `all`, or their names. */
 const among = (codecs: readonly Codec[], has: (codec: Codec) => boolean): string => {
   const able = codecs.filter(has)
   return able.length === codecs.length ? 'all' : able.map(({ format }) => format).join(', ')
@@ -206,7 +206,7 @@ export function answerTables(codecs: readonly Codec[]): string {
 
 const sameBytes = 'all, the same bytes'
 
-/** `12 kept, 3 changed`: how many of the verdicts say what. */
+/** Counts the verdicts: `12 kept, 3 changed`. */
 function tally(verdicts: readonly Verdict[]): string {
   const words = verdicts.map(verdictWord)
   return (['kept', 'changed', 'reported', 'refused'] as const)
@@ -216,7 +216,7 @@ function tally(verdicts: readonly Verdict[]): string {
     .join(', ')
 }
 
-/** For each pair, what becomes of all that the asking side can say. */
+/** Returns the outcome of every request feature for each pair of formats. */
 export function requestPairs(codecs: readonly Codec[]): string {
   const rows = codecs.map((client) => {
     const asked = Object.entries(client.capabilities.requests).filter(([, row]) => row.client)

@@ -5,7 +5,7 @@ import { decodeResponse } from './response-decode.ts'
 import { decodeStream } from './stream-decode.ts'
 import { converseWire } from './wire.ts'
 
-/** Amazon Bedrock's Converse: one format for the models of every vendor there. No client speaks it. */
+/** The codec of Amazon Bedrock's Converse, one format for the models of every vendor there. No client speaks it. */
 export const converseCodec: UpstreamCodec = {
   ...converseWire,
   encodeRequest,

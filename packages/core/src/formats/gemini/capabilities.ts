@@ -1,6 +1,6 @@
 import type { Capabilities } from '../capabilities.ts'
 
-/** What generateContent carries; see there for the words. */
+/** The features that generateContent carries; see `Capabilities`. */
 export const capabilities = {
   requests: {
     'sampling.temperature': { client: true, upstream: 'kept' },

@@ -13,7 +13,7 @@ import { unshownUsage } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { geminiWire } from './wire.ts'
 
-/** Google's generateContent, as the Gemini API and Vertex speak it. */
+/** Google's generateContent, as the Gemini API and Vertex AI implement it. */
 export const geminiCodec: Codec = {
   ...geminiWire,
   checkRequest,

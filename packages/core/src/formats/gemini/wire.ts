@@ -2,11 +2,11 @@ import { lazy } from '../../base/async.ts'
 import type { WireCodec } from '../codec.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'
-import { decodeError, encodeError, isAnswer } from './error.ts'
+import { decodeError, encodeError, isResponse } from './error.ts'
 import { modelPrefix } from './spelling.ts'
 import { clientQuirks, tapResponse, tapStream, wireEdit } from './tap.ts'
 
-/** The part of generateContent that every call needs. */
+/** The part of the generateContent codec that every call needs. */
 export const geminiWire: WireCodec = {
   format: 'gemini',
   loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
@@ -16,7 +16,7 @@ export const geminiWire: WireCodec = {
   decodeError,
   encodeError,
   wireEdit,
-  isResponse: isAnswer,
+  isResponse,
   tapResponse,
   tapStream,
   clientQuirks,
@@ -35,7 +35,7 @@ export const geminiWire: WireCodec = {
     names: [
       ...routerPlaces.names,
       ...toolPlaces.names,
-      // Vertex AI's model router, and its rankers of search results.
+      // Vertex AI's model router, and the models that rank search results.
       'generationConfig.routingConfig.manualMode.modelName',
       'tools[].retrieval.vertexRagStore.ragRetrievalConfig.ranking.llmRanker.modelName',
       'tools[].retrieval.vertexRagStore.ragRetrievalConfig.ranking.rankService.modelName',

@@ -1,6 +1,6 @@
 import type { Capabilities } from '../capabilities.ts'
 
-/** What messages carry; see there for the words. */
+/** What the messages format carries. `Capabilities` defines the terms. */
 export const capabilities = {
   requests: {
     'sampling.temperature': { client: true, upstream: 'kept' },

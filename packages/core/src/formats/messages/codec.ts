@@ -14,7 +14,7 @@ import { unshownUsage } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { messagesWire } from './wire.ts'
 
-/** Anthropic Messages. */
+/** The codec of Anthropic Messages. */
 export const messagesCodec: Codec = {
   ...messagesWire,
   checkRequest,

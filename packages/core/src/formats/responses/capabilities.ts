@@ -1,6 +1,6 @@
 import type { Capabilities } from '../capabilities.ts'
 
-/** What responses carry; see there for the words. */
+/** The features that the Responses format carries; see `Capabilities`. */
 export const capabilities = {
   requests: {
     'sampling.temperature': { client: true, upstream: 'kept' },

@@ -2,7 +2,7 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { IsShown } from '../capabilities.ts'
 import type { Nothing, Usage } from '../ir.ts'
-import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
+import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
 /** The format's clients require the details: a count that is unknown is written as 0. */
 export function encodeUsage(usage: Usage): JsonObject {
@@ -36,7 +36,7 @@ export function encodeUsage(usage: Usage): JsonObject {
   }
 }
 
-/** Clients repeat the call in a hot loop, or fail, where usage is null: an answer that nobody counted says zeros. */
+/** Zeros for a response without usage: clients fail, or repeat the call in a hot loop, if usage is null. */
 export const noUsage: Usage = { input: { total: 0 }, output: { total: 0 } }
 
 const usageFields = {
@@ -55,4 +55,5 @@ const usageFields = {
     image_tokens: 'usage.image',
   },
 } as const satisfies UsageFields
-export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
+  findUnshownUsage(usage, usageFields, isShown)

@@ -5,13 +5,13 @@ import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'
 import { decodeError, encodeError } from './error.ts'
 import { tapResponse, tapStream } from './tap.ts'
 
-/** The part of Responses that every call needs. */
+/** The part of the Responses codec that every call needs. */
 export const responsesWire: WireCodec = {
   format: 'responses',
   loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
-  // Usage comes with every terminal event: nothing has to be asked for.
+  // Every terminal event has usage, so the request needs no edit.
   wireEdit: () => undefined,
   isResponse: ({ output }) => Array.isArray(output),
   tapResponse,
@@ -28,9 +28,9 @@ export const responsesWire: WireCodec = {
   encodeAllowance: rateLimitHeaders,
   modelPlaces: modelPlaces({
     names: [...routerPlaces.names, ...toolPlaces.names, 'moderation.model'],
-    // Agents of Azure's projects have a model of their own.
+    // Agents of Azure projects choose their model.
     chooses: { ...routerPlaces.chooses, agent: [], agent_reference: [] },
-    // Items that add tools, and results of tool searches.
+    // Items that add tools, and outputs of tool searches.
     sameMembers: { ...routerPlaces.sameMembers, ...toolPlaces.sameMembers, 'input[].tools': 'tools' },
   }),
 }

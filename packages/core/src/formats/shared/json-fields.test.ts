@@ -3,10 +3,10 @@ import type { JsonObject } from '../../base/json/types.ts'
 import { asJson, asStream, completion, generated, message, setUp } from '../../gateway/create-gateway.test-support.ts'
 import type { Codec } from '../codec.ts'
 import { upstreamCodecs } from '../codecs.ts'
-import { geminiCodec } from '../gemini/index.ts'
+import { geminiCodec } from '../gemini/codec.ts'
 import type { ModelRequest, Part, Turn } from '../ir.ts'
 import { messagesCodec } from '../messages/index.ts'
-import { responsesCodec } from '../responses/index.ts'
+import { responsesCodec } from '../responses/codec.ts'
 import { exchangeOf } from './exchange.test-support.ts'
 import {
   append,
