@@ -203,7 +203,7 @@ export function finalUsage(
     return { usage, basis: 'reported' }
   if (counted === undefined) return undefined
   // Not estimated: tokens that the upstream generates later, and sessions that reported no usage.
-  if (finish !== undefined && wireCodecOf(record.format).pending?.includes(finish)) return undefined
+  if (finish !== undefined && wireCodecOf(record.format).pendingFinishes?.includes(finish)) return undefined
   if (record.background === true && outcome !== 'finished') return undefined
   if (usage === undefined && firstEventAt !== undefined && record.estimateOutput === undefined) return undefined
   // Without a response, an upstream that received the request has probably processed its input.
@@ -235,6 +235,6 @@ export const isAbandoned = ({ firstEventAt, attempts }: CallRecord): boolean =>
 /** Returns the units other than tokens, from the operation and from the reported usage. */
 export function billedUnits({ units, usage }: CallRecord): BillableUnits | undefined {
   const { raw } = usage ?? {}
-  const fromUsage = raw === undefined ? undefined : wireCodecOf(raw.format).unitsIn?.(raw.value)
+  const fromUsage = raw === undefined ? undefined : wireCodecOf(raw.format).billableUnits?.(raw.value)
   return fromUsage === undefined ? units : { ...units, ...fromUsage }
 }
