@@ -4,7 +4,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, ModelResponse, Nothing, Part } from '../ir.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { reportEnding, reportReasoningChecks } from '../shared/response-losses.ts'
+import { reportFinish, reportReasoningChecks } from '../shared/response-losses.ts'
 import { encodeTier } from './fields.ts'
 import { encodeFinish } from './finish.ts'
 import { encodeSources } from './grounding.ts'
@@ -109,7 +109,7 @@ export function encodeCandidateFinish(
   rest satisfies Nothing
   const word = encodeFinish(finish, hasContent)
   if (word === undefined) return undefined
-  reportEnding(finish, { words: 'gemini' }, at, context)
+  reportFinish(finish, { words: 'gemini' }, at, context)
   const { promptFeedback: _feedback, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
   if (sequence !== undefined)
     context.report.add(

@@ -133,11 +133,11 @@ export function tapStream({ client }: TapOptions): StreamTap {
       // An error that clients would not recognize is withheld, and sent again in Google's form.
       return error === undefined || isErrorRecognized
     },
-    varying,
-    get plain() {
+    varyingMembers: varying,
+    get canSkipSimilar() {
       return plain
     },
-    passed(read) {
+    onSkipped(read) {
       unseen = read
     },
     end() {

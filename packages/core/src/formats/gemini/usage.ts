@@ -1,6 +1,6 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { IsShown, UsageFeature } from '../carries.ts'
+import type { IsShown, UsageFeature } from '../capabilities.ts'
 import type { Nothing, Usage } from '../ir.ts'
 import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 import { decodeTier } from './fields.ts'
@@ -43,14 +43,14 @@ function details(audio: number | undefined, image: number | undefined): JsonObje
 }
 
 const usageFields = {
-  promptTokenCount: 'told',
-  candidatesTokenCount: 'told',
-  responseTokenCount: 'told',
-  totalTokenCount: 'told',
+  promptTokenCount: 'shown',
+  candidatesTokenCount: 'shown',
+  responseTokenCount: 'shown',
+  totalTokenCount: 'shown',
   cachedContentTokenCount: 'usage.cacheRead',
   thoughtsTokenCount: 'usage.reasoning',
   toolUsePromptTokenCount: 'usage.tool',
-  serviceTier: 'told',
+  serviceTier: 'shown',
 } as const satisfies UsageFields
 /** The usage feature of each modality in each list. Text is the rest of a known total. */
 const modalities: Readonly<Record<string, Readonly<Record<string, UsageFeature>>>> = {

@@ -1,6 +1,6 @@
 import { encodeModel, encodeModelList } from '../chat/model-list.ts'
 import type { Codec } from '../codec.ts'
-import { carries } from './carries.ts'
+import { capabilities } from './capabilities.ts'
 import { count } from './count.ts'
 import { defaults, efforts, fieldPointers, responsePointers } from './fields.ts'
 import { decodeRequest } from './request-decode.ts'
@@ -34,6 +34,6 @@ export const responsesCodec: Codec = {
   responsePointers,
   unshownUsage,
   efforts,
-  carries,
+  capabilities,
   defaults,
 }

@@ -6,7 +6,7 @@ import type { Finish, ModelRequest, ModelResponse, Nothing, Part, ReasoningPart 
 import { createReport } from '../loss-report.ts'
 import { callSealFields, reportLostSeal } from '../shared/call-seals.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { reportEnding, reportLogprobs } from '../shared/response-losses.ts'
+import { reportFinish, reportLogprobs } from '../shared/response-losses.ts'
 import { isMessagePart, isSameMessage, logprobsShape, reportCache } from './content.ts'
 import { isResponsesClient } from './fields.ts'
 import { contentFlagsOf, encodeFinish } from './finish.ts'
@@ -25,7 +25,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   const { parts, finish, logprobs, extra: choiceExtra, ...choiceRest } = choice ?? emptyChoice
   choiceRest satisfies Nothing
   throwIfFailed(finish, parts)
-  reportEnding(finish, { words: 'responses' }, '/choices/0', context)
+  reportFinish(finish, { words: 'responses' }, '/choices/0', context)
   const frame = {
     id: responseId(id, context),
     model: model || context.request.model,
