@@ -1,6 +1,6 @@
 import type { CallRecord, TokenCounting } from '../accounting/call-record.ts'
 import { estimateBody } from '../accounting/estimate-body.ts'
-import { isThenable, stopReason, CallbackError, settleWithin } from '../base/async.ts'
+import { CallbackError, isThenable, settleWithin, stopReason } from '../base/async.ts'
 import { typeNameOf } from '../base/callbacks.ts'
 import { isObject } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'

@@ -1,8 +1,9 @@
 import { GatewayError } from '../base/errors.ts'
 import type { Member } from '../base/json/scan.ts'
 import type { JsonObject } from '../base/json/types.ts'
-import type { GatewayConfig, ModelRoute, RetryConfig, Strategy, Target, TargetLimits } from '../config/config.ts'
+import type { GatewayConfig, ModelRoute, RetryConfig, Strategy, Target } from '../config/config.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
+import type { TargetLimits } from '../config/limits.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import {
   duplicate,

@@ -1,4 +1,4 @@
-import { isThenable, ignoreRejection, runSilently, settleWithin } from '../../base/async.ts'
+import { ignoreRejection, isThenable, runSilently, settleWithin } from '../../base/async.ts'
 import { toBase64 } from '../../base/bytes.ts'
 import { observe, typeNameOf } from '../../base/callbacks.ts'
 import { GatewayError } from '../../base/errors.ts'
