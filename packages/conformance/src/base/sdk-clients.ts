@@ -18,7 +18,7 @@ export interface Place {
   readonly origin?: string
   readonly fetch?: typeof fetch
   readonly token?: string
-  /** How long an answer may take, in milliseconds. Default: 60 s. */
+  /** Time limit of a response in milliseconds. Default: 60 s. */
   readonly timeoutMs?: number
 }
 
@@ -30,11 +30,11 @@ const options = ({ fetch, token = 'client-token', timeoutMs = 60_000 }: Place) =
   ...(fetch === undefined ? {} : { fetch }),
 })
 
-/** The official clients, base URL changed and nothing else (retries are off: a suite wants to see the first failure). */
+/** Creates the official client with another base URL. Retries are off, so that tests see the first failure. */
 export const openaiClient = (place: Place): OpenAI =>
   new OpenAI({
     ...options(place),
-    // Whose environment this is has said so of another server.
+    // The environment's organization and project belong to another server.
     organization: null,
     project: null,
     adminAPIKey: null,
@@ -58,10 +58,10 @@ async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
   let usage: Answer['usage']
   let completion: OpenAI.ChatCompletion
   if (body.stream === true) {
-    // The recorded body goes out as it is; its types are the recording's.
+    // The recorded body is sent unchanged, so its types are those of the recording.
     const stream = client.chat.completions.stream(body as unknown as OpenAI.ChatCompletionCreateParamsStreaming)
     stream.on('chunk', (chunk) => {
-      // The accumulator knows neither reasoning nor the usage of chunks without an id.
+      // The accumulator ignores reasoning and the usage of chunks without an id.
       const wire = chunk as unknown as JsonObject
       usage = chatUsage(wire.usage) ?? usage
       for (const choice of chunk.choices)
@@ -72,7 +72,7 @@ async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
         }
     })
     completion = await stream.finalChatCompletion()
-    // The list may repeat what was streamed as plain text, for clients that send it back.
+    // `reasoning_details` may repeat the streamed reasoning, for clients that send it back.
     if (reasoning === '') reasoning = details
   } else {
     completion = await client.chat.completions.create(body as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming)
@@ -108,7 +108,7 @@ async function askMessages(client: Anthropic, body: JsonObject): Promise<Answer>
   }
 }
 
-/** Returns the Google SDK's result; it has no accumulator of its own. The body is the wire's, with the model beside it. */
+/** Returns the Google SDK's result; the SDK has no accumulator. The body is the wire format plus the model. */
 async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonObject): Promise<Answer> {
   const { contents, generationConfig, ...rest } = body
   const config = { ...objectOf(generationConfig), ...rest }
@@ -118,7 +118,7 @@ async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonOb
     for await (const chunk of await client.models.generateContentStream(parameters)) chunks.push(chunk)
   else chunks.push(await client.models.generateContent(parameters))
   const answer = readGemini(chunks, stream !== true)
-  if (answer === undefined) throw new Error(`The SDK returned no answer: ${JSON.stringify(chunks).slice(0, 200)}`)
+  if (answer === undefined) throw new Error(`The SDK returned no response: ${JSON.stringify(chunks).slice(0, 200)}`)
   return answer
 }
 
@@ -129,11 +129,11 @@ async function askResponses(client: OpenAI, body: JsonObject): Promise<Answer> {
       ? await client.responses.stream(body as unknown as Parameters<typeof client.responses.stream>[0]).finalResponse()
       : await client.responses.create(body as unknown as OpenAI.Responses.ResponseCreateParamsNonStreaming)
   const answer = readResponsesBody(response)
-  if (answer === undefined) throw new Error(`The SDK returned no answer: ${JSON.stringify(response).slice(0, 200)}`)
+  if (answer === undefined) throw new Error(`The SDK returned no response: ${JSON.stringify(response).slice(0, 200)}`)
   return answer
 }
 
-/** The official client of a format asks, whole or as the body says. */
+/** Sends a body with the official client of a format, streamed if the body requests it. */
 export function askAs(format: Format, place: Place, body: JsonObject): Promise<Answer> {
   switch (format) {
     case 'chat':

@@ -25,7 +25,7 @@ const response = (status: string, more: object): object => ({
 })
 const delta = (text: string): string => numbered('response.output_text.delta', { ...place, delta: text, logprobs: [] })
 
-/** The same answer in every format, word by word: "one two three". Three events come before any fault. */
+/** The same response in every format, word by word: "one two three". Faults follow the third event. */
 export const good: Readonly<Record<Format, readonly string[]>> = {
   chat: [
     chunk({ role: 'assistant', content: '' }),
@@ -104,7 +104,7 @@ export const errorEvent: Readonly<Record<Format, string>> = {
     sequence_number: 3,
   }),
 }
-/** Error text of each dialect for `errorEvent`, in its own stream and in others. */
+/** Expected error message for `errorEvent` in each client format, by upstream format. */
 export const errorWords: Readonly<Record<Format, (upstream: Format) => string>> = {
   chat: () => 'server_error',
   messages: (upstream) => (upstream === 'chat' ? 'api_error' : 'overloaded_error'),
@@ -119,7 +119,7 @@ export const malformed: Readonly<Record<Format, string>> = {
   responses: 'event: response.output_text.delta\ndata: {"broken": \n\n',
 }
 
-/** A provider's 429 body, with the delay if its bodies have one. */
+/** A provider's 429 body, with the retry delay if its bodies have one. */
 export const slowDown: Readonly<Record<Format, object>> = {
   chat: { error: { type: 'requests', code: 'rate_limit_exceeded', message: 'Slow down', param: null } },
   messages: { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down' } },
@@ -127,7 +127,7 @@ export const slowDown: Readonly<Record<Format, object>> = {
   responses: { error: { type: 'requests', code: 'rate_limit_exceeded', message: 'Slow down', param: null } },
 }
 
-/** An upstream that plays the steps; `silence` passes before its headers. */
+/** Creates an upstream that plays the steps; `silence` is the delay before its headers. */
 export function playing(steps: readonly Step[], silence = 0): { fetch: typeof fetch; readonly aborted: boolean } {
   let aborted = false
   const pause = (ms: number, signal: AbortSignal | null | undefined): Promise<void> =>
@@ -170,10 +170,12 @@ export function playing(steps: readonly Step[], silence = 0): { fetch: typeof fe
   }
 }
 
-/** The error event with the gateway's key in its words. */
+/** Returns the error event with the gateway's API key in its message. */
 export const telling = (format: Format): string => errorEvent[format].replace('Boom', `Boom ${upstreamKey}`)
 
-/** An error beside all events, as Google sends it in mid-stream; in one shape that every format's reader knows. */
+/**
+ * An error outside of any event, as Google sends it in mid-stream, in a shape that every format's reader recognises.
+ */
 export const bareError = `${JSON.stringify(
   {
     type: 'error',

@@ -26,12 +26,12 @@ const sdks: readonly [string, Ask][] = [
 ]
 
 const times = (count: number, behaviour: Behaviour): Behaviour[] => Array.from({ length: count }, () => behaviour)
-/** As many retries as there can be. */
+/** No limit on retries. */
 const unlimited = { breaker: false, retry: { budgetFloor: 1e6 } } as const
 const auth: Authenticate = (token) => ({ id: token })
 const keyed = { auth }
 
-/** Returns the answer of an SDK's call, or the status of its error. */
+/** Returns the text of an SDK's response, or the status of its error. */
 const outcome = (call: Promise<unknown>): Promise<unknown> =>
   clocked(
     call.then(
@@ -40,7 +40,7 @@ const outcome = (call: Promise<unknown>): Promise<unknown> =>
     ),
   )
 
-/** Keeps the responses that the client gets from the gateway. */
+/** Records the gateway's responses. */
 function recordingFetch(w: World<string>): { readonly fetch: Fetch; readonly responses: Response[] } {
   const responses: Response[] = []
   const fetch: Fetch = async (...request) => {
@@ -51,26 +51,23 @@ function recordingFetch(w: World<string>): { readonly fetch: Fetch; readonly res
   return { fetch, responses }
 }
 
-describe.each(sdks)('the %s SDK with its default retries', (_name, ask) => {
-  test.each([429, 503, 529])(
-    'completes six calls that each meet one %i, as it does without a gateway',
-    async (status) => {
-      const answers = Array.from({ length: 6 }, () => [failing(status), well]).flat()
-      const w = world({ a: inTurn(...answers) })
-      const outcomes: unknown[] = []
-      for (let call = 0; call < 6; call++) outcomes.push(await outcome(ask(fetchOf(w.gateway))))
-      expect(outcomes).toEqual(Array(6).fill('answered'))
-      expect(w.calls).toHaveLength(12)
-    },
-  )
+describe.each(sdks)('%s SDK with its default retries', (_name, ask) => {
+  test.each([429, 503, 529])('completes six calls that each receive one %i, as without a gateway', async (status) => {
+    const answers = Array.from({ length: 6 }, () => [failing(status), well]).flat()
+    const w = world({ a: inTurn(...answers) })
+    const outcomes: unknown[] = []
+    for (let call = 0; call < 6; call++) outcomes.push(await outcome(ask(fetchOf(w.gateway))))
+    expect(outcomes).toEqual(Array(6).fill('answered'))
+    expect(w.calls).toHaveLength(12)
+  })
 
-  test('completes six parallel calls that each meet one 503', async () => {
+  test('completes six concurrent calls that each receive one 503', async () => {
     const w = world({ a: inTurn(...times(6, failing(503)), well) }, { breaker: false })
     const outcomes = await Promise.all(Array.from({ length: 6 }, () => outcome(ask(fetchOf(w.gateway)))))
     expect(outcomes).toEqual(Array(6).fill('answered'))
   })
 
-  test.each([429, 503, 529])('recovers from two %i, as it does without a gateway', async (status) => {
+  test.each([429, 503, 529])('recovers from two %i, as without a gateway', async (status) => {
     for (const retry of [undefined, { budgetFloor: 0, budgetRatio: 0 }, false as const]) {
       const w = world({ a: inTurn(...times(2, failing(status)), well) }, retry === undefined ? {} : { retry })
       expect(await outcome(ask(fetchOf(w.gateway)))).toBe('answered')
@@ -78,7 +75,7 @@ describe.each(sdks)('the %s SDK with its default retries', (_name, ask) => {
     }
   })
 
-  test.each([1, 2, 3, 4])('causes at most three upstream calls where %i target(s) stay overloaded', async (targets) => {
+  test.each([1, 2, 3, 4])('causes at most three upstream calls if %i target(s) stay overloaded', async (targets) => {
     for (const status of [429, 503, 529])
       for (const auth of ['none', keyed.auth] as const) {
         const names = ['a', 'b', 'c', 'd'].slice(0, targets)
@@ -86,7 +83,7 @@ describe.each(sdks)('the %s SDK with its default retries', (_name, ask) => {
         const { fetch, responses } = recordingFetch(w)
         expect(await outcome(ask(fetch))).toBe(responses.at(-1)?.status)
         expect(w.calls).toHaveLength(3)
-        // Includes the responses of the gateway itself after the earlier calls used up the attempts.
+        // Includes the gateway's own responses after earlier calls used up the attempts.
         for (const { headers } of responses) {
           expect(headers.has('x-should-retry')).toBe(false)
           expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
@@ -94,23 +91,23 @@ describe.each(sdks)('the %s SDK with its default retries', (_name, ask) => {
       }
   })
 
-  test('that is configured for more retries gets an upstream call for each', async () => {
+  test('gets one upstream call per retry if configured for more retries', async () => {
     const w = world({ a: inTurn(...times(5, failing(503)), well) }, unlimited)
     expect(await outcome(ask(fetchOf(w.gateway), 5))).toBe('answered')
     expect(w.calls).toHaveLength(6)
   })
 
-  test('still gets the retry of the gateway where its own retries are off', async () => {
+  test('gets the retries of the gateway if its own are disabled', async () => {
     const w = world({ a: inTurn(failing(503), well) })
     expect(await outcome(ask(fetchOf(w.gateway), 0))).toBe('answered')
     expect(w.calls).toHaveLength(2)
   })
 })
 
-describe('a client that repeats a call by itself, without counting', () => {
+describe("client that repeats a call without the SDK's retry count header", () => {
   test.each([
-    ['the anthropic SDK without retries, as in Claude Code', anthropicMessages],
-    ['the openai SDK without retries', openaiChat],
+    ['the Anthropic SDK without retries, as in Claude Code', anthropicMessages],
+    ['the OpenAI SDK without retries', openaiChat],
   ] as const)('recovers from five 529s: %s', async (_name, ask) => {
     const w = world({ a: inTurn(...times(5, failing(529)), well) }, keyed)
     let tries = 0
@@ -127,7 +124,7 @@ describe('a client that repeats a call by itself, without counting', () => {
     expect(tries).toBeLessThanOrEqual(6)
   })
 
-  test('gets one upstream call for each request after an overload, until it succeeds or 30 seconds have passed', async () => {
+  test('gets one upstream call per request after an overload, until it succeeds or 30 seconds have passed', async () => {
     const w = world({ a: failing(503) }, { ...unlimited, ...keyed })
     const callsOf = async (token: string, model = 'm'): Promise<number> => {
       const before = w.calls.length
@@ -156,7 +153,7 @@ describe('a client that repeats a call by itself, without counting', () => {
     expect([retried.status, w.calls.length]).toEqual([200, 4])
   })
 
-  test('still falls back to the other targets after an overload', async () => {
+  test('still falls back to other targets after an overload', async () => {
     const w = world({ a: failing(503), b: failing(503) }, { ...unlimited, ...keyed })
     const ask = () => clocked(w.chat({}, { authorization: 'Bearer ann' }))
     expect((await ask()).status).toBe(503)
@@ -165,7 +162,7 @@ describe('a client that repeats a call by itself, without counting', () => {
     expect([status, headers.get('modelgate-upstream'), headers.get('modelgate-attempts')]).toEqual([200, 'b', '2'])
   })
 
-  test('keeps its memory across a new configuration', async () => {
+  test('keeps its state across a configuration reload', async () => {
     let calls = 0
     const fetch: Fetch = async () => {
       calls++
@@ -190,9 +187,9 @@ describe('a client that repeats a call by itself, without counting', () => {
   })
 })
 
-describe('the response to an overload', () => {
+describe('response to an overload', () => {
   const cases = formats.flatMap((format) => [429, 503, 529].map((status) => ({ format, status })))
-  test.each(cases)('invites a $format client to retry an upstream $status', async ({ format, status }) => {
+  test.each(cases)('tells a $format client to retry an upstream $status', async ({ format, status }) => {
     for (const stream of [false, true])
       for (const headers of [{}, { 'x-should-retry': 'false' }, { 'retry-after': '7' }] as Record<string, string>[]) {
         const w = world({ a: failing(status, headers) }, { ...unlimited, models: { '*': 'a' as const } })
@@ -204,7 +201,7 @@ describe('the response to an overload', () => {
   })
 
   test.each([408, 409, 500, 502, 504])(
-    'still asks SDKs not to retry an upstream %i that was retried',
+    'tells SDKs not to retry an upstream %i that the gateway has retried',
     async (status) => {
       const w = world({ a: failing(status) }, unlimited)
       const answer = await clocked(w.chat())
@@ -213,7 +210,7 @@ describe('the response to an overload', () => {
     },
   )
 
-  test('holds for an upstream of the messages format, too', async () => {
+  test('also applies to an upstream of the Messages format', async () => {
     const w = world(
       { a: inTurn(failing(529), failing(529), well) },
       { ...unlimited, upstreams: { a: anthropic({ apiKey: 'key-of-a', baseURL: 'http://a.test' }) } },

@@ -14,7 +14,7 @@ const outages: readonly [string, Behaviour][] = [
   ['429 with Retry-After: 1', failing(429, { 'retry-after': '1' })],
   ['429 with Retry-After: 30', failing(429, { 'retry-after': '30' })],
   ['503 with Retry-After: 3600', failing(503, { 'retry-after': '3600' })],
-  ['429 for a used-up quota', failing(429, {}, { code: 'insufficient_quota', type: 'insufficient_quota' })],
+  ['429 for an exhausted quota', failing(429, {}, { code: 'insufficient_quota', type: 'insufficient_quota' })],
   ['401', failing(401)],
   ['a refused connection', refused],
   ['an empty body', saying('')],
@@ -25,7 +25,7 @@ type Ask = (fetch: typeof globalThis.fetch) => Promise<unknown>
 const messages = [{ role: 'user' as const, content: 'hi' }]
 const baseURL = 'http://gateway.test'
 const apiKey = 'client-token'
-// The official clients as they come: two retries.
+// The official clients with their default of two retries.
 const clients: readonly [string, Ask][] = [
   [
     'openai, chat',
@@ -56,8 +56,8 @@ const clients: readonly [string, Ask][] = [
   ],
 ]
 
-describe.each(clients)('%s, with the SDK’s own retries', (name, ask) => {
-  test.each([1, 2])('a total outage of %d target(s): at most three upstream calls', async (targets) => {
+describe.each(clients)('total outage with the own retries of %s', (name, ask) => {
+  test.each([1, 2])('causes at most three upstream calls with %d target(s)', async (targets) => {
     let most = 0
     for (const [outage, behaviour] of outages) {
       const behaviours: Record<string, Behaviour> = targets === 1 ? { a: behaviour } : { a: behaviour, b: behaviour }
@@ -73,13 +73,10 @@ describe.each(clients)('%s, with the SDK’s own retries', (name, ask) => {
       expect(w.calls.length, outage).toBeLessThanOrEqual(3)
       most = Math.max(most, w.calls.length)
     }
-    figure(
-      20,
-      `${name}, ${targets} target(s), ${outages.length} outages: at most ${most} upstream calls for one of the user`,
-    )
+    figure(20, `${name}, ${targets} target(s), ${outages.length} outages: at most ${most} upstream calls per user call`)
   })
 
-  test('and with the messages format upstream', async () => {
+  test('causes at most three upstream calls with a Messages upstream', async () => {
     for (const [outage, behaviour] of outages) {
       const w = world(
         { a: behaviour },
@@ -94,7 +91,7 @@ describe.each(clients)('%s, with the SDK’s own retries', (name, ask) => {
     }
   })
 
-  test('where the retry budget is used up, an overload leaves the retries to the SDK', async () => {
+  test('leaves the retries of an overload to the SDK when the retry budget is used up', async () => {
     for (const [status, calls] of [
       [503, 3],
       [500, 1],

@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers())
 
 const unbudgeted = { budgetRatio: 10, budgetFloor: 1e6 }
 
-describe('a failure that may pass', () => {
+describe('transient failure', () => {
   const passing: readonly [string, Behaviour, number | undefined, string][] = [
     ['408', failing(408), 408, 'upstream_timeout'],
     ['409', failing(409), 409, 'conflict'],
@@ -26,7 +26,7 @@ describe('a failure that may pass', () => {
     ['a web page', saying('<html>hi</html>', { 'content-type': 'text/html' }), 200, 'upstream_bad_response'],
   ]
 
-  test.each(passing)('%s: the same target once more, then the next', async (_name, bad, status, kind) => {
+  test.each(passing)('retries the same target once, then the next target: %s', async (_name, bad, status, kind) => {
     const w = world({ a: bad, b: well })
     const answer = await clocked(w.chat())
     expect(answer.status).toBe(200)
@@ -46,13 +46,13 @@ describe('a failure that may pass', () => {
     expect(event).toMatchObject({ upstream: 'b', outcome: 'finished', status: 200 })
   })
 
-  test.each(passing)('%s: one retry is enough where it helps', async (_name, bad) => {
+  test.each(passing)('succeeds after one retry: %s', async (_name, bad) => {
     const w = world({ a: inTurn(bad, well) })
     expect((await clocked(w.chat())).status).toBe(200)
     expect(w.finished[0]?.attempts.map(({ reason }) => reason)).toEqual(['first', 'retry'])
   })
 
-  test.each(passing)('%s as a stream’s answer: likewise', async (_name, bad) => {
+  test.each(passing)('retries the same target once, then the next target, for a stream: %s', async (_name, bad) => {
     const w = world({ a: inTurn(bad, well) })
     const answer = await clocked(w.chat({ stream: true }))
     expect([answer.status, answer.text.includes('[DONE]')]).toEqual([200, true])
@@ -60,11 +60,11 @@ describe('a failure that may pass', () => {
   })
 
   test.each(passing)(
-    '%s that stays: three calls at most, an error in the dialect, and SDKs are asked to retry overloads only',
+    'ends a permanent failure after at most three calls with an error in the dialect, and only overloads ask SDKs to retry: %s',
     async (_name, bad, _status, kind) => {
       const w = world({ a: bad })
       const answer = await clocked(w.chat())
-      // A target that cannot be reached twice at once is not awaited.
+      // A target that refuses two connections in a row is not retried again.
       expect(w.calls).toHaveLength(bad === refused ? 2 : 3)
       const isOverload = kind === 'rate_limited' || kind === 'overloaded'
       expect(answer.headers.get('x-should-retry')).toBe(isOverload ? null : 'false')
@@ -75,8 +75,8 @@ describe('a failure that may pass', () => {
   )
 })
 
-describe('a failure that is the request’s own', () => {
-  test.each([400, 404, 413, 422])('%d goes nowhere else', async (status) => {
+describe('failure caused by the request', () => {
+  test.each([400, 404, 413, 422])('is not retried after status %d', async (status) => {
     const w = world({ a: failing(status), b: well })
     const answer = await clocked(w.chat())
     expect(answer.status).toBeGreaterThanOrEqual(400)
@@ -85,7 +85,7 @@ describe('a failure that is the request’s own', () => {
   })
 })
 
-describe('the table of statuses', () => {
+describe('status table', () => {
   const table: readonly [number, number][] = [
     [400, 400],
     [401, 502],
@@ -102,7 +102,7 @@ describe('the table of statuses', () => {
     [504, 504],
     [529, 503],
   ]
-  test.each(table)('an upstream’s %d is %d for the client', async (status, expected) => {
+  test.each(table)('maps an upstream %d to %d for the client', async (status, expected) => {
     const w = world({ a: failing(status) })
     const answer = await clocked(w.chat())
     expect(answer.status).toBe(expected)
@@ -110,11 +110,11 @@ describe('the table of statuses', () => {
     if ([429, 503].includes(expected)) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  test('as a figure', () =>
-    figure(15, `${table.length} upstream statuses, each as the table says; 401 and 403 are 502`))
+  test('holds for every upstream status, as measured', () =>
+    figure(15, `${table.length} upstream statuses, each as in the table; 401 and 403 become 502`))
 
   test.each(['{"choices": [', '', 'null', '[]', '"text"', '<html></html>'])(
-    '200 with %j is 502 upstream_bad_response',
+    'maps 200 with the body %j to 502 upstream_bad_response',
     async (body) => {
       const w = world({ a: saying(body) }, { retry: false })
       const answer = await clocked(w.chat())
@@ -125,13 +125,13 @@ describe('the table of statuses', () => {
   )
 })
 
-describe('what clients of each dialect act on', () => {
+describe('error headers that the SDKs read', () => {
   const upstreams = { a: upstreamOf('chat', 'http://a.test') }
   const asked = (format: Format): Request => requestTo(format, JSON.stringify(simpleRequest(format, false)))
   const of = (behaviour: Behaviour) => world({ a: behaviour }, { upstreams, models: { '*': 'a' } })
 
   test.each(formats.flatMap((format) => [429, 503, 529].map((status) => ({ format, status }))))(
-    '$format: an upstream’s $status carries a small Retry-After and the call’s ids',
+    'pass a small Retry-After and the call ids for an upstream $status to a $format client',
     async ({ format, status }) => {
       const w = of(failing(status))
       const answer = await clocked(w.gateway.fetch(asked(format)).then(told))
@@ -146,7 +146,7 @@ describe('what clients of each dialect act on', () => {
     },
   )
 
-  test.each(formats)('%s: our own key’s trouble is never the client’s', async (format) => {
+  test.each(formats)('never report rejected upstream credentials to a %s client as its own', async (format) => {
     for (const status of [401, 403]) {
       const answer = await clocked(of(failing(status)).gateway.fetch(asked(format)).then(told))
       expect(answer.status).toBeGreaterThanOrEqual(500)
@@ -158,7 +158,7 @@ describe('what clients of each dialect act on', () => {
   })
 })
 
-describe('how often is tried', () => {
+describe('number of attempts', () => {
   test.each([
     [{ retry: false as const }, 1],
     [{ retry: { attempts: 1 } }, 1],
@@ -166,27 +166,27 @@ describe('how often is tried', () => {
     [{ retry: { attempts: 5, budgetFloor: 10 }, breaker: false as const }, 5],
     [{ retry: { attempts: 5 }, models: { m: { targets: ['a' as const], retry: { attempts: 2 } } } }, 2],
     [{ retry: false as const, models: { m: { targets: ['a' as const], retry: { attempts: 2 } } } }, 2],
-  ])('%j: %d calls', async (config, expected) => {
+  ])('for %j is %d', async (config, expected) => {
     const w = world({ a: failing(500) }, config)
     await clocked(w.chat())
     expect(w.calls).toHaveLength(expected)
   })
 
-  test('what the upstream itself calls hopeless is not tried there again, but elsewhere', async () => {
+  test('excludes retries that the upstream declares hopeless, but not other targets', async () => {
     const w = world({ a: failing(503, { 'x-should-retry': 'false' }), b: well })
     expect((await clocked(w.chat())).status).toBe(200)
     expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a', 'b'])
   })
 
-  test('every target gets its chance before one is tried twice', async () => {
+  test('gives every target one attempt before a second one', async () => {
     const w = world({ a: failing(500), b: failing(500), c: failing(500) })
     await clocked(w.chat())
     expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a', 'b', 'c'])
   })
 })
 
-describe('the first byte', () => {
-  test('once it is out, nothing is tried again, wherever the stream is cut', async () => {
+describe('first byte', () => {
+  test('ends retries, wherever the stream is cut', async () => {
     const random = dice(19)
     const total = 1000
     let late = 0
@@ -221,15 +221,15 @@ describe('the first byte', () => {
     }
     figure(
       19,
-      `${total} streams cut at random (${begun} of them begun): ${late} retried after the first byte, ${mixed} with text of two attempts`,
+      `${total} streams cut at random (${begun} after the first byte): ${late} retried after the first byte, ${mixed} with text of two attempts`,
     )
     expect(begun).toBeGreaterThan(total / 2)
     expect([late, mixed]).toEqual([0, 0])
   })
 })
 
-describe('a client that leaves', () => {
-  test('during the back-off: nobody is called any more', async () => {
+describe('client that disconnects', () => {
+  test('during the back-off causes no further upstream calls', async () => {
     const total = 1000
     const random = dice(24)
     const w = world(
@@ -253,14 +253,14 @@ describe('a client that leaves', () => {
       await Promise.all(answers)
       called += w.calls.length - asleep
     }
-    figure(24, `${total} clients left during a back-off: ${called} further upstream calls`)
+    figure(24, `${total} clients disconnected during a back-off: ${called} further upstream calls`)
     expect(called).toBe(0)
     expect(w.finished).toHaveLength(total)
     expect(w.finished.filter(({ outcome, status }) => outcome === 'aborted' && status === 499)).toHaveLength(total)
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('while it waits for a limited upstream: nobody is called any more', async () => {
+  test('while waiting for a rate-limited upstream causes no further upstream calls', async () => {
     const w = world({ a: failing(429, { 'retry-after': '5' }) }, { retry: { attempts: 1 } })
     await clocked(w.chat())
     const client = new AbortController()

@@ -5,7 +5,7 @@ import { after, failing, forever, refused, well } from './router-upstreams.ts'
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())
 
-/** An upstream that fails the requests of one caller, by what they ask, and answers the others. */
+/** Creates an upstream that fails the requests of one caller, depending on the prompt, and succeeds for the others. */
 const failingOn =
   (word: string, bad: Behaviour): Behaviour =>
   (call) =>
@@ -14,7 +14,7 @@ const failingOn =
 const poison = { messages: [{ role: 'user', content: 'poison' }] }
 const as = (name: string): Record<string, string> => ({ authorization: `Bearer ${name}` })
 
-/** A gateway whose tokens are the names of its callers. */
+/** Creates a gateway whose tokens are the names of its callers. */
 const shared: typeof world = (behaviours, config = {}) =>
   world(behaviours, { auth: (token) => ({ id: token }), ...config })
 
@@ -25,7 +25,7 @@ const reset: Behaviour = () => {
   })
 }
 
-describe('a caller whose requests make the upstream fail', () => {
+describe('caller whose requests make the upstream fail', () => {
   test.each<[string, Behaviour]>([
     ['500', failing(500)],
     ['503', failing(503)],
@@ -34,7 +34,7 @@ describe('a caller whose requests make the upstream fail', () => {
     ['401', failing(401)],
     ['a web page', html],
     ['a reset', reset],
-  ])('leaves the target to the others: %s', async (_, bad) => {
+  ])('does not block the target for other callers: %s', async (_, bad) => {
     const w = shared({ a: failingOn('poison', bad) })
     expect((await clocked(w.chat({}, as('ben')))).status).toBe(200)
     for (let round = 0; round < 30; round++) {
@@ -45,7 +45,7 @@ describe('a caller whose requests make the upstream fail', () => {
     expect((await clocked(w.chat({}, as('newcomer')))).status).toBe(200)
   })
 
-  test('is kept away from it itself', async () => {
+  test('is itself blocked from the target', async () => {
     const w = shared({ a: failingOn('poison', failing(500)) })
     for (let call = 0; call < 20; call++) await clocked(w.chat(poison, as('mallory')))
     expect(w.to('a').length).toBeLessThan(10)
@@ -53,7 +53,7 @@ describe('a caller whose requests make the upstream fail', () => {
     expect([answer.status, Number(answer.headers.get('retry-after')) > 0]).toEqual([503, true])
   })
 
-  test('leaves the keys of a pool to the others', async () => {
+  test('does not block the keys of a pool for other callers', async () => {
     for (const status of [401, 403, 402, 429]) {
       const upstreams = { a: upstreamNamed('a', ['key-one', 'key-two']) }
       const w = shared(
@@ -68,7 +68,7 @@ describe('a caller whose requests make the upstream fail', () => {
     }
   })
 
-  test('does not hold an open breaker open: neither by failing its probes nor by leaving them', async () => {
+  test('does not keep an open breaker open, by failing or aborting its probes', async () => {
     for (const leaves of [false, true]) {
       const w = shared({ a: refused })
       for (let call = 0; call < 5; call++) await clocked(w.chat({}, as('ben')))
@@ -87,37 +87,37 @@ describe('a caller whose requests make the upstream fail', () => {
   })
 })
 
-describe('a failing upstream is left alone', () => {
+describe('circuit breaker of a failing upstream', () => {
   const names = ['ann', 'ben', 'cay', 'dan', 'eve', 'fay']
 
-  test('for all callers, once five of them have seen it fail', async () => {
+  test('opens for all callers after failures of five callers', async () => {
     const w = shared({ a: failing(500) }, { retry: false })
     for (const name of names) await clocked(w.chat({}, as(name)))
     expect(w.to('a')).toHaveLength(5)
   })
 
-  test('for all callers, when it cannot be connected to', async () => {
+  test('opens for all callers if connections fail', async () => {
     const w = shared({ a: refused }, { retry: false })
     for (let call = 0; call < 5; call++) await clocked(w.chat({}, as('ann')))
     await clocked(w.chat({}, as('ben')))
     expect(w.to('a')).toHaveLength(5)
   })
 
-  test('for all callers, when it does not begin to answer in time', async () => {
+  test('opens for all callers if no response starts in time', async () => {
     const w = shared({ a: after(forever, well) }, { retry: false, limits: { firstByteMs: 1000 } })
     for (let call = 0; call < 5; call++) await clocked(w.chat({}, as('ann')))
     await clocked(w.chat({}, as('ben')))
     expect(w.to('a')).toHaveLength(5)
   })
 
-  test('by each of two callers after five failures of its own', async () => {
+  test('opens for each of two callers after five failures of their own', async () => {
     const w = shared({ a: failing(500) }, { retry: false })
     for (let call = 0; call < 20; call++) for (const name of ['ann', 'ben']) await clocked(w.chat({}, as(name)))
     expect(w.to('a')).toHaveLength(10)
   })
 })
 
-test('the retries of one caller leave some to the others', async () => {
+test('leaves retries for other callers when one caller uses many', async () => {
   const w = shared({ a: failingOn('poison', failing(500)) }, { breaker: false })
   await clocked(w.chat({}, as('ben')))
   for (let call = 0; call < 5; call++) await clocked(w.chat(poison, as('mallory')))

@@ -6,12 +6,12 @@ import { bodyOf, completion, eventsOf, failing, forever, refused, type Step, sil
 
 type Deed = 'ok' | 'slow' | '400' | '500' | 'refused' | 'silent' | 'cut' | 'idle' | 'event'
 export interface Scenario {
-  /** Behaviour of the upstream at the first attempt, the second, …; the last stays. */
+  /** Behaviour of the upstream per attempt; the last one repeats. */
   readonly deeds: readonly Deed[]
-  /** `m`: two targets; `h`: the same with hedging; `o`: one. */
+  /** `m`: two targets; `h`: two targets with hedging; `o`: one target. */
   readonly route: 'm' | 'h' | 'o'
   readonly stream?: true
-  /** Milliseconds after which the client leaves, or once it has read something. */
+  /** Milliseconds until the client disconnects, or `reading`: after the first data. */
   readonly leaves?: number | 'reading'
   readonly outcome: 'finished' | 'failed' | 'aborted'
   readonly attempts: number
@@ -26,8 +26,8 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   error: { deeds: ['400'], route: 'm', outcome: 'failed', attempts: 1 },
   outage: { deeds: ['500'], route: 'm', outcome: 'failed', attempts: 3 },
   timeout: { deeds: ['silent'], route: 'o', outcome: 'failed', attempts: 1 },
-  'left before the answer': { deeds: ['slow'], route: 'm', leaves: 60, outcome: 'aborted', attempts: 1 },
-  'left during a stream': {
+  'aborted before the response': { deeds: ['slow'], route: 'm', leaves: 60, outcome: 'aborted', attempts: 1 },
+  'aborted during a stream': {
     deeds: ['slow'],
     route: 'm',
     stream: true,
@@ -35,7 +35,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     outcome: 'aborted',
     attempts: 1,
   },
-  'left both of a race': { deeds: ['silent'], route: 'h', leaves: 180, outcome: 'aborted', attempts: 2 },
+  'aborted both hedged attempts': { deeds: ['silent'], route: 'h', leaves: 180, outcome: 'aborted', attempts: 2 },
   cut: { deeds: ['cut'], route: 'm', stream: true, outcome: 'failed', attempts: 1 },
   idle: { deeds: ['idle'], route: 'm', stream: true, outcome: 'failed', attempts: 1 },
   'error event': { deeds: ['event'], route: 'm', stream: true, outcome: 'failed', attempts: 1 },
@@ -46,16 +46,16 @@ export const exitNames = Object.keys(scenarios)
 
 export interface Exits {
   readonly world: World<'a' | 'b'>
-  /** Expected result of each call, by its model's name. */
+  /** Expected result of each call, by its model name. */
   readonly expected: ReadonlyMap<string, Scenario>
-  /** The provider's own books: what it answered to the end. */
+  /** The provider's own totals of complete responses. */
   readonly served: { readonly answers: number; readonly input: number; readonly output: number }
 }
 
 /**
- * Calls that end in every way there is, at random, 250 at a time, by a clock that does not run. Some formats each.
+ * Runs calls with every kind of outcome in random order, 250 at a time, with a stopped clock and some formats each.
  *
- * @param credentials the calls take them in turn
+ * @param credentials used by the calls in turn
  */
 export async function randomExits(
   total: number,

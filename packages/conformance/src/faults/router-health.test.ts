@@ -17,19 +17,19 @@ import { after, eventsOf, failing, forever, refused, streaming, well } from './r
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())
 
-/** Times between calls, in milliseconds. */
+/** Returns the times between calls in milliseconds. */
 const gaps = (calls: readonly { at: number }[]): number[] =>
   calls.slice(1).map(({ at }, index) => at - (calls[index]?.at ?? 0))
 
-describe('the breaker', () => {
+describe('circuit breaker', () => {
   const dead: readonly [string, Behaviour][] = [
     ['refuses connections', refused],
     ['answers 500', failing(500)],
     ['answers 503', failing(503)],
-    ['answers with a web page', () => new Response('<html></html>', { headers: { 'content-type': 'text/html' } })],
-    ['refuses our key', failing(401)],
+    ['returns a web page', () => new Response('<html></html>', { headers: { 'content-type': 'text/html' } })],
+    ["rejects the gateway's key", failing(401)],
   ]
-  test.each(dead)('an upstream that %s is left alone, looked at, and used again', async (name, bad) => {
+  test.each(dead)('skips, probes and restores an upstream that %s', async (name, bad) => {
     const w = world({ a: bad, b: well })
     const ask = async (): Promise<void> => {
       expect((await clocked(w.chat())).status).toBe(200)
@@ -60,7 +60,7 @@ describe('the breaker', () => {
     expect(back).toBeLessThanOrEqual(10_000)
   })
 
-  test('opens for an upstream that fails every other call, too', async () => {
+  test('opens for an upstream that fails every other call', async () => {
     const random = dice(23)
     const w = world({ a: (call) => (random() < 0.7 ? failing(500) : well)(call), b: well }, { retry: { attempts: 2 } })
     let opened: number | undefined
@@ -72,7 +72,7 @@ describe('the breaker', () => {
     expect(opened).toBeLessThanOrEqual(20)
   })
 
-  test('lets one call through at a time: not a crowd that waits for the same moment', async () => {
+  test('lets one probe through at a time while others wait', async () => {
     const w = world({ a: failing(500), b: well })
     await clocked(Promise.all(Array.from({ length: 10 }, () => w.chat())))
     const opened = w.to('a').length
@@ -87,7 +87,7 @@ describe('the breaker', () => {
     expect(w.to('a').length - opened).toBe(4)
   })
 
-  test('who waits when it opens, does not call on waking', async () => {
+  test('stops waiting calls from reaching the upstream once it is open', async () => {
     const w = world({ a: failing(503, { 'retry-after': '3' }) }, { retry: { budgetFloor: 100 } })
     const asked: Promise<Told>[] = []
     for (let i = 0; i < 5; i++) {
@@ -100,7 +100,7 @@ describe('the breaker', () => {
     expect(w.calls).toHaveLength(5)
   })
 
-  test('with nobody else, the client is told how long', async () => {
+  test('tells the client when to retry if there is no other target', async () => {
     const w = world({ a: failing(500) })
     while (w.to('a').length < 5) await clocked(w.chat())
     const before = w.calls.length
@@ -110,7 +110,7 @@ describe('the breaker', () => {
     expect(Number(answer.headers.get('retry-after'))).toBeLessThanOrEqual(5)
   })
 
-  test('a client’s own faults and its leaving do not open it', async () => {
+  test('does not open after client errors and disconnects', async () => {
     const w = world({ a: failing(400), b: well })
     for (let i = 0; i < 40; i++) await clocked(w.chat())
     w.behave('a', streaming([...eventsOf(['one']).slice(0, 2), forever]))
@@ -126,14 +126,14 @@ describe('the breaker', () => {
     expect(w.to('a')).toHaveLength(80)
   })
 
-  test('streams that break off in the middle do open it', async () => {
+  test('opens after streams that are cut off', async () => {
     const w = world({ a: streaming([...eventsOf(['one']).slice(0, 2), 'reset']), b: well })
     for (let i = 0; i < 6; i++) await clocked(w.chat({ stream: true }))
     expect(w.to('a')).toHaveLength(5)
     expect(w.finished.at(-1)?.attempts).toMatchObject([{ upstream: 'b', reason: 'first' }])
   })
 
-  test('false: never', async () => {
+  test('never opens when it is disabled', async () => {
     const w = world({ a: failing(500), b: well }, { breaker: false })
     for (let i = 0; i < 30; i++) await clocked(w.chat())
     expect(w.to('a').length).toBeGreaterThanOrEqual(30)
@@ -141,7 +141,7 @@ describe('the breaker', () => {
 })
 
 describe('three upstreams under load', () => {
-  test.each([false, true])('one is killed and brought back (streams: %s)', async (stream) => {
+  test.each([false, true])('survive the outage and return of one (streams: %s)', async (stream) => {
     const random = dice(3)
     const alive: Behaviour = async (call) => after(20 + random() * 60, well)(call)
     const targets = (['a', 'b', 'c'] as const).map((upstream) => ({ upstream, weight: 1 }))
@@ -180,7 +180,7 @@ describe('three upstreams under load', () => {
   })
 })
 
-describe('key pools', () => {
+describe('key pool', () => {
   type Key = string | { key: string; weight: number }
   const pooled = (keys: readonly Key[], behaviour: Behaviour, config: Parameters<typeof world>[1] = {}) =>
     world({ a: behaviour }, { upstreams: { a: upstreamNamed('a', keys) }, ...config })
@@ -195,16 +195,16 @@ describe('key pools', () => {
     (call) =>
       (keyOf(call) === key ? bad : well)(call)
 
-  test('are used in turn, by weight', async () => {
+  test('rotates its keys by weight', async () => {
     const w = pooled(['key-one', { key: 'key-two', weight: 3 }], well)
     for (let i = 0; i < 40; i++) await clocked(w.chat())
     expect(counted(w.calls)).toEqual({ 'key-one': 10, 'key-two': 30 })
-    // Spread, not in a row: the heavier one never more than three times between two of the other.
+    // Interleaved: the heavier key is used at most three times between two uses of the other.
     expect(w.calls.map((call) => (keyOf(call) === 'key-one' ? '1' : '2')).join('')).not.toContain('22222')
     expect(new Set(w.finished.map(({ attempts }) => attempts[0]?.key))).toEqual(new Set([0, 1]))
   })
 
-  test('a limited key rests alone, until Retry-After, and the client notices nothing', async () => {
+  test('cools down a rate-limited key until Retry-After, without effect on the client', async () => {
     const w = pooled(['key-one', 'key-two'], forKey('key-one', failing(429, { 'retry-after': '7' })))
     for (let i = 0; i < 12; i++) {
       expect((await clocked(w.chat())).status).toBe(200)
@@ -221,7 +221,7 @@ describe('key pools', () => {
     expect(counted(w.calls.slice(-10))).toEqual({ 'key-one': 5, 'key-two': 5 })
   })
 
-  test.each([401, 403])('a key refused with %d rests, and the client never hears of it', async (status) => {
+  test.each([401, 403])('cools down a key rejected with %d, without effect on the client', async (status) => {
     const w = pooled(['key-one', 'key-two'], forKey('key-two', failing(status)))
     const statuses = new Set<number>()
     for (let i = 0; i < 50; i++) {
@@ -235,7 +235,7 @@ describe('key pools', () => {
     expect(counted(w.calls)['key-two']).toBe(2)
   })
 
-  test('with every key refused, the client is told 502, not 401, and nothing of the keys', async () => {
+  test('returns 502 instead of 401 if every key is rejected, and reveals no key', async () => {
     const w = pooled(['key-one', 'key-two'], failing(401, {}, { message: 'Incorrect API key provided: key-one' }))
     for (let i = 0; i < 5; i++) {
       const answer = await clocked(w.chat())
@@ -244,7 +244,7 @@ describe('key pools', () => {
     }
   })
 
-  test('used-up quota is told from a rate limit', async () => {
+  test('distinguishes an exhausted quota from a rate limit', async () => {
     const quota = failing(429, {}, { type: 'insufficient_quota', code: 'insufficient_quota' })
     for (const [bad, rests] of [
       [quota, 60_000],
@@ -267,7 +267,7 @@ describe('key pools', () => {
     expect(dry.headers.get('x-should-retry')).toBe('false')
   })
 
-  test('with every key limited: a short rest is waited for, a long one passed on', async () => {
+  test('waits for a short cooldown and reports a long one if every key is rate-limited', async () => {
     for (const [seconds, status] of [
       [2, 200],
       [600, 429],
@@ -284,8 +284,8 @@ describe('key pools', () => {
   })
 })
 
-describe('state that is shared', () => {
-  test('what one gateway found out, another knows', async () => {
+describe('shared health state', () => {
+  test('shares open circuits between gateways', async () => {
     const rests = new Map<string, Cooldown>()
     const health: HealthState = {
       read: (id) => rests.get(id),
@@ -298,7 +298,7 @@ describe('state that is shared', () => {
       await clocked(two.chat())
       expect(two.calls.map(({ upstream }) => upstream)).toEqual(['b'])
       await pass(5100, 1000)
-      // The probe of one is enough for both.
+      // One gateway's probe is enough for both.
       await clocked(two.chat())
       expect(two.calls.map(({ upstream }) => upstream)).toEqual(['b', 'a'])
       one.behave('a', well)
@@ -308,7 +308,7 @@ describe('state that is shared', () => {
     expect(JSON.stringify([...rests])).not.toContain('key-of')
   })
 
-  test('a key that rests for one, rests for the other', async () => {
+  test('shares key cooldowns between gateways', async () => {
     const health = memoryHealthState()
     const upstreams = { a: upstreamNamed('a', ['key-one', 'key-two']) }
     const bad: Behaviour = (call) =>

@@ -16,7 +16,7 @@ import {
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())
 
-/** A whole answer in these steps. */
+/** An unstreamed response in these steps. */
 const json =
   (...steps: readonly Step[]): Behaviour =>
   ({ signal }) =>
@@ -25,7 +25,7 @@ const half = completion().slice(0, 40)
 const rest = completion().slice(40)
 const events = eventsOf(['one ', 'two ', 'three'])
 
-describe('a limit', () => {
+describe('time limit', () => {
   const cases: readonly {
     name: string
     line: number
@@ -37,7 +37,7 @@ describe('a limit', () => {
     ms: number
   }[] = [
     {
-      name: 'no answer',
+      name: 'no response',
       line: 11,
       behaviour: silent,
       limits: { firstByteMs: 2000 },
@@ -47,7 +47,7 @@ describe('a limit', () => {
       ms: 2000,
     },
     {
-      name: 'no answer to a stream',
+      name: 'no response to a streaming request',
       line: 11,
       behaviour: silent,
       limits: { firstByteMs: 2000 },
@@ -57,7 +57,7 @@ describe('a limit', () => {
       ms: 2000,
     },
     {
-      name: 'headers, but no first event',
+      name: 'headers but no first event',
       line: 11,
       behaviour: streaming([forever]),
       limits: { firstByteMs: 2000 },
@@ -67,7 +67,7 @@ describe('a limit', () => {
       ms: 2000,
     },
     {
-      name: 'only comments, and no first event',
+      name: 'only comments and no first event',
       line: 11,
       behaviour: streaming(Array.from({ length: 100 }, (): Step[] => [': ping\n\n', 100]).flat()),
       limits: { firstByteMs: 2000 },
@@ -110,7 +110,7 @@ describe('a limit', () => {
       ms: 2500,
     },
     {
-      name: 'a whole answer that takes too long',
+      name: 'an unstreamed response that takes too long',
       line: 12,
       behaviour: after(9000, well),
       limits: { totalMs: 2500 },
@@ -122,9 +122,9 @@ describe('a limit', () => {
   ]
 
   test.each(cases)(
-    '$name: told at the limit, with its own code',
+    'reports $name at the limit with its own code',
     async ({ name, line, behaviour, limits, stream, status, code, ms }) => {
-      // A target's own limit goes before the gateway's.
+      // A target's own limit takes precedence over the gateway's.
       for (const config of [
         { limits },
         {
@@ -151,7 +151,7 @@ describe('a limit', () => {
     },
   )
 
-  test('a connection that does not stand in time has its own code', async () => {
+  test('reports a slow connection with its own code', async () => {
     const late: Behaviour = () => {
       throw new TypeError('fetch failed', {
         cause: Object.assign(new Error('late'), { code: 'UND_ERR_CONNECT_TIMEOUT' }),
@@ -162,7 +162,7 @@ describe('a limit', () => {
     expect(answer.text).toContain('upstream_connect_timeout')
   })
 
-  test('an upstream that keeps talking is not idle, in events as in JSON', async () => {
+  test('does not treat an upstream that keeps sending as idle, in events and in JSON', async () => {
     const limits = { idleMs: 500 }
     const slow = (parts: readonly string[]): Step[] => parts.flatMap((part): Step[] => [300, part])
     const streamed = world({ a: streaming(slow(events)) }, { limits })
@@ -171,7 +171,7 @@ describe('a limit', () => {
     expect((await clocked(whole.chat())).status).toBe(200)
   })
 
-  test('our own patience is not begun anew with the same target, but the next is asked', async () => {
+  test('is not restarted for the same target, but applies to the next one', async () => {
     const w = world({ a: silent, b: well }, { limits: { firstByteMs: 1000 } })
     const answer = await clocked(w.chat())
     expect(answer.status).toBe(200)
@@ -185,7 +185,7 @@ describe('a limit', () => {
 describe('hedging', () => {
   const hedgedM = (hedgeMs: number) => ({ models: { m: { targets: ['a' as const, 'b' as const], hedgeMs } } })
 
-  test.each([false, true])('the second wins, the first is aborted (stream: %s)', async (stream) => {
+  test.each([false, true])('aborts the first attempt if the second wins (stream: %s)', async (stream) => {
     const w = world({ a: after(5000, well), b: after(50, well) }, hedgedM(200))
     const started = Date.now()
     const answer = await clocked(w.chat({ stream }))
@@ -204,7 +204,7 @@ describe('hedging', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test.each([false, true])('the first wins after all, the second is aborted (stream: %s)', async (stream) => {
+  test.each([false, true])('aborts the second attempt if the first wins (stream: %s)', async (stream) => {
     const w = world({ a: after(300, well), b: after(5000, well) }, hedgedM(200))
     const started = Date.now()
     const answer = await clocked(w.chat({ stream }))
@@ -218,13 +218,13 @@ describe('hedging', () => {
     expect(answer.headers.get('modelgate-upstream')).toBe('a')
   })
 
-  test('a first that is fast enough stays alone', async () => {
+  test('sends no second attempt if the first is fast enough', async () => {
     const w = world({ a: after(100, well), b: well }, hedgedM(200))
     await clocked(w.chat())
     expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a'])
   })
 
-  test('one that fails leaves the race to the other', async () => {
+  test('continues with the other attempt if one fails', async () => {
     const w = world({ a: after(300, failing(500)), b: after(400, well) }, hedgedM(200))
     expect((await clocked(w.chat())).status).toBe(200)
     expect(w.finished[0]?.attempts).toMatchObject([
@@ -233,19 +233,19 @@ describe('hedging', () => {
     ])
   })
 
-  test('the request’s own fault ends both', async () => {
+  test('ends both attempts on a client error', async () => {
     const w = world({ a: after(300, failing(400)), b: after(400, well) }, hedgedM(200))
     expect((await clocked(w.chat())).status).toBe(400)
     expect(w.to('b')[0]?.signal.aborted).toBe(true)
   })
 
-  test('a fault that only the second one finds is not the call’s', async () => {
+  test('ignores a client error that only the second target reports', async () => {
     const w = world({ a: after(600, well), b: failing(400) }, hedgedM(200))
     expect((await clocked(w.chat())).status).toBe(200)
     expect(w.finished).toMatchObject([{ upstream: 'a', attempts: [{ status: 200 }, { reason: 'hedge', status: 400 }] }])
   })
 
-  test('a client that leaves aborts both', async () => {
+  test('aborts both attempts if the client disconnects', async () => {
     const w = world({ a: silent, b: silent }, hedgedM(200))
     const client = new AbortController()
     const answer = w.chat({}, {}, client.signal).catch(() => undefined)
@@ -260,7 +260,7 @@ describe('hedging', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('is taken off the retry budget', async () => {
+  test('uses the retry budget', async () => {
     const w = world(
       { a: after(1000, well), b: after(2000, well) },
       { ...hedgedM(200), retry: { budgetFloor: 2, budgetRatio: 0 } },
@@ -270,7 +270,7 @@ describe('hedging', () => {
     expect(w.to('b')).toHaveLength(2)
   })
 
-  test('one winner of 500 races, and as many aborted as were called for nothing', async () => {
+  test('ends 500 races with one winner each and aborts every superfluous attempt', async () => {
     let at = 0
     const racing: Behaviour = (call) => after(((at++ * 37) % 100) * 10 + (call.upstream === 'a' ? 1 : 2), well)(call)
     const w = world({ a: racing, b: racing }, { ...hedgedM(100), retry: { budgetFloor: 1e6 } })

@@ -20,12 +20,12 @@ const embedded: Behaviour = () =>
     usage: { prompt_tokens: 2, total_tokens: 2 },
   })
 
-describe('operations beside chat', () => {
+describe('operations other than chat', () => {
   test.each([
     ['500', failing(500)],
     ['a refused connection', refused],
     ['429', failing(429)],
-  ])('embeddings after %s: the same target once more, then the next', async (_name, bad) => {
+  ])('retry embeddings on the same target once, then on the next target, after %s', async (_name, bad) => {
     const w = world({ a: bad, b: embedded })
     const answer = await clocked(w.gateway.fetch(post('/v1/embeddings', { model: 'm', input: 'hi' })).then(told))
     expect(answer.status).toBe(200)
@@ -34,7 +34,7 @@ describe('operations beside chat', () => {
     expect(w.finished[0]).toMatchObject({ operation: 'embeddings', upstream: 'b', usage: { input: { total: 2 } } })
   })
 
-  test('an upload is sent again, whole', async () => {
+  test('repeat an upload completely', async () => {
     const heard: Behaviour = () => Response.json({ text: 'hello' })
     const w = world({ a: failing(500), b: heard })
     const form = new FormData()
@@ -47,7 +47,7 @@ describe('operations beside chat', () => {
     for (const { text } of w.calls) expect(text.split('sound ').length).toBe(20_001)
   })
 
-  test('a breaker that one operation opened holds for the others of the same model', async () => {
+  test('share an open circuit with other operations of the same model', async () => {
     const w = world({ a: failing(500), b: well })
     for (let i = 0; i < 5; i++) await clocked(w.chat())
     w.behave('b', embedded)
@@ -57,7 +57,7 @@ describe('operations beside chat', () => {
 })
 
 describe('plugins', () => {
-  test('are told of the call and of each attempt, and may add headers', async () => {
+  test('receive the call and each attempt, and may add headers', async () => {
     const asked: RequestEvent[] = []
     const called: UpstreamEvent[] = []
     const w = world(
@@ -94,22 +94,19 @@ describe('plugins', () => {
     expect(JSON.stringify(w.logged.map(String))).toContain('broken')
   })
 
-  test.each([false, true])(
-    'the books hold the times: of the first event, of each attempt (stream: %s)',
-    async (stream) => {
-      const w = world({ a: after(100, failing(400 + 3)), b: after(120, well) })
-      await clocked(w.chat({ stream }))
-      const [event] = w.finished
-      expect(event?.attempts).toMatchObject([
-        { upstream: 'a', startedMs: 0, latencyMs: 100, status: 403, error: 'upstream_auth' },
-        { upstream: 'b', startedMs: 100, latencyMs: 120, status: 200 },
-      ])
-      expect(event?.firstEventMs).toBe(220)
-      expect(event?.durationMs).toBe(220)
-    },
-  )
+  test.each([false, true])('receive the times of the first event and of each attempt (stream: %s)', async (stream) => {
+    const w = world({ a: after(100, failing(400 + 3)), b: after(120, well) })
+    await clocked(w.chat({ stream }))
+    const [event] = w.finished
+    expect(event?.attempts).toMatchObject([
+      { upstream: 'a', startedMs: 0, latencyMs: 100, status: 403, error: 'upstream_auth' },
+      { upstream: 'b', startedMs: 100, latencyMs: 120, status: 200 },
+    ])
+    expect(event?.firstEventMs).toBe(220)
+    expect(event?.durationMs).toBe(220)
+  })
 
-  test('an upstream’s own id of a failed call is kept for its support', async () => {
+  test("receive the upstream's request id of a failed call", async () => {
     const w = world({ a: failing(500, { 'x-request-id': 'req-of-a' }), b: well })
     await clocked(w.chat())
     expect(w.finished[0]?.attempts[0]?.upstreamRequestId).toBe('req-of-a')

@@ -17,14 +17,14 @@ const counts = (w: World<Three>): Record<string, number> => ({
 })
 const names = (w: World<Three>): string[] => w.calls.map(({ upstream }) => upstream)
 
-describe('strategies', () => {
-  test('order: the first as long as it answers', async () => {
+describe('routing strategies', () => {
+  test('order uses the first target while it succeeds', async () => {
     const w = planned({ targets: ['b', 'a', 'c'] })
     for (let i = 0; i < 20; i++) await clocked(w.chat())
     expect(counts(w)).toEqual({ a: 0, b: 20, c: 0 })
   })
 
-  test('weighted: each its share', async () => {
+  test('weighted distributes calls by weight', async () => {
     const w = planned({
       targets: [
         { upstream: 'a', weight: 6 },
@@ -44,7 +44,7 @@ describe('strategies', () => {
   })
 
   test.each([false, true])(
-    'fastest: the one with the shortest time to its first event, also when that changes (stream: %s)',
+    'fastest uses the target with the shortest time to the first event, also after a change (stream: %s)',
     async (stream) => {
       const w = planned(
         { targets: ['a', 'b', 'c'], strategy: 'fastest' },
@@ -55,14 +55,14 @@ describe('strategies', () => {
         for (let i = 0; i < times; i++) await clocked(w.chat({ stream }))
         return names(w).slice(before)
       }
-      // Each is measured once.
+      // Every target is measured once.
       expect(new Set(await ask(3))).toEqual(new Set(['a', 'b', 'c']))
       expect(new Set(await ask(20))).toEqual(new Set(['b']))
       w.behave('b', after(900, well))
       const changed = await ask(30)
       expect(changed.at(-1)).toBe('c')
       expect(changed.indexOf('c')).toBeLessThan(10)
-      // A slow target is tried again later.
+      // A slow target is measured again later.
       w.behave('a', after(10, well))
       await pass(61_000, 61_000)
       await ask(6)
@@ -95,7 +95,7 @@ describe('strategies', () => {
         {},
       ],
     ],
-  ])('sticky: the same %s goes to the same target and key; different ones are spread', async (_name, of) => {
+  ])('sticky routes the same %s to the same target and key, and distributes different ones', async (_name, of) => {
     const w = sticky(['key-one', 'key-two'])
     const places = new Map<number, Set<string>>()
     for (let i = 0; i < 240; i++) {
@@ -108,7 +108,7 @@ describe('strategies', () => {
     expect(new Set([...places.values()].map(([only]) => only)).size).toBe(6)
   })
 
-  test('sticky: another target or key only while the own one rests', async () => {
+  test('sticky uses another target or key only during a cooldown', async () => {
     const w = sticky(['key-one', 'key-two'])
     const ask = async (): Promise<string> => {
       const { status } = await clocked(w.chat({ prompt_cache_key: 'mine' }))
@@ -137,8 +137,8 @@ describe('strategies', () => {
   })
 })
 
-describe('plans', () => {
-  test('a lower priority number goes first, the others are there for when it fails', async () => {
+describe('route plans', () => {
+  test('prefer lower priority numbers and fall back to the others', async () => {
     const w = planned({ targets: [{ upstream: 'a', priority: 2 }, { upstream: 'b' }, { upstream: 'c', priority: 1 }] })
     await clocked(w.chat())
     w.behave('b', failing(400 + 3))
@@ -159,7 +159,7 @@ describe('plans', () => {
   const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]
   test.each<[string, object, string]>([
     ['plain text', {}, 'c'],
-    ['an image', { messages: image }, 'a'],
+    ['select targets by when: %s', { messages: image }, 'a'],
     ['tools', { tools }, 'b'],
     ['both', { messages: image, tools }, 'a'],
   ])('when: %s', async (_name, extra, expected) => {
@@ -168,7 +168,7 @@ describe('plans', () => {
     expect(names(w)).toEqual([expected])
   })
 
-  test('when: a predicate on the request', async () => {
+  test('select targets by a predicate on the request', async () => {
     const asked: RequestTraits[] = []
     const long = (request: RequestTraits): boolean => {
       asked.push(request)
@@ -188,13 +188,13 @@ describe('plans', () => {
     })
   })
 
-  test('when: nobody is meant: 400, and no call', async () => {
+  test('return 400 without an upstream call if no when condition matches', async () => {
     const w = planned({ targets: [{ upstream: 'a', when: 'audio' }] })
     const answer = await clocked(w.chat())
     expect([answer.status, w.calls.length, w.finished.length]).toEqual([400, 0, 1])
   })
 
-  test('defaults fill in, overrides win and are reported, null takes out', async () => {
+  test('apply defaults and overrides, report overrides, and remove fields set to null', async () => {
     const w = planned({
       targets: [
         {
@@ -225,7 +225,7 @@ describe('plans', () => {
     expect(replaced.some((path) => path.startsWith('/temperature'))).toBe(false)
   })
 
-  test('lossless first, within one priority', async () => {
+  test('prefer lossless targets within one priority', async () => {
     const message: Behaviour = () =>
       Response.json({
         id: 'msg_1',
@@ -257,7 +257,7 @@ describe('plans', () => {
     ['x-large', 'a big-x'],
     ['anything.at.all', 'b anything.at.all'],
     [`${'*'.repeat(200)}`, `b ${'*'.repeat(200)}`],
-  ])('wildcards: %s', async (model, expected) => {
+  ])('match wildcards: %s', async (model, expected) => {
     const w = world(three, {
       models: {
         exact: 'a',
@@ -271,13 +271,13 @@ describe('plans', () => {
   })
 })
 
-describe('what is seen from outside', () => {
+describe('routing information in responses', () => {
   test.each([
     ['an answer', {}, well, 200],
     ['a stream', { stream: true }, well, 200],
     ['an error', {}, failing(400), 400],
     ['an error after all attempts', {}, failing(500), 502],
-  ] as const)('%s says where the call went', async (_name, extra, behaviour, status) => {
+  ] as const)('names the target of %s', async (_name, extra, behaviour, status) => {
     const w = world({ a: behaviour }, { models: { m: { upstream: 'a', model: 'real' } } })
     const { headers, ...answer } = await clocked(w.chat(extra))
     expect(answer.status).toBe(status)
@@ -291,7 +291,7 @@ describe('what is seen from outside', () => {
     expect(w.finished[0]?.attempts).toHaveLength(w.calls.length)
   })
 
-  test('trace context goes on with every attempt; a state without its parent does not', async () => {
+  test('passes trace context to every attempt, but no tracestate without its traceparent', async () => {
     const w = world({ a: failing(500), b: well })
     const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=1,b=2' }
     await clocked(w.chat({}, trace))

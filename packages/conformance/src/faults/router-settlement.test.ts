@@ -6,7 +6,7 @@ import { figure, pass, stopClock } from './router-fixture.ts'
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())
 
-test('every call is told of once, however it ends, and the sums are those of the upstream', async () => {
+test('reports every call exactly once, however it ends, with the totals of the upstream', async () => {
   const total = fullRun ? 10_000 : 4000
   const { world: w, expected, served } = await randomExits(total)
   const times = new Map<string, number>()
@@ -25,7 +25,7 @@ test('every call is told of once, however it ends, and the sums are those of the
   const once = [...expected.keys()].filter((model) => times.get(model) === 1).length
   figure(
     25,
-    `${total} calls, ${exitNames.length} kinds of exits, ${w.calls.length} upstream calls: told of once ${once}; ${sums.answers} answered, tokens ${sums.input}+${sums.output}, the upstream's ledger ${served.input}+${served.output}`,
+    `${total} calls, ${exitNames.length} kinds of outcomes, ${w.calls.length} upstream calls: reported once ${once}; ${sums.answers} finished, tokens ${sums.input}+${sums.output}, the upstream counted ${served.input}+${served.output}`,
   )
   expect(wrong).toEqual([])
   expect(once).toBe(total)

@@ -1,6 +1,6 @@
 import type { Behaviour } from './router-fixture.ts'
 
-/** Waits; rejects as `fetch` does when the caller leaves. */
+/** Waits; rejects like `fetch` if the caller aborts. */
 export function wait(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const leave = (): void => {
@@ -25,7 +25,7 @@ const usageOf = (input: number, output: number): object => ({
   total_tokens: input + output,
 })
 
-/** A stream of the chat format that says these words, as its events. */
+/** Returns the events of a chat stream with these words. */
 export const eventsOf = (words: readonly string[], input = 3, output = words.length): string[] => [
   chunk({ role: 'assistant', content: '' }),
   ...words.map((content) => chunk({ content })),
@@ -37,7 +37,7 @@ export const eventsOf = (words: readonly string[], input = 3, output = words.len
 /** Step of a body: bytes, milliseconds of silence, a broken connection, or permanent silence. */
 export type Step = string | Uint8Array | number | 'reset'
 
-/** A body that does these steps as it is read. `done` is told once it has been read to its end. */
+/** Creates a body that runs these steps as it is read. `done` is called when it has been read completely. */
 export function bodyOf(steps: readonly Step[], signal: AbortSignal, done?: () => void): ReadableStream<Uint8Array> {
   const left = [...steps]
   return new ReadableStream<Uint8Array>(
@@ -81,11 +81,11 @@ export const completion = (text = 'hello', input = 3, output = 1): string =>
     usage: usageOf(input, output),
   })
 
-/** Answers well: a stream where one is asked for. */
+/** Returns a successful response, streamed if requested. */
 export const well: Behaviour = (call) =>
   call.body.stream === true ? streaming(eventsOf(['hel', 'lo']))(call) : saying(completion())(call)
 
-/** An error status, in the words of the chat format. */
+/** Returns an error status in the chat format. */
 export const failing =
   (status: number, headers: Record<string, string> = {}, error: object = {}): Behaviour =>
   () =>
@@ -103,7 +103,7 @@ export const refused: Behaviour = () => {
   })
 }
 
-/** Nothing ever comes. */
+/** Never responds. */
 export const silent: Behaviour = async ({ signal }) => {
   await wait(forever, signal)
   throw signal.reason
@@ -116,7 +116,7 @@ export const after =
     return behaviour(call)
   }
 
-/** One behaviour after the other; the last one stays. */
+/** Uses one behaviour per call; the last one repeats. */
 export const inTurn = (...behaviours: readonly Behaviour[]): Behaviour => {
   let at = 0
   return (call) => (behaviours[Math.min(at++, behaviours.length - 1)] as Behaviour)(call)

@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers())
 
 const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1000).toUTCString()
 
-describe('what an upstream asks to wait', () => {
+describe('retry delay of an upstream', () => {
   const stated: readonly [string, () => Record<string, string>, number][] = [
     ['Retry-After in seconds', () => ({ 'retry-after': '2' }), 2000],
     ['Retry-After as a date', () => ({ 'retry-after': inSeconds(3) }), 3000],
@@ -17,7 +17,7 @@ describe('what an upstream asks to wait', () => {
     ['a date that is past', () => ({ 'retry-after': inSeconds(-60) }), 0],
   ]
   test.each(stated.flatMap(([name, headers, ms]) => [429, 503].map((status) => ({ name, headers, ms, status }))))(
-    '$name on $status: waited for',
+    'waits for $name on $status',
     async ({ name, headers, ms, status }) => {
       const w = world({ a: inTurn(failing(status, headers()), well) })
       const answer = await clocked(w.chat())
@@ -29,13 +29,13 @@ describe('what an upstream asks to wait', () => {
     },
   )
 
-  test.each(['soon', '-5', 'NaN', '1e999', ''])('Retry-After: %j is none: the back-off holds', async (value) => {
+  test.each(['soon', '-5', 'NaN', '1e999', ''])('ignores Retry-After: %j and uses the back-off', async (value) => {
     const w = world({ a: inTurn(failing(429, { 'retry-after': value }), well) })
     expect((await clocked(w.chat())).status).toBe(200)
     expect((w.calls[1]?.at ?? 0) - (w.calls[0]?.at ?? 0)).toBeLessThanOrEqual(501)
   })
 
-  test('an hour is not waited for but passed on, and the upstream is left alone', async () => {
+  test('reports a delay of one hour instead of waiting, and opens the circuit', async () => {
     const w = world({ a: failing(429, { 'retry-after': '3600' }) })
     const started = Date.now()
     const answer = await clocked(w.chat())
@@ -47,7 +47,7 @@ describe('what an upstream asks to wait', () => {
     expect([later.status, later.headers.get('retry-after'), w.calls.length]).toEqual([429, '3540', 1])
   })
 
-  test('a stream’s client is not kept waiting longer than it would wait for a first event', async () => {
+  test('waits no longer for a stream than for its first event', async () => {
     for (const [stream, status, calls] of [
       [true, 429, 1],
       [false, 200, 2],
@@ -59,13 +59,13 @@ describe('what an upstream asks to wait', () => {
     }
   })
 
-  test('the limit of waiting is the configuration’s', async () => {
+  test('limits waiting by configuration', async () => {
     const w = world({ a: inTurn(failing(429, { 'retry-after': '8' }), well) }, { retry: { maxWaitMs: 7000 } })
     expect((await clocked(w.chat())).status).toBe(429)
     expect(w.calls).toHaveLength(1)
   })
 
-  test('with another target, nobody waits', async () => {
+  test('is skipped with another target', async () => {
     const w = world({ a: failing(429, { 'retry-after': '2' }), b: well })
     const started = Date.now()
     expect((await clocked(w.chat())).status).toBe(200)
@@ -91,7 +91,7 @@ describe('what an upstream asks to wait', () => {
       usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 1, totalTokenCount: 4 },
     })
 
-  test('Google’s RetryInfo', async () => {
+  test('reads Google’s RetryInfo', async () => {
     const w = world(
       { g: inTurn(google, generated) },
       { upstreams: { g: gemini({ apiKey: 'key-of-g', baseURL: 'http://g.test' }) } },
@@ -102,7 +102,7 @@ describe('what an upstream asks to wait', () => {
     expect(Math.abs(waited - 1500)).toBeLessThanOrEqual(50)
   })
 
-  test('a call that comes meanwhile waits for the end of the rest, and a little of its own', async () => {
+  test('delays calls during the cooldown until its end plus jitter', async () => {
     const w = world({ a: inTurn(failing(429, { 'retry-after': '4' }), well) })
     const first = w.chat()
     await pass(1000)
@@ -116,8 +116,8 @@ describe('what an upstream asks to wait', () => {
   })
 })
 
-describe('the back-off', () => {
-  test('spreads those who failed together', async () => {
+describe('back-off', () => {
+  test('spreads clients that failed together', async () => {
     const w = world(
       { a: inTurn(...Array.from({ length: 20 }, () => failing(503)), well) },
       { retry: { budgetFloor: 100, backoffMs: 500 }, breaker: false },
@@ -131,7 +131,7 @@ describe('the back-off', () => {
     expect(Math.max(...waits)).toBeLessThanOrEqual(500)
   })
 
-  test('is what an upstream that refuses connections costs where there is no other', async () => {
+  test('applies to an upstream that refuses connections if there is no other', async () => {
     const w = world({ a: refused })
     const started = Date.now()
     const answer = await clocked(w.chat())
@@ -160,11 +160,11 @@ describe('the back-off', () => {
   })
 })
 
-describe('the retry budget', () => {
+describe('retry budget', () => {
   test.each([
     ['with the breaker', undefined],
-    ['without it', false as const],
-  ])('holds in a full outage, %s', async (name, breaker) => {
+    ['without the breaker', false as const],
+  ])('limits retries in a full outage %s', async (name, breaker) => {
     const calls = 200
     const w = world({ a: failing(503) }, breaker === undefined ? {} : { breaker })
     const answers: Promise<unknown>[] = []
@@ -179,18 +179,18 @@ describe('the retry budget', () => {
       `full outage ${name}, ${calls} calls, ${w.calls.length} upstream calls, retries ${(retries / calls) * 100} %`,
     )
     expect(retries).toBeLessThanOrEqual(calls * 0.2)
-    // The breaker leaves little to be tried again.
+    // The breaker leaves few calls to retry.
     if (breaker === false) expect(retries).toBeGreaterThanOrEqual(calls * 0.15)
   })
 
-  test('of a few calls is three, and clients retry overloads beyond it by themselves', async () => {
+  test('allows three retries for a few calls, and leaves further retries to clients', async () => {
     const w = world({ a: failing(503) }, { breaker: false })
     const answers = await clocked(Promise.all(Array.from({ length: 5 }, () => w.chat())))
     expect(w.calls).toHaveLength(8)
     for (const { headers } of answers) expect(headers.has('x-should-retry')).toBe(false)
   })
 
-  test('comes back with time', async () => {
+  test('recovers with time', async () => {
     const w = world({ a: failing(503) }, { breaker: false, retry: { budgetFloor: 1, budgetRatio: 0 } })
     for (const [seconds, expected] of [
       [0, 2],
@@ -204,7 +204,7 @@ describe('the retry budget', () => {
     }
   })
 
-  test('is each upstream’s own', async () => {
+  test('is separate for each upstream', async () => {
     const w = world({ a: failing(503), b: failing(503) }, { breaker: false, retry: { budgetFloor: 0, budgetRatio: 0 } })
     await clocked(w.chat())
     expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a', 'b'])

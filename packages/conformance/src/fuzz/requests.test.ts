@@ -40,17 +40,17 @@ const media = (mimeType: string): object => ({
   ],
 })
 const hugeVector = /imension\w*"\s*:\s*(\d{5,}|\d[\d.]*[eE])/
-/** An upstream with a valid answer to everything. */
+/** An upstream with a valid response to every request. */
 async function upstream(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const { pathname } = new URL(String(input))
   const body = typeof init?.body === 'string' ? init.body : decoder.decode(init?.body as Uint8Array)
   sent.push(body)
   const format = formatOf(pathname)
-  // The provider that plays would fill its memory with the vector.
+  // A requested embedding of this size would exhaust the fake provider's memory.
   if (hugeVector.test(body))
     return Response.json({ error: { message: 'too long', type: 'invalid_request_error' } }, { status: 400 })
   if (format === undefined) return provider.fetch(input, init)
-  // Pictures and speech are asked for as chat, too.
+  // Images and speech are also requested in generateContent.
   if (body.includes('responseModalities'))
     return Response.json(body.includes('AUDIO') ? media('audio/L16;rate=24000') : media('image/png'))
   const asked = parseJson(body)
@@ -94,31 +94,31 @@ async function ask(request: FuzzRequest): Promise<{ status: number; text: string
 }
 
 function complaint(request: FuzzRequest, { status, text }: { status: number; text: string }): string | undefined {
-  if (status >= 500 && status !== 501) return `status ${status}, and all upstreams are well`
+  if (status >= 500 && status !== 501) return `status ${status} although all upstreams succeed`
   const inside = status < 400 ? toldOfInside('', []) : toldOfInside(text, [upstreamKey, 'upstream.test'])
   if (inside !== undefined) return inside
-  // An unknown path is answered in the chat completions format.
+  // An unknown path returns an error in the Chat Completions format.
   const dialects: readonly Format[] = status === 404 || status === 405 ? [request.dialect, 'chat'] : [request.dialect]
   if (status >= 400 && !dialects.some((dialect) => isDialectError(dialect, status, text)))
-    return `${status} is not in the dialect of ${request.dialect}`
-  for (const body of sent) if (!isObject(parseJson(body))) return `what went upstream is no JSON object: ${body}`
+    return `status ${status} has a body outside of the ${request.dialect} dialect`
+  for (const body of sent) if (!isObject(parseJson(body))) return `the upstream body is not a JSON object: ${body}`
   if (!isGood(request.body, depth)) {
-    if (status < 400) return `status ${status} for a body that is none`
-    if (sent.length > 0) return 'a body that is none went upstream'
+    if (status < 400) return `status ${status} for an invalid body`
+    if (sent.length > 0) return 'an invalid body reached the upstream'
   }
-  if (finished.length > 1) return `onFinish told ${finished.length} times`
-  if (sent.length > 0 && finished.length !== 1) return `onFinish told ${finished.length} times`
+  if (finished.length > 1) return `onFinish was called ${finished.length} times`
+  if (sent.length > 0 && finished.length !== 1) return `onFinish was called ${finished.length} times`
   return undefined
 }
 
 beforeAll(async () => {
-  // Lazy loading would look like slowness.
+  // Lazy loading would be measured as slowness.
   for (let base = 0; base < bases.length; base++)
     await settled(ask(requestOf(bases, { base, steps: [], bytes: [], head: [] })))
 }, 60_000)
 
 test(
-  'no request breaks it: each is answered, refused in its own words, and goes upstream as JSON or not at all',
+  'requests: fuzzed input is served or rejected in its dialect, and reaches upstreams as JSON only',
   () =>
     fuzz(
       'requests',
@@ -141,7 +141,7 @@ test(
   fuzzPatience,
 )
 
-test('an object that cannot be made a word of breaks nothing, wherever it stands', async () => {
+test('requests: an object without a primitive form causes no exception at any place', async () => {
   const found: string[] = []
   const seen = new Set<string>()
   for (let base = 0; base < bases.length; base++) {

@@ -51,7 +51,7 @@ const failures = formats.map((format) => ({
     ) ?? null,
   ),
 }))
-/** The short run is the same everywhere: recordings are not. */
+/** The short run uses no recordings, so that it is the same everywhere. */
 const recorded =
   longRun && haveRecordings
     ? recordedExchanges('CORE.tsv')
@@ -82,7 +82,7 @@ async function ask(request: Request): Promise<Came> {
   }
 }
 
-/** Minimum of a valid answer in each format. */
+/** Minimum of a valid response in each format. */
 const shapes: { readonly [F in Format]: (body: ReturnType<typeof objectOf>) => boolean } = {
   chat: ({ choices }) => listOf(choices).every(isObject) && listOf(choices).length > 0,
   messages: ({ type, content }) => type === 'message' && Array.isArray(content),
@@ -99,16 +99,16 @@ function isWhole(play: Play): boolean {
 function judge(client: Format, upstream: Format, play: Play, came: Came): string | undefined {
   const { status } = play
   if (came.status !== 200) {
-    if (status === 401 && came.status < 500) return `an upstream's 401 is told as ${came.status}`
+    if (status === 401 && came.status < 500) return `an upstream's 401 became ${came.status}`
     const ownFault =
       (status >= 400 && status < 500) || /rror|fail|message|detail|code|SAFETY|BLOCK/i.test(decoder.decode(play.bytes))
     return wrongRefusal(client, came, ownFault)
   }
-  if (status < 200 || status > 299) return `an upstream's ${status} is told as 200`
-  if (!isWhole(play)) return 'an answer that is none is told as one'
+  if (status < 200 || status > 299) return `an upstream's ${status} became 200`
+  if (!isWhole(play)) return 'an invalid response became a successful one'
   const body = parseJson(came.text)
-  if (!isObject(body)) return 'the answer is no JSON object'
-  if (client !== upstream && !shapes[client](body)) return 'the answer is not in the dialect'
+  if (!isObject(body)) return 'the response is not a JSON object'
+  if (client !== upstream && !shapes[client](body)) return 'the response is not in the dialect'
   return undefined
 }
 
@@ -137,7 +137,7 @@ async function tryPlay(client: Format, format: Format, play: Play): Promise<stri
   })
 }
 
-/** Answers of other operations than generation, as an upstream gave them to valid requests. */
+/** Valid responses of operations other than generation. */
 interface OperationBase {
   readonly request: FuzzRequest
   readonly type: string
@@ -182,7 +182,7 @@ async function tryOperation(recipe: Recipe): Promise<string | undefined> {
   let broke = false
   const came = await settled(
     ask(operationRequest(request)).catch((error: unknown): Came => {
-      // Bytes that pass as they are have no place for an error: the connection breaks, as theirs did.
+      // Bytes that pass through have no place for an error: the client's connection breaks like the upstream's.
       if (typeof play.ending === 'object' || play.ending === 'hang') broke = true
       else throw error
       return { status: 200, type: '', bytes: new Uint8Array(0), text: '' }
@@ -196,7 +196,7 @@ async function tryOperation(recipe: Recipe): Promise<string | undefined> {
     const complaint =
       (came.status !== 200 && came.status !== 501 ? wrongRefusal(request.dialect, came, ownFault) : undefined) ??
       (came.status === 200 && came.type.includes('application/json') && !broke && !isObject(parseJson(came.text))
-        ? 'the answer is no JSON object'
+        ? 'the response is not a JSON object'
         : undefined) ??
       toldOfInside(came.text, ['upstream.test', '10.0.0.7']) ??
       under.wrongBooks(!countsHere)
@@ -216,16 +216,16 @@ beforeAll(async () => {
   await settled(findOperations())
 }, 60_000)
 
-describe('no answer breaks it', () => {
+describe('responses', () => {
   test(
-    'of generation: it is carried over, or told as an error',
+    'of generation: fuzzed input is translated or reported as an error',
     () => fuzz('answers', recipes, tryAnswer, 1500),
     fuzzPatience,
   )
-  test('where an object stands that cannot be made a word of', async () => {
+  test('of generation: an object without a primitive form causes no exception at any place', async () => {
     const found: string[] = []
     let nth = 0
-    // Each place for two of the four clients, in turn.
+    // Each place is tested with two of the four clients, in rotation.
     for (const { format, body } of bases.slice(0, bases.length - recorded.length))
       for (const { body: spoilt, place } of withWordless(encoder.encode(spoil(body, []))))
         for (const client of [formats[nth % 4] ?? 'chat', formats[(nth++ + 2) % 4] ?? 'chat']) {
@@ -234,5 +234,9 @@ describe('no answer breaks it', () => {
         }
     expect(found).toEqual([])
   }, 240_000)
-  test('of other operations', () => fuzz('answers of operations', recipes, tryOperation, 1000), fuzzPatience)
+  test(
+    'of other operations: fuzzed input is passed on or reported as an error',
+    () => fuzz('responses of operations', recipes, tryOperation, 1000),
+    fuzzPatience,
+  )
 })

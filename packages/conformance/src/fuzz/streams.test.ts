@@ -16,7 +16,7 @@ watchProcess()
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** The short run is the same everywhere: recordings are not. */
+/** The short run uses no recordings, so that it is the same everywhere. */
 const recorded =
   longRun && haveRecordings
     ? recordedExchanges('CORE.tsv')
@@ -30,9 +30,9 @@ interface Recipe {
   readonly stream: StreamRecipe
   readonly play: PlayRecipe
   readonly client: number
-  /** Pieces of the answer after which the client leaves; none: it stays. */
+  /** Number of chunks after which the client disconnects; null: never. */
   readonly leaves: number | null
-  /** One dialect's streams can be had as one JSON array. */
+  /** Gemini streams may be one JSON array. */
   readonly array: boolean
 }
 
@@ -54,7 +54,7 @@ function requestFor(client: Format, upstream: Format, array: boolean): Request {
   return array ? new Request(request.url.replace('?alt=sse', ''), request) : request
 }
 
-/** Returns the elements of an array as the events of a stream, without parsing: too deep ones must pass too. */
+/** Returns the elements of an array as stream events, without parsing: elements nested too deeply must pass too. */
 function eventsOf(text: string): string | undefined {
   const trimmed = text.trim()
   if (!trimmed.startsWith('[') || !trimmed.endsWith(']')) return undefined
@@ -101,9 +101,7 @@ function judge(client: Format, upstream: Format, play: Play, came: Came, array: 
   const wrong = wrongStream(client, upstream, sentBy(play), told, status >= 400 && status < 500)
   return (
     wrong ??
-    (status === 401 && came.status !== 200 && came.status < 500
-      ? `an upstream's 401 is told as ${came.status}`
-      : undefined)
+    (status === 401 && came.status !== 200 && came.status < 500 ? `an upstream's 401 became ${came.status}` : undefined)
   )
 }
 
@@ -136,7 +134,7 @@ async function tryPlay(
   )
 }
 
-/** A stream as it came. */
+/** A stream without mutations. */
 const still = { events: [], within: [], bytes: [], layout: 0 }
 const calm = { head: [], cuts: 0, ending: 0 }
 
@@ -147,12 +145,12 @@ beforeAll(async () => {
 }, 60_000)
 
 test(
-  'no stream breaks it: each ends in success if the upstream said so, or else in one error',
+  'streams: fuzzed input ends in success if the upstream succeeded, or else in one error',
   () => fuzz('streams', recipes, tryStream, 1500),
   fuzzPatience,
 )
 
-/** The stream again and again, with an object that cannot be made a word of in place of one value of one event. */
+/** Yields the stream with an object without a primitive form in place of each value of each event. */
 function* withWordlessEvents(stream: string): Generator<{ body: Uint8Array; place: string }> {
   const lines = stream.split('\n')
   for (const [at, line] of lines.entries()) {
@@ -165,10 +163,10 @@ function* withWordlessEvents(stream: string): Generator<{ body: Uint8Array; plac
   }
 }
 
-test('no stream breaks it where an object stands that cannot be made a word of', async () => {
+test('streams: an object without a primitive form causes no exception at any place', async () => {
   const found: string[] = []
   let nth = 0
-  // Each place for two of the four clients, in turn.
+  // Each place is tested with two of the four clients, in rotation.
   for (const base of streamBases)
     for (const { body, place } of withWordlessEvents(decoder.decode(streamOf(base, { ...still, base: 0 }))))
       for (const client of [formats[nth % 4] ?? 'chat', formats[(nth++ + 2) % 4] ?? 'chat']) {

@@ -5,7 +5,7 @@ import { readSchemas } from './schema.ts'
 import { schemaWith, type ValueRule } from './values.ts'
 import type { Walk } from './walk.ts'
 
-/** Without the schemas, which are read when they are asked for. */
+/** Without the schemas, which are loaded on demand. */
 export type RequestDocument = Omit<Walk, 'schemas'> & { readonly file: string }
 
 const schemaRule = (at: RegExp): ValueRule => ({ at, whole: true, give: (token) => [schemaWith(token)] })
@@ -21,14 +21,14 @@ const chatCalls: JsonObject = {
     function: { name: 'lookup', arguments: '{}' },
   })),
 }
-/** Puts items behind the first one, in front of the one that is probed. */
+/** Inserts items after the first one, before the tested one. */
 const before =
   (key: string, ...items: Json[]) =>
   (body: JsonObject): JsonObject => {
     const [first = null, ...rest] = listOf(body[key])
     return { ...body, [key]: [first, ...items, ...rest] }
   }
-/** Neighbours of one role become one, which moves what is probed: something is said in between. */
+/** Separates neighbours of one role, which would be merged and would move the tested value. */
 const between =
   (key: string, item: JsonObject) =>
   (body: JsonObject): JsonObject => {

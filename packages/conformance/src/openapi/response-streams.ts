@@ -45,7 +45,7 @@ function messages({ content, stop_reason, stop_sequence, stop_details, container
   return events.map(named).join('')
 }
 
-/** One chunk may hold all of an answer. */
+/** One chunk may contain the whole response. */
 const gemini = (body: JsonObject): string => unnamed(body)
 
 function responses(body: JsonObject): string {
@@ -87,5 +87,5 @@ function sendPart(part: JsonObject, place: JsonObject, send: (type: string, fiel
   send('response.content_part.done', { ...place, part })
 }
 
-/** Returns an upstream's whole answer as a stream. */
+/** Converts an upstream's unstreamed response to a stream. */
 export const streamed: { readonly [F in Format]: (body: JsonObject) => string } = { chat, messages, gemini, responses }

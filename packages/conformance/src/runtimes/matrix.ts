@@ -11,14 +11,14 @@ import { type Served, start } from './start.ts'
 
 const token = 'client-token-93b1f2c4'
 
-/** One cell: what came of a check, and how long it took. */
+/** One cell: the result of a check and its duration. */
 export interface Cell {
   readonly name: string
   readonly tally: Tally
   readonly seconds: number
 }
 
-/** One row: a runtime, and what it was asked. */
+/** One row: the results of a runtime. */
 export interface Row {
   readonly pin: Pin
   readonly version: string
@@ -36,11 +36,11 @@ export interface Asking {
   /** Results of the first runtime, with which the others are compared. */
   readonly reference: Map<string, string>
   readonly full: boolean
-  /** Address of a Redis; undefined if the machine has none. */
+  /** URL of a Redis; undefined if the machine has none. */
   readonly redis: string | undefined
 }
 
-/** Starts the gateway in a runtime and asks every check of it, one after the other. */
+/** Starts the gateway in a runtime and runs every check, one after the other. */
 export async function ask(pin: Pin, installed: Installed, asking: Asking): Promise<Row> {
   if ('absent' in installed) return { pin, version: pin.version, outcome: installed }
   const providers = createFakeProvider({ apiKey: upstreamKey, now: () => 1_800_000_000_000 })

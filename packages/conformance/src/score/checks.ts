@@ -22,7 +22,7 @@ const own: Readonly<Record<keyof typeof dialects, readonly Omit<Check, 'format'>
 
 const features: readonly Feature[] = [...talking, ...tooling, ...failing]
 
-/** Everything that is asked, format by format, each format’s first check before its others. */
+/** All checks, grouped by format. The first check of a format precedes its others. */
 export const checks: readonly Check[] = [
   ...(Object.keys(dialects) as (keyof typeof dialects)[]).flatMap((format): Check[] => [
     ...features
@@ -40,22 +40,22 @@ export const checks: readonly Check[] = [
   ...realtimeOperations,
 ]
 
-/** A check’s name among all. */
+/** Returns a check's full name, `chat/stream-usage`. */
 export const nameOf = ({ format, feature }: { readonly format: ScoredFormat; readonly feature: string }): string =>
   `${format}/${feature.replaceAll(' ', '-')}`
 
-/** A check as it is told of. */
+/** Public description of a check. */
 export interface CheckInfo {
   readonly name: string
   readonly format: ScoredFormat
   readonly feature: string
-  /** The fact that a pass proves. */
+  /** The fact that a passed check proves. */
   readonly proves: string
-  /** How many calls it makes, at most. */
+  /** Maximum number of calls. */
   readonly calls: number
 }
 
-/** Everything that `score` asks, in order. */
+/** All checks of `score`, in order. */
 export const checkList: readonly CheckInfo[] = checks.map((check) => {
   const { format, feature, proves, calls } = check
   return { name: nameOf(check), format, feature, proves, calls }

@@ -9,7 +9,7 @@ import type { Result } from './report.ts'
 import { ScoreError, type ScoreOptions, score } from './score.ts'
 import { tableOf, wrap } from './table.ts'
 
-/** Output of a command. Lines of the table are as wide as `columns`; progress is shown if `isTTY`. */
+/** Output of a command. Table lines are at most `columns` wide; progress is shown if `isTTY`. */
 export interface Terminal {
   write(text: string): unknown
   readonly columns?: number
@@ -52,7 +52,9 @@ function read(argv: readonly string[]) {
 
 type Values = ReturnType<typeof read>['values']
 
-/** Runs this package's command. Resolves to the exit code: 0 it ran, 1 below `--fail-under`, 2 misuse. */
+/**
+ * Runs this package's command. Resolves to the exit code: 0 after a complete run, 1 below `--fail-under`, 2 for misuse.
+ */
 export async function command(
   argv: readonly string[],
   out: Terminal = process.stdout,
@@ -67,8 +69,8 @@ export async function command(
     const skip = listOf(values.skip, '--skip') ?? []
     if (values.list === true) return said(out, listed(only, skip, out.columns))
     const [url, ...more] = positionals
-    if (url === undefined) throw new Misuse('Which server? Give its base URL, such as http://localhost:8787')
-    if (more.length > 0) throw new Misuse(`One URL at a time: '${more[0]}' is one too many`)
+    if (url === undefined) throw new Misuse('Missing base URL of the server, such as http://localhost:8787')
+    if (more.length > 0) throw new Misuse(`Unexpected argument '${more[0]}': pass one URL`)
     const failUnder = numberOf(values['fail-under'], '--fail-under', 0, 100)
     const asked = optionsOf(url, values, env)
     const report = await score({ ...asked, ...(only ? { only } : {}), skip, onResult: progress(err) })
@@ -80,7 +82,7 @@ export async function command(
     return failUnder !== undefined && report.score < failUnder ? 1 : 0
   } catch (error) {
     if (!(error instanceof Misuse || error instanceof ScoreError)) throw error
-    err.write(`${error.message}\n${error instanceof Misuse ? '--help says how it is used.\n' : ''}`)
+    err.write(`${error.message}\n${error instanceof Misuse ? 'Run with --help for usage.\n' : ''}`)
     return 2
   }
 }
@@ -90,7 +92,7 @@ function said(out: Terminal, words: string): number {
   return 0
 }
 
-/** One line that is written over, for whoever watches. */
+/** Shows progress in one line that each result overwrites; terminals only. */
 function progress(err: Terminal): NonNullable<ScoreOptions['onResult']> {
   if (err.isTTY !== true) return () => {}
   let failed = 0
@@ -103,7 +105,8 @@ function progress(err: Terminal): NonNullable<ScoreOptions['onResult']> {
 function listOf(value: string | undefined, option: string): ScoredFormat[] | undefined {
   return value?.split(',').map((word) => {
     const format = formatNames.find((name) => name === word.trim())
-    if (format === undefined) throw new Misuse(`${option}: '${word}' is none of ${formatNames.join(', ')}`)
+    if (format === undefined)
+      throw new Misuse(`Invalid value '${word}' of ${option}. Expected one of ${formatNames.join(', ')}`)
     return format
   })
 }
@@ -112,13 +115,13 @@ function numberOf(value: string | undefined, option: string, least: number, most
   if (value === undefined) return undefined
   const number = Number(value)
   if (value.trim() === '' || !(number >= least && number <= most))
-    throw new Misuse(`${option}: '${value}' is no number from ${least} to ${most}`)
+    throw new Misuse(`Invalid value '${value}' of ${option}. Expected a number from ${least} to ${most}`)
   return number
 }
 
 const own: readonly Format[] = ['chat', 'messages', 'gemini', 'responses']
 
-/** `MODEL`, or `chat=MODEL` for one format. */
+/** Parses `--model`: `MODEL` for all formats, or `chat=MODEL` for one. */
 function modelsOf(names: readonly string[] = []): Pick<ScoreOptions, 'model' | 'modelOf'> {
   const modelOf: Partial<Record<Format, string>> = {}
   let model: string | undefined
@@ -134,7 +137,7 @@ function optionsOf(url: string, values: Values, env: Readonly<Record<string, str
   const headers = Object.fromEntries(
     (values.header ?? []).map((header) => {
       const at = header.indexOf(':')
-      if (at < 1) throw new Misuse(`--header: '${header}' has no colon; write it as 'name: value'`)
+      if (at < 1) throw new Misuse(`Invalid value '${header}' of --header: no colon. Expected 'name: value'`)
       return [header.slice(0, at).trim(), header.slice(at + 1).trim()]
     }),
   )
@@ -158,7 +161,7 @@ function optionsOf(url: string, values: Values, env: Readonly<Record<string, str
   }
 }
 
-/** Every check, with what it proves. */
+/** Lists the selected checks with the fact that each proves. */
 function listed(only: readonly ScoredFormat[] | undefined, skip: readonly ScoredFormat[], columns = 120): string {
   const chosen = checks.filter(({ format }) => (only?.includes(format) ?? true) && !skip.includes(format))
   const column = Math.max(...chosen.map((check) => nameOf(check).length), 1)

@@ -9,12 +9,12 @@ const weather = 'What is the weather in Paris? Use the tool get_weather.'
 const both = 'Call get_weather for Paris and get_time for Oslo, both at once, before you say anything.'
 const results = { get_weather: [{ text: '18 degrees and sunny' }], get_time: [{ text: 'half past nine' }] }
 
-/** Calls of these tools, each with a city. */
+/** Requires calls of exactly these tools, each with a city. */
 function called({ tools, text }: Said, ...wanted: readonly string[]): void {
   const calls = tools.map(({ name }) => name).sort()
   must(
     calls.join() === [...wanted].sort().join(),
-    `${calls.length === 0 ? `nothing was called, but said ${shown(text)}` : `${calls.join(', ')} was called`}: expected ${wanted.join(' and ')}`,
+    `${calls.length === 0 ? `no tool was called; the text is ${shown(text)}` : `${calls.join(', ')} was called`}: expected ${wanted.join(' and ')}`,
   )
   for (const { name, input } of tools) {
     const { city } = objectOf(input)
@@ -23,8 +23,8 @@ function called({ tools, text }: Said, ...wanted: readonly string[]): void {
 }
 
 function reported(said: Said, dialect: Dialect): void {
-  must(said.text.includes('18'), `the answer does not tell what the tool said: ${shown(said.text)}`)
-  must(said.end === dialect.ends.stop, `the answer ends with ${shown(said.end)}, not ${shown(dialect.ends.stop)}`)
+  must(said.text.includes('18'), `the text does not contain the tool result: ${shown(said.text)}`)
+  must(said.end === dialect.ends.stop, `the finish reason is ${shown(said.end)}, expected ${shown(dialect.ends.stop)}`)
 }
 
 async function loop(talk: Talk, dialect: Dialect, question = weather): Promise<void> {
@@ -40,28 +40,31 @@ const forced = (context: Context, dialect: Dialect, tools: readonly string[], st
 export const tooling: readonly Feature[] = [
   {
     feature: 'tool',
-    proves: 'A tool that must be called is called, with arguments that fit its schema.',
+    proves: 'A required tool is called with arguments that match its schema.',
     calls: 1,
     async run(context, dialect) {
       const said = await forced(context, dialect, ['get_weather']).ask({ text: weather })
       called(said, 'get_weather')
-      must(said.end === dialect.ends.tools, `the answer ends with ${shown(said.end)}, not ${shown(dialect.ends.tools)}`)
+      must(
+        said.end === dialect.ends.tools,
+        `the finish reason is ${shown(said.end)}, expected ${shown(dialect.ends.tools)}`,
+      )
     },
   },
   {
     feature: 'no tool',
-    proves: 'Where the choice is none, no tool is called, though there is one.',
+    proves: "With tool choice 'none', no tool is called.",
     calls: 1,
     async run(context, dialect) {
       const talk = talkIn(context, dialect)({ tools: ['get_weather'], extra: dialect.fields.never })
       const said = await talk.ask({ text: 'What is the weather in Paris? Answer without a tool, in one sentence.' })
       must(said.tools.length === 0, `${said.tools.map(({ name }) => name).join(', ')} was called`)
-      must(said.text !== '', 'the answer has no text')
+      must(said.text !== '', 'the response has no text')
     },
   },
   {
     feature: 'parallel tools',
-    proves: 'Two tools are called in one answer, and the results of both are taken back.',
+    proves: 'Two tools are called in one response, and both results are accepted.',
     calls: 2,
     async run(context, dialect) {
       const talk = talkIn(context, dialect)({ tools: ['get_weather', 'get_time'] })
@@ -71,29 +74,32 @@ export const tooling: readonly Feature[] = [
   },
   {
     feature: 'tool result',
-    proves: 'A tool’s result goes back to the model, and it answers with it.',
+    proves: 'The model uses a tool’s result in its response.',
     calls: 2,
     run: (context, dialect) => loop(talkIn(context, dialect)({ tools: ['get_weather'] }), dialect),
   },
   {
     feature: 'streamed tool',
-    proves: 'The arguments of a call that is streamed join to JSON.',
+    proves: 'Streamed tool arguments form valid JSON.',
     calls: 1,
     async run(context, dialect) {
       const said = await forced(context, dialect, ['get_weather'], true).ask({ text: weather })
       called(said, 'get_weather')
-      must(said.end === dialect.ends.tools, `the stream ends with ${shown(said.end)}, not ${shown(dialect.ends.tools)}`)
+      must(
+        said.end === dialect.ends.tools,
+        `the finish reason is ${shown(said.end)}, expected ${shown(dialect.ends.tools)}`,
+      )
     },
   },
   {
     feature: 'streamed tool loop',
-    proves: 'What the SDK made of a streamed call can be sent back with the result.',
+    proves: 'The SDK’s accumulated tool call can be sent back with its result.',
     calls: 2,
     run: (context, dialect) => loop(talkIn(context, dialect)({ tools: ['get_weather'], stream: true }), dialect),
   },
   {
     feature: 'thinking with tools',
-    proves: 'Thoughts before a call go back with its result, signatures and all, and the loop goes on.',
+    proves: 'Thinking before a tool call, with its signature, is accepted back with the tool result.',
     calls: 4,
     async run(context, dialect) {
       const { talk, said } = await thinking(context, dialect, ['get_weather'], weather)

@@ -7,14 +7,14 @@ import { must, shown } from './expectations.ts'
 import { pdfOf, redPicture } from './media-samples.ts'
 import { jsonOf, names, refusalOf } from './rejection.ts'
 
-/** A check that every format has, once told in which words. */
+/** A check that every format implements, parameterised by the format's dialect. */
 export type Feature = Omit<Check, 'format' | 'run'> & {
-  /** The formats that have it. Default: all. */
+  /** Selects the formats that have this feature. Default: all. */
   readonly in?: (dialect: Dialect) => boolean
   run(context: Context, dialect: Dialect): Promise<void>
 }
 
-/** Answers have room: models that think before they speak need some. */
+/** Token limit with room for models that think before the response. */
 const room = 2048
 export const talkIn =
   (context: Context, { format, wantsLimit }: Dialect) =>
@@ -22,11 +22,11 @@ export const talkIn =
     context.talk(format, wantsLimit === true ? { most: room, ...manner } : manner)
 
 function ended(said: Said, wanted: string): void {
-  must(said.end === wanted, `the answer ends with ${shown(said.end)}, not ${shown(wanted)}`)
+  must(said.end === wanted, `the finish reason is ${shown(said.end)}, expected ${shown(wanted)}`)
 }
 
 const says = (said: Said, pattern: RegExp): void =>
-  must(pattern.test(said.text), `the answer is ${shown(said.text)}, without ${pattern.source}`)
+  must(pattern.test(said.text), `the text is ${shown(said.text)}, expected a match of ${pattern.source}`)
 
 const counting = 'Count from one to thirty in words, separated by commas.'
 
@@ -34,19 +34,19 @@ const counting = 'Count from one to thirty in words, separated by commas.'
 export const talking: readonly Feature[] = [
   {
     feature: 'text',
-    proves: 'A question is answered with text, an ending and the name of a model.',
+    proves: 'A response has text, a finish reason and a model name.',
     calls: 1,
     door: true,
     async run(context, dialect) {
       const said = await talkIn(context, dialect)({}).ask({ text: shortPrompt })
-      must(said.text !== '', 'the answer has no text')
-      must(said.model !== '', 'the answer names no model')
+      must(said.text !== '', 'the response has no text')
+      must(said.model !== '', 'the response has no model name')
       ended(said, dialect.ends.stop)
     },
   },
   {
     feature: 'usage',
-    proves: 'An answer counts the tokens of question and answer.',
+    proves: 'Usage counts input and output tokens.',
     calls: 1,
     async run(context, dialect) {
       counted(await talkIn(context, dialect)({}).ask({ text: shortPrompt }))
@@ -54,7 +54,7 @@ export const talking: readonly Feature[] = [
   },
   {
     feature: 'system',
-    proves: 'A system prompt is obeyed.',
+    proves: 'The model follows the system prompt.',
     calls: 1,
     async run(context, dialect) {
       const system = 'Whatever the user says, reply with exactly: PINEAPPLE'
@@ -63,7 +63,7 @@ export const talking: readonly Feature[] = [
   },
   {
     feature: 'turns',
-    proves: 'What was said in an earlier turn is known in a later one.',
+    proves: 'The model remembers an earlier turn of the conversation.',
     calls: 2,
     async run(context, dialect) {
       const talk = talkIn(context, dialect)({})
@@ -73,18 +73,18 @@ export const talking: readonly Feature[] = [
   },
   {
     feature: 'stream',
-    proves: 'A stream comes in several pieces, which the SDK’s own accumulator joins to an answer with an ending.',
+    proves: 'A stream arrives in several chunks, which the SDK accumulates to a response with a finish reason.',
     calls: 1,
     async run(context, dialect) {
       const said = await talkIn(context, dialect)({ stream: true }).ask({ text: counting })
       must(said.text !== '', 'the stream has no text')
-      must(said.pieces > 1, 'the text came in one piece: that is no stream')
+      must(said.pieces > 1, 'the text arrived in one chunk: this is not a stream')
       ended(said, dialect.ends.stop)
     },
   },
   {
     feature: 'stream usage',
-    proves: 'A stream says at its end what was used.',
+    proves: 'A stream reports usage at its end.',
     calls: 1,
     async run(context, dialect) {
       counted(await talkIn(context, dialect)({ stream: true }).ask({ text: shortPrompt }))
@@ -92,18 +92,18 @@ export const talking: readonly Feature[] = [
   },
   {
     feature: 'unicode',
-    proves: 'Letters of more than one byte and emoji come through a stream unharmed.',
+    proves: 'Multi-byte characters and emoji survive streaming.',
     calls: 1,
     async run(context, dialect) {
       const words = 'Grüße, 世界 🙂'
       const said = await talkIn(context, dialect)({ stream: true }).ask({ text: `Reply with exactly: ${words}` })
-      must(said.text.includes(words), `the answer is ${shown(said.text)}, not ${shown(words)}`)
+      must(said.text.includes(words), `the text is ${shown(said.text)}, expected ${shown(words)}`)
     },
   },
   {
     feature: 'stop',
     in: ({ ends }) => ends.sequence !== undefined,
-    proves: 'The model stops at a stop sequence, and the answer ends before it.',
+    proves: 'The model stops at a stop sequence, and the text ends before it.',
     calls: 1,
     async run(context, dialect) {
       const { fields, ends } = dialect
@@ -112,37 +112,42 @@ export const talking: readonly Feature[] = [
         talkIn(context, dialect)({ extra }).ask({ text: 'Reply with exactly: alpha beta gamma delta' }),
       )
       says(said, /alpha beta/i)
-      given(context, fields.stopName, !/gamma|delta/i.test(said.text), `the answer went on: ${shown(said.text)}`)
-      must([ends.stop, ends.sequence].includes(said.end), `the answer ends with ${shown(said.end)}`)
+      given(
+        context,
+        fields.stopName,
+        !/gamma|delta/i.test(said.text),
+        `the text continues after the stop sequence: ${shown(said.text)}`,
+      )
+      must([ends.stop, ends.sequence].includes(said.end), `the finish reason is ${shown(said.end)}`)
     },
   },
   {
     feature: 'limit',
-    proves: 'A limit of tokens is kept, and the ending says that it was the limit.',
+    proves: 'A token limit is enforced and reported as the finish reason.',
     calls: 1,
     async run(context, dialect) {
       const most = 20
       const said = await talkIn(context, dialect)({ most }).ask({ text: counting })
       ended(said, dialect.ends.length)
       const { output = 0 } = said.usage ?? {}
-      must(output <= most, `${output} tokens came, though ${most} were the limit`)
+      must(output <= most, `received ${output} tokens with a limit of ${most}`)
     },
   },
   {
     feature: 'sampling',
-    proves: 'Fields of sampling are taken, or refused by name.',
+    proves: 'Sampling fields are accepted, or rejected by name.',
     calls: 1,
     async run(context, dialect) {
       const { sampling, samplingNames } = dialect.fields
       const said = await context.gift(samplingNames, () =>
         talkIn(context, dialect)({ extra: sampling }).ask({ text: shortPrompt }),
       )
-      must(said.text !== '', 'the answer has no text')
+      must(said.text !== '', 'the response has no text')
     },
   },
   {
     feature: 'schema',
-    proves: 'An answer keeps to a JSON schema.',
+    proves: 'The response conforms to a JSON schema.',
     calls: 1,
     async run(context, dialect) {
       const schema = {
@@ -154,21 +159,21 @@ export const talking: readonly Feature[] = [
       const extra = dialect.fields.schema(schema)
       const said = await talkIn(context, dialect)({ extra }).ask({ text: 'Tell me about the city of Paris, as JSON.' })
       const value = parseJson(said.text)
-      must(value !== undefined, `the answer is no JSON: ${shown(said.text)}`)
+      must(value !== undefined, `the text is not JSON: ${shown(said.text)}`)
       const { city, population } = objectOf(value)
-      must(typeof city === 'string', `'city' is ${shown(city)}, not a text`)
-      must(Number.isInteger(population), `'population' is ${shown(population)}, not a whole number`)
+      must(typeof city === 'string', `'city' is ${shown(city)}, expected a string`)
+      must(Number.isInteger(population), `'population' is ${shown(population)}, expected an integer`)
     },
   },
   {
     feature: 'image',
-    proves: 'The model sees a picture.',
+    proves: 'The model understands an image.',
     calls: 1,
     async run(context, dialect) {
       const text = 'What colour is this picture? Reply with one word: red, green, blue or yellow.'
       const said = await talkIn(context, dialect)({}).ask({ text }, { image: redPicture })
       says(said, /\bred\b/i)
-      must(!/green|blue|yellow/i.test(said.text), `the answer names more than one colour: ${shown(said.text)}`)
+      must(!/green|blue|yellow/i.test(said.text), `the text names more than one colour: ${shown(said.text)}`)
     },
   },
   {
@@ -183,7 +188,7 @@ export const talking: readonly Feature[] = [
   },
   {
     feature: 'thinking',
-    proves: 'A model that is asked to think does so: thoughts are shown or counted.',
+    proves: 'A thinking model returns its thoughts or counts their tokens.',
     calls: 2,
     async run(context, dialect) {
       thought((await thinking(context, dialect, [], 'Is 91 a prime number? Think first.')).said)
@@ -192,28 +197,31 @@ export const talking: readonly Feature[] = [
   {
     feature: 'cache',
     in: ({ cacheDetail }) => cacheDetail !== undefined,
-    proves: 'The usage says how much of the question came from the prompt cache.',
+    proves: 'Usage reports the number of cached input tokens.',
     calls: 1,
     async run(context, dialect) {
       const model = context.model(dialect.format)
       const answer = await context.post(dialect.format, dialect.path(model), dialect.body(model))
       const detail = dialect.cacheDetail?.(objectOf(await jsonOf(answer)))
-      must(numberOf(detail) !== undefined, `the detail of the usage is ${shown(detail)}, not a number`)
+      must(numberOf(detail) !== undefined, `the usage detail is ${shown(detail)}, expected a number`)
     },
   },
 ]
 
 function counted({ usage }: Said): void {
-  must(usage !== undefined, 'no usage came')
-  must(usage.input > 0, `the question counts as ${usage.input} tokens`)
-  must(usage.output > 0, `the answer counts as ${usage.output} tokens`)
+  must(usage !== undefined, 'the response has no usage')
+  must(usage.input > 0, `usage reports ${usage.input} input tokens`)
+  must(usage.output > 0, `usage reports ${usage.output} output tokens`)
 }
 
 export function thought({ usage, reasoning }: Said): void {
-  must((usage?.reasoning ?? 0) > 0 || reasoning !== '', 'no thought was shown or counted')
+  must((usage?.reasoning ?? 0) > 0 || reasoning !== '', 'thinking was neither returned nor counted')
 }
 
-/** Asks a model that thinks a little, in the first way that is not refused. What comes behind the first answer is no gift. */
+/**
+ * Sends a request with a little thinking, in the first way that the server accepts. Only this first response may be not
+ * served; later failures count.
+ */
 export async function thinking(
   context: Context,
   dialect: Dialect,

@@ -11,7 +11,7 @@ import { jsonOf } from './rejection.ts'
 export const geminiChecks: readonly Omit<Check, 'format'>[] = [
   {
     feature: 'stream events',
-    proves: 'Every chunk has parts of the model’s, and the last one alone an ending.',
+    proves: 'Every chunk has parts with the role model, and only the last one has a finish reason.',
     calls: 1,
     async run(context) {
       const chunks: GenerateContentResponse[] = []
@@ -19,10 +19,10 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
       for await (const chunk of await context.google.models.generateContentStream({ model, contents: shortPrompt }))
         chunks.push(chunk)
       const endings = chunks.map(({ candidates }) => candidates?.[0]?.finishReason)
-      must(endings.at(-1) === 'STOP', `the last chunk’s ending is ${shown(endings.at(-1))}, not "STOP"`)
+      must(endings.at(-1) === 'STOP', `the last finish reason is ${shown(endings.at(-1))}, expected "STOP"`)
       must(
         endings.slice(0, -1).every((ending) => ending === undefined),
-        `the endings are ${shown(endings)}`,
+        `the finish reasons are ${shown(endings)}`,
       )
       const roles = new Set(chunks.map(({ candidates }) => candidates?.[0]?.content?.role ?? 'model'))
       must([...roles].join() === 'model', `the roles are ${shown([...roles])}`)
@@ -30,7 +30,7 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
   },
   {
     feature: 'key in the query',
-    proves: 'The key is taken from the query, where no header has it.',
+    proves: 'The API key is accepted in the query if no header has one.',
     calls: 1,
     async run(context) {
       const { target } = context
@@ -38,24 +38,24 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
       const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:generateContent`
       const body = { contents: [{ parts: [{ text: shortPrompt }] }] }
       const answer = await context.keyless(`${path}?key=${encodeURIComponent(target.token)}`, body)
-      must(listOf(objectOf(await jsonOf(answer)).candidates).length > 0, 'the answer has no candidates')
+      must(listOf(objectOf(await jsonOf(answer)).candidates).length > 0, 'the response has no candidates')
     },
   },
   {
     feature: 'array stream',
-    proves: 'A stream is one JSON array where no events were asked for.',
+    proves: 'Without alt=sse, a stream is one JSON array.',
     calls: 1,
     async run(context) {
       const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:streamGenerateContent`
       const answer = await context.post('gemini', path, { contents: [{ parts: [{ text: shortPrompt }] }] })
       const chunks = await jsonOf(answer)
-      must(Array.isArray(chunks) && chunks.length > 0, 'the answer is no array of chunks')
+      must(Array.isArray(chunks) && chunks.length > 0, 'the response is not an array of chunks')
       must(listOf(objectOf(chunks[0]).candidates).length > 0, 'the first chunk has no candidates')
     },
   },
   {
     feature: 'underscores',
-    proves: 'Fields are understood in their other spelling, with underscores.',
+    proves: 'Field names in snake_case are accepted.',
     calls: 1,
     async run(context) {
       const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:generateContent`
@@ -64,12 +64,12 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
         system_instruction: { parts: [{ text: 'Whatever the user says, reply with exactly: PINEAPPLE' }] },
       })
       const text = JSON.stringify(await jsonOf(answer))
-      must(/pineapple/i.test(text), `the answer is without pineapple: ${shown(text)}`)
+      must(/pineapple/i.test(text), `the text is ${shown(text)}, expected pineapple`)
     },
   },
   {
     feature: 'google schema',
-    proves: 'An answer keeps to a schema in Google’s own spelling.',
+    proves: 'The response conforms to a schema in Google’s own notation.',
     calls: 1,
     async run(context) {
       const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:generateContent`
@@ -83,30 +83,30 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
       const [candidate] = listOf(objectOf(await jsonOf(answer)).candidates).map(objectOf)
       const parts = listOf(objectOf(candidate?.content).parts).map(objectOf)
       const text = parts.map(({ text: piece = '' }) => piece).join('')
-      must(typeof objectOf(parseJson(text)).city === 'string', `the answer does not fit: ${shown(text)}`)
+      must(typeof objectOf(parseJson(text)).city === 'string', `the text does not conform: ${shown(text)}`)
     },
   },
   {
     feature: 'candidates',
-    proves: 'Two candidates come where two were asked for, or the wish is refused by its name.',
+    proves: 'With candidateCount: 2, two candidates are returned, or the field is rejected by name.',
     calls: 1,
     async run(context) {
       const model = context.model('gemini')
       const { candidates = [] } = await context.gift(['candidateCount', 'multiple candidates'], () =>
         context.google.models.generateContent({ model, contents: shortPrompt, config: { candidateCount: 2 } }),
       )
-      given(context, 'candidateCount', candidates.length === 2, `two were asked for, ${candidates.length} came`)
+      given(context, 'candidateCount', candidates.length === 2, `expected 2 candidates, received ${candidates.length}`)
     },
   },
   {
     feature: 'audio',
-    proves: 'A sound in the question is taken, or refused as what the model cannot hear.',
+    proves: 'Audio input is accepted, or rejected as unsupported by the model.',
     calls: 1,
     async run(context) {
       const said = await context.gift('audio', () =>
         context.talk('gemini').ask({ text: 'Describe this sound in one sentence.' }, { audio: base64Of(toneBytes()) }),
       )
-      must(said.text !== '', 'the answer has no text')
+      must(said.text !== '', 'the response has no text')
     },
   },
 ]

@@ -4,15 +4,15 @@ import { createContext, type Target } from './context.ts'
 import { Missed, NotAsked, NotServed } from './expectations.ts'
 import { type Refusal, refusalOf, toldBy } from './rejection.ts'
 
-/** How a check ended, and why. */
+/** Result of a check with its reason. */
 export interface Outcome {
   readonly verdict: Verdict
   readonly why?: string
 }
 
 /**
- * Asks one check, again where the server was busy.
- * @param closed formats that are not served, and why
+ * Runs one check, with retries if the server was busy.
+ * @param closed formats that are not served, with the reasons
  */
 export async function outcomeOf(
   check: Check,
@@ -23,20 +23,22 @@ export async function outcomeOf(
 ): Promise<Outcome> {
   const { needs, format, behind } = check
   if (needs !== undefined && target.models[needs] === undefined)
-    return { verdict: 'not asked', why: `no ${needs} model was named, and none was found in the server’s list` }
+    return { verdict: 'not asked', why: `no ${needs} model was given or found in the server’s list` }
   const door = closed.get(format) ?? (behind === undefined ? undefined : closed.get(behind))
   if (door !== undefined) return { verdict: 'not served', why: door }
   for (let again = retries; ; again--) {
     const { outcome, busy } = await oneTry(check, target, signal, count)
     if (busy === undefined || again <= 0 || signal?.aborted === true) return outcome
-    // Cancelling the whole run does not wait for this.
+    // A cancelled run does not wait for the retry.
     await pause(busy, undefined, signal === undefined ? {} : { signal }).catch(() => {})
   }
 }
 
 const longestWaitMs = 30_000
 
-/** Asks once. `busy`: the server was, and says to come back in so many milliseconds. */
+/**
+ * Runs a check once. `busy` is the number of milliseconds to wait before a retry; undefined if the server was not busy.
+ */
 async function oneTry(
   check: Check,
   target: Target,
@@ -60,12 +62,12 @@ async function oneTry(
     return { outcome: judged(error, refusal, check, target), ...(busy ? { busy: waitOf(context.last()) } : {}) }
   } finally {
     clearTimeout(timer)
-    // Calls that the check left open are no longer needed.
+    // Aborts calls that the check left open.
     ending.abort()
   }
 }
 
-const lateness = (ms: number): string => `no answer within ${ms / 1000} seconds`
+const lateness = (ms: number): string => `no response within ${ms / 1000} seconds`
 
 const waitOf = (headers: Headers): number =>
   Math.min(longestWaitMs, (Number.parseFloat(headers.get('retry-after') ?? '') || 2) * 1000)
@@ -81,10 +83,10 @@ function judged(
   if (error instanceof Missed) return { verdict: 'failed', why: oneLine(error.message) }
   if (refusal === undefined) return { verdict: 'failed', why: oneLine(inWords(error)) }
   const why = toldBy(refusal)
-  // A path that is not there is one thing, a model that is not there another.
+  // A missing path is not a missing model: errors that name the model count as failures.
   const named = [...Object.values(models), ...Object.values(modelOf)].some((name) => refusal.message.includes(name))
   const missing = (door === true || apart === true) && [404, 405].includes(refusal.status) && !named
-  // Asked for nothing but an answer, some say in words what others say by the status.
+  // Some servers report a missing operation in the message, others by the status.
   const unsupported = door === true && unserved.test(refusal.message)
   const absent = missing || unsupported || refusal.status === 501
   return { verdict: absent ? 'not served' : 'failed', why }

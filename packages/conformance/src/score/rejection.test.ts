@@ -16,15 +16,15 @@ test.each([
   ['`thinking` is not supported', 'thinking', true],
   ['Rethinking is not supported', 'thinking', false],
   ['models/conformance-no-such-model is not found', 'conformance-no-such-model', true],
-] as const)('%s: names %s, %s', (message, field, named) => {
+] as const)('%s: names %s is %s', (message, field, named) => {
   expect(names(refusal(message), field)).toBe(named)
 })
 
-test('a field has a place of its own in some formats', () => {
+test('finds a field at its place in another format', () => {
   expect(names(refusal('Invalid value.', 'top_p'), 'top_p')).toBe(true)
 })
 
-test('every SDK’s error is read alike', () => {
+test('reads the errors of every SDK into the same shape', () => {
   const body = { type: 'not_found_error', message: 'model: x', param: null, code: null }
   const openai = OpenAI.APIError.generate(404, { error: body }, undefined, new Headers())
   const anthropic = Anthropic.APIError.generate(404, { type: 'error', error: body }, undefined, new Headers())
@@ -37,6 +37,6 @@ test('every SDK’s error is read alike', () => {
   expect(refusalOf(new OpenAI.APIConnectionError({ message: 'no' }))).toBeUndefined()
 })
 
-test('what is told stays in one line', () => {
+test('formats a rejection in one line', () => {
   expect(toldBy(refusal(`one\n  two ${'x'.repeat(400)}`))).toMatch(/^400: one two x+…$/)
 })

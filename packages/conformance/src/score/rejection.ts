@@ -1,26 +1,26 @@
 import { isObject, type JsonObject, objectOf, parseJson, textOf } from '../base/json.ts'
 import { must, shown } from './expectations.ts'
 
-/** An answer that is an error, whichever SDK threw it. */
+/** An error response, independent of the SDK that threw it. */
 export interface Refusal {
   readonly status: number
   readonly message: string
   /** Google's additional details, as JSON. */
   readonly details: string
-  /** The field that it names, where the format has a place for it. */
+  /** The field that the error names in its own property, if the format has one. */
   readonly param: string
-  /** The answer's body, as far as the SDK kept it. */
+  /** The response body, as far as the SDK kept it. */
   readonly body: JsonObject
-  /** The SDK's own class of the error: `NotFoundError`. */
+  /** The SDK's error class, such as `NotFoundError`. */
   readonly thrown: string
 }
 
-/** Reads an SDK's exception for an error of the server; undefined for others (a broken connection, a broken answer). */
+/** Reads an SDK's exception as an error response; undefined for others (broken connection, invalid response). */
 export function refusalOf(error: unknown): Refusal | undefined {
   if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined
   const { status } = error
   const fields = error as Error & { readonly error?: unknown }
-  // Anthropic's SDK keeps the whole body, OpenAI's what stands in `error`, Google's has the body as its message.
+  // Anthropic's SDK keeps the whole body, OpenAI's only `error`, and Google's uses the body as its message.
   const kept = objectOf(fields.error)
   const body = isObject(kept.error)
     ? kept
@@ -38,7 +38,7 @@ function wordsOf(body: JsonObject, otherwise: string): Pick<Refusal, 'message' |
   return { message, details, param: textOf(error.param) }
 }
 
-/** An answer that is an error, to a call without an SDK. */
+/** An error response to a call without an SDK. */
 class AnsweredError extends Error {
   readonly status: number
   readonly error: JsonObject
@@ -49,16 +49,16 @@ class AnsweredError extends Error {
   }
 }
 
-/** The body of an answer that is none of an error, as JSON; of others it throws what an SDK would. */
+/** Returns the JSON body of a successful response. Throws an error like the SDKs' for an error response. */
 export async function jsonOf(answer: Response): Promise<unknown> {
   if (!answer.ok) throw new AnsweredError(await refusalIn(answer))
   const text = await answer.text()
   const value = parseJson(text)
-  must(value !== undefined, `the answer is no JSON: ${shown(text)}`)
+  must(value !== undefined, `the response is not JSON: ${shown(text)}`)
   return value
 }
 
-/** The same of a plain answer. */
+/** Reads a plain error response. */
 export async function refusalIn(answer: Response): Promise<Refusal> {
   const text = await answer.text()
   const parsed = parseJson(text)
@@ -66,7 +66,7 @@ export async function refusalIn(answer: Response): Promise<Refusal> {
   return { status: answer.status, ...wordsOf(body, text), body, thrown: 'Response' }
 }
 
-/** In words, however they are written together: `topK`, `top_k`, `generationConfig.topK`. */
+/** Splits identifiers into lower-case words: `topK`, `top_k` and `generationConfig.topK` match. */
 const spelt = (text: string): string =>
   text
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -80,7 +80,7 @@ export function names({ message, details, param }: Refusal, field: string): bool
   return at.test(told)
 }
 
-/** In one line, for a person. */
+/** Formats status and message in one line. */
 export const toldBy = ({ status, message }: Refusal): string => {
   const line = message.replaceAll(/\s+/g, ' ').trim()
   return `${status}: ${line.length > 240 ? `${line.slice(0, 239)}…` : line}`

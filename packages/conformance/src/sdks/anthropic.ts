@@ -34,7 +34,7 @@ const inBothModes = casesIn(modes)
 const textIn = (message: Anthropic.Message): string =>
   message.content.map((block) => (block.type === 'text' ? block.text : '')).join('')
 
-/** The second turn of a tool loop: the content as the SDK gave it, and the results. */
+/** Returns the second turn of a tool loop: the SDK's content and the results. */
 const withResults = (first: Anthropic.MessageParam[], message: Anthropic.Message): Anthropic.MessageParam[] => [
   ...first,
   { role: 'assistant', content: message.content },
@@ -162,7 +162,7 @@ export const anthropicCases: readonly Case[] = [
     })
     expect(JSON.parse(textIn(message))).toEqual({ city: expect.any(String) })
   }),
-  ...inBothModes('thinking, and its way back in a tool loop', async (setting, ask) => {
+  ...inBothModes('thinking, sent back in a tool loop', async (setting, ask) => {
     const first = say('[[tool:get_weather {"city":"Paris"}]] think hard')
     const body = {
       model: 'demo',
@@ -171,7 +171,7 @@ export const anthropicCases: readonly Case[] = [
       thinking: { type: 'enabled' as const, budget_tokens: 4096 },
     }
     const message = await ask(setting, { ...body, messages: first })
-    // The client gets the seal of thinking that the upstream does not show.
+    // The client gets the seal of thinking even if the upstream hides the thinking.
     const [thought] = message.content
     if (setting.upstream === 'responses') expect(thought).toMatchObject({ type: 'redacted_thinking' })
     else expect(thought).toMatchObject({ type: 'thinking', thinking: expect.stringContaining('think hard') })
@@ -182,7 +182,7 @@ export const anthropicCases: readonly Case[] = [
     expect(listOf(turns[1]?.content)[0]).toEqual(thought)
   }),
   {
-    name: 'a prompt that is cached where it says so, or wherever the upstream does by itself',
+    name: 'an explicitly or automatically cached prompt',
     async run({ anthropic }) {
       const ask = async (): Promise<Anthropic.Usage> =>
         (
@@ -199,7 +199,7 @@ export const anthropicCases: readonly Case[] = [
     },
   },
   {
-    name: '401 as AuthenticationError, and no upstream call',
+    name: '401 as AuthenticationError without an upstream call',
     async run({ strangers, fake }) {
       const before = fake.requests.length
       const error = await rejection(strangers.anthropic.messages.create({ ...base, messages: say('hello') }))
@@ -245,7 +245,7 @@ export const anthropicCases: readonly Case[] = [
     (error) => expect(error).toBeInstanceOf(Anthropic.APIUserAbortError),
   ),
   {
-    name: 'the model list, and one model',
+    name: 'the model list and one model',
     async run({ anthropic }) {
       const ids: string[] = []
       for await (const model of anthropic.models.list()) ids.push(model.id)

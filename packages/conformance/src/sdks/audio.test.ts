@@ -31,7 +31,7 @@ for (const server of servers)
     })
     afterAll(() => rm(folder, { recursive: true }))
 
-    test('audio.transcriptions.create from a file stream', async () => {
+    test('creates a transcription from a file stream', async () => {
       upstream.answer = (_call, res) => jsonAnswer(res, { text: 'Hello', duration: 2, segments: [] })
       const answer = await client.audio.transcriptions.create({
         file: createReadStream(wav),
@@ -47,7 +47,7 @@ for (const server of servers)
       })
     })
 
-    test('a transcript as text, and as events', async () => {
+    test('returns a transcript as text and as events', async () => {
       upstream.answer = ({ fields }, res) =>
         fields.stream?.[0] === 'true'
           ? eventAnswer(res, delta + done)
@@ -68,7 +68,7 @@ for (const server of servers)
       expect(types).toEqual(['transcript.text.delta', 'transcript.text.done'])
     })
 
-    test('a transcript that is cut throws', async () => {
+    test('throws for a truncated transcript stream', async () => {
       upstream.answer = (_call, res) => eventAnswer(res, delta)
       const stream = await client.audio.transcriptions.create({
         file: createReadStream(wav),
@@ -81,7 +81,7 @@ for (const server of servers)
       await expect(reading).rejects.toThrow(/before the answer was complete/)
     })
 
-    test('audio.translations.create', async () => {
+    test('creates a translation', async () => {
       upstream.answer = (_call, res) => jsonAnswer(res, { text: 'Hello' })
       expect(await client.audio.translations.create({ file: createReadStream(wav), model: 'alias' })).toEqual({
         text: 'Hello',
@@ -89,7 +89,7 @@ for (const server of servers)
       expect(upstream.calls[0]).toMatchObject({ path: '/v1/audio/translations', files: [{ sha256: sha256(sound) }] })
     })
 
-    test('audio.speech.create into a file', async () => {
+    test('creates speech and writes it to a file', async () => {
       upstream.answer = (_call, res) => void res.writeHead(200, { 'content-type': 'audio/mpeg' }).end(sound)
       const answer = await client.audio.speech.create({ model: 'alias', input: 'Hello', voice: 'alloy' })
       expect(answer.headers.get('content-type')).toBe('audio/mpeg')
@@ -99,7 +99,7 @@ for (const server of servers)
       expect(upstream.calls[0]?.json).toEqual({ model: 'real', input: 'Hello', voice: 'alloy' })
     })
 
-    test('speech that is cut never looks whole', async () => {
+    test('never completes truncated speech', async () => {
       upstream.answer = (_call, res) => {
         res.writeHead(200, { 'content-type': 'audio/mpeg' })
         res.write(sound.subarray(0, 500_000))
@@ -111,7 +111,7 @@ for (const server of servers)
       await expect(reading).rejects.toThrow()
     })
 
-    test('speech and transcripts use the path of models with another API', async () => {
+    test('uses the path of models with another API for speech and transcripts', async () => {
       const parts = (part: object) => ({ candidates: [{ content: { parts: [part] }, finishReason: 'STOP' }] })
       upstream.answer = ({ path }, res) =>
         jsonAnswer(

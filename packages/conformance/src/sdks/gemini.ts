@@ -28,7 +28,7 @@ interface Ask {
   readonly contents: string | Content[]
   readonly config?: GenerateContentConfig
 }
-/** All parts of an answer in order, and the last chunk. */
+/** All parts of a response in order, and the last chunk. */
 interface Heard {
   readonly parts: readonly Part[]
   readonly text: string
@@ -52,7 +52,7 @@ const modes = {
 }
 const inBothModes = casesIn(modes)
 
-/** Google's own spelling of a schema. */
+/** A schema in Google's own notation. */
 const parameters = { type: Type.OBJECT, properties: { city: { type: Type.STRING } }, required: ['city'] }
 const tools = [
   {
@@ -90,11 +90,11 @@ const failures = [
   { name: 'overloaded', text: '[[status:529]]', type: ApiError, status: 503, word: 'UNAVAILABLE' },
 ] as const
 
-/** The body of the answer, which is what the SDK's message holds. */
+/** Returns the response body, which the SDK uses as the message. */
 const errorOf = (error: Error): { readonly [key: string]: unknown } =>
   objectOf(objectOf(parseJson(error.message)).error)
 
-/** Sends requests that the SDK does not support any more, or not yet. */
+/** Sends requests that the SDK does not support. */
 const post = ({ fetch, origin }: Setting, path: string, body: object, headers: Record<string, string> = {}) =>
   fetch(`${origin}${path}`, {
     method: 'POST',
@@ -117,7 +117,7 @@ export const googleCases: readonly Case[] = [
     expect(totalTokenCount).toBe(promptTokenCount + candidatesTokenCount)
   }),
   {
-    name: 'chunks that the SDK’s chat keeps: each with parts, and one ending',
+    name: 'chunks that the SDK’s chat keeps: each with parts, and one finish reason',
     async run({ google }) {
       const endings: unknown[] = []
       for await (const chunk of await google.models.generateContentStream({
@@ -134,7 +134,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'the system instruction, and a chat that remembers',
+    name: 'the system instruction, and a chat with history',
     async run({ google, fake }) {
       const chat = google.chats.create({ model: 'demo', config: { systemInstruction: 'Be brief.' } })
       let text = ''
@@ -164,7 +164,7 @@ export const googleCases: readonly Case[] = [
   ...inBothModes('a parallel tool round trip', toolRound('demo')),
   ...rarely(inBothModes('the same with a model whose calls have no ids', toolRound('nameless'))),
   {
-    name: 'functions that the SDK calls by itself',
+    name: 'functions that the SDK calls automatically',
     rare: true,
     async run({ google }) {
       const seen: unknown[] = []
@@ -209,7 +209,7 @@ export const googleCases: readonly Case[] = [
     }),
   ),
   {
-    name: 'several candidates: given or refused, never silently one',
+    name: 'several candidates: returned or rejected, never silently one',
     rare: true,
     async run({ google, upstream }) {
       const call = google.models.generateContent({ model: 'demo', contents: 'hello', config: { candidateCount: 2 } })
@@ -223,7 +223,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'a count of tokens',
+    name: 'a token count',
     rare: true,
     async run({ google }) {
       const { totalTokens } = await google.models.countTokens({ model: 'demo', contents: 'one two three' })
@@ -231,7 +231,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'a bad key as Google says it, and no upstream call',
+    name: 'an invalid key as Google reports it, without an upstream call',
     async run({ strangers, fake }) {
       const before = fake.requests.length
       const error = await rejection(strangers.google.models.generateContent({ model: 'demo', contents: 'hello' }))
@@ -246,7 +246,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: '404 and 400 with Google’s status, and the field',
+    name: '404 and 400 with Google’s status and the field',
     async run({ google }) {
       const unknown = await rejection(google.models.generateContent({ model: 'no-such-model', contents: 'hello' }))
       expect(unknown).toBeInstanceOf(ApiError)
@@ -254,7 +254,7 @@ export const googleCases: readonly Case[] = [
       const config = { temperature: 2.5 }
       const wrong = await rejection(google.models.generateContent({ model: 'demo', contents: 'hello', config }))
       expect(errorOf(wrong)).toMatchObject({ code: 400, status: 'INVALID_ARGUMENT' })
-      // The gateway's own words, or those of an upstream of the same format.
+      // The gateway's own message, or that of an upstream of the same format.
       expect(wrong.message).toMatch(/generation_?config.temperature/i)
     },
   },
@@ -285,7 +285,7 @@ export const googleCases: readonly Case[] = [
     (error) => expect(error.name).toBe('AbortError'),
   ),
   {
-    name: 'the model list, and one model',
+    name: 'the model list and one model',
     async run({ google }) {
       const names: unknown[] = []
       for await (const model of await google.models.list()) names.push(model.name)
@@ -295,7 +295,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'a stream as one array, where no events were asked for',
+    name: 'a stream as one array without alt=sse',
     async run(setting) {
       const contents = [{ parts: [{ text: '[[say:one two three]]' }] }]
       const answer = await post(setting, '/v1beta/models/demo:streamGenerateContent', { contents }, keyed)
@@ -310,7 +310,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'the newer path, the cloud’s path, the key in the query, and names with underscores',
+    name: 'the newer path, the cloud’s path, the key in the query, and names in snake_case',
     async run(setting) {
       const body = { contents: [{ parts: [{ text: '[[say:hi]]' }] }], generation_config: { max_output_tokens: 16 } }
       for (const path of [

@@ -40,9 +40,9 @@ for (const server of servers)
       client = setting.client
     })
 
-    // Google's SDK is asked over HTTP.
+    // Google's SDK needs HTTP.
     if (server.name !== 'in process')
-      test('generateImages of the Google SDK', async () => {
+      test('generates images with the Google SDK', async () => {
         const prediction = { mimeType: 'image/png', bytesBase64Encoded: png.toString('base64') }
         upstream.answer = (_call, res) => jsonAnswer(res, { predictions: [prediction] })
         const google = new GoogleGenAI({ vertexai: true, apiKey: 'good', httpOptions: { baseUrl: running.origin } })
@@ -55,7 +55,7 @@ for (const server of servers)
         expect(upstream.calls).toHaveLength(1)
       })
 
-    test('images.generate', async () => {
+    test('generates images', async () => {
       upstream.answer = (_call, res) => jsonAnswer(res, made)
       const answer = await client.images.generate({ model: 'alias', prompt: 'a cat', n: 1 })
       expect(answer).toMatchObject(made)
@@ -65,7 +65,7 @@ for (const server of servers)
       })
     })
 
-    test('images.generate with partial images', async () => {
+    test('generates images with partial images', async () => {
       upstream.answer = (_call, res) =>
         eventAnswer(
           res,
@@ -78,7 +78,7 @@ for (const server of servers)
       expect(types).toEqual(['image_generation.partial_image', 'image_generation.completed'])
     })
 
-    test('a stream that is cut throws', async () => {
+    test('throws for a truncated stream', async () => {
       upstream.answer = (_call, res) =>
         eventAnswer(res, event('image_generation.partial_image', { b64_json: 'aa', partial_image_index: 0 }))
       const stream = await client.images.generate({ model: 'alias', prompt: 'x', stream: true, partial_images: 1 })
@@ -88,7 +88,7 @@ for (const server of servers)
       await expect(reading).rejects.toThrow(/before the answer was complete/)
     })
 
-    test('images.edit with files', async () => {
+    test('edits image files', async () => {
       upstream.answer = (_call, res) => jsonAnswer(res, made)
       const image = [await toFile(png, 'ä "1".png', { type: 'image/png' }), await toFile(png.subarray(1), 'b.png')]
       const mask = await toFile(png, 'mask.png', { type: 'image/png' })
@@ -104,14 +104,14 @@ for (const server of servers)
       })
     })
 
-    test('images.createVariation', async () => {
+    test('creates an image variation', async () => {
       upstream.answer = (_call, res) => jsonAnswer(res, made)
       const image = await toFile(png, 'a.png', { type: 'image/png' })
       expect(await client.images.createVariation({ model: 'alias', image })).toMatchObject(made)
       expect(upstream.calls[0]).toMatchObject({ path: '/v1/images/variations', files: [{ sha256: sha256(png) }] })
     })
 
-    test('images of models that speak otherwise', async () => {
+    test('serves images of models with another API', async () => {
       upstream.answer = ({ path }, res) =>
         jsonAnswer(
           res,
@@ -125,7 +125,7 @@ for (const server of servers)
       expect(JSON.stringify(upstream.calls[1]?.json)).toContain(png.toString('base64'))
     })
 
-    test('bad input is refused, naming the field, and nobody is called', async () => {
+    test('rejects invalid input with the name of the field and without an upstream call', async () => {
       const image = await toFile(png, 'a.png')
       const refusal = (promise: Promise<unknown>) =>
         promise.then(

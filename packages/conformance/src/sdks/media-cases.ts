@@ -6,7 +6,7 @@ import type { Piece, Talk } from './conversation.ts'
 import { talkers } from './sdk-callers.ts'
 
 const pdf = Buffer.from('%PDF-1.4\n%%EOF').toString('base64')
-/** A WAV file without a sound in it. */
+/** A WAV file without samples. */
 const silence = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA='
 const address = 'https://pictures.example/a.png'
 
@@ -15,16 +15,16 @@ type Outcome = string | 'refused' | 'left out'
 
 interface Medium {
   readonly piece: Piece
-  /** Shown by a user. */
+  /** In a user message. */
   readonly shown: (upstream: Format, client: Format) => Outcome
-  /** Shown by a tool. Where not said otherwise: as by a user. */
+  /** In a tool result. Default: as in a user message. */
   readonly answered?: (upstream: Format, client: Format) => Outcome
 }
 
-/** Every kind of media. Chat and responses have files where the others have documents; gemini's have no names. */
+/** Every kind of media. Chat and responses have files, the others documents; Gemini's have no names. */
 const media: Readonly<Record<string, Medium>> = {
   'an image': { piece: { image: pixel }, shown: () => `the image (image/png, ${pixelBytes} bytes)` },
-  'an image by its address': {
+  'an image by URL': {
     piece: { imageAt: address },
     shown: (upstream) => (upstream === 'gemini' ? `the image (image/png, at ${address})` : `the image (at ${address})`),
   },
@@ -40,7 +40,7 @@ const media: Readonly<Record<string, Medium>> = {
   audio: {
     piece: { audio: silence },
     shown: (upstream) => (upstream === 'messages' ? 'refused' : 'the audio (audio/wav, 44 bytes)'),
-    // The others have a place for it; what a responses upstream reads of a tool is text, images and files.
+    // Other formats have a place for it. A Responses upstream reads text, images and files of a tool result.
     answered: (upstream, client) =>
       upstream === 'messages'
         ? 'refused'
@@ -50,8 +50,8 @@ const media: Readonly<Record<string, Medium>> = {
   },
 }
 /**
- * Returns true for media that a client cannot send: chat's tools return text, messages have no audio, tools of responses no
- * audio.
+ * Returns true for media that a client cannot send: chat's tools return text, Messages has no audio, tools of Responses
+ * no audio.
  */
 const unsayable = (client: Format, name: string, byTool: boolean): boolean =>
   name === 'audio' ? client === 'messages' || (byTool && client !== 'gemini') : byTool && client === 'chat'
@@ -60,7 +60,7 @@ const unsayable = (client: Format, name: string, byTool: boolean): boolean =>
 const places: Readonly<Record<Format, { readonly shown: RegExp; readonly answered: RegExp }>> = {
   chat: { shown: /^messages\.0\.content\.1/, answered: /^messages\.2\.content\.0/ },
   messages: { shown: /^messages\.0\.content\.1/, answered: /^messages\.2\.content\.0\.content\.0/ },
-  // The SDK's chat sends each chunk of a stream back as a content of its own.
+  // The SDK's chat sends each chunk of a stream back as a separate content.
   gemini: { shown: /^contents\.0\.parts\.1/, answered: /^contents\.[23]\.parts\.0\.functionResponse\.parts\.0/ },
   responses: { shown: /^input\.0\.content\.1/, answered: /^input\.2\.output\.0/ },
 }
@@ -150,7 +150,7 @@ export const mediaCases = (client: Format): readonly Case[] =>
         })
       if (!unsayable(client, name, true))
         cases.push({
-          name: `${name} that a tool answers, ${mode}`,
+          name: `${name} in a tool result, ${mode}`,
           async run(setting) {
             const talk = talkers[client](setting, { stream, tools: ['look'] })
             await toolTurn(talk)

@@ -10,7 +10,7 @@ import type { Running, ServerKind } from '../base/servers.ts'
 
 export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** One call as the upstream received it. Uploads are parsed by the runtime's own parser, not the gateway's. */
+/** One call as the upstream received it. The runtime's own parser parses uploads, not the gateway's. */
 export interface MediaCall {
   readonly path: string
   readonly fields: Readonly<Record<string, readonly string[]>>
@@ -77,7 +77,7 @@ export async function startMediaUpstream(): Promise<MediaUpstream> {
   return upstream
 }
 
-/** `alias` is the upstream's `real` in OpenAI's dialect, `gemini-…` and `imagen-…` go to Google's. */
+/** `alias` is the upstream's `real` in OpenAI's dialect; `gemini-…` and `imagen-…` use Google's. */
 export const mediaGateway = ({ origin }: MediaUpstream, config: Partial<GatewayConfig> = {}): Gateway =>
   createGateway({
     auth: (token) => (token === 'good' ? { id: 'me' } : null),
@@ -90,14 +90,16 @@ export const mediaGateway = ({ origin }: MediaUpstream, config: Partial<GatewayC
     ...config,
   } as GatewayConfig)
 
-/** State during the tests of a server. */
+/** Fixture during the tests of a server. */
 export interface MediaSetting {
   readonly upstream: MediaUpstream
   readonly running: Running
   readonly client: OpenAI
 }
 
-/** A gateway on a server, the upstream behind it, whose calls are forgotten before each test, and OpenAI's client before it. */
+/**
+ * Starts a gateway on a server with OpenAI's client and an upstream, whose recorded calls are cleared before each test.
+ */
 export function useMediaSetting(server: ServerKind, begin: (setting: MediaSetting) => void): void {
   let close: (() => Promise<void>) | undefined
   let calls: MediaCall[] = []

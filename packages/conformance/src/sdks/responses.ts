@@ -31,7 +31,9 @@ const inBothModes = casesIn(modes)
 const callsIn = (response: Response): OpenAI.Responses.ResponseFunctionToolCall[] =>
   response.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
 
-/** The second turn of a tool loop: every item as the SDK gave it, and the results. `parsed_arguments` is the helper's own. */
+/**
+ * Returns the second turn of a tool loop: the SDK's items and the results. `parsed_arguments` is not part of the API.
+ */
 const withResults = (first: Item[], response: Response): Item[] => [
   ...first,
   ...response.output.map((item) => {
@@ -47,7 +49,7 @@ const withResults = (first: Item[], response: Response): Item[] => [
   ),
 ]
 
-/** Cases of the OpenAI SDK on responses, for every server and upstream. */
+/** Cases of the OpenAI SDK on Responses, for every server and upstream. */
 export const responsesCases: readonly Case[] = [
   ...inBothModes('text', async (setting, ask) => {
     const response = await ask(setting, { ...base, input: '[[say:Hello — wörld 🙂]]' })
@@ -60,7 +62,7 @@ export const responsesCases: readonly Case[] = [
     expect(total_tokens).toBe(input_tokens + output_tokens)
   }),
   {
-    name: 'raw stream: every event in its order, counted',
+    name: 'raw stream: every event in order, numbered',
     async run({ openai }) {
       const stream = await openai.responses.create({ ...base, input: '[[say:one two three]]', stream: true })
       const types: string[] = []
@@ -87,7 +89,7 @@ export const responsesCases: readonly Case[] = [
     },
   },
   {
-    name: 'instructions, and a developer’s message',
+    name: 'instructions and a developer message',
     async run({ openai, fake }) {
       await openai.responses.create({ ...base, instructions: 'Be brief.', input: 'hello' })
       expect(fake.requests.at(-1)?.bodyText).toContain('Be brief.')
@@ -117,7 +119,7 @@ export const responsesCases: readonly Case[] = [
     expect(output_text).toContain('get_time answered: half past nine')
   }),
   {
-    name: 'the arguments of parallel calls as they stream',
+    name: 'streamed arguments of parallel calls',
     async run({ openai }) {
       const stream = openai.responses.stream({ ...base, input: say(twoCalls), tools })
       const snapshots = new Map<number, string>()
@@ -190,7 +192,7 @@ export const responsesCases: readonly Case[] = [
     async run({ openai }) {
       const format = { type: 'json_schema' as const, name: 'place', schema: citySchema, strict: true }
       const ask = { ...base, input: 'Where is the tower of Pisa?', text: { format } }
-      // The helpers parse where a schema library described the format, or beside strict tools.
+      // The helpers parse if a schema library described the format, or if tools are strict.
       const strict = { ...ask, tools }
       for (const response of [
         await openai.responses.parse(strict),
@@ -212,7 +214,7 @@ export const responsesCases: readonly Case[] = [
     expect(lost).toMatchObject({ status: 400, code: 'previous_response_not_found' })
   }),
   {
-    name: 'a count of tokens',
+    name: 'a token count',
     rare: true,
     async run({ openai }) {
       const { input_tokens } = await openai.responses.inputTokens.count({ model: 'demo', input: 'one two three' })
@@ -220,7 +222,7 @@ export const responsesCases: readonly Case[] = [
     },
   },
   {
-    name: '401 as AuthenticationError, and no upstream call',
+    name: '401 as AuthenticationError without an upstream call',
     async run({ strangers, fake }) {
       const before = fake.requests.length
       const error = await rejection(strangers.openai.responses.create({ ...base, input: 'hello' }))
@@ -244,7 +246,7 @@ export const responsesCases: readonly Case[] = [
     openai.responses.create({ ...base, input: text, stream }),
   ),
   {
-    name: 'an error in mid-stream throws from the plain iterator too, behind what was said',
+    name: 'an error in mid-stream makes the plain iterator throw after the received text',
     async run({ openai }) {
       let text = ''
       const input = '[[words:50]] [[error-event after:12]]'
@@ -268,7 +270,7 @@ export const responsesCases: readonly Case[] = [
     (error) => expect(error).toBeInstanceOf(OpenAI.APIUserAbortError),
   ),
   {
-    name: 'a client that leaves right behind response.completed has aborted nothing',
+    name: 'a client that disconnects right after response.completed is recorded as finished',
     async run({ openai, fake, finished }) {
       const { aborted } = fake.stats
       const stream = await openai.responses.create({ ...base, input: '[[say:done]]', stream: true })

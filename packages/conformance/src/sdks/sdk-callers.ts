@@ -14,7 +14,9 @@ import {
 } from '../base/response-content.ts'
 import type { Piece, Said, Talker } from './conversation.ts'
 
-/** Pieces as chat has them. In a tool's message the types allow text alone; servers that take more are common. */
+/**
+ * Converts content to chat parts. The types allow only text in tool messages, but servers that accept more are common.
+ */
 function chatPart(piece: Piece): OpenAI.ChatCompletionContentPart {
   if ('text' in piece) return { type: 'text', text: piece.text }
   if ('image' in piece) return { type: 'image_url', image_url: { url: `data:image/png;base64,${piece.image}` } }
@@ -52,7 +54,7 @@ export const talkAsChat: Talker = ({ openai }, { model = 'demo', stream, tools, 
     const stream = openai.chat.completions.stream(body)
     let reasoning = ''
     let pieces = 0
-    // The accumulator keeps of an unknown text field only what came last.
+    // The accumulator keeps only the last piece of an unknown text field.
     stream.on('chunk', ({ choices }) => {
       const { reasoning_details: _, ...delta } = objectOf(choices[0]?.delta)
       reasoning += chatReasoning(delta)
@@ -106,7 +108,7 @@ function geminiPart(piece: Piece): Part {
 const hasText = ({ candidates }: GenerateContentResponse): boolean =>
   (candidates?.[0]?.content?.parts ?? []).some(({ text = '', thought }) => text !== '' && thought !== true)
 
-/** Uses the SDK's own chat, which sends back every chunk of a stream as a content of its own. */
+/** Uses the SDK's own chat, which sends back every chunk of a stream as a separate content. */
 export const talkAsGemini: Talker = ({ google }, { model = 'demo', stream, tools, think, most, system, extra }) => {
   const chat = google.chats.create({
     model,
@@ -127,7 +129,7 @@ export const talkAsGemini: Talker = ({ google }, { model = 'demo', stream, tools
     else chunks.push(await chat.sendMessage({ message }))
     calls = chunks.flatMap((chunk) => chunk.functionCalls ?? [])
     const answer = readGemini(chunks, !stream)
-    if (answer === undefined) throw new Error(`no answer in ${JSON.stringify(chunks)}`)
+    if (answer === undefined) throw new Error(`no response in ${JSON.stringify(chunks)}`)
     const last = chunks.at(-1)
     return {
       ...answer,
@@ -169,7 +171,7 @@ function messagesBlock(piece: Piece): MessagesBlock {
       title: 'paper.pdf',
       source: { type: 'base64', media_type: 'application/pdf', data: piece.pdf },
     }
-  throw new Error('messages have no audio')
+  throw new Error('Messages has no audio')
 }
 
 export const talkAsMessages: Talker = (
@@ -240,11 +242,11 @@ function responsesPart(piece: Piece): ResponsesPart {
   if ('imageAt' in piece) return { type: 'input_image', detail: 'auto', image_url: piece.imageAt }
   if ('pdf' in piece)
     return { type: 'input_file', filename: 'paper.pdf', file_data: `data:application/pdf;base64,${piece.pdf}` }
-  // In the API, but not in this version's union.
+  // The API has it, but this version's types do not.
   return { type: 'input_audio', input_audio: { data: piece.audio, format: 'wav' } } as unknown as ResponsesPart
 }
 
-/** Without a store, as agents do it: every item goes back, encrypted reasoning among them. */
+/** Works without a store, like agents: sends back every item, including encrypted reasoning. */
 export const talkAsResponses: Talker = ({ openai }, { model = 'demo', stream, tools, think, most, system, extra }) => {
   const input: OpenAI.Responses.ResponseInputItem[] = []
   const settings = {
@@ -277,7 +279,7 @@ export const talkAsResponses: Talker = ({ openai }, { model = 'demo', stream, to
     for (const item of response.output) input.push(sendable(item))
     calls = response.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
     const answer = readResponsesBody(response)
-    if (answer === undefined) throw new Error(`no answer in ${JSON.stringify(response)}`)
+    if (answer === undefined) throw new Error(`no response in ${JSON.stringify(response)}`)
     const end = response.incomplete_details?.reason ?? response.status ?? ''
     return { ...answer, end, model: textOf(response.model), pieces: stream ? pieces : 1 }
   }
@@ -298,7 +300,7 @@ export const talkAsResponses: Talker = ({ openai }, { model = 'demo', stream, to
   }
 }
 
-/** `parsed…` is the helper's own and no field of the API. */
+/** Removes fields that the SDK's helper adds (`parsed…`). */
 function sendable(item: OpenAI.Responses.ResponseOutputItem): OpenAI.Responses.ResponseInputItem {
   const { parsed_arguments: _, ...rest } = objectOf(item)
   const content = Array.isArray(rest.content)
@@ -310,7 +312,7 @@ function sendable(item: OpenAI.Responses.ResponseOutputItem): OpenAI.Responses.R
   return { ...rest, ...(content === undefined ? {} : { content }) } as unknown as OpenAI.Responses.ResponseInputItem
 }
 
-/** The four official clients, each in its own dialect. */
+/** The four official clients. */
 export const talkers: Readonly<Record<Format, Talker>> = {
   chat: talkAsChat,
   messages: talkAsMessages,

@@ -14,14 +14,14 @@ import {
 /** Every client format with every upstream format. */
 export const allPairs = formats.flatMap((client) => formats.map((upstream) => ({ client, upstream })))
 
-/** How long a host gives its calls before it is ended by force, in milliseconds: the drain's 30 s and some. */
+/** Time in milliseconds until a host is killed: the drain's 30 s plus a margin. */
 const closeWithinMs = 40_000
 
 /**
- * Starts a gateway of our own.
+ * Starts a gateway in its own process.
  *
  * @param server one of `hosts`
- * @throws Error if it does not come up
+ * @throws Error if it does not start
  */
 export async function startOwn(
   server: string,
@@ -37,14 +37,14 @@ export async function startOwn(
   let written = ''
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text: string) => {
-      // The latest is what is looked for; a gateway that floods its log must not flood this process.
+      // Keeps only the latest output: a gateway that floods its log must not flood this process.
       written = (written + text).slice(-4_000_000)
     })
   const ended = new Promise<number | string>((resolve) => {
     child.once('exit', (code, signal) => resolve(code ?? signal ?? 'unknown'))
   })
   const gone = ended.then((how): never => {
-    throw new Error(`the gateway's process ended (${how}): ${written.slice(-2000)}`)
+    throw new Error(`the gateway's process exited (${how}): ${written.slice(-2000)}`)
   })
   gone.catch(() => {})
 

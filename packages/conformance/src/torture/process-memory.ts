@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { Target } from './check.ts'
 
-/** Bytes that a gateway's process has, after a collection of garbage if it is ours; of others what /proc says. */
+/** Memory of a gateway's process in bytes, after a garbage collection if this kit started it, otherwise from /proc. */
 export interface Memory {
   readonly rss: number | undefined
-  /** In use, buffers apart. */
+  /** In use, without buffers. */
   readonly heap: number | undefined
   readonly buffers: number | undefined
 }

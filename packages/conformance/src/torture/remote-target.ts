@@ -4,10 +4,10 @@ import { portkeyHeaders, startPortkey } from '@modelgate/bench/peers'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import type { Pair, Target } from './check.ts'
 
-/** How a gateway that is not ours is reached. */
+/** Access to a gateway that was started by others. */
 export interface ForeignOptions {
   readonly url: string
-  /** Sent as a bearer token; more headers beside it. */
+  /** Sent as a bearer token, in addition to `headers`. */
   readonly token?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Default: every client format with every upstream format. */
@@ -17,7 +17,7 @@ export interface ForeignOptions {
   readonly pid?: number
 }
 
-/** A gateway that somebody else started and pointed at the upstream. */
+/** Creates a target for a running gateway that uses the kit's upstream. */
 export const foreign = ({ url, token, headers = {}, pairs, models = {}, pid }: ForeignOptions): Target => ({
   name: url,
   origin: url.replace(/\/+$/, ''),
@@ -33,13 +33,13 @@ export const foreign = ({ url, token, headers = {}, pairs, models = {}, pid }: F
 /** Each format with itself. */
 const straight = formats.map((format) => ({ client: format, upstream: format }))
 
-/** The least that a proxy can be: `node:http` in front, an undici `Pool` behind. */
+/** Starts the smallest proxy: `node:http` in front, an undici `Pool` behind. */
 async function startBare(upstreamOrigin: string): Promise<Target> {
   const file = fileURLToPath(import.meta.resolve('@modelgate/bench/bare-proxy'))
   const child = fork(file, [upstreamOrigin], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
   const { port } = await new Promise<{ port: number }>((resolve, reject) => {
     child.once('message', (message) => resolve(message as { port: number }))
-    child.once('exit', (code) => reject(new Error(`the bare proxy ended with ${code}`)))
+    child.once('exit', (code) => reject(new Error(`the bare proxy exited with ${code}`)))
   })
   return {
     ...foreign({ url: `http://127.0.0.1:${port}`, pairs: straight }),
@@ -51,10 +51,10 @@ async function startBare(upstreamOrigin: string): Promise<Target> {
   }
 }
 
-/** @throws Error where npm does not have it */
+/** @throws Error if npm does not have it */
 async function startPeer(upstreamOrigin: string): Promise<Target> {
   const started = await startPortkey(undefined)
-  if (started === undefined) throw new Error('Portkey could not be started')
+  if (started === undefined) throw new Error('Portkey did not start')
   const providers: Readonly<Record<string, { provider: string; host: string }>> = {
     chat: { provider: 'openai', host: `${upstreamOrigin}/v1` },
     messages: { provider: 'anthropic', host: `${upstreamOrigin}/v1` },
@@ -77,7 +77,7 @@ async function startPeer(upstreamOrigin: string): Promise<Target> {
   }
 }
 
-/** Others that can be started here, to see where they fall short. */
+/** Other gateways that can be started here for comparison. */
 export const others: Readonly<Record<string, (upstreamOrigin: string) => Promise<Target>>> = {
   bare: startBare,
   portkey: startPeer,

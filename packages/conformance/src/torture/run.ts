@@ -8,31 +8,31 @@ export interface RunOptions {
   readonly short: boolean
   /** Port of the upstream, for gateways started by others. Default: any free port. */
   readonly upstreamPort?: number
-  /** Told of each row as it comes. */
+  /** Called after each row. */
   onRow?(row: Row): void
 }
 
 /**
- * How often the short form asks our own gateway at most for a row that falls short. It runs where other things run as well, and many figures are times: what
- * the machine did to one is not there the next time, what the gateway does is.
+ * Maximum number of attempts of a failing row in the short form with our own gateway. It runs on busy machines, and
+ * many figures are times: effects of the machine do not repeat, effects of the gateway do.
  */
 const askings = 3
 
 const fellShort = ({ outcome }: Row): boolean => !('skipped' in outcome) && !outcome.held
 
-/** The row says when it was not the first asking. */
+/** Adds the number of attempts to the figure. */
 const told = (row: Row, asked: number): Row =>
   'skipped' in row.outcome
     ? row
-    : { ...row, outcome: { ...row.outcome, figure: `${row.outcome.figure} (asked ${asked} times)` } }
+    : { ...row, outcome: { ...row.outcome, figure: `${row.outcome.figure} (${asked} attempts)` } }
 
 /** Time limit of a row, in minutes. */
 const patience = 20
 
 /**
- * Asks one gateway for every row, one after the other, so that no check disturbs another's figures.
+ * Checks one gateway row by row, so that no check disturbs another's figures.
  *
- * @param start the gateway to ask, once the upstream has an address
+ * @param start starts the gateway, given the upstream's origin
  */
 export async function torture(
   start: (upstreamOrigin: string) => Promise<Target>,
@@ -85,7 +85,7 @@ async function askFor(check: Check, target: Target, upstream: Upstream, short: b
     return { check, outcome, seconds: seconds() }
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error)
-    return { check, outcome: { held: false, figure: `the check itself broke: ${said}` }, seconds: seconds() }
+    return { check, outcome: { held: false, figure: `the check itself failed: ${said}` }, seconds: seconds() }
   } finally {
     clearTimeout(timer)
     await Promise.all(started.map((one) => one.stop()))

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 
-/** The smallest request of each format. The model stands in the path where the format has it there. */
+/** The smallest request of each format. Formats with the model in the path omit it. */
 export const baseRequests: Readonly<Record<Format, JsonObject>> = {
   chat: { model: 'recorded', messages: [{ role: 'user', content: 'Hi' }] },
   messages: { model: 'recorded', max_tokens: 99, messages: [{ role: 'user', content: 'Hi' }] },
@@ -36,7 +36,7 @@ const chunk = (delta: JsonObject, finish: string | null): JsonObject => ({
   choices: [{ index: 0, delta, finish_reason: finish }],
 })
 
-/** A whole answer of each format. */
+/** An unstreamed response of each format. */
 export const baseAnswers: Readonly<Record<Format, JsonObject>> = {
   chat: {
     id: 'chatcmpl-1',
@@ -62,7 +62,7 @@ export const baseAnswers: Readonly<Record<Format, JsonObject>> = {
   },
 }
 
-/** A stream of each format: an event that is looked at stands between its two halves. */
+/** A stream of each format in two halves; the tested event goes between them. */
 export const baseEvents: Readonly<Record<Format, { readonly before: JsonObject[]; readonly after: JsonObject[] }>> = {
   chat: { before: [chunk({ role: 'assistant', content: 'Hello' }, null)], after: [chunk({}, 'stop')] },
   messages: {

@@ -20,10 +20,10 @@ const casesAt = ({ plain }: Place): Case[] =>
     }
   })
 
-/** Nobody waits for what belongs to another's call: Workers hold to that strictly. */
+/** Calls must not share I/O objects: Workers forbid it strictly. */
 export const many: Check = {
   name: 'at once',
-  promise: `${count} calls, 60 at a time, all pairs of formats: each gets its own answer`,
+  promise: `${count} calls, 60 at a time, all pairs of formats: each gets its own response`,
   async run(place) {
     place.providers.reset()
     return tallyOf(casesAt(place), 60)

@@ -4,8 +4,8 @@ import { wrongEnding } from '../../torture/read-responses.ts'
 import { type Case, type Check, type Place, tallyOf } from '../check.ts'
 
 /**
- * Content encodings that are decoded although nobody requested them. Deno decodes what it requested, and the gateway requests
- * none.
+ * Content encodings that are decoded although they were not requested. Deno decodes only what was requested, and the
+ * gateway requests none.
  */
 const undone = {
   'on-node.js': ['gzip', 'br', 'deflate'],
@@ -14,11 +14,11 @@ const undone = {
   'on-workerd.js': ['gzip', 'br'],
 } satisfies Readonly<Record<Place['pin']['program'], readonly string[]>>
 
-/** Upstreams that compress their answers, though they were asked not to. */
+/** Upstreams that compress responses although the request forbids it. */
 export const encodings: Check = {
   name: 'encodings',
   promise:
-    'answers that are compressed though nobody asked for it, each pair of formats, whole and streamed: right bytes, or an error in the dialect; gzip and br are undone on Node, Bun and workerd',
+    'responses compressed without being requested, each pair of formats, unstreamed and streamed: correct bytes, or an error in the dialect; gzip and br are decoded on Node, Bun and workerd',
   run({ strict: target, stage: upstream, pin }) {
     const must: readonly string[] = undone[pin.program]
     const cases = encodingNames.flatMap((name, at) =>

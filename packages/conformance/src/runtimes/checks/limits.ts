@@ -8,7 +8,7 @@ import { allPairs } from '../../torture/local-target.ts'
 import { readError, readStream, wrongEnding } from '../../torture/read-responses.ts'
 import { type Case, type Check, type Place, tallyOf, together } from '../check.ts'
 
-/** The upstream says two words and nothing more until the client has heard something else. */
+/** The upstream sends two words and then nothing until the client has received a heartbeat. */
 async function hears({ stage, hasty }: Place, pair: Pair): Promise<string | undefined> {
   let goOn = (): void => {}
   const heard = new Promise<void>((resolve) => {
@@ -37,10 +37,12 @@ async function hears({ stage, hasty }: Place, pair: Pair): Promise<string | unde
   goOn()
   scene.end()
   const { text: said, successes } = readStream(pair.client, answer.text)
-  return said === 'one two three' && successes.length === 1 ? undefined : `it ended with '${answer.text.slice(-200)}'`
+  return said === 'one two three' && successes.length === 1
+    ? undefined
+    : `the response ended with '${answer.text.slice(-200)}'`
 }
 
-/** The upstream is slower than it may be. */
+/** The upstream is slower than its time limit. */
 const givesUp = async ({ stage, hasty }: Place, ask: Omit<Ask, 'text'>, play: Play): Promise<string | undefined> => {
   const scene = stage.play(play)
   const answer = await exchange(hasty, { ...ask, text: scene.marker })
@@ -55,7 +57,7 @@ const stalling: Play = (call) => {
   for (const event of good[formatOf(call)].slice(0, 3)) call.response.write(event)
 }
 
-/** A body that is larger than allowed is refused in the client's words, and nobody is called. */
+/** An oversized body is rejected in the client's dialect without an upstream call. */
 async function isTooLarge({ stage, hasty }: Place, pair: Pair): Promise<string | undefined> {
   const before = stage.requests
   const answer = await exchange(hasty, { ...pair, text: 'x'.repeat(200_000) })
@@ -77,11 +79,11 @@ function casesAt(place: Place): Case[] {
   return patient
 }
 
-/** Time limits and counted limits. */
+/** Time limits and size limits. */
 export const limits: Check = {
   name: 'limits',
   promise:
-    'heartbeats in silence, 504 for no answer, an error for a stream that stalls, 413 for a body that is too large: each in the client’s dialect',
+    'heartbeats during silence, 504 without a response, an error for a stalled stream, 413 for an oversized body: each in the client’s dialect',
   async run(place) {
     // Cases with timers wait concurrently.
     const waiting = await tallyOf(casesAt(place), 32)

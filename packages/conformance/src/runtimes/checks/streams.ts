@@ -23,7 +23,7 @@ function gate(): { readonly opened: Promise<true>; open(): void } {
   return { opened, open }
 }
 
-/** The upstream holds back every word until the client has the one before. */
+/** The upstream holds back each word until the client has received the previous one. */
 async function isLive({ stage, strict }: Place, pair: Pair): Promise<string | undefined> {
   const words = ['one', ' two', ' three']
   const gates = words.map(gate)
@@ -33,7 +33,7 @@ async function isLive({ stage, strict }: Place, pair: Pair): Promise<string | un
     const [first = '', ...rest] = events
     call.response.write(first)
     for (const [at, event] of rest.entries()) {
-      // Behind each word it waits until that word has been seen.
+      // Waits after each word until the client has received it.
       call.response.write(event)
       await gates[at]?.opened
     }
@@ -53,10 +53,10 @@ async function isLive({ stage, strict }: Place, pair: Pair): Promise<string | un
   return said === words.join('') && successes.length === 1 ? undefined : `it said '${said}'`
 }
 
-/** Word by word, as the upstream says them. */
+/** Streams arrive word by word. */
 export const live: Check = {
   name: 'live',
-  promise: 'a word of a stream is with the client while the upstream holds back the next, each pair of formats',
+  promise: 'the client receives each word of a stream while the upstream holds back the next, each pair of formats',
   run: (place) =>
     tallyOf(
       allPairs.map((pair): Case => ({ name: pairName(pair), ask: () => isLive(place, pair) })),
@@ -64,16 +64,16 @@ export const live: Check = {
     ),
 }
 
-/** workerd by itself takes a closed connection for one that has nothing more to say, until it writes; a reset it notices at once. */
+/** workerd notices a half-closed connection only when it writes, but a reset at once. */
 const seesResetsOnly = ({ pin }: Place): boolean => pin.program === 'on-workerd.js'
 
 const outcomesAt = async ({ origin }: Place): Promise<Record<string, number>> =>
   (await fetch(`${origin}/host/more/outcomes`)).json() as Promise<Record<string, number>>
 
-/** A client that goes takes the call upstream with it. */
+/** A client disconnect aborts the upstream call. */
 export const leaving: Check = {
   name: 'leaving',
-  promise: 'a client that leaves ends the call upstream, whatever the moment, each pair of formats; `onFinish` is told',
+  promise: 'a client disconnect aborts the upstream call at any moment, each pair of formats; `onFinish` is called',
   async run(place) {
     const { strict, beating, stage: upstream } = place
     const open: UpstreamCall[] = []
@@ -87,9 +87,9 @@ export const leaving: Check = {
       }))
     const cases = seesResetsOnly(place)
       ? moments.flatMap((moment) => [
-          ...leaves(strict, moment, 'by a reset, ', (outgoing) => outgoing.socket?.resetAndDestroy()),
-          // Heartbeats exist in streams only.
-          ...(moment.stream ? leaves(beating, moment, 'noticed by a heartbeat, ') : []),
+          ...leaves(strict, moment, 'by a reset,', (outgoing) => outgoing.socket?.resetAndDestroy()),
+          // Heartbeats exist only in streams.
+          ...(moment.stream ? leaves(beating, moment, 'noticed by a heartbeat,') : []),
         ])
       : moments.flatMap((moment) => leaves(strict, moment, ''))
     const before = (await outcomesAt(place)).aborted ?? 0
@@ -98,7 +98,7 @@ export const leaving: Check = {
       async ask() {
         const aborted = async (): Promise<number> => ((await outcomesAt(place)).aborted ?? 0) - before
         if (await holdsWithin(async () => (await aborted()) === cases.length, patienceMs)) return undefined
-        return `it was told of ${await aborted()} calls of ${cases.length}`
+        return `onFinish reported ${await aborted()} of ${cases.length} aborted calls`
       },
     }
     const tally = await tallyOf(cases, 8)
@@ -108,11 +108,11 @@ export const leaving: Check = {
   },
 }
 
-/** More than sockets hold on the way, and what a runtime may have of its own; less than what would be poured out. */
+/** More than socket and runtime buffers hold, but less than an unthrottled upstream would send. */
 const enoughBytes = 48 * 1024 * 1024
 const filler = 'x'.repeat(1000)
 
-/** Sends words for as long as somebody takes them. */
+/** Sends words as long as they are accepted. */
 async function standsStill({ stage, strict }: Place, pair: Pair): Promise<string | undefined> {
   let sent = 0
   const scene = stage.play((call) => {
@@ -132,17 +132,17 @@ async function standsStill({ stage, strict }: Place, pair: Pair): Promise<string
   const outgoing = send(strict, { ...pair, text: scene.marker, stream: true })
   try {
     const answered = new Promise<true>((resolve) => void outgoing.once('response', () => resolve(true)))
-    if ((await within(patienceMs, answered)) === undefined) return 'no answer'
+    if ((await within(patienceMs, answered)) === undefined) return 'no response'
     let before = -1
     for (let still = 0; still < 3 && sent <= enoughBytes; ) {
       await new Promise((resolve) => setTimeout(resolve, 100))
       still = sent === before ? still + 1 : 0
       before = sent
     }
-    if (sent > enoughBytes) return `${sent} bytes were taken for a client that reads none`
+    if (sent > enoughBytes) return `${sent} bytes were accepted for a client that does not read`
     const call = await scene.arrived()
     outgoing.destroy()
-    return (await within(patienceMs, call.closed)) === undefined ? 'the upstream was not let go' : undefined
+    return (await within(patienceMs, call.closed)) === undefined ? 'the upstream call was not aborted' : undefined
   } finally {
     outgoing.destroy()
     scene.end()
@@ -151,10 +151,10 @@ async function standsStill({ stage, strict }: Place, pair: Pair): Promise<string
 
 const nextOf = (at: number): Format => formats[(at + 1) % formats.length] as Format
 
-/** A client that does not read does not fill the gateway's memory. */
+/** A client that does not read must not fill the gateway's memory. */
 export const pace: Check = {
   name: 'pace',
-  promise: 'a client that does not read stops the upstream, each format on either side (with --full each pair)',
+  promise: 'a client that does not read pauses the upstream, each format on either side (with --full each pair)',
   run(place) {
     const pairs = place.full ? allPairs : formats.map((client, at) => ({ client, upstream: nextOf(at) }))
     return tallyOf(

@@ -5,7 +5,7 @@ import { operatedBadly } from './operation-defects.ts'
 import { askedBadly } from './request-defects.ts'
 import { answeredBadly } from './response-defects.ts'
 
-/** Known faults, with the checks that detect them. */
+/** Known server defects with the checks that must detect them. */
 export const spoils: readonly Spoil[] = [
   ...askedBadly,
   ...answeredBadly,

@@ -9,7 +9,7 @@ const header =
     else headers.set(name, value)
     return new Response(answer.body, { status: answer.status, headers })
   }
-/** A provider whose next answer is an error once somebody has left it in the middle of a stream. */
+/** Returns an error for the next call after a client aborted a stream. */
 function brokenByLeaving(): NonNullable<Spoil['reply']> {
   let broken = false
   return (answer) => {
@@ -25,7 +25,7 @@ function brokenByLeaving(): NonNullable<Spoil['reply']> {
       {
         async pull(controller) {
           const { done, value } = await reader.read().catch((error) => {
-            // Aborted.
+            // True if the client aborted the stream.
             broken = !over
             throw error
           })
@@ -44,10 +44,10 @@ function brokenByLeaving(): NonNullable<Spoil['reply']> {
   }
 }
 
-/** Faults in error handling. */
+/** Defects of error handling. */
 export const failedBadly: readonly Spoil[] = [
   {
-    name: 'errors name nothing',
+    name: 'errors name no field or model',
     answered: onError((value) => {
       const { code, status, type } = objectOf(objectOf(value).error)
       return {
@@ -71,7 +71,7 @@ export const failedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'errors of another shape',
+    name: 'errors have another shape',
     answered: onError((value) => ({ detail: JSON.stringify(value) })),
     failed: [
       'chat/unknown-model',
@@ -85,7 +85,7 @@ export const failedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'errors as pages',
+    name: 'errors are HTML pages',
     reply: (answer) =>
       answer.ok
         ? answer
@@ -102,7 +102,7 @@ export const failedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'errors of the server',
+    name: 'client errors are reported as server errors',
     reply: (answer) => (answer.ok ? answer : new Response(answer.body, { status: 500, headers: answer.headers })),
     failed: [
       '*/wrong-token',
@@ -118,9 +118,9 @@ export const failedBadly: readonly Spoil[] = [
       'models/one-for-OpenAI',
     ],
   },
-  { name: 'broken by leaving', reply: brokenByLeaving(), failed: ['*/leaving'] },
+  { name: 'a client disconnect breaks the next call', reply: brokenByLeaving(), failed: ['*/leaving'] },
   {
-    name: 'no id to quote',
+    name: 'responses have no request id',
     reply: (answer) => header('request-id')(header('x-request-id')(answer)),
     failed: ['*/request-id'],
   },

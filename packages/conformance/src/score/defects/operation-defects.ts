@@ -1,10 +1,10 @@
 import { listOf, objectOf } from '../../base/json.ts'
 import { at, type Spoil, visit, without } from './defect.ts'
 
-/** Operations around generation, done badly. */
+/** Defects of operations other than text generation. */
 export const operatedBadly: readonly Spoil[] = [
   {
-    name: 'vectors all alike',
+    name: 'all embeddings are equal',
     answered: at(/embeddings$/, (body) => ({
       ...body,
       data: listOf(body.data).map((one, index) => ({ ...objectOf(one), index, embedding: [1, 0, 0] })),
@@ -12,7 +12,7 @@ export const operatedBadly: readonly Spoil[] = [
     failed: ['embeddings/several', 'embeddings/base64', 'embeddings/SDK-default', 'embeddings/dimensions'],
   },
   {
-    name: 'no vectors',
+    name: 'embeddings have no vectors',
     answered: at(/embeddings$/, (body) => ({ ...body, data: [] })),
     failed: [
       'embeddings/numbers',
@@ -23,22 +23,22 @@ export const operatedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'rankings upside down',
+    name: 'rerank results are in reverse order',
     answered: at(/rerank$/, (body) => ({ ...body, results: listOf(body.results).reverse() })),
     failed: ['rerank/order'],
   },
   {
-    name: 'pictures of nothing',
+    name: 'images are invalid',
     answered: at(/images/, (body) => ({ ...body, data: [{ b64_json: 'bm90aGluZw==' }] })),
     failed: ['images/generate', 'images/edit'],
   },
   {
-    name: 'transcripts of nothing',
+    name: 'transcripts are empty',
     answered: at(/transcriptions$/, () => ({ text: null })),
     failed: ['transcriptions/json', 'transcriptions/stream'],
   },
   {
-    name: 'transcripts always as JSON',
+    name: 'transcripts are always JSON',
     asked: (body) => body,
     reply: (answer, path) =>
       path.endsWith('/transcriptions') && !/json/.test(answer.headers.get('content-type') ?? '')
@@ -47,7 +47,7 @@ export const operatedBadly: readonly Spoil[] = [
     failed: ['transcriptions/plain-text', 'transcriptions/stream'],
   },
   {
-    name: 'sound of another kind',
+    name: 'speech has the wrong content type',
     reply: (answer, path) =>
       path.endsWith('/speech')
         ? new Response('ID3'.repeat(100), { headers: { 'content-type': 'text/plain' } })
@@ -55,7 +55,7 @@ export const operatedBadly: readonly Spoil[] = [
     failed: ['speech/sound', 'speech/format'],
   },
   {
-    name: 'no completions',
+    name: 'completions are empty',
     answered: (value, { path }) =>
       /[^t]\/completions$/.test(path)
         ? visit(value, (object) => {
@@ -66,7 +66,7 @@ export const operatedBadly: readonly Spoil[] = [
     failed: ['completions/text', 'completions/stream'],
   },
   {
-    name: 'empty lists of models',
+    name: 'model lists are empty',
     answered: at(/\/models$/, (body) => ({
       ...body,
       ...(Array.isArray(body.models) ? { models: [] } : { data: [], has_more: false }),
@@ -80,12 +80,12 @@ export const operatedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'lists of models in another shape',
+    name: 'model lists have another shape',
     answered: at(/\/models$/, (body) => objectOf(without('object', 'display_name', 'type')(body))),
     failed: ['models/list-for-OpenAI', 'models/list-for-Anthropic'],
   },
   {
-    name: 'names of models without their beginning',
+    name: 'model names lack their prefix',
     answered: at(/\/models$/, (body) => ({
       ...body,
       ...(Array.isArray(body.models)
@@ -95,19 +95,19 @@ export const operatedBadly: readonly Spoil[] = [
     failed: ['models/list-for-Google'],
   },
   {
-    name: 'first pages only',
+    name: 'model lists have a first page only',
     answered: at(/\/models$/, (body) => ({ ...body, ...('has_more' in body ? { has_more: false } : {}) })),
     failed: ['models/pages-for-Anthropic'],
   },
   {
-    name: 'pages of any size',
+    name: 'model lists ignore the page size',
     url: ({ pathname, searchParams }) => {
       if (pathname.endsWith('/models')) searchParams.delete('limit')
     },
     failed: ['models/pages-for-Anthropic'],
   },
   {
-    name: 'every question is as long',
+    name: 'token counts are constant',
     answered: (value) =>
       visit(value, (object) => {
         for (const key of ['totalTokens', 'input_tokens']) if (key in object) object[key] = 7

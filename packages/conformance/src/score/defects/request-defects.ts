@@ -9,10 +9,10 @@ const essentials: Readonly<Record<string, JsonObject>> = {
 }
 const named = { 'conformance-no-such-model': 'demo' }
 
-/** Faults in the requests of clients. */
+/** Defects in the handling of requests. */
 export const askedBadly: readonly Spoil[] = [
   {
-    name: 'system prompts are left out',
+    name: 'system prompts are dropped',
     asked: (body) =>
       turns(({ role }) => role !== 'system' && role !== 'developer')(
         dropped('system', 'systemInstruction', 'system_instruction', 'instructions')(body),
@@ -20,7 +20,7 @@ export const askedBadly: readonly Spoil[] = [
     failed: ['*/system', 'chat/developer', 'messages/system-blocks', 'gemini/underscores', 'responses/items'],
   },
   {
-    name: 'only the last turn is passed on',
+    name: 'only the last turn reaches the model',
     asked: turns((_, index, all) => index === all.length - 1),
     failed: [
       'chat/system',
@@ -35,12 +35,12 @@ export const askedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'stop sequences are left out',
+    name: 'stop sequences are dropped',
     asked: dropped('stop', 'stop_sequences', 'stopSequences'),
     failed: ['*/stop', 'messages/stop-sequence'],
   },
   {
-    name: 'limits are left out',
+    name: 'token limits are dropped',
     asked: (body) =>
       dropped(
         'max_completion_tokens',
@@ -50,13 +50,13 @@ export const askedBadly: readonly Spoil[] = [
     failed: ['*/limit'],
   },
   {
-    name: 'wishes for schemas are left out',
+    name: 'response schemas are dropped',
     asked: ({ text: _, ...body }) =>
       dropped('response_format', 'output_config', 'responseJsonSchema', 'responseSchema')(body),
     failed: ['*/schema', 'chat/json-object', 'gemini/google-schema'],
   },
   {
-    name: 'wishes for other answers are left out',
+    name: 'optional output settings are dropped',
     asked: (body, { pathname }) =>
       pathname.endsWith('/messages')
         ? body
@@ -80,7 +80,7 @@ export const askedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'tools are left out',
+    name: 'tools are dropped',
     asked: dropped('tools', 'tool_choice', 'toolConfig'),
     failed: [
       '*/tool',
@@ -93,23 +93,23 @@ export const askedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'choices of tools are left out',
+    name: 'tool choices are dropped',
     asked: dropped('tool_choice', 'toolConfig'),
     failed: ['*/no-tool', '*/named-tool'],
   },
   {
-    name: 'wishes to think are left out',
+    name: 'thinking settings are dropped',
     asked: dropped('reasoning_effort', 'thinking', 'thinkingConfig', 'reasoning', 'include'),
     failed: ['*/thinking', '*/thinking-with-tools'],
   },
   {
-    name: 'seals are left out',
+    name: 'reasoning signatures are dropped',
     asked: dropped('signature', 'thoughtSignature', 'encrypted_content'),
     failed: ['messages/thinking-with-tools', 'gemini/thinking-with-tools', 'responses/thinking-with-tools'],
   },
-  { name: 'a temperature is put right', asked: dropped('temperature'), failed: ['*/bad-value'] },
+  { name: 'an invalid temperature is corrected', asked: dropped('temperature'), failed: ['*/bad-value'] },
   {
-    name: 'requests are completed',
+    name: 'missing required fields are filled in',
     asked: (body, { pathname }) => ({
       ...Object.entries(essentials).find(([end]) => pathname.endsWith(end))?.[1],
       ...body,
@@ -117,7 +117,7 @@ export const askedBadly: readonly Spoil[] = [
     failed: ['*/missing-field'],
   },
   {
-    name: 'streams are not asked for',
+    name: 'the stream flag is dropped',
     asked: dropped('stream', 'stream_options'),
     failed: [
       'chat/stream',
@@ -142,7 +142,7 @@ export const askedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'earlier responses are left out',
+    name: 'previous_response_id is dropped',
     asked: dropped('previous_response_id'),
     failed: ['responses/previous-response'],
   },
@@ -152,7 +152,7 @@ export const askedBadly: readonly Spoil[] = [
     failed: ['responses/previous-response', 'responses/input-items'],
   },
   {
-    name: 'every token is let in',
+    name: 'every token is accepted',
     headers: (headers) => {
       for (const [key, value] of headers)
         if (value.includes('conformance-token-nobody-knows'))
@@ -161,7 +161,7 @@ export const askedBadly: readonly Spoil[] = [
     failed: ['*/wrong-token'],
   },
   {
-    name: 'every model is let in',
+    name: 'every model is accepted',
     asked: (body) => objectOf(worded(['model'], named)(body)),
     url: (url) => {
       url.pathname = url.pathname.replace('conformance-no-such-model', 'demo')
@@ -175,12 +175,12 @@ export const askedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'keys in the query are left out',
+    name: 'API keys in the query are ignored',
     url: (url) => url.searchParams.delete('key'),
     failed: ['gemini/key-in-the-query'],
   },
   {
-    name: 'streams are always events',
+    name: 'streams are always server-sent events',
     url: (url) => {
       if (url.pathname.endsWith(':streamGenerateContent')) url.searchParams.set('alt', 'sse')
     },

@@ -2,10 +2,10 @@ import { isObject, objectOf, parseJson } from '../../base/json.ts'
 import { type Spoil, streamed, visit, whole, without, worded } from './defect.ts'
 
 const endingKeys = ['finish_reason', 'stop_reason', 'finishReason', 'status']
-/** Faults in the answers of models. */
+/** Defects in model responses. */
 export const answeredBadly: readonly Spoil[] = [
   {
-    name: 'no usage',
+    name: 'responses have no usage',
     answered: without('usage', 'usageMetadata'),
     failed: [
       '*/usage',
@@ -23,7 +23,7 @@ export const answeredBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'no usage in streams',
+    name: 'streams have no usage',
     answered: streamed(without('usage', 'usageMetadata')),
     failed: [
       '*/stream-usage',
@@ -35,13 +35,13 @@ export const answeredBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'no details of usage',
+    name: 'usage has no details',
     answered: whole(without('prompt_tokens_details', 'input_tokens_details', 'cache_read_input_tokens')),
     failed: ['*/cache'],
   },
-  { name: 'no model', answered: without('model', 'modelVersion'), failed: ['*/text'] },
+  { name: 'responses name no model', answered: without('model', 'modelVersion'), failed: ['*/text'] },
   {
-    name: 'endings of their own',
+    name: 'finish reasons are not those of the format',
     answered: worded(endingKeys, { stop: 'eos', end_turn: 'eos', STOP: 'EOS', completed: 'eos' }),
     failed: [
       '*/text',
@@ -62,7 +62,7 @@ export const answeredBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'limits end like anything',
+    name: 'a token limit has the wrong finish reason',
     answered: (value) =>
       without('incomplete_details')(
         worded(endingKeys, { length: 'stop', max_tokens: 'end_turn', MAX_TOKENS: 'STOP', incomplete: 'completed' })(
@@ -72,18 +72,18 @@ export const answeredBadly: readonly Spoil[] = [
     failed: ['*/limit', 'chat/older-limit'],
   },
   {
-    name: 'tools end like anything',
+    name: 'tool calls have the wrong finish reason',
     answered: worded(endingKeys, { tool_calls: 'stop', tool_use: 'end_turn' }),
     failed: ['chat/tool', 'messages/tool', 'chat/streamed-tool', 'messages/streamed-tool'],
   },
-  { name: 'no stop sequence', answered: without('stop_sequence'), failed: ['messages/stop-sequence'] },
+  { name: 'a stop sequence is not reported', answered: without('stop_sequence'), failed: ['messages/stop-sequence'] },
   {
-    name: 'broken letters',
+    name: 'multi-byte characters are broken',
     answered: (value) => parseJson(JSON.stringify(value).replaceAll('ü', '\ufffd')) ?? null,
     failed: ['*/unicode'],
   },
   {
-    name: 'other names of tools',
+    name: 'tools have other names',
     answered: worded(['name'], { get_weather: 'weather' }),
     failed: [
       '*/tool',
@@ -95,7 +95,7 @@ export const answeredBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'chunks of many answers',
+    name: 'chunks of a stream have different ids',
     answered: (value, { stream }) =>
       stream && isObject(value) && value.object === 'chat.completion.chunk'
         ? { ...value, id: String(Math.random()) }
@@ -103,7 +103,7 @@ export const answeredBadly: readonly Spoil[] = [
     failed: ['chat/stream-events'],
   },
   {
-    name: 'events of one number',
+    name: 'all events have the same sequence number',
     answered: streamed((value) =>
       visit(value, (object) => {
         if ('sequence_number' in object) object.sequence_number = 1
@@ -112,14 +112,14 @@ export const answeredBadly: readonly Spoil[] = [
     failed: ['responses/stream-events'],
   },
   {
-    name: 'a kind of event is left out',
+    name: 'one kind of event is missing',
     answered: streamed((value) =>
       ['content_block_stop', 'response.content_part.done'].includes(String(objectOf(value).type)) ? undefined : value,
     ),
     failed: ['messages/stream-events', 'responses/stream-events'],
   },
   {
-    name: 'last events are left out',
+    name: 'final events are missing',
     answered: streamed((value) =>
       /"(finish_reason|finishReason)":"|"type":"(message_stop|response.completed|transcript.text.done)"/.test(
         JSON.stringify(value),

@@ -6,7 +6,7 @@ import type { Spoken } from './targets.ts'
 
 const citation = { title: 'Weather', source: 's', sourceContent: [{ text: 'rainy' }] }
 
-/** Answers beside `fuzz-answers.ts`, with lists that refer to the text or to one another. */
+/** Responses in addition to those of the fuzz tests, with lists that refer to the text or to each other. */
 const more: { readonly [S in Spoken]: readonly JsonObject[] } = {
   chat: [
     {
@@ -75,13 +75,16 @@ const more: { readonly [S in Spoken]: readonly JsonObject[] } = {
   ],
 }
 
-/** The whole answers whose places are attacked, by what the upstream speaks. The first is also what answers attacks by clients. */
+/**
+ * Returns the unstreamed responses whose places are attacked, by the upstream's format. The first one also responds to
+ * attacks by clients.
+ */
 export const attackedAnswers = (speaks: Spoken): readonly JsonObject[] => [
   ...(speaks === 'converse' ? [] : richAnswers[speaks as Format]),
   ...more[speaks],
 ]
 
-/** Bodies by which upstreams refuse calls, around their text. */
+/** Error bodies of upstreams around a given text. */
 export const errorBodies: Readonly<Record<Spoken, readonly ((text: string) => string)[]>> = {
   chat: [
     (message) => JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code: null } }),

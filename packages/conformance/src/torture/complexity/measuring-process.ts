@@ -1,4 +1,4 @@
-// Measures attacks in a process of its own, which `measuring.ts` ends when one of them takes too long.
+// Measures attacks in its own process, which `measuring.ts` kills if an attack takes too long.
 import { allCases } from './cases.ts'
 import type { Order, Report } from './measuring.ts'
 import { createSubject } from './subject.ts'
@@ -9,7 +9,7 @@ const call = createSubject()
 
 async function measure({ name, sizes, runs, leastMs }: Order): Promise<Report> {
   const one = cases.get(name)
-  if (one === undefined) throw new Error(`no attack is called '${name}'`)
+  if (one === undefined) throw new Error(`Unknown attack '${name}'`)
   const points = []
   let status = 0
   let said = ''
@@ -22,7 +22,7 @@ async function measure({ name, sizes, runs, leastMs }: Order): Promise<Report> {
       let calls = 0
       do {
         const outcome = await call(one, prepared)
-        // Each call has the whole limit.
+        // Each call has the whole time limit.
         process.send?.('called')
         spent += outcome.cpuMs
         calls++
@@ -36,7 +36,7 @@ async function measure({ name, sizes, runs, leastMs }: Order): Promise<Report> {
   return { name, points, status, said }
 }
 
-// Code that runs for the first time is slow: some calls of every kind are made before anything is measured.
+// Number of calls of every kind before the first measurement, because code is slow when it first runs.
 const warmUps = 300
 const every = Math.ceil(cases.size / warmUps)
 for (const [at, one] of [...cases.values()].entries()) {

@@ -8,7 +8,7 @@ import { growthsOf, repetitions } from './growths.ts'
 import { growingText, placesOf } from './places.ts'
 import type { Spoken } from './targets.ts'
 
-/** One event as it is sent; `name` is empty where the format gives its events none. */
+/** One event as sent; `name` is empty if the format has no event names. */
 interface Sent {
   readonly name: string
   readonly data: string
@@ -24,7 +24,7 @@ export interface StreamAttack {
   readonly name: string
   readonly kind: Attack['kind'] | 'events' | 'lines'
   readonly speaks: Spoken
-  /** The stream, of about that many bytes. */
+  /** Returns a stream of about this many bytes. */
   write(bytes: number): Uint8Array
 }
 
@@ -54,7 +54,7 @@ const onWire = (speaks: Spoken, events: readonly Sent[]): Uint8Array =>
         events.map(({ name, data }) => `${name === '' ? '' : `event: ${name}\n`}data: ${data}\n\n`).join(''),
       )
 
-/** Events in a row that are repeated together: one, or a block from its start to its end. */
+/** Number of consecutive events that are repeated together: one, or a block from its start to its end. */
 const windowLengths = [1, 2, 3, 4]
 
 function attacksOnSeed({ label, speaks, events }: Seed): StreamAttack[] {
@@ -64,7 +64,7 @@ function attacksOnSeed({ label, speaks, events }: Seed): StreamAttack[] {
   const add = (kind: StreamAttack['kind'], name: string, write: (bytes: number) => readonly Sent[]): void => {
     attacks.push({ name: `${label}: ${name}`, kind, speaks, write: (bytes) => onWire(speaks, write(bytes)) })
   }
-  /** The events from `from`, as often as they fit. */
+  /** Repeats the events from `from` as often as they fit. */
   const repeated = (from: number, length: number, items: (at: number) => readonly Json[], bytes: number): Sent[] => {
     const out: Sent[] = []
     let left = bytes
@@ -96,7 +96,7 @@ function attacksOnSeed({ label, speaks, events }: Seed): StreamAttack[] {
             place === at ? { ...event, data: write(bytes - size + event.data.length) } : event,
           ),
         )
-    // One long text and many events: what is read again with each event costs their product.
+    // One long text and many events: code that reads the text again for each event costs their product.
     for (const place of placesOf(data)) {
       if (place.kind !== 'text' || /\/(type|id|object|model|role|name|\w+_id)$/.test(place.label)) continue
       const [growth] = growthsOf(place)
@@ -126,7 +126,7 @@ function attacksOnSeed({ label, speaks, events }: Seed): StreamAttack[] {
   return attacks
 }
 
-/** Lines of an event stream that are no event, or have no data. */
+/** Lines of an event stream that are not events, or have no data. */
 const lines: Readonly<Record<string, string>> = {
   comments: ': c\n',
   'empty lines': '\n',
@@ -137,7 +137,7 @@ const lines: Readonly<Record<string, string>> = {
   'unknown fields': 'abc: d\n',
   'carriage returns': '\r',
   'empty events': 'data: {}\n\n',
-  'events that are no JSON': 'data: {"a\n\n',
+  'events of invalid JSON': 'data: {"a\n\n',
 }
 
 const lineAttacks: readonly StreamAttack[] = formats.flatMap((speaks) =>
@@ -159,7 +159,7 @@ const lineAttacks: readonly StreamAttack[] = formats.flatMap((speaks) =>
 
 export const streamAttacks: readonly StreamAttack[] = [...seeds.flatMap(attacksOnSeed), ...lineAttacks]
 
-/** The stream as it is without an attack. */
+/** Returns the stream without an attack. */
 export function plainStream(speaks: Spoken): Uint8Array {
   const { events } = seeds.find((seed) => seed.speaks === speaks) as Seed
   return onWire(

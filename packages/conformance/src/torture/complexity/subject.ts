@@ -1,7 +1,7 @@
 import type { Answer, Case, Prepared } from './cases.ts'
 import { attackedGateway } from './targets.ts'
 
-/** Bytes of an answer that come at once, as from a socket. */
+/** Size of the chunks of a response, as from a socket. */
 const chunkBytes = 64 * 1024
 
 const encoder = new TextEncoder()
@@ -24,19 +24,19 @@ function bodyOf({ body }: Answer): ReadableStream<Uint8Array> {
 /** Outcome of a call. */
 export interface Outcome {
   readonly status: number
-  /** The first of what the client was answered. */
+  /** Beginning of the client's response. */
   readonly said: string
   /** CPU milliseconds of the process. */
   readonly cpuMs: number
 }
 
-/** Calls a gateway in this process, with an upstream in this process, and measures what it costs. */
+/** Calls a gateway in this process, with an in-process upstream, and measures the cost. */
 export function createSubject(): (one: Case, prepared: Prepared) => Promise<Outcome> {
   let answer: Prepared['answer'] = () => {
-    throw new Error('nothing is to be answered')
+    throw new Error('no response is prepared')
   }
   const upstream: typeof fetch = async (input, init) => {
-    // Uploads and long bodies come in pieces, which must be taken.
+    // Uploads and long bodies are streamed and must be consumed.
     if (init?.body instanceof ReadableStream) for await (const _ of init.body) void _
     const answered = answer(new URL(String(input)).pathname)
     return new Response(bodyOf(answered), { status: answered.status, headers: { 'content-type': answered.type } })

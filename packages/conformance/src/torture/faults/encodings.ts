@@ -18,8 +18,8 @@ import { readError, readStream } from '../read-responses.ts'
 type Encode = (data: Buffer) => Buffer
 
 /**
- * A frame of zstd (RFC 8878) whose blocks are not compressed: Node 20 has no zstd to compress with, and to a decoder it is a
- * frame like any other. At most 128 KiB go into a block.
+ * Encodes a zstd frame (RFC 8878) of uncompressed blocks, because Node 20 has no zstd. Decoders handle it like any
+ * frame. A block holds at most 128 KiB.
  */
 function zstdFrame(data: Buffer): Buffer {
   const most = 0x20000
@@ -64,13 +64,13 @@ const undo: Readonly<Record<string, Encode>> = {
   zstd: fromZstdFrame,
 }
 
-/** Ours runs on the Node that the kit runs on. */
+/** The gateway runs on the same Node as the kit. */
 const haveZstd = 'createZstdDecompress' in zlib
 
 const long = 'ä€😀 '.repeat(3000)
 const words = { one: long, two: 'two', three: 'three' }
 
-/** Several pieces, cut anywhere: not where an event or a block ends. */
+/** Sends several pieces whose boundaries do not match events or blocks. */
 async function sendInPieces({ response }: UpstreamCall, bytes: Buffer): Promise<void> {
   const piece = Math.ceil(bytes.length / 5)
   for (let at = 0; at < bytes.length; at += piece) {
@@ -80,7 +80,7 @@ async function sendInPieces({ response }: UpstreamCall, bytes: Buffer): Promise<
   response.end()
 }
 
-/** Returns the body as a client decodes it by the headers; undefined if it cannot. */
+/** Decodes the body according to its headers, like a client; undefined if that fails. */
 function believed({ bytes, headers }: Answer): string | undefined {
   try {
     const names = (headers['content-encoding'] ?? '').split(',').map((name) => name.trim())
@@ -99,9 +99,9 @@ function wrong(way: Way, answer: Answer): string | undefined {
   if (answer.broken !== undefined) return `broken: ${answer.broken}`
   const length = answer.headers['content-length']
   if (length !== undefined && Number(length) !== answer.bytes.length)
-    return `${answer.bytes.length} bytes, and content-length says ${length}`
+    return `${answer.bytes.length} bytes, but content-length is ${length}`
   const text = believed(answer)
-  if (text === undefined) return `no ${answer.headers['content-encoding']}, as content-encoding says`
+  if (text === undefined) return `not ${answer.headers['content-encoding']}, although content-encoding declares it`
   if (!way.stream) return text.includes(`${long}`) ? undefined : 'other bytes'
   const { text: said, successes } = readStream(way.client, text)
   if (said !== `${long}twothree` && said !== `${long} two three`) return 'other bytes'
@@ -112,10 +112,11 @@ function wrong(way: Way, answer: Answer): string | undefined {
 export const encodingNames: readonly string[] = Object.keys(encodings)
 
 /**
- * One call whose upstream compresses its answer.
+ * Sends one call whose upstream compresses its response.
  *
- * @param place of the call among all: whether the answer has a length, and whether the client would take it compressed, go by it
- * @returns the answer, and what is wrong with it
+ * @param place index of the call, which determines whether the response has a length and whether the client accepts
+ * compression
+ * @returns the response and its defect
  */
 export async function askEncoded(
   { target, upstream }: Pick<Setting, 'target' | 'upstream'>,
@@ -134,19 +135,19 @@ export async function askEncoded(
     })
     return sendInPieces(call, bytes)
   })
-  // Half of the clients would take it compressed.
+  // Half of the clients accept compression.
   const headers = { 'accept-encoding': place % 3 === 0 ? 'identity' : 'gzip, deflate, br, zstd' }
   const answer = await exchange(target, { ...way, text: scene.marker, headers }, { withinMs: 10_000 })
   scene.end()
   return { answer, wrong: wrong(way, answer) }
 }
 
-/** An upstream that compresses what nobody asked it to compress. */
+/** An upstream that compresses although the request forbids it. */
 export const encodedAnswers: Check = {
   row: 18,
   group: 'Faults',
   title: 'gzip/br/deflate/zstd upstream, stream and JSON',
-  promise: 'right bytes, no content-encoding/length mismatch',
+  promise: 'correct bytes, no content-encoding/length mismatch',
   perServer: true,
   async run(setting) {
     const cases = encodingNames
@@ -163,10 +164,10 @@ export const encodedAnswers: Check = {
     const asked = cases.length - undecodable
     return {
       held: complaints.length === 0,
-      figure: `${asked - complaints.length}/${asked} right bytes${
+      figure: `${asked - complaints.length}/${asked} correct${
         undecodable === 0
           ? ''
-          : `; zstd, which Node ${process.versions.node} cannot undo: ${undecodable} times an honest 502 (Node 22.15 can)`
+          : `; zstd, which Node ${process.versions.node} cannot decode: ${undecodable} times an honest 502 (Node 22.15 can)`
       }`,
       notes: tally(complaints),
     }

@@ -5,10 +5,10 @@ import { type Check, fewWaysOf, wayName } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 
-/** For how long the upstream keeps an idle connection, in milliseconds: about as long as the clients wait between calls. */
+/** Milliseconds until the upstream closes an idle connection: about as long as the clients wait between calls. */
 const idleMs = 10
 
-/** Calls that come just when the upstream ends the connection on which the last one came. */
+/** Sends calls just when the upstream closes the idle connection. */
 export const keepAliveRace: Check = {
   row: 16,
   group: 'Faults',
@@ -21,7 +21,7 @@ export const keepAliveRace: Check = {
       response.once('finish', () => {
         const heard = socket.bytesRead
         setTimeout(() => {
-          // A request that has begun to arrive is answered, as any server would.
+          // A request that has begun to arrive is served, as by any server.
           if (socket.bytesRead !== heard || socket.destroyed) return
           closed++
           socket.destroy()
@@ -32,7 +32,7 @@ export const keepAliveRace: Check = {
     const scene = upstream.play((call) => {
       seen.push(/call (\d+)\./.exec(call.body.toString('latin1'))?.[1] ?? '?')
       closeWhenIdle(call)
-      // Said by hand, so that no hint of the timeout is added: a client that knows it avoids the race.
+      // Written by hand without a keep-alive hint, which would make clients avoid the race.
       if (!call.stream) return answerJson(call, 200, whole[formatOf(call)], { connection: 'keep-alive' })
       call.response.setHeader('connection', 'keep-alive')
       beginStream(call)

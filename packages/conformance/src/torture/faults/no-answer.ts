@@ -8,7 +8,7 @@ import { inParallel, tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
 import { inTime, limitMs, patienceMs, stillWaiting, timeOthers, whenEnded } from './time-limits.ts'
 
-/** Ways of not answering; `streams`: of streams only. */
+/** Scripts that never respond; `streams`: for streams only. */
 const silences: Readonly<Record<string, { readonly streams?: true; play(call: UpstreamCall): void }>> = {
   'no answer': { play() {} },
   'a head without an event': { streams: true, play: beginStream },
@@ -22,7 +22,7 @@ const silences: Readonly<Record<string, { readonly streams?: true; play(call: Up
   },
 }
 
-/** Takes connections and never says a word of TLS. */
+/** Starts a server that accepts connections but never answers the TLS handshake. */
 async function startMute(): Promise<{ baseURL: string; close(): void }> {
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => void sockets.add(socket.on('error', () => {})))
@@ -66,11 +66,11 @@ function casesOf({ target, upstream }: Setting, rounds: number): Case[] {
   return Array.from({ length: rounds }, () => once).flat()
 }
 
-/** An upstream that keeps a call and says nothing: no head, no first event, or not even a connection. */
+/** An upstream that accepts a call and sends nothing: no connection, no head or no first event. */
 export const noAnswer: Check = {
   row: 11,
   group: 'Faults',
-  title: 'Upstream never answers',
+  title: 'Upstream never responds',
   promise: '504 in the dialect at the limit ±100 ms',
   async run(setting) {
     const mute = await startMute()
@@ -110,7 +110,7 @@ export const noAnswer: Check = {
       if (fresh === undefined)
         return {
           held: complaints.length === 0,
-          figure: `${right}/${answers.length} answered 504 (when its limit is, it does not say)`,
+          figure: `${right}/${answers.length} returned 504 (the gateway's limit is unknown)`,
           notes: tally(complaints),
         }
       return {

@@ -7,7 +7,7 @@ import { inParallel, tally } from '../measurements.ts'
 import { readError, wrongEnding } from '../read-responses.ts'
 import { inTime, limitMs, patienceMs, stillWaiting, timeOthers, whenEnded } from './time-limits.ts'
 
-/** Position at which an answer stalls: sent bytes, and all bytes. */
+/** Position at which a response stalls: sent bytes of all bytes. */
 interface Stall {
   readonly name: string
   readonly stream: boolean
@@ -52,7 +52,7 @@ const stalls: readonly Stall[] = [
   { name: 'after the head', stream: false, play: (call) => beginWhole(call, () => 0) },
 ]
 
-/** An answer that begins well and then stops coming, with its connection left open. */
+/** A response that stalls in the middle while its connection stays open. */
 export const stalled: Check = {
   row: 12,
   group: 'Faults',

@@ -2,12 +2,12 @@ import type { Format } from '../../base/recorded-traffic.ts'
 import type { Field } from './malformed-fields.ts'
 import type { FormField, Part } from './malformed-forms.ts'
 
-/** Endpoints for bodies, with a valid body and invalid fields. */
+/** Endpoints with a body: a valid body and invalid fields. */
 export type Endpoint = {
-  /** Its path, the model's name in it where that stands there. */
+  /** Returns the path, with the model's name if the path has one. */
   path(model: string): string
   readonly name: string
-  /** Whose errors it answers with. */
+  /** Format of its errors. */
   readonly format: Format
 } & (
   | { readonly fields: readonly Field[]; good(model: string): Record<string, unknown> }
@@ -172,7 +172,7 @@ const generic = (fields: readonly Field[], good: (model: string) => Record<strin
 const chatErrors = (name: string) => ({ name, path: () => `/v1/${name}`, format: 'chat' as const })
 const file: Part = { name: 'file', value: 'RIFF', filename: 'a.wav' }
 
-/** All that take a body, but for those that are the same under another name. */
+/** All endpoints with a body, without aliases. */
 export const endpoints: readonly Endpoint[] = [
   { ...chatErrors('chat/completions'), ...generic(chatFields, (name) => ({ model: name, messages: said })) },
   {

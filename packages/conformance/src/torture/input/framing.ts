@@ -6,7 +6,7 @@ import { ms, tally } from '../measurements.ts'
 import { frames, hiding, largeHeads, type RawCase, type Words } from './framing-table.ts'
 import { type Poured, type PourStep, pour } from './slow-upload.ts'
 
-/** In milliseconds, of the promise, and what a sweep of timers may be late. */
+/** Milliseconds of the promise, and the tolerance of a timer sweep. */
 const slowBodyWithin = 30_000
 const late = 1000
 
@@ -35,7 +35,7 @@ interface Asked {
   readonly asked: number
 }
 
-/** Raw requests, each on a connection of its own; nothing that is hidden in one may reach the upstream. */
+/** Sends raw requests, each on a new connection; a hidden request must not reach the upstream. */
 async function rawCases({ target, upstream }: Setting, cases: readonly RawCase[]): Promise<Asked> {
   const complaints: string[] = []
   for (const { name, steps, expected } of cases) {
@@ -44,12 +44,12 @@ async function rawCases({ target, upstream }: Setting, cases: readonly RawCase[]
     const words = wordsFor(target, carrier.marker, smuggled.marker)
     const { status, closed } = await pour(target, [Buffer.from(steps(words), 'latin1')], 2000)
     await sleep(10)
-    // Passed on as what it is, a part of a body, it is no request of its own.
+    // As part of a forwarded body, it is not a request.
     const calls = smuggled.calls.filter(({ body }) => body[0] === 0x7b)
     if (calls.length > 0 && status !== 200) complaints.push(`${name}: the hidden request reached the upstream`)
-    else if (status === 0 && !closed) complaints.push(`${name}: neither answered nor closed within 2 s`)
+    else if (status === 0 && !closed) complaints.push(`${name}: neither a response nor a close within 2 s`)
     else if (!expected.includes(status))
-      complaints.push(`${name}: answered ${status === 0 ? 'nothing' : status}, not ${expected.join(' or ')}`)
+      complaints.push(`${name}: received ${status === 0 ? 'nothing' : status}, expected ${expected.join(' or ')}`)
     else if (status >= 400 && carrier.calls.length > 0) complaints.push(`${name}: reached the upstream`)
     carrier.end()
     smuggled.end()
@@ -57,7 +57,7 @@ async function rawCases({ target, upstream }: Setting, cases: readonly RawCase[]
   return { complaints, asked: cases.length }
 }
 
-/** Expect: known, unknown, and for a body that will be refused. */
+/** Sends Expect: known, unknown, and for a body that is rejected. */
 async function expectations({ target, upstream }: Setting): Promise<Asked> {
   const complaints: string[] = []
   const scene = upstream.play(answerWell)
@@ -76,7 +76,7 @@ async function expectations({ target, upstream }: Setting): Promise<Asked> {
       ({ status }) => status === 200,
     ],
     [
-      '100-continue for more than is taken',
+      '100-continue for an oversized body',
       [head('expect: 100-continue\r\ncontent-length: 100000000000\r\n')],
       ({ status }) => status === 413,
     ],
@@ -91,7 +91,7 @@ async function expectations({ target, upstream }: Setting): Promise<Asked> {
   return { complaints, asked: cases.length }
 }
 
-/** Methods on paths that know others, and HEAD, which has no body. */
+/** Sends wrong methods, and HEAD, which has no body. */
 async function methods({ target, upstream }: Setting): Promise<Asked> {
   const complaints: string[] = []
   const { host, headers } = wordsFor(target, '', '')
@@ -115,15 +115,14 @@ async function methods({ target, upstream }: Setting): Promise<Asked> {
     const [head = '', body] = raw.split(/\r\n\r\n(.*)/s)
     if (status !== expected) complaints.push(`${what}: answered ${status}`)
     else if (method === 'HEAD' && body !== '') complaints.push(`${what}: has a body`)
-    else if (expected === 405 && !/^allow: .*(POST|GET)/im.test(head))
-      complaints.push(`${what}: does not say what is allowed`)
+    else if (expected === 405 && !/^allow: .*(POST|GET)/im.test(head)) complaints.push(`${what}: has no Allow header`)
   }
   if (upstream.requests > before)
-    complaints.push(`${upstream.requests - before} calls upstream for methods that are not allowed`)
+    complaints.push(`${upstream.requests - before} upstream calls for methods that are not allowed`)
   return { complaints, asked: cases.length }
 }
 
-/** Requests in one packet: each answered, in their order, those that fail too. */
+/** Sends pipelined requests: each must get its response in order, even if some fail. */
 async function pipelined({ target, upstream, count }: Setting): Promise<Asked> {
   const complaints: string[] = []
   const rounds = count(50, 10)
@@ -131,7 +130,7 @@ async function pipelined({ target, upstream, count }: Setting): Promise<Asked> {
   for (let round = 0; round < rounds; round++) {
     const scene = upstream.play(async (call) => {
       const number = /number (\d)/.exec(call.body.toString())?.[1]
-      // The first is the last to be ready.
+      // The first response is the last to be ready.
       await sleep(20 - 2 * Number(number))
       answerJson(call, 200, { ...whole.chat, id: `answer-${number}` })
     })
@@ -150,7 +149,7 @@ async function pipelined({ target, upstream, count }: Setting): Promise<Asked> {
   return { complaints, asked: rounds }
 }
 
-/** Clients who do not come to an end. Node's own patience with heads is 60 s, looked at every 30 s. */
+/** Simulates clients that never finish. Node's own time limit of heads is 60 s, checked every 30 s. */
 async function slow({
   target,
   upstream,
@@ -183,7 +182,7 @@ async function slow({
     const poured = await Promise.all(
       cases.map(async ([name, steps]) => {
         const { status, answerMs } = await pour(target, timed(steps), 1000)
-        if (status !== 408) complaints.push(`${name}: answered ${status || 'nothing'} after ${ms(answerMs)}`)
+        if (status !== 408) complaints.push(`${name}: received ${status || 'nothing'} after ${ms(answerMs)}`)
         else if (answerMs > within + late) complaints.push(`${name}: 408 after ${ms(answerMs)}`)
         return Number.isNaN(answerMs) ? 0 : answerMs
       }),
@@ -191,7 +190,7 @@ async function slow({
     return Math.max(...poured)
   }
   const [body408, head408] = await Promise.all([slowest(bodies, slowBodyWithin), slowest(heads, 90_000)])
-  if (scene.calls.length > 0) complaints.push('a request that never ended reached the upstream')
+  if (scene.calls.length > 0) complaints.push('an unfinished request reached the upstream')
   scene.end()
   return {
     complaints,
@@ -205,11 +204,11 @@ function* timed(steps: Iterable<PourStep>): Generator<PourStep> {
 }
 
 /**
- * Requests whose frame or pace is hostile. Nearly all of it is decided by the server's own parser, before any gateway is asked: Node
- * answers what it cannot read with a bare `400 Bad Request` and closes, heads above 16 kB with 431, unknown expectations with 417,
- * and heads that do not end with 408, after 60 s and at its next look, every 30 s. So these have no dialect. What is the gateway's:
- * methods, bodies that are refused unread, and bodies that come too slowly (408 within 30 s). A second request hidden in the first
- * is to reach the upstream in no case.
+ * Requests with hostile framing or pace. The server's own parser decides most of them before any gateway: Node rejects
+ * unreadable requests with a bare `400 Bad Request` and closes, heads above 16 kB with 431, unknown expectations with
+ * 417, and unfinished heads with 408, after 60 s and at its next check, every 30 s. So these have no dialect. The
+ * gateway decides methods, bodies that are rejected unread, and slow bodies (408 within 30 s). A second request hidden
+ * in the first must never reach the upstream.
  */
 export const framing: Check = {
   row: 33,
@@ -218,7 +217,7 @@ export const framing: Check = {
   promise: '400/417/431/408; slow body cut ≤ 30 s; HEAD/OPTIONS/405 right',
   perServer: true,
   async run(setting) {
-    // Slow clients take as long as they take: beside all others, and only in the full form.
+    // Slow clients run parallel to all others, and only in the full form.
     const slowly = setting.short ? undefined : slow(setting)
     const parts = {
       frames: await rawCases(setting, frames),
@@ -235,7 +234,7 @@ export const framing: Check = {
     )
     return {
       held: complaints.length === 0,
-      figure: `${counts.join(', ')} as they should be; ${slowOnes?.figure ?? 'slow clients only in the full form'}`,
+      figure: `${counts.join(', ')} correct; ${slowOnes?.figure ?? 'slow clients only in the full form'}`,
       notes: tally(complaints),
     }
   },

@@ -9,10 +9,10 @@ import { watchMemory } from './watch-process.ts'
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** The client's own; files come as near to it as a file may. */
+/** The client's boundary; the files contain near matches. */
 const boundary = 'torture-6f1c-boundary'
 
-/** Files that a reader of multipart bodies stumbles over. */
+/** Files that are difficult for parsers of multipart bodies. */
 const files = (): Readonly<Record<string, Uint8Array>> => {
   const all = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
   const nearly = boundary.slice(0, -1)
@@ -28,7 +28,7 @@ const files = (): Readonly<Record<string, Uint8Array>> => {
     'of line ends with dashes': lines('\r\n--', 20_000),
     'of nearly boundaries': lines(`\r\n--${nearly}`, 5000),
     'of nearly boundaries with NULs': lines(`\r\n--${nearly}\0`, 5000),
-    // At its begin one would be a boundary: the header's end is its line end.
+    // At the start of the file it would be a real boundary, because the header's end is its line end.
     'of boundaries without their line end': lines(`x--${boundary}`, 5000),
     'of boundaries behind a line feed': lines(`\n--${boundary}\n`, 5000),
     'of another form': lines(
@@ -38,11 +38,11 @@ const files = (): Readonly<Record<string, Uint8Array>> => {
     'that ends in a return': Buffer.from('RIFF\r'),
     'that ends in a line end': Buffer.from('RIFF\r\n'),
     'that ends in half a boundary': Buffer.from(`RIFF\r\n--${boundary.slice(0, 5)}`),
-    'at random': randomBytes(3_000_000),
+    'of random bytes': randomBytes(3_000_000),
   }
 }
 
-/** Names that a reader of headers stumbles over, as they stand between quotes. */
+/** Difficult file names, as written between quotes. */
 const filenames: readonly string[] = [
   'a.wav',
   '../../etc/passwd',
@@ -52,7 +52,7 @@ const filenames: readonly string[] = [
   `${'x'.repeat(200)}.wav`,
 ]
 
-/** Endpoints for files, with the field. */
+/** Endpoints with a file field. */
 const places = [
   { path: '/v1/audio/transcriptions', field: 'file', more: [], answer: { text: 'one two three' } },
   {
@@ -72,7 +72,7 @@ interface Arrived {
   readonly fields: readonly string[]
 }
 
-/** Reads the upload with the runtime's own parser, which is not the gateway's. */
+/** Parses the upload with the runtime's own parser, not the gateway's. */
 async function readUpload(incoming: IncomingMessage): Promise<Arrived> {
   const parts: Buffer[] = []
   for await (const part of incoming) parts.push(part as Buffer)
@@ -106,7 +106,7 @@ function opening(target: Target, { field, more }: Place, filename: string): Buff
 const closing = Buffer.from(`\r\n--${boundary}--\r\n`)
 const type = `multipart/form-data; boundary=${boundary}`
 
-/** How a body is cut on its way: by its length, in chunks, and byte by byte where that does not take for ever. */
+/** Ways to split a body: with its length, in chunks, and byte by byte unless that would take too long. */
 const manners: Readonly<
   Record<string, (body: Buffer) => { headers: Record<string, string>; steps: Iterable<PourStep> } | undefined>
 > = {
@@ -123,7 +123,7 @@ function* cut(body: Buffer, size: number): Generator<Buffer> {
   for (let at = 0; at < body.length; at += size) yield body.subarray(at, at + size)
 }
 
-/** One upload, and what is wrong with what arrived. */
+/** Sends one upload and returns the defect in what arrived. */
 async function upload(
   { target, upstream }: Setting,
   place: Place,
@@ -143,17 +143,17 @@ async function upload(
   const { status } = await pour(target, [head, ...way.steps], 10_000)
   end()
   if (status !== 200) return `answered ${status === 0 ? 'nothing' : status}`
-  if (arrived === undefined) return 'answered 200, but nothing arrived'
+  if (arrived === undefined) return 'status 200, but nothing arrived'
   const { digests, sizes, fields, filenames: names } = arrived
   if (digests.length !== 1) return `${digests.length} files arrived`
   if (digests[0] !== sha256(file)) return `another file arrived: ${sizes[0]} bytes of ${file.length}`
   if (fields.length !== 1 + place.more.length) return `other fields arrived: ${fields.join(', ').slice(0, 100)}`
-  // A quote is written in two ways; the runtime's parser reads one of them.
+  // A quote can be written in two ways; the runtime's parser supports one of them.
   const plain = filename.replace('%22', '"')
-  return names[0] === plain || names[0] === filename ? undefined : `the file is called ${names[0]} now`
+  return names[0] === plain || names[0] === filename ? undefined : `the file name became ${names[0]}`
 }
 
-/** A file larger than what may be held of it. */
+/** Sends a file larger than the gateway may buffer. */
 async function large({ target, upstream }: Setting, bytes: number) {
   const piece = randomBytes(64 * 1024)
   const count = Math.ceil(bytes / piece.length)
@@ -193,7 +193,7 @@ async function large({ target, upstream }: Setting, bytes: number) {
 /** Allowed growth of the process while a large file passes through. */
 const room = 50_000_000
 
-/** Files that no reader of multipart bodies likes, through two endpoints and in every cut; and one that nobody should hold. */
+/** Difficult files through two endpoints with every split, and one that is too large to buffer. */
 export const uploads: Check = {
   row: 34,
   group: 'Input',

@@ -18,13 +18,13 @@ const known = (bytes: number | undefined, told: (bytes: number) => string): stri
 const within = (bytes: number | undefined, most: number): boolean => bytes === undefined || bytes <= most
 const each = (bytes: number): string => `${(bytes / 1000).toFixed(3)} kB`
 
-/** Memory left behind by stalled readers, and by many requests. */
+/** Memory that stalled readers and many requests leave behind. */
 export const memory: Check = {
   row: 42,
   group: 'Memory',
-  title: '50 sleeping readers with 500 MB each; 100,000 mixed requests with 20 % aborts',
+  title: '50 stalled readers with 500 MB each; 100,000 mixed requests with 20 % aborts',
   promise:
-    '≤ 1 MB heap per sleeping stream; heap slope after GC ≤ 0.1 KB per request; RSS back to +30 MB; nothing left over',
+    '≤ 1 MB heap per stalled stream; heap slope after GC ≤ 0.1 KB per request; RSS back to +30 MB; nothing left over',
   perServer: true,
   async run(setting) {
     const { upstream, short, count, fresh } = setting
@@ -32,7 +32,7 @@ export const memory: Check = {
     if (target.pid === undefined) return { skipped: 'its process is not known (--pid)' }
     const here = { ...setting, target }
     await warmUp(target, upstream, count(10_000, 1000))
-    /** The upstream has let go of every connection that rests. */
+    /** True when the upstream has no open connections. */
     const rested = (): Promise<boolean> =>
       holdsWithin(async () => {
         upstream.closeIdle()
@@ -68,8 +68,8 @@ export const memory: Check = {
         within(slept.heapEach ?? slept.rssEach, mostPerSleeper),
       figure:
         `${load.requests} requests, ${load.aborted} aborted: heap ${known(load.heapPerRequest, each)} each ` +
-        `(± ${known(load.give, each)}${short ? '; of so few no more than a hint' : ''}), RSS ${known(grown, mb)} more, ` +
-        `${left.length === 0 ? 'nothing left over' : left.join(', ')}; asleep: heap ${known(slept.heapEach, each)} each, ` +
+        `(± ${known(load.give, each)}${short ? '; with so few requests only an estimate' : ''}), RSS ${known(grown, mb)} more, ` +
+        `${left.length === 0 ? 'nothing left over' : left.join(', ')}; stalled: heap ${known(slept.heapEach, each)} each,` +
         `with buffers ${known(slept.withBuffersEach, each)}, RSS ${known(slept.rssEach, each)}, ${mb(slept.sentBytes)} taken of ${mb(slept.offeredBytes)}`,
       notes: tally(complaints),
     }

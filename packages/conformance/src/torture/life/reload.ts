@@ -13,30 +13,30 @@ export interface Reload {
   readonly complaints: readonly string[]
 }
 
-/** How many clients call all the time. */
+/** Number of concurrent clients. */
 const clients = 12
-/** How long a configuration is in force. */
+/** Milliseconds that each configuration is active. */
 const forceMs = 40
 
 const keyOf = (turn: number): string => `upstream-key-of-turn-${turn}-7d21`
 
-/** Whichever header the format has for it. */
+/** Searches all headers, because each format has its own. */
 const hasKey = ({ headers }: UpstreamCall, key: string): boolean => JSON.stringify(headers).includes(key)
 
-/** Everything made anew, and something different each time: the keys, a limit, a model's name. */
+/** Returns a new configuration with different keys, limits and model names each time. */
 const profileOf = (origin: string, turn: number): Profile => ({
   upstreams: Object.fromEntries(formats.map((format) => [format, { format, baseURL: origin, apiKey: keyOf(turn) }])),
   models: { [`only-in-turn-${turn}`]: 'chat' },
   limits: { heartbeatMs: 10_000 + turn },
 })
 
-/** Good answers, some time later: calls are to be on their way when the configuration changes. */
+/** Sends good responses after a delay, so that calls are in flight when the configuration changes. */
 const soon: Play = async (call) => {
   await sleep(Math.random() * 2 * forceMs)
   answerWell(call)
 }
 
-/** Puts one configuration after the other in place while clients call, and asks each time whether the new one is in force. */
+/** Reloads the configuration repeatedly while clients send calls, and checks each time that the new one is active. */
 export async function reloadUnderLoad({ upstream, target: { pairs }, fresh, count }: Setting): Promise<Reload> {
   const target = await fresh(profileOf(upstream.origin, 0))
   if (target === undefined) return { reloads: 0, calls: 0, failed: 0, complaints: ['it cannot be configured'] }
@@ -65,7 +65,7 @@ export async function reloadUnderLoad({ upstream, target: { pairs }, fresh, coun
     const probe = upstream.play(answerWell)
     await ask({ client: 'messages', upstream: 'chat', model: `only-in-turn-${turn}`, text: probe.marker })
     if (probe.calls[0] !== undefined && !hasKey(probe.calls[0], keyOf(turn)))
-      complaints.push('a call after the change had the key from before it')
+      complaints.push('a call after the reload used the previous key')
     probe.end()
   }
   over = true

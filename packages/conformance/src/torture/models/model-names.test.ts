@@ -45,26 +45,26 @@ async function faultsOf(surface: Surface, large: boolean): Promise<{ count: numb
   return { count: cases.length, faults: faults.slice(0, 10) }
 }
 
-describe('a caller with a list of models', () => {
-  it.each(surfaces)('reaches no other model by any member of a request: $name', async (surface) => {
+describe('caller with a model list', () => {
+  it.each(surfaces)('reaches no other model with any member of a request: $name', async (surface) => {
     const { count, faults } = await faultsOf(surface, false)
     expect(faults).toEqual([])
     expect(count).toBeGreaterThan(40)
   })
 
   const passing = surfaces.filter(({ lane, parts }) => lane === 'wire' && parts === undefined)
-  it.each(passing)('reaches no other model by a large request either: $name', async (surface) => {
+  it.each(passing)('reaches no other model with a large request: $name', async (surface) => {
     expect((await faultsOf(surface, true)).faults).toEqual([])
   })
 
-  it('reaches no other model by an event of a realtime session', async () => {
+  it('reaches no other model with an event of a realtime session', async () => {
     const { count, faults } = await realtimeCases()
     expect(faults).toEqual([])
     expect(count).toBeGreaterThan(100)
   })
 })
 
-describe('the matrix', () => {
+describe('matrix of model names', () => {
   it('has a sample for every route whose requests may name a model', () => {
     expect(namingRoutes.map(sampleKey).filter((key) => samples[key] === undefined)).toEqual([])
   })
@@ -80,7 +80,7 @@ describe('the matrix', () => {
     expect(new Set(surfaces.map(({ places }) => places)).size).toBeGreaterThan(formats.length)
   })
 
-  it('finds a request that is let through', async () => {
+  it('detects a request that is accepted by mistake', async () => {
     // A caller without a list may name every model: the same cases must all reach the upstream.
     const [surface] = surfaces
     if (surface === undefined) throw new Error('no surfaces')

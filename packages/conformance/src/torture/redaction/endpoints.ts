@@ -3,29 +3,29 @@ import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
 import { whole } from '../../base/upstream-responses.ts'
 
-/** The upstreams of the matrix: one of each format, and one that ranks documents. */
+/** The upstreams of the matrix: one of each format, and one for rerank. */
 export const providers = [...formats, 'cohere'] as const
 export type Provider = (typeof providers)[number]
 
-/** One way to call the gateway, and how the upstream behind it answers. */
+/** One way to call the gateway, and the response of its upstream. */
 export interface Endpoint {
   readonly name: string
   readonly provider: Provider
   readonly method: string
-  /** `{model}` stands for the model's name, which tells the upstream what to play. */
+  /** `{model}` is a placeholder for the model's name, which selects the upstream's script. */
   readonly path: string
   /** JSON, or the fields of an upload. */
   readonly body?: object | FormData
-  /** The client asks for events, and the upstream sends them. */
+  /** The client requests events, and the upstream sends them. */
   readonly stream: boolean
   /** The upstream's body reaches the client byte for byte. */
   readonly passes: boolean
-  /** A good answer's JSON, or its events. Empty: the answer is bytes. */
+  /** JSON or events of a good response. Empty if the response is bytes. */
   readonly answer: object
   readonly events?: readonly string[]
-  /** A good answer that is no JSON. */
+  /** A good response other than JSON. */
   readonly bytes?: { readonly type: string; readonly body: string }
-  /** A call made before: the response that is then asked for is kept by the upstream. */
+  /** Needs a preceding call whose response the upstream stores. */
   readonly kept?: true
 }
 
@@ -235,5 +235,5 @@ const stored: readonly Endpoint[] = (
   }),
 )
 
-/** Every endpoint that is answered over HTTP. */
+/** Every endpoint over HTTP. */
 export const endpoints: readonly Endpoint[] = [...generation, ...services, ...counts, ...stored]

@@ -12,7 +12,7 @@ import { startMatrixUpstream } from './upstream.ts'
 
 const token = 'client-token-of-the-matrix'
 
-test('no operation passes on the key or the address of its upstream outside of content', async () => {
+test('no operation reveals the key or the address of its upstream outside of content', async () => {
   const upstream = await startMatrixUpstream()
   const keys = Object.fromEntries(providers.map((provider) => [provider, canary('sk')]))
   const keyOf = (provider: string): string => keys[provider] ?? ''

@@ -5,17 +5,17 @@ import { whole } from '../../base/upstream-responses.ts'
 import { keyIn } from '../secrets/echoes.ts'
 import { addressMark, mark, type Reply } from './shapes.ts'
 
-/** The upstream's plays for the calls with one number. */
+/** The upstream's script for the calls with one number. */
 export interface Part {
-  /** For calls over HTTP, refused upgrades among them. */
+  /** For calls over HTTP, including rejected upgrades. */
   readonly reply?: Reply
-  /** For a session: its events, and the reason with which it is closed. */
+  /** Events of a session, and its close reason. */
   readonly session?: { readonly events: readonly string[]; readonly reason: string }
-  /** How the secret is written. */
+  /** Encodes the secret. */
   spell(secret: string): string
-  /** The body comes in two pieces, cut in the middle of the secret. */
+  /** Splits the body in the middle of the secret. */
   readonly split: boolean
-  /** Told when a call came, with what the upstream said. */
+  /** Called with the upstream's body for each call. */
   onCall(sent: string): void
 }
 
@@ -26,11 +26,14 @@ export interface MatrixUpstream {
   close(): Promise<void>
 }
 
-/** The name of a model that has the upstream play a part. */
+/** Returns the name of a model that selects a script. */
 export const modelOf = (provider: string, number: number): string => `matrix-${provider}-${number}-`
 const named = /matrix-[a-z]+-(\d+)-/
 
-/** An upstream that repeats the credential of each call, in the place and the spelling that the call's model names. */
+/**
+ * Starts an upstream that repeats the credential of each call, in the place and the spelling that the model's name
+ * selects.
+ */
 export async function startMatrixUpstream(): Promise<MatrixUpstream> {
   const parts = new Map<number, Part>()
   const partOf = (text: string): Part | undefined => parts.get(Number(named.exec(text)?.[1]))
@@ -44,7 +47,7 @@ export async function startMatrixUpstream(): Promise<MatrixUpstream> {
     const body = Buffer.concat(pieces).toString('latin1')
     const part = partOf(`${incoming.url} ${body}`)
     if (part?.reply === undefined) return void response.writeHead(500).end()
-    // The response that is asked for afterwards.
+    // Stores the response for later retrieval.
     if (incoming.url?.endsWith('/responses') === true && body.includes('"keep-me"')) {
       const id = `resp_${named.exec(body)?.[0]}`
       return void response

@@ -5,14 +5,11 @@ import { exchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { sdkClients } from './sdk-clients.ts'
 
-/**
- * Ways in which an upstream is of no use, for as long as it is asked. None that says to wait for long: the SDKs obey, be it for
- * an hour.
- */
+/** Permanent upstream failures. None requests a long delay: the SDKs would obey, even for an hour. */
 const outages: Readonly<Record<string, Play>> = {
   '503': failing(503),
   '429': limiting(),
-  // Mostly on connections that have answered others before: a prompt that breaks its server.
+  // Mostly on reused connections: simulates a prompt that crashes its server.
   'a reset': resetting,
   'an empty body': (call) => answerJson(call, 200, ''),
   '429 with Retry-After: 1': limiting({ 'retry-after': '1' }),
@@ -26,13 +23,13 @@ const outages: Readonly<Record<string, Play>> = {
   '401': failing(401),
 }
 
-/** Clients retry these by themselves: they are never asked not to. */
+/** Clients retry these by themselves: the gateway never tells them not to. */
 const overloads: ReadonlySet<number> = new Set([429, 503, 529])
 
 const most = 3
 const firstByteMs = 1000
 
-/** How often one call of a user reaches the upstream when SDK and gateway both try again. */
+/** Counts upstream calls per user call when both SDK and gateway retry. */
 export const amplification: Check = {
   row: 20,
   group: 'Retries and fallback',
@@ -41,7 +38,7 @@ export const amplification: Check = {
     '≤ 3 upstream calls per user call with SDK defaults on; after our last try `x-should-retry: false`, or `retry-after` for an overload',
   async run(setting) {
     const { upstream, short } = setting
-    // As many retries as there can be: no breaker and no budget that would keep them low.
+    // No limit on retries: without breaker and retry budget.
     const fresh = await setting.fresh({ retry: { budgetFloor: 1_000_000 }, limits: { firstByteMs } })
     const target = fresh ?? setting.target
     const chosen = Object.entries(outages).filter(
@@ -68,7 +65,7 @@ export const amplification: Check = {
       highest = Math.max(highest, length)
       if (length > most) complaints.push(`${what}: ${length} calls upstream`)
       if (length === 0) complaints.push(`${what}: no call upstream`)
-      if (end !== 'an error') complaints.push(`${what}: the SDK says ${end ?? 'nothing'}`)
+      if (end !== 'an error') complaints.push(`${what}: the SDK reports ${end ?? 'nothing'}`)
     })
     const byHand = chosen.flatMap(([outage, play]) =>
       waysOf(target)
@@ -89,7 +86,7 @@ export const amplification: Check = {
     })
     return {
       held: complaints.length === 0 && (fresh === undefined || retried > 0),
-      figure: `at most ${highest} upstream calls for one of the user's (${bySdk.length} calls of ${sdkClients.length} SDK clients in ${chosen.length} outages); the right retry headers after ${told}/${retried} last tries`,
+      figure: `at most ${highest} upstream calls per user call (${bySdk.length} calls of ${sdkClients.length} SDK clients in ${chosen.length} outages); correct retry headers after ${told}/${retried} last attempts`,
       notes: tally(complaints),
     }
   },

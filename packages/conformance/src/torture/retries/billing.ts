@@ -10,7 +10,7 @@ const limits = { firstByteMs: 2000, idleMs: 2000 }
 
 const other = (format: Format): Format => formats[(formats.indexOf(format) + 1) % formats.length] ?? format
 
-/** Other counts for each call, so that no two mistakes make up for each other. */
+/** Different counts for each call, so that errors cannot cancel out. */
 const countsOf = (id: number): Counts => ({ input: 1 + ((id * 7919) % 997), output: 1 + ((id * 104_729) % 1009) })
 
 interface Job {
@@ -23,7 +23,7 @@ interface Job {
 
 const add = (sum: Counts, more: Counts): Counts => ({ input: sum.input + more.input, output: sum.output + more.output })
 
-/** Sends the call and does what its client does; resolves when the client has done with it. */
+/** Sends the call and simulates its client; resolves when the client is done. */
 async function act(target: Target, { exit, pair, model }: Job, text: string, arrived: Promise<void>): Promise<void> {
   const { leaves } = exit
   const ask: Ask = { ...pair, model, text, stream: exit.stream ?? false }
@@ -47,7 +47,7 @@ async function act(target: Target, { exit, pair, model }: Job, text: string, arr
   outgoing.destroy()
 }
 
-/** Everything that onFinish told, once nothing more comes. */
+/** Returns all onFinish events, once no more arrive. */
 async function booksOf(own: OwnGateway, expected: number): Promise<Finished[]> {
   const books: Finished[] = []
   await holdsWithin(async () => {
@@ -60,16 +60,16 @@ async function booksOf(own: OwnGateway, expected: number): Promise<Finished[]> {
   return books
 }
 
-/** Calls that end in every way there is, and what the hook that bills them was told. */
+/** Compares every kind of outcome with the onFinish events that billing relies on. */
 export const billing: Check = {
   row: 25,
   group: 'Retries and fallback',
   title: 'Billing hook',
   promise:
-    'exactly one onFinish per request on every exit (ok, abort, error, timeout, retry): 10,000/10,000, sums equal the mock’s ledger',
+    'exactly one onFinish per request on every outcome (ok, abort, error, timeout, retry): 10,000/10,000, sums equal the mock’s ledger',
   perServer: true,
   async run({ target: { own, name }, upstream, count, fresh }) {
-    if (own === undefined) return { skipped: `what ${name} tells whoever bills is not to be seen from outside` }
+    if (own === undefined) return { skipped: `onFinish of ${name} is not visible from outside` }
     const target = await fresh({
       limits,
       retry: { budgetFloor: 1_000_000, backoffMs: 20 },
@@ -80,7 +80,7 @@ export const billing: Check = {
         ]),
       ),
     })
-    if (target === undefined) throw new Error('no gateway of our own was started')
+    if (target === undefined) throw new Error('the gateway could not be started')
     const total = count(10_000, 240)
     const names = Object.keys(exits)
     const jobs = Array.from({ length: total }, (_, id): Job => {
@@ -127,7 +127,7 @@ export const billing: Check = {
       const of = told.get(model) ?? []
       const what = `${exitName}, ${pair.client} from ${pair.upstream}`
       if (of.length === 1) once++
-      else complaints.push(`${what}: told of ${of.length} times`)
+      else complaints.push(`${what}: reported ${of.length} times`)
       for (const { outcome, inputTokens, outputTokens } of of) {
         if (outcome !== exit.outcome) complaints.push(`${what}: ${outcome}, not ${exit.outcome}`)
         if (outcome !== 'finished') continue
@@ -135,11 +135,11 @@ export const billing: Check = {
         billed = add(billed, { input: inputTokens, output: outputTokens })
       }
     }
-    if (books.length > total) complaints.push(`${books.length - total} more than there were calls`)
+    if (books.length > total) complaints.push(`${books.length - total} more reports than calls`)
     const same = billed.input === ledger.input && billed.output === ledger.output && finished === answered
     return {
       held: complaints.length === 0 && once === total && same,
-      figure: `${once}/${total} told of once (${names.length} kinds of exits); billed ${finished} answers, ${billed.input} + ${billed.output} tokens, the mock's ledger has ${answered} with ${ledger.input} + ${ledger.output}`,
+      figure: `${once}/${total} reported once (${names.length} kinds of outcomes); billed ${finished} responses, ${billed.input} + ${billed.output} tokens, the mock's ledger has ${answered} with ${ledger.input} + ${ledger.output}`,
       notes: tally(complaints),
     }
   },

@@ -10,13 +10,13 @@ import {
   whole,
 } from '../../base/upstream-responses.ts'
 
-/** The upstream's counts for one answer. */
+/** The upstream's token counts of one response. */
 export interface Counts {
   readonly input: number
   readonly output: number
 }
 
-/** Told when an answer has gone out whole: the upstream's own books. */
+/** Called when a response was sent completely: the upstream's own totals. */
 type Charge = (counts: Counts) => void
 
 type Deed = (call: UpstreamCall, counts: Counts, charge: Charge) => void
@@ -30,7 +30,7 @@ const well: Deed = (call, counts, charge) => {
   call.response.end()
 }
 
-/** Three events, and then what `after` does. */
+/** Sends three events and then runs `after`. */
 const begun =
   (after: (call: UpstreamCall) => void): Deed =>
   (call) => {
@@ -43,12 +43,12 @@ const nothing: Deed = () => {}
 
 /** One way in which a call can end. */
 export interface Exit {
-  /** Behaviour of the upstream at the first attempt, the second, …; the last stays. */
+  /** Behaviour of the upstream per attempt; the last one repeats. */
   readonly deeds: readonly Deed[]
   readonly stream?: true
   /** One target instead of two. */
   readonly alone?: true
-  /** The client leaves: so many milliseconds after the upstream has the call, or once it has read something. */
+  /** The client disconnects: this many milliseconds after the upstream has the call, or after the first data. */
   readonly leaves?: number | 'reading'
   readonly outcome: 'finished' | 'failed' | 'aborted'
 }
@@ -65,16 +65,16 @@ export const exits: Readonly<Record<string, Exit>> = {
   error: { deeds: [fail(400)], outcome: 'failed' },
   outage: { deeds: [fail(500)], outcome: 'failed' },
   timeout: { deeds: [nothing], stream: true, alone: true, outcome: 'failed' },
-  'left before the answer': { deeds: [nothing], leaves: 20, outcome: 'aborted' },
-  'left during a back-off': {
+  'aborted before the response': { deeds: [nothing], leaves: 20, outcome: 'aborted' },
+  'aborted during a back-off': {
     deeds: [failing(503, { 'retry-after': '1' })],
     alone: true,
     leaves: 20,
     outcome: 'aborted',
   },
-  'left during a stream': { deeds: [begun(() => {})], stream: true, leaves: 'reading', outcome: 'aborted' },
+  'aborted during a stream': { deeds: [begun(() => {})], stream: true, leaves: 'reading', outcome: 'aborted' },
   cut: { deeds: [begun(({ socket }) => void socket.resetAndDestroy())], stream: true, outcome: 'failed' },
-  'fell silent': { deeds: [begun(() => {})], stream: true, outcome: 'failed' },
+  stalled: { deeds: [begun(() => {})], stream: true, outcome: 'failed' },
   'error event': {
     deeds: [begun((call) => void call.response.end(errorEvent[formatOf(call)]))],
     stream: true,

@@ -7,21 +7,21 @@ import { send } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readStream } from '../read-responses.ts'
 
-/** How a stream breaks that has begun. */
+/** Ways in which a started stream breaks. */
 const breaks: Readonly<Record<string, (call: UpstreamCall, next: string) => void>> = {
   'a reset': ({ socket }) => void socket.resetAndDestroy(),
   'an end of file': ({ socket }) => void socket.end(),
-  'an end without an ending': ({ response }) => void response.end(),
+  'an end without a finish event': ({ response }) => void response.end(),
   'an end within an event': ({ response }, next) => void response.end(next.slice(0, next.length / 2)),
   'an error event': (call) => void call.response.end(errorEvent[formatOf(call)]),
-  'a broken event': (call) => void call.response.end(malformed[formatOf(call)]),
+  'a malformed event': (call) => void call.response.end(malformed[formatOf(call)]),
 }
 
 /** Returns text that is unique to an attempt. */
 const wordsOf = (attempt: number) => ({ one: `one${attempt}`, two: `two${attempt}`, three: `three${attempt}` })
 const textOf = (attempt: number): string => `one${attempt} two${attempt} three${attempt}`
 
-/** Each attempt answers well from the second on. */
+/** Attempts from the second on succeed. */
 function answerAgain(call: UpstreamCall): void {
   beginStream(call)
   call.response.end(eventsSaying(formatOf(call), wordsOf(call.number)).join(''))
@@ -30,11 +30,11 @@ function answerAgain(call: UpstreamCall): void {
 interface Told {
   readonly calls: number
   readonly text: string
-  /** The client had something when it broke. */
+  /** True if the client had received data before the break. */
   readonly begun: boolean
 }
 
-/** One stream whose first attempt says some events, waits until the client has something of them, and breaks. */
+/** Runs one stream whose first attempt sends some events, waits until the client has received data, and breaks. */
 async function breakOnce(
   target: Target,
   { upstream }: Pick<Setting, 'upstream'>,
@@ -81,7 +81,7 @@ async function breakOnce(
 
 const next = (format: Format): Format => formats[(formats.indexOf(format) + 1) % formats.length] ?? format
 
-/** Streams that break once the client has had something of them, though there are attempts and another target left. */
+/** Streams that break after the client received data, although attempts and another target are left. */
 export const noRetryAfterFirstByte: Check = {
   row: 19,
   group: 'Retries and fallback',
@@ -115,7 +115,7 @@ export const noRetryAfterFirstByte: Check = {
       }
       if (!Array.from({ length: told.calls }, (_, at) => textOf(at + 1)).some((text) => text.startsWith(told.text))) {
         mixed++
-        complaints.push(`${what}: the client read '${told.text}'`)
+        complaints.push(`${what}: the client received '${told.text}'`)
       }
     })
     // Control: the gateway retries if no output has been sent.

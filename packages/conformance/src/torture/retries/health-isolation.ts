@@ -6,7 +6,7 @@ import { exchange } from '../client.ts'
 import { tally } from '../measurements.ts'
 import { asTenant, inFolder, withTokens } from '../secrets/callers.ts'
 
-/** How an upstream fails one caller's requests, and only those. */
+/** Ways in which an upstream fails one caller's requests only. */
 const ways: Readonly<Record<string, Play>> = {
   500: failing(500),
   503: failing(503),
@@ -21,7 +21,7 @@ const ways: Readonly<Record<string, Play>> = {
   },
 }
 
-/** A caller whose calls reached the upstream more often than this is not kept away from it. */
+/** A failing caller whose calls reach the upstream more often than this is not blocked from it. */
 const mostReached = 20
 
 interface Harm {
@@ -30,7 +30,7 @@ interface Harm {
   readonly complaints: readonly string[]
 }
 
-/** One caller fails its calls to one target in one way, and another one calls it meanwhile. */
+/** One caller's calls to a target fail in one way, while another caller uses it. */
 async function fail(
   { upstream, count }: Setting,
   hostile: Target,
@@ -48,7 +48,7 @@ async function fail(
     const { status, broken } = await exchange(other, { ...pair, text: good.marker })
     if (status === 200) return
     failed++
-    complaints.push(`${format}, ${name}: another caller was answered ${broken ?? status}`)
+    complaints.push(`${format}, ${name}: another caller received ${broken ?? status}`)
   }
   for (let round = 0; round < count(10, 3); round++) {
     const calls = Array.from({ length: 6 }, (_, at) =>
@@ -61,7 +61,7 @@ async function fail(
   const before = bad.calls.length
   await exchange(hostile, { ...pair, text: bad.marker })
   if (bad.calls.length > before && before > mostReached)
-    complaints.push(`${format}, ${name}: the failing caller itself was not kept away after ${before} calls`)
+    complaints.push(`${format}, ${name}: the failing caller was not blocked after ${before} calls`)
   bad.end()
   good.end()
   return { others, failed, complaints }
@@ -73,12 +73,12 @@ export const healthIsolation: Check = {
   group: 'Isolation',
   title: 'One caller makes upstreams fail',
   promise:
-    'requests of one identity that make an upstream fail, in every way, keep no other identity from it; the failing identity itself is kept away',
+    'requests of one identity that make an upstream fail, in every way, block no other identity from it; the failing identity itself is blocked',
   run: (setting) =>
     inFolder(async (folder) => {
       const gateway = await withTokens(setting, folder, { defaults: true })
       if (gateway === undefined)
-        return { skipped: `${setting.target.name} would need several tokens, which only its owner can issue` }
+        return { skipped: `${setting.target.name} needs several tokens, which only its owner can issue` }
       const tenant = async (owner: string): Promise<Target> =>
         asTenant(gateway, (await gateway.own.issue({ owner })).secret)
       const other = await tenant('other')
@@ -96,7 +96,7 @@ export const healthIsolation: Check = {
       const others = sum((harm) => harm.others)
       return {
         held: complaints.length === 0,
-        figure: `${others - sum((harm) => harm.failed)}/${others} calls of others answered while ${all.length} callers made ${formats.length} targets fail in ${Object.keys(ways).length} ways`,
+        figure: `${others - sum((harm) => harm.failed)}/${others} calls of others succeeded while ${all.length} callers made ${formats.length} targets fail in ${Object.keys(ways).length} ways`,
         notes: tally(complaints),
       }
     }),

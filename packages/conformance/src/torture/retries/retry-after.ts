@@ -10,7 +10,10 @@ import { inParallel, ms, tally } from '../measurements.ts'
 interface Statement {
   readonly name: string
   readonly only?: Pair['upstream']
-  /** Says it; returns the moment that it names (ms since 1970), 'back-off' where it names none, 'too long' for the client to decide. */
+  /**
+   * Sends the response. Returns the requested time (ms since 1970), 'back-off' without one, or 'too long' if the client
+   * must decide.
+   */
   say(call: UpstreamCall): number | 'back-off' | 'too long'
 }
 
@@ -32,7 +35,7 @@ const statements: readonly Statement[] = [
   {
     name: 'Retry-After as a date',
     say(call) {
-      // Dates know whole seconds only.
+      // Dates have whole seconds only.
       const at = Math.ceil(Date.now() / 1000) * 1000 + 1000
       void limiting({ 'retry-after': new Date(at).toUTCString() })(call)
       return at
@@ -53,14 +56,14 @@ const statements: readonly Statement[] = [
 ]
 
 const toleranceMs = 50
-/** The longest first back-off by default: the window that retries without a stated time are spread over. */
+/** Longest first back-off by default: the window over which retries without a requested time are spread. */
 const backoffMs = 500
 
 interface Seen {
   readonly statement: Statement
   readonly pair: Pair
   readonly answer: Answer
-  /** Milliseconds by which the second call missed the moment that was named; undefined: there was none. */
+  /** Milliseconds between the second call and the requested time; undefined without a second call. */
   readonly missedMs: number | undefined
   readonly said: number | 'back-off' | 'too long' | undefined
 }
@@ -88,21 +91,21 @@ async function tell(
   return { statement, pair, answer, missedMs, said }
 }
 
-/** Returns the error in the gateway's handling of it. */
+/** Returns the defect in the gateway's handling, or undefined. */
 function wrong({ said, missedMs, answer }: Seen): string | undefined {
   if (missedMs === undefined) {
     if (said === 'back-off') return answer.status >= 400 ? undefined : `answered ${answer.status}`
     const passed = answer.headers['retry-after'] ?? answer.headers['retry-after-ms']
     return answer.status >= 400 && passed !== undefined ? undefined : 'neither waited nor passed on'
   }
-  if (said === 'too long') return `tried again after ${ms(missedMs)}`
+  if (said === 'too long') return `retried after ${ms(missedMs)}`
   if (answer.status !== 200) return `answered ${answer.status}`
   if (said === 'back-off')
-    return missedMs <= backoffMs + toleranceMs ? undefined : `tried again after ${ms(missedMs)} though nothing was said`
-  return Math.abs(missedMs) <= toleranceMs ? undefined : `tried again ${ms(missedMs)} off the moment`
+    return missedMs <= backoffMs + toleranceMs ? undefined : `retried after ${ms(missedMs)} without a requested time`
+  return Math.abs(missedMs) <= toleranceMs ? undefined : `retried ${ms(missedMs)} off the requested time`
 }
 
-/** When clients are tried again that failed together, in milliseconds since they failed. */
+/** Returns the times of the retries of clients that failed together, in milliseconds since the failure. */
 async function retriesOf({ upstream }: Setting, target: Target, pair: Pair, clients: number): Promise<number[]> {
   const waits: number[] = []
   await Promise.all(
@@ -123,7 +126,7 @@ async function retriesOf({ upstream }: Setting, target: Target, pair: Pair, clie
   return waits
 }
 
-/** How long a gateway waits that is told to, and how those spread that are not told. */
+/** Retry delays requested by upstreams, and the spread of those that are not requested. */
 export const retryAfter: Check = {
   row: 21,
   group: 'Retries and fallback',
@@ -136,7 +139,7 @@ export const retryAfter: Check = {
         .filter((pair) => statement.only === undefined || pair.upstream === statement.only)
         .map((pair) => ({ statement, pair })),
     )
-    // Each has an upstream of its own: one that was told to wait rests for everybody.
+    // Separate upstreams, because a requested delay is a cooldown for all callers.
     const upstreams: NonNullable<Profile['upstreams']> = Object.fromEntries(
       asked.map(({ pair }, place) => [`u${place}`, { format: pair.upstream, baseURL: setting.upstream.origin }]),
     )
@@ -169,12 +172,12 @@ export const retryAfter: Check = {
     const spread = waits.length < 2 ? 0 : (Math.max(...waits) - Math.min(...waits)) / backoffMs
     const jitter =
       waits.length === 0
-        ? 'it never tries again by itself'
+        ? 'it never retries by itself'
         : `${waits.length} clients' retries spread over ${Math.round(spread * 100)} % of ${backoffMs} ms`
     const off = waited.length === 0 ? '' : ` (${Math.min(...waited)} to ${Math.max(...waited)} ms off)`
     return {
       held: complaints.length === 0 && (waits.length === 0 ? fresh === undefined : spread >= 0.5),
-      figure: `${seen.length - complaints.length}/${seen.length} right: ${waited.length} waited as told${off}, ${passed} passed on; ${jitter} (${formats.length} formats)`,
+      figure: `${seen.length - complaints.length}/${seen.length} correct: ${waited.length} waited as requested${off}, ${passed} passed on; ${jitter} (${formats.length} formats)`,
       notes: [...tally(complaints), meanwhile],
     }
   },

@@ -16,7 +16,7 @@ import {
   withTokens,
 } from './callers.ts'
 
-/** A place to knock at. */
+/** A route to attack. */
 interface Door {
   readonly method: string
   readonly path: string
@@ -25,7 +25,7 @@ interface Door {
   readonly operation: string
 }
 
-/** Something that is no good token. */
+/** An invalid credential. */
 interface Bad {
   readonly name: string
   readonly token: string
@@ -41,7 +41,10 @@ const fixedRoutes: readonly GatewayRoute[] = Object.entries(generationPaths).map
   protocolKey: false,
 }))
 
-/** Every route in every spelling that is answered: without its version, with one too many, with a slash behind it, HEAD for GET. */
+/**
+ * Returns every route in every accepted spelling: without its version, with one too many, with a trailing slash, HEAD
+ * for GET.
+ */
 function doorsOf(routes: readonly GatewayRoute[], target: Target, short: boolean): Door[] {
   return routes.flatMap(({ method, path, operation, format, bare, queryKey }) => {
     const whole = path.replace('{model}', target.model('gemini')).replace('{id}', 'resp_0')
@@ -52,7 +55,7 @@ function doorsOf(routes: readonly GatewayRoute[], target: Target, short: boolean
   })
 }
 
-/** A body that the operation would take. */
+/** Returns a body that the operation accepts. */
 function bodyOf(target: Target, { operation, format }: Pick<Door, 'operation' | 'format'>): string {
   if (operation === 'generate') return bodyFor(target, { client: format, upstream: format, text: 'hello' })
   const model = target.model(format)
@@ -66,7 +69,7 @@ function bodyOf(target: Target, { operation, format }: Pick<Door, 'operation' | 
   })
 }
 
-/** Every client that is not let in must read that in its own dialect; one path serves three, by their headers. */
+/** Returns the dialect of an authentication error. One path serves three dialects, selected by headers. */
 const dialectOf = ({ format, operation }: Door, carrier: Carrier | undefined): Format =>
   carrier?.name === 'x-goog-api-key' && format === 'chat' && operation.includes('-model') ? 'gemini' : format
 
@@ -95,14 +98,14 @@ async function knock(
   return token.length > 8 && answer.text.includes(token) ? `${answer.status} repeats the token` : undefined
 }
 
-/** Google's word for a bad key is a 400 with a reason, by which alone its clients know it (docs/errors.md). */
+/** Google's error for an invalid key is a 400 with a reason, which its clients rely on (docs/errors.md). */
 const isBadKey = (text: string): boolean => text.includes('"reason":"API_KEY_INVALID"')
 
 function notRefused(door: Door, carrier: Carrier | undefined, answer: Told): string | undefined {
   const { status, text } = answer
   const format = dialectOf(door, carrier)
   const refusal = status === 401 || status === 403
-  // To HEAD nothing but the status is said.
+  // A HEAD response has only a status.
   if (door.method === 'HEAD' && (refusal || (status === 400 && format === 'gemini'))) return undefined
   if (!refusal && !(status === 400 && format === 'gemini' && isBadKey(text)))
     return `answered ${status} ${text.slice(0, 80).replaceAll(/\s+/g, ' ')}`
@@ -116,7 +119,7 @@ const handshake = [
   'Sec-WebSocket-Key: dG9ydHVyZS10b3J0dXJlIQ==',
 ]
 
-/** A WebSocket's opening as raw bytes. @param more header lines */
+/** Returns the opening of a WebSocket as raw bytes. @param more header lines */
 const opening = (target: Target, query: string, more: readonly string[]): string =>
   `${[
     `GET /v1/realtime?model=${target.model('chat')}${query} HTTP/1.1`,
@@ -178,7 +181,7 @@ async function knockEverywhere(
   return { asked: knocks.length + upgrades.length, complaints, reached }
 }
 
-/** The good token must open the doors that the bad ones were refused at, or nothing was shown. */
+/** The valid token must be accepted on the same routes, otherwise the rejections prove nothing. */
 async function openDoors(setting: Setting, target: Target, secret: string): Promise<string[]> {
   const path = generationPaths.gemini.replace('{model}', target.model('gemini'))
   const complaints: string[] = []
@@ -193,12 +196,12 @@ async function openDoors(setting: Setting, target: Target, secret: string): Prom
       headers,
       bodyOf(target, { operation: 'generate', format: 'gemini' }),
     )
-    if (status !== 200) complaints.push(`the good token as ${carrier.name}: answered ${status}`)
+    if (status !== 200) complaints.push(`the valid token as ${carrier.name}: status ${status}`)
   }
   const before = setting.upstream.requests
   await rawExchange(target, [opening(target, '', [subprotocol(secret)])], 2000)
-  if (setting.upstream.requests === before) complaints.push('the good token as subprotocol: no upstream was dialled')
-  // A base URL ends up in logs: only where a client knows no other way is the query read.
+  if (setting.upstream.requests === before) complaints.push('the valid token as subprotocol: no upstream connection')
+  // URLs end up in logs: the query is accepted only for clients that have no other way.
   const misplaced = await call(
     target,
     'POST',
@@ -207,13 +210,13 @@ async function openDoors(setting: Setting, target: Target, secret: string): Prom
     bodyOf(target, { operation: 'generate', format: 'chat' }),
   )
   if (misplaced.status !== 401)
-    complaints.push(`the good token in the query of chat completions: answered ${misplaced.status}`)
+    complaints.push(`the valid token in the query of chat completions: status ${misplaced.status}`)
   return complaints
 }
 
 const inQueryOf = (secret: string): string => `key=${encodeURIComponent(secret)}`
 
-/** A model that a token is not for is, to its holder, not there: which names exist is not told either. */
+/** A model that a token may not use must look like a missing one, so that names are not revealed. */
 async function knockAtModels({ upstream }: Setting, target: Target, secret: string): Promise<string[]> {
   const before = upstream.requests
   const complaints: string[] = []
@@ -228,9 +231,9 @@ async function knockAtModels({ upstream }: Setting, target: Target, secret: stri
       bodyOf(target, { operation: 'generate', format: format as Format }),
     )
     if (![401, 403, 404].includes(answer.status))
-      complaints.push(`a model of others', ${format}: answered ${answer.status}`)
+      complaints.push(`a forbidden model, ${format}: status ${answer.status}`)
   }
-  if (upstream.requests !== before) complaints.push("a model of others': the upstream was called")
+  if (upstream.requests !== before) complaints.push('a forbidden model: the upstream was called')
   return complaints
 }
 
@@ -264,12 +267,12 @@ async function asOwner(setting: Setting, folder: string): Promise<Outcome | unde
 const figureOf = (asked: number, complaints: readonly string[], routes: number, reached: number): Outcome => ({
   held: complaints.length === 0,
   figure:
-    `${asked - Math.min(asked, complaints.length)}/${asked} refused in the dialect (401, 403, Google's 400 API_KEY_INVALID), ` +
+    `${asked - Math.min(asked, complaints.length)}/${asked} rejected in the dialect (401, 403, Google's 400 API_KEY_INVALID),` +
     `${routes} routes and the WebSocket, ${reached} upstream calls`,
   notes: tally(complaints),
 })
 
-/** A client without a valid token gets nothing, anywhere. */
+/** A client without a valid token gets nothing on any route. */
 export const doors: Check = {
   row: 35,
   group: 'Auth and secrets',

@@ -3,16 +3,16 @@ import type { Format } from '../../base/recorded-traffic.ts'
 import { errorEvent, good } from '../../base/streams.ts'
 import { answerJson, answerWell, beginStream, formatOf, whole } from '../../base/upstream-responses.ts'
 
-/** How an upstream says its own key back. */
+/** A way in which an upstream repeats its own key. */
 export interface Echo {
   readonly name: string
-  /** Undefined: to calls of either kind. */
+  /** Undefined: streamed and unstreamed calls. */
   readonly stream?: boolean
   /** @param said the key, in some spelling */
   play(call: UpstreamCall, said: string): void
 }
 
-/** The credential that a call came with. */
+/** Returns the credential of a received call. */
 export const keyOf = ({ headers }: UpstreamCall): string => keyIn(headers)
 
 export const keyIn = (headers: UpstreamCall['headers']): string =>
@@ -20,10 +20,10 @@ export const keyIn = (headers: UpstreamCall['headers']): string =>
     (value): value is string => typeof value === 'string' && value !== '',
   ) ?? ''
 
-/** Escapes that stand in the text already stay what they are. */
+/** Keeps escapes that the text already contains. */
 const inJson = (said: string): string => said.replaceAll('"', '\\"')
 
-/** The error that each format's own vendor sends, as JSON text. */
+/** Error of each format's vendor, as JSON text. */
 const errorOf: Readonly<Record<Format, (said: string, status: number) => string>> = {
   chat: (said) => `{"error":{"message":"Key ${inJson(said)} no","type":"server_error","param":null,"code":null}}`,
   messages: (said) => `{"type":"error","error":{"type":"api_error","message":"Key ${inJson(said)} no"}}`,
@@ -32,7 +32,7 @@ const errorOf: Readonly<Record<Format, (said: string, status: number) => string>
     `{"error":{"message":"Key ${inJson(said)} no","type":"server_error","param":null,"code":"server_error"}}`,
 }
 
-/** The same in fields beside the message. */
+/** The same in fields other than the message. */
 const besides: Readonly<Record<Format, (said: string) => object>> = {
   chat: (said) => ({
     error: { message: 'no', type: said, param: said, code: said, metadata: { raw: said }, request: { headers: said } },
@@ -60,7 +60,7 @@ const page = (said: string): string => `<!DOCTYPE html><html><body><h1>Error</h1
 
 const statuses = [400, 401, 403, 404, 409, 413, 422, 429, 500, 503, 529]
 
-/** Under a status that is an error. */
+/** With an error status. */
 const refusals: readonly Echo[] = [
   ...statuses.map(
     (status): Echo => ({
@@ -84,16 +84,16 @@ const refusals: readonly Echo[] = [
       play: (call, said) => answerJson(call, status, `[${errorOf[formatOf(call)](said, status)}]`),
     },
     {
-      name: `${status} at the place where messages are cut`,
+      name: `${status} at the length where messages are truncated`,
       play: (call, said) => answerJson(call, status, errorOf[formatOf(call)](`${'word '.repeat(98)}${said}`, status)),
     },
     {
-      name: `${status} with every header it got`,
+      name: `${status} with every received header`,
       play: (call) =>
         answerJson(call, status, errorOf[formatOf(call)](JSON.stringify(call.headers).replaceAll('"', "'"), status)),
     },
     {
-      name: `${status} in Latin-1 that is no UTF-8`,
+      name: `${status} in Latin-1 that is invalid UTF-8`,
       play(call, said) {
         const body = Buffer.from(errorOf[formatOf(call)](`\u00e9 ${said}`, status), 'latin1')
         call.response.writeHead(status, { 'content-type': 'application/json' }).end(body)
@@ -117,7 +117,7 @@ const headersWith = (said: string): Record<string, string | string[]> => ({
   server: said,
 })
 
-/** In headers: of errors, of redirects, of good answers. */
+/** In headers: of errors, of redirects, of good responses. */
 const inHeaders: readonly Echo[] = [
   ...[301, 302, 307, 308].map(
     (status): Echo => ({
@@ -147,7 +147,7 @@ const inHeaders: readonly Echo[] = [
   },
 ]
 
-/** Under a status that says all is well. */
+/** With a success status. */
 const under200: readonly Echo[] = [
   { name: '200 with an error', play: (call, said) => answerJson(call, 200, errorOf[formatOf(call)](said, 400)) },
   {
@@ -158,11 +158,11 @@ const under200: readonly Echo[] = [
   { name: '200 with HTML', play: (call, said) => answerJson(call, 200, page(said), { 'content-type': 'text/html' }) },
   { name: '200 with text', play: (call, said) => answerJson(call, 200, said, { 'content-type': 'text/plain' }) },
   {
-    name: '200 with half an error',
+    name: '200 with a truncated error',
     play: (call, said) => answerJson(call, 200, errorOf[formatOf(call)](said, 400).slice(0, -2)),
   },
   {
-    name: '200 that breaks off in an error',
+    name: '200 that breaks off within an error',
     play(call, said) {
       const body = errorOf[formatOf(call)](said, 400)
       call.response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length + 10 })
@@ -170,7 +170,7 @@ const under200: readonly Echo[] = [
     },
   },
   {
-    name: '200 with a failed answer',
+    name: '200 with a failed response',
     stream: false,
     play: (call, said) =>
       formatOf(call) === 'responses'
@@ -184,12 +184,12 @@ const under200: readonly Echo[] = [
   },
 ]
 
-/** An error event in the format's own words, with the key in it. */
+/** Returns an error event in the format's shape with the key. */
 const eventOf = (format: Format, said: string): string => errorEvent[format].replace('Boom', `Boom ${inJson(said)}`)
 const dataOf = (format: Format, said: string): string => eventOf(format, said).split('data: ')[1]?.trimEnd() ?? ''
 const nameOf = (format: Format): string => (format === 'messages' || format === 'responses' ? 'event: error\n' : '')
 
-/** Stream events, by format. @param said the key */
+/** Stream events by format. @param said the key */
 const streamed: Readonly<Record<string, (format: Format, said: string) => string>> = {
   'an error event': eventOf,
   'an error event with CRLF': (format, said) => eventOf(format, said).replaceAll(/\r?\n/g, '\r\n'),
@@ -197,9 +197,9 @@ const streamed: Readonly<Record<string, (format: Format, said: string) => string
     `${nameOf(format)}data: ${dataOf(format, said)}\ndata:\n\n`,
   'an error event that shares its event with the mark of the end': (format, said) =>
     `${nameOf(format)}data: ${dataOf(format, said)}\ndata: [DONE]\n\n`,
-  'an error event behind another line of data': (format, said) =>
+  'an error event after another line of data': (format, said) =>
     `${nameOf(format)}data: {"choices":[]}\ndata: ${dataOf(format, said)}\n\n`,
-  'an error event in front of another line of data': (format, said) =>
+  'an error event before another line of data': (format, said) =>
     `${nameOf(format)}data: ${dataOf(format, said)}\ndata: {"choices":[],"candidates":[],"type":"ping"}\n\n`,
   'two error events in one': (format, said) =>
     `${nameOf(format)}data: ${dataOf(format, 'nothing')}\ndata: ${dataOf(format, said)}\n\n`,
@@ -210,16 +210,16 @@ const streamed: Readonly<Record<string, (format: Format, said: string) => string
   'an error event with id and retry': (format, said) =>
     `id: ${said}\nretry: 10\n${nameOf(format)}data: ${dataOf(format, said)}\n\n`,
   'an error as plain text': (_, said) => `event: error\ndata: ${said}\n\n`,
-  'an error as a JSON text': (_, said) => `event: error\ndata: "${inJson(said)}"\n\n`,
-  'an error under a name that says it': (_, said) => `event: ${said}\ndata: {}\n\n`,
-  'half an error': (format, said) => `${nameOf(format)}data: ${dataOf(format, said).slice(0, -2)}\n\n`,
-  'an error beside all events': (format, said) =>
+  'an error as a JSON string': (_, said) => `event: error\ndata: "${inJson(said)}"\n\n`,
+  'an error with a revealing name': (_, said) => `event: ${said}\ndata: {}\n\n`,
+  'a truncated error': (format, said) => `${nameOf(format)}data: ${dataOf(format, said).slice(0, -2)}\n\n`,
+  'an error outside of events': (format, said) =>
     `${JSON.stringify(JSON.parse(errorOf[format](said.replaceAll('\\', ''), 400)), null, 2)}\n\n`,
-  'an error in a field that is none': (format, said) => `error: ${dataOf(format, said)}\n\n`,
-  'HTML in place of an event': (_, said) => `${page(said)}\n\n`,
+  'an error in an invalid field': (format, said) => `error: ${dataOf(format, said)}\n\n`,
+  'HTML instead of an event': (_, said) => `${page(said)}\n\n`,
   'a comment': (_, said) => `: ${said}\n\n`,
   'two errors one after the other': (format, said) => `${eventOf(format, 'nothing')}${eventOf(format, said)}`,
-  'an error that the end cuts off': (format, said) => `${nameOf(format)}data: ${dataOf(format, said)}`,
+  'an error cut off by the end': (format, said) => `${nameOf(format)}data: ${dataOf(format, said)}`,
 }
 
 const streams: readonly Echo[] = Object.entries(streamed).flatMap(([name, text]): Echo[] => [
@@ -242,7 +242,7 @@ const streams: readonly Echo[] = Object.entries(streamed).flatMap(([name, text])
     },
   },
   {
-    name: `${name}, behind the end`,
+    name: `${name}, after the end`,
     stream: true,
     play(call, said) {
       const format = formatOf(call)
@@ -253,5 +253,5 @@ const streams: readonly Echo[] = Object.entries(streamed).flatMap(([name, text])
   },
 ])
 
-/** All of them. What a model says in an answer that is none of an error is the client's, whatever it is. */
+/** All echoes. The content of a successful response belongs to the client, whatever it is. */
 export const echoes: readonly Echo[] = [...refusals, ...inHeaders, ...under200, ...streams]

@@ -14,14 +14,14 @@ type Gateway = Target & { readonly own: OwnGateway }
 
 const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
-/** Every file below a folder, as text. */
+/** Returns every file below a folder, as text. */
 export const filesIn = (folder: string): { name: string; text: string }[] =>
   readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .map((name) => ({ name: name.slice(folder.length), text: readFileSync(name, 'latin1') }))
 
-/** Asks for the list of models: what is answered at once, without any upstream. */
+/** Requests the model list, which needs no upstream. */
 const statusFor = async (target: Target, token: string): Promise<number> =>
   (await call(target, 'GET', '/v1/models', bearer.headers(token))).status
 
@@ -45,8 +45,8 @@ async function searchFolder(
   const complaints = files.flatMap(({ name, text }) => watch.leaksIn(text).map((what) => `${what} in ${name}`))
   complaints.push(...watch.leaksIn(gateway.log()).map((what) => `${what} in the log`))
   const kept = digests.filter((digest) => files.some(({ text }) => text.includes(digest))).length
-  if (kept !== count) complaints.push(`${kept} of ${count} SHA-256 digests are there: what is kept in their place?`)
-  return { found: `${files.length} files at rest hold ${kept}/${count} SHA-256 digests and no secret`, complaints }
+  if (kept !== count) complaints.push(`${kept} of ${count} SHA-256 digests were found: something else is stored`)
+  return { found: `${files.length} files contain ${kept}/${count} SHA-256 digests and no secret`, complaints }
 }
 
 const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -57,7 +57,7 @@ const withChecksum = (body: string): string => body + base62(BigInt(crc32(body))
 function mutationsOf({ id, secret }: { id: string; secret: string }, other: string): string[] {
   const body = secret.slice(0, -6)
   const changed = [...secret].map((char, at) => secret.slice(0, at) + another(char) + secret.slice(at + 1))
-  // These are good by their looks: only the store can tell.
+  // These are well-formed: only the store can reject them.
   const wellFormed = [...body]
     .slice(3)
     .map((char, at) => withChecksum(body.slice(0, at + 3) + another(char) + body.slice(at + 4)))
@@ -86,7 +86,7 @@ function mutationsOf({ id, secret }: { id: string; secret: string }, other: stri
   ]
 }
 
-/** Each of them beside calls with the good one, so that caches are warm. */
+/** Sends each next to calls with the valid token, so that caches are warm. */
 async function tryMutations(gateway: Gateway, { upstream }: Setting): Promise<{ tried: number; complaints: string[] }> {
   const good = await gateway.own.issue({ owner: 'torture' })
   const other = await gateway.own.issue({ owner: 'somebody else' })
@@ -95,7 +95,7 @@ async function tryMutations(gateway: Gateway, { upstream }: Setting): Promise<{ 
   const complaints: string[] = []
   await inParallel(mutations, 8, async (token, place) => {
     if (place % 10 === 0 && (await statusFor(gateway, good.secret)) !== 200)
-      complaints.push('the good token was refused')
+      complaints.push('the valid token was rejected')
     const status = await statusFor(gateway, token)
     if (status !== 401) complaints.push(`'${token.slice(0, 8)}…' (${token.length} characters): answered ${status}`)
   })
@@ -103,7 +103,7 @@ async function tryMutations(gateway: Gateway, { upstream }: Setting): Promise<{ 
   return { tried: mutations.length, complaints }
 }
 
-/** When the last call that was let in set out, in milliseconds after the token was revoked; never less than 0. */
+/** Returns when the last accepted call was sent, in milliseconds after the token was revoked; at least 0. */
 async function watchRevocation(target: Target, secret: string, revoke: () => Promise<void>): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
   const knock = (): Promise<number> =>
@@ -128,7 +128,7 @@ async function watchRevocation(target: Target, secret: string, revoke: () => Pro
   await sleep(50)
   await revoke()
   const revoked = performance.now()
-  // Longer than promised, so that what comes too late is seen.
+  // Longer than promised, so that late effects are visible.
   await sleep(1500)
   over = true
   await Promise.all(hammers)
@@ -145,7 +145,7 @@ async function revokeSome(gateway: Gateway, count: number): Promise<number> {
   return Math.max(...times)
 }
 
-/** The same where one process revokes and another one is called. Undefined where there is no Redis to share. */
+/** The same with one process that revokes and another one that is called. Undefined without a Redis to share. */
 async function revokeElsewhere(setting: Setting, count: number): Promise<number | undefined> {
   if (withoutRedisToKill !== undefined) return undefined
   const redis = await startRedis()
@@ -166,8 +166,8 @@ async function revokeElsewhere(setting: Setting, count: number): Promise<number 
 }
 
 /**
- * Tokens as they are kept and looked up. That digests are compared by `timingSafeEqual`, and that the cache is keyed by the whole
- * digest, is shown beside the code: packages/tokens/src/{secret,token-cache}.test.ts.
+ * Storage and lookup of tokens. Tests next to the code check that digests are compared by `timingSafeEqual`, and that
+ * the cache key is the whole digest: packages/tokens/src/{secret,token-cache}.test.ts.
  */
 export const tokenStore: Check = {
   row: 37,
@@ -178,8 +178,7 @@ export const tokenStore: Check = {
   run: (setting) =>
     inFolder(async (folder) => {
       const gateway = await withTokens(setting, folder)
-      if (gateway === undefined)
-        return { skipped: 'where and how a foreign gateway keeps tokens cannot be seen from outside' }
+      if (gateway === undefined) return { skipped: 'the token storage of other gateways is not visible from outside' }
       const { found, complaints } = await searchFolder(gateway, folder, setting.count(200, 20))
       const mutated = await tryMutations(gateway, setting)
       const revocations = setting.count(50, 5)
@@ -189,12 +188,12 @@ export const tokenStore: Check = {
       for (const late of [slowest, elsewhere ?? 0])
         if (!(late <= 1000))
           complaints.push(
-            Number.isNaN(late) ? 'a good token was refused' : `a revoked token was let in ${ms(late)} later`,
+            Number.isNaN(late) ? 'a valid token was rejected' : `a revoked token was accepted ${ms(late)} later`,
           )
       const apart = elsewhere === undefined ? 'no Redis to share' : `within ${ms(elsewhere)} in another process`
       return {
         held: complaints.length === 0,
-        figure: `${found}; ${mutated.tried} near misses of a token refused; refused within ${ms(slowest)} of being revoked, ${apart} (${revocations} tokens each, under load)`,
+        figure: `${found}; ${mutated.tried} near misses of a token rejected; rejected within ${ms(slowest)} of being revoked, ${apart} (${revocations} tokens each, under load)`,
         notes: tally(complaints),
       }
     }),

@@ -7,7 +7,7 @@ import { holdsWithin } from '../measurements.ts'
 /** Resources of a gateway: counts by name. */
 export type Baseline = Readonly<Record<string, number>>
 
-/** Undefined where the system does not say. */
+/** Undefined if the system does not report it. */
 function openFiles(pid: number | undefined): number | undefined {
   try {
     return pid === undefined ? undefined : readdirSync(`/proc/${pid}/fd`).length
@@ -17,8 +17,8 @@ function openFiles(pid: number | undefined): number | undefined {
 }
 
 /**
- * Returns everything that keeps our process busy; for other gateways their open files if the process is known, and connections at
- * the upstream.
+ * Returns everything that keeps our process busy; for other gateways their open files if the process is known, and
+ * connections at the upstream.
  */
 export async function holdings({ target, upstream }: Setting): Promise<Baseline> {
   const connections = { 'upstream connections': await upstream.connections() }

@@ -6,32 +6,32 @@ import { inParallel, tally } from '../measurements.ts'
 import { wrongEnding } from '../read-responses.ts'
 import { askOfficially } from './send-with-sdk.ts'
 
-/** One way for an answer to go wrong. */
+/** One way for a response to break. */
 export interface Break {
   readonly name: string
   readonly stream: boolean
   readonly play: Play
-  /** Beside what is asked of every ending. */
+  /** Returns a further defect, in addition to the general rules. */
   wrong?(pair: Pair, answer: Answer): string | undefined
 }
 
 export interface Breaking {
   readonly asked: number
   readonly told: number
-  /** Official clients that asked, and those that threw, by the client's format. */
+  /** Number of official clients that sent a call, and of those that threw, by client format. */
   readonly threw: Readonly<Record<string, { asked: number; threw: number }>>
   readonly notes: readonly string[]
 }
 
 const width = 8
-/** A break that is not told by then hangs, and the pair is not asked for it again. */
+/** A break that is not reported by then hangs, and is not repeated for the pair. */
 const patienceMs = 5000
 
 /**
- * Has every pair's answer break in each way.
+ * Breaks every pair's response in each way.
  *
- * @param rounds how often each pair meets each break, looked at byte by byte
- * @param official how often each dialect's official SDK meets one
+ * @param rounds repetitions per pair and break, checked byte by byte
+ * @param official repetitions with the official SDK of each format
  */
 export async function breakAll(
   setting: Setting,
@@ -87,7 +87,7 @@ async function unthrown({ target, upstream }: Setting, one: Case, hanging: Set<C
   const { pair, way } = one
   const scene = upstream.play(way.play)
   const asked = askOfficially(target, { ...pair, text: scene.marker, stream: way.stream }).then(
-    () => 'it took it for an answer',
+    () => 'it returned a response',
     () => 'it threw',
   )
   const end = await within(patienceMs, asked)
@@ -95,7 +95,7 @@ async function unthrown({ target, upstream }: Setting, one: Case, hanging: Set<C
   if (end === undefined) hanging.add(one)
   return end === 'it threw' ? undefined : (end ?? 'it hangs')
 }
-/** As the table prints it. */
+/** Formats the result for the table. */
 export const throwsOf = ({ threw }: Breaking): string =>
   Object.entries(threw)
     .map(([client, { asked, threw: count }]) => `${client} ${count}/${asked}`)

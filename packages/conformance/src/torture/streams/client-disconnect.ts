@@ -3,11 +3,11 @@ import { ms, percentile, tally } from '../measurements.ts'
 import { beyond, holdings } from './baseline.ts'
 import { afterLeaving, leaveAll } from './disconnects.ts'
 
-/** Clients that go: what their answers cost from then on, nobody reads. */
+/** Clients that disconnect: nobody reads further output, which still costs money. */
 export const clientLeaves: Check = {
   row: 1,
   group: 'Streams',
-  title: 'Client leaves, 4 moments, every dialect pair',
+  title: 'Client disconnects, 4 moments, every format pair',
   promise: 'upstream socket closed: 1,000/1,000 each, p50 < 10 ms, p99 < 100 ms',
   perServer: true,
   async run(setting) {
@@ -66,7 +66,7 @@ export const nothingStays: Check = {
       held: more.length === 0 && (rejections ?? 0) === 0,
       figure:
         (more.length === 0 ? `at baseline ${seconds} s` : `beyond its baseline ${seconds} s: ${more.join(', ')}`) +
-        ` after ${gone} clients left (${looked})` +
+        ` after ${gone} clients disconnected (${looked})` +
         (rejections === undefined ? '' : `, ${rejections} unhandled rejections`),
     }
   },

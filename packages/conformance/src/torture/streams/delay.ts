@@ -7,10 +7,10 @@ import { ms, percentile } from '../measurements.ts'
 import { readStream } from '../read-responses.ts'
 import { foreign } from '../remote-target.ts'
 
-/** Between words: long enough for each to travel alone. */
+/** Milliseconds between words: long enough for each to travel alone. */
 const paceMs = 5
 
-/** How long the words of one answer took, in milliseconds. */
+/** Times of the words of one response, in milliseconds. */
 interface Times {
   /** From sending the request to the first word. */
   readonly first: number
@@ -52,12 +52,12 @@ interface Added extends Pair {
   readonly seen: number
 }
 
-/** Both ways in turn, so that both have the machine in the same moods. */
+/** Alternates both ways, so that both meet the same load of the machine. */
 async function addedBy(setting: Setting, direct: Target, pair: Pair, rounds: number): Promise<Added> {
   const agents = [new Agent({ keepAlive: true, maxSockets: 1 }), new Agent({ keepAlive: true, maxSockets: 1 })] as const
   const straight: Times[] = []
   const through: Times[] = []
-  // The first ones open connections and are not counted.
+  // The first rounds open connections and do not count.
   for (let round = -2; round < rounds; round++) {
     const one = await timesOf(setting, direct, { client: pair.upstream, upstream: pair.upstream }, agents[0])
     const other = await timesOf(setting, setting.target, pair, agents[1])
@@ -105,10 +105,10 @@ export const delay: Check = {
       held: slow.length === 0,
       figure:
         `first token ${ms(middle('first'))} p50 over direct (the slowest pair ${ms(most('first'))}), ` +
-        `later words ${ms(middle('later'))} (${ms(most('later'))}); ${rounds} answers of each of ${added.length} pairs`,
+        `later words ${ms(middle('later'))} (${ms(most('later'))}); ${rounds} responses of each of ${added.length} pairs`,
       notes: slow.map(
         ({ client, upstream, first, later, seen }) =>
-          `${client} from ${upstream}: first ${ms(first)}, later ${ms(later)}, ${seen}/${rounds} came`,
+          `${client} from ${upstream}: first ${ms(first)}, later ${ms(later)}, ${seen}/${rounds} received`,
       ),
     }
   },

@@ -8,7 +8,7 @@ import { inParallel, tally } from '../measurements.ts'
 import { readStream, type StreamReading } from '../read-responses.ts'
 import { type Mutated, mutatedStreams } from './mutations.ts'
 
-/** Read as generously as any client would: with every kind of line end, and without a byte order mark. */
+/** Parses like the most lenient client: with every kind of line end, and without a byte order mark. */
 const read = (format: Format, text: string): StreamReading =>
   readStream(format, text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n'))
 
@@ -25,11 +25,14 @@ async function play(call: UpstreamCall, { bytes, end }: Mutated): Promise<void> 
 
 type Verdict = 'false success' | 'success behind an error' | 'no ending'
 
-/** An upstream may say nothing else to clients of its own format, who know the word. */
+/** An upstream may end its own format's stream with a failure event, which its clients know. */
 const hasFailed = (format: Format, text: string): boolean =>
   format === 'responses' && /"type": ?"response\.failed"/.test(text)
 
-/** Chat completions are complete without `[DONE]` where the body ends well after a finish reason (docs/decisions/0005). */
+/**
+ * Chat Completions are complete without `[DONE]` if the body ends correctly after a finish reason
+ * (docs/decisions/0005).
+ */
 const isCompleteWithoutMarker = (upstream: Format, { end }: Mutated, { events }: StreamReading): boolean =>
   upstream === 'chat' &&
   end === 'well' &&
@@ -37,7 +40,7 @@ const isCompleteWithoutMarker = (upstream: Format, { end }: Mutated, { events }:
     listOf(objectOf(parseJson(data)).choices).some((choice) => textOf(objectOf(choice).finish_reason) !== ''),
   )
 
-/** Returns the error in an answer, given the upstream's own stream. */
+/** Returns the defect of a response, given the upstream's own stream. */
 function judge({ client, upstream }: Pair, mutated: Mutated, answer: Answer): Verdict | undefined {
   const said = read(upstream, mutated.bytes.toString('utf8'))
   const withoutMarker = isCompleteWithoutMarker(upstream, mutated, said)
@@ -48,7 +51,7 @@ function judge({ client, upstream }: Pair, mutated: Mutated, answer: Answer): Ve
   }
   const told =
     answer.status >= 400 || answer.broken !== undefined || errors.length > 0 || hasFailed(client, answer.text)
-  // Nothing is added to a stream in the client's own format.
+  // Nothing is added to a pass-through stream.
   return told || (withoutMarker && client === upstream) ? undefined : 'no ending'
 }
 
@@ -59,7 +62,7 @@ async function ask({ target, upstream }: Setting, pair: Pair, stream: Mutated, w
   return answer
 }
 
-/** Streams that were cut, mixed up, overwritten and salted with other streams' words. */
+/** Streams that were cut, reordered, overwritten and mixed with parts of other streams. */
 export const honesty: Check = {
   row: 7,
   group: 'Streams',
@@ -77,7 +80,7 @@ export const honesty: Check = {
     let unfinished = 0
     let hung = 0
     await inParallel(jobs, 8, async ({ pair, stream }) => {
-      // After many hanging clients the wait becomes shorter.
+      // After many hanging clients, the wait becomes shorter.
       const withinMs = hung < 16 ? 5000 : 200
       const answer = await ask(setting, pair, stream, withinMs)
       if (answer.endMs >= withinMs) hung++

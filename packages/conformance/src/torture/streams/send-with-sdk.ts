@@ -4,7 +4,10 @@ import { askAs } from '../../base/sdk-clients.ts'
 import type { Target } from '../check.ts'
 import { type Ask, bodyFor, headersFor } from '../client.ts'
 
-/** The official SDK of the client's format asks, and reads the answer by its own accumulator; rejects where it throws. */
+/**
+ * Sends a call with the official SDK of the client's format and returns what its accumulator reads; rejects with its
+ * exception.
+ */
 export function askOfficially(target: Target, ask: Ask): Promise<Answer> {
   const body: JsonObject = {
     ...objectOf(parseJson(bodyFor(target, ask))),
@@ -12,7 +15,7 @@ export function askOfficially(target: Target, ask: Ask): Promise<Answer> {
     stream: ask.stream ?? false,
   }
   const ours = headersFor(target, ask)
-  // Sends the target's headers in place of the SDK's.
+  // Sends the target's headers instead of the SDK's.
   const fetch: typeof globalThis.fetch = (input, init) => {
     const headers = new Headers(init?.headers)
     for (const [name, value] of Object.entries(ours)) headers.set(name, value)
