@@ -7,9 +7,9 @@ import { answerPlainRequest } from './plain-requests.ts'
 import { sampleOf } from './schema-sample.ts'
 
 /**
- * Answers as the demo model: repeatable answers in a few plain sentences. It calls a tool whose name the user mentions, reports
- * tool results, describes the media it received, follows plain requests, fills schemas, cites documents, and obeys the directives
- * in the user's last text.
+ * Generates responses like a small model: repeatable, in a few plain sentences. It calls a tool whose name the user
+ * mentions, reports tool results, describes the received media, follows plain requests, fills schemas, cites documents,
+ * and follows the directives in the user's last text.
  */
 export function demoBrain(prompt: Prompt): Script {
   const last = prompt.turns.findLast((turn) => turn.role === 'user')

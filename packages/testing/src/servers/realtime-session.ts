@@ -25,8 +25,8 @@ function tone(milliseconds: number): string {
 }
 
 /**
- * Creates a machine that speaks the events of the general-availability version. It answers a text with the same text; appended
- * audio comes back at once, and makes up the next spoken answer.
+ * Creates a machine that uses the events of the general-availability version. It repeats a text; appended audio comes
+ * back at once, and forms the next spoken response.
  */
 export function createRealtimeSession(model: string): RealtimeSession {
   let ids = 0
@@ -176,7 +176,7 @@ export function createRealtimeSession(model: string): RealtimeSession {
     'input_audio_buffer.append': (given) => {
       const { audio } = given
       if (typeof audio !== 'string') return failed("Missing required parameter: 'audio'.", 'audio', given)
-      // Bounded: a demo may run for long.
+      // Bounded, because a demo may run for long.
       heard = [...heard.slice(-99), audio]
       const place = { response_id: 'resp_echo', item_id: 'item_echo', output_index: 0, content_index: 0 }
       return [event('response.output_audio.delta', { ...place, delta: audio })]
@@ -194,7 +194,7 @@ export function createRealtimeSession(model: string): RealtimeSession {
       return [event('input_audio_buffer.cleared')]
     },
     'response.create': respond,
-    // An answer is sent at once, so there is never one to cancel.
+    // A response is sent at once, so there is never one to cancel.
     'response.cancel': (given) => failed('Cancellation failed: no active response found', null, given),
   }
 

@@ -119,7 +119,7 @@ const cases: [name: string, body: JsonObject, message: string][] = [
   ],
 ]
 
-describe('an invalid generateContent request', () => {
+describe('invalid generateContent request', () => {
   it.each(cases)('is rejected: %s', async (_name, body, message) => {
     const response = await createFakeProvider().fetch(requestTo(path, body))
     expect(response.status).toBe(400)
@@ -142,7 +142,7 @@ describe('an invalid generateContent request', () => {
     ])
   })
 
-  it('is rejected with an array if the response would have been one', async () => {
+  it('is rejected with an array if the response would be an array', async () => {
     const stream = path.replace('generateContent', 'streamGenerateContent')
     const [shape] = await (await createFakeProvider().fetch(requestTo(stream, {}))).json()
     expect(shape.error.code).toBe(400)
@@ -151,7 +151,7 @@ describe('an invalid generateContent request', () => {
   })
 })
 
-describe('a valid generateContent request', () => {
+describe('valid generateContent request', () => {
   const spelled = (body: JsonObject) => createFakeProvider().fetch(requestTo(path, body))
 
   it('is accepted in either spelling', async () => {
@@ -194,7 +194,7 @@ describe('a valid generateContent request', () => {
     })
   })
 
-  it('gets calls with an id from model generations that have ids', async () => {
+  it('receives calls with an id from model generations that have ids', async () => {
     const provider = createFakeProvider()
     const body = geminiBody('[[tool:f]]', declared({ name: 'f' }))
     const callOf = async (model: string) => {
@@ -245,7 +245,7 @@ describe('authentication and routing of generateContent', () => {
   })
 })
 
-it('a signature is valid only for the tool it was made for', async () => {
+it('a signature is valid only for the tool of its call', async () => {
   const provider = createFakeProvider()
   const tools = declared({ name: 'f' })
   const first = await (await call(provider, 'gemini', '[[think]] [[tool:f]]', tools)).json()

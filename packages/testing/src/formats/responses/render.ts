@@ -93,7 +93,7 @@ const isObfuscated = ({ request, padding }: RenderInput): boolean => {
   return padding && !(off && options.include_obfuscation === false)
 }
 
-/** Stores the answer for requests that refer to it, and the reasoning that its items need. */
+/** Stores the response for requests that refer to it, and the reasoning that its items need. */
 function rememberAnswer(
   { answer, request, memory }: RenderInput,
   items: readonly Item[],
