@@ -1,5 +1,4 @@
-// Isolated, because it compares generated identifiers: other files of the same process would draw from the same
-// source.
+// Isolated: compares generated identifiers, which other files of the same process draw from as well.
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fetchOf, gatewayTo } from '../base/gateways.ts'
 import {
