@@ -130,7 +130,7 @@ export function createContext(target: Target, meter: Meter, signal: AbortSignal)
           (refusal.status === 400 || refusal.status === 422) &&
           [field].flat().some((name) => names(refusal, name))
         )
-          throw new NotServed(`refused, ${toldBy(refusal)}`)
+          throw new NotServed(`rejected, ${toldBy(refusal)}`)
         throw error
       }
     },

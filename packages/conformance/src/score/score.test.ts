@@ -158,7 +158,7 @@ describe('features that are not served', () => {
     const { results } = await scored({}, { only: ['chat'], fetch: refusing })
     const why = (feature: string) => results.find(({ name }) => name === `chat/${feature}`)?.why
     expect([why('choices'), why('logprobs')]).toEqual([
-      "refused, 400: 'n' is not supported",
+      "rejected, 400: 'n' is not supported",
       'reported as lost: some-loss: "/logprobs";kind=y',
     ])
   })
