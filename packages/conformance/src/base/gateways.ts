@@ -27,7 +27,7 @@ export function upstreamOf(format: Format, baseURL = 'http://upstream.test', api
 }
 
 /** Disables health state between calls: after a 429 the key's cooldown would delay the next call. */
-export const forgetful: HealthState = { read: () => undefined, write() {} }
+export const noSharedHealth: HealthState = { read: () => undefined, write() {} }
 
 /** Recorded requests refer to objects that were stored when they were recorded. */
 const anyReference = {
@@ -56,7 +56,7 @@ export const gatewayTo = (
     // Retries have their own tests; these tests observe a single exchange.
     retry: false,
     breaker: false,
-    health: forgetful,
+    health: noSharedHealth,
     ...config,
   })
 }
@@ -65,7 +65,7 @@ export const gatewayTo = (
 export const fetchOf = (gateway: Gateway): typeof fetch => gateway.fetch
 
 /** Parts of the URL in formats that put the model or streaming there. */
-export interface Asked {
+export interface GenerationOptions {
   /** Default `recorded`. */
   readonly model?: string
   readonly stream?: boolean
@@ -74,13 +74,13 @@ export interface Asked {
 const paths = { chat: '/v1/chat/completions', messages: '/v1/messages', responses: '/v1/responses' } as const
 
 /** Returns the format's generation path, without a query. */
-export const pathOf = (format: Format, { model = 'recorded', stream = false }: Asked = {}): string =>
+export const pathOf = (format: Format, { model = 'recorded', stream = false }: GenerationOptions = {}): string =>
   format === 'gemini'
     ? `/v1beta/models/${encodeURIComponent(model)}:${stream ? 'streamGenerateContent' : 'generateContent'}`
     : paths[format]
 
 /** Returns the query of a generation path. Without it, a generateContent stream is a JSON array. */
-export const queryOf = (format: Format, { stream = false }: Asked = {}): string =>
+export const queryOf = (format: Format, { stream = false }: GenerationOptions = {}): string =>
   format === 'gemini' && stream ? '?alt=sse' : ''
 
 /** Creates a generation request with the headers that the format requires. */
@@ -88,7 +88,7 @@ export const requestTo = (
   format: Format,
   body: string,
   headers: Record<string, string> = {},
-  asked: Asked = {},
+  asked: GenerationOptions = {},
 ): Request =>
   new Request(`http://gateway.test${pathOf(format, asked)}${queryOf(format, asked)}`, {
     method: 'POST',

@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import type { Place } from './sdk-clients.ts'
+import type { ClientTarget } from './sdk-clients.ts'
 
 export interface RawCall {
   readonly method?: string
@@ -26,7 +26,7 @@ const pieces = (body: RawCall['body']): Uint8Array[] =>
         : [...body]
 
 /** Sends one HTTP request exactly as given, without the headers that an SDK or `fetch` would add. */
-export async function rawCall(place: Place, call: RawCall): Promise<RawAnswer> {
+export async function rawCall(place: ClientTarget, call: RawCall): Promise<RawAnswer> {
   const { method = 'POST', path, headers = {}, body } = call
   if (place.fetch !== undefined) {
     const bodied = method !== 'GET' && method !== 'HEAD' && body !== undefined

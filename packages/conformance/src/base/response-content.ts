@@ -8,7 +8,7 @@ import type { Exchange } from './recorded-traffic.ts'
 export function readRecording(
   { format, stream, answer }: Pick<Exchange, 'format' | 'stream' | 'answer'>,
   doneOptional = false,
-): Answer | undefined {
+): ResponseContent | undefined {
   switch (format) {
     case 'chat':
       return stream ? chatStream(answer, doneOptional) : chatBody(answer)
@@ -21,7 +21,7 @@ export function readRecording(
   }
 }
 
-export function chatUsage(value: Json | undefined): Totals | undefined {
+export function chatUsage(value: Json | undefined): UsageTotals | undefined {
   const usage = objectOf(value)
   const input = numberOf(usage.prompt_tokens)
   const completion = numberOf(usage.completion_tokens)
@@ -43,7 +43,7 @@ export function chatUsage(value: Json | undefined): Totals | undefined {
   }
 }
 
-export function messagesUsage(value: Json | undefined): Totals | undefined {
+export function messagesUsage(value: Json | undefined): UsageTotals | undefined {
   const usage = objectOf(value)
   const fresh = numberOf(usage.input_tokens)
   const output = numberOf(usage.output_tokens)
@@ -103,7 +103,7 @@ export function chatCalls(message: JsonObject): { name: string; input: unknown }
   ]
 }
 
-function chatBody(text: string): Answer | undefined {
+function chatBody(text: string): ResponseContent | undefined {
   const body = objectOf(parseJson(text))
   const choice = listOf(body.choices).map(objectOf)[0]
   if (choice === undefined) return undefined
@@ -119,12 +119,12 @@ function chatBody(text: string): Answer | undefined {
   )
 }
 
-function chatStream(stream: string, doneOptional: boolean): Answer | undefined {
+function chatStream(stream: string, doneOptional: boolean): ResponseContent | undefined {
   let text = ''
   let refusal = ''
   let reasoning = ''
   let details = ''
-  let usage: Totals | undefined
+  let usage: UsageTotals | undefined
   let finished = false
   let done = false
   const calls: { key: string; name: string; input: string; custom: boolean }[] = []
@@ -164,7 +164,7 @@ function chatStream(stream: string, doneOptional: boolean): Answer | undefined {
   return withUsage({ text, refusal, reasoning: reasoning || details, tools }, usage)
 }
 
-function blocksOf(blocks: readonly JsonObject[], stopDetails: Json | undefined): Omit<Answer, 'usage'> {
+function blocksOf(blocks: readonly JsonObject[], stopDetails: Json | undefined): Omit<ResponseContent, 'usage'> {
   const textsOf = (type: string, key: string): string =>
     blocks
       .filter((block) => block.type === type)
@@ -180,13 +180,13 @@ function blocksOf(blocks: readonly JsonObject[], stopDetails: Json | undefined):
   }
 }
 
-function messagesBody(text: string): Answer | undefined {
+function messagesBody(text: string): ResponseContent | undefined {
   const body = objectOf(parseJson(text))
   if (body.type !== 'message') return undefined
   return withUsage(blocksOf(listOf(body.content).map(objectOf), body.stop_details), messagesUsage(body.usage))
 }
 
-function messagesStream(stream: string): Answer | undefined {
+function messagesStream(stream: string): ResponseContent | undefined {
   const blocks: JsonObject[] = []
   const inputs = new Map<number, string>()
   let usage: JsonObject = {}
@@ -225,15 +225,15 @@ function messagesStream(stream: string): Answer | undefined {
 }
 
 /** Content of a response, independent of the format: clients of every format must receive it. */
-export interface Answer {
+export interface ResponseContent {
   readonly text: string
   readonly refusal: string
   readonly reasoning: string
   readonly tools: readonly { readonly name: string; readonly input: unknown }[]
-  readonly usage?: Totals
+  readonly usage?: UsageTotals
 }
 /** Inclusive totals: `input` includes cached input, `output` includes reasoning. */
-export interface Totals {
+export interface UsageTotals {
   readonly input: number
   readonly output: number
   readonly cacheRead?: number
@@ -259,11 +259,11 @@ export function eventData(stream: string): string[] {
     .filter((data) => data !== '')
 }
 
-export const withUsage = (answer: Omit<Answer, 'usage'>, usage: Totals | undefined): Answer =>
+export const withUsage = (answer: Omit<ResponseContent, 'usage'>, usage: UsageTotals | undefined): ResponseContent =>
   usage === undefined ? answer : { ...answer, usage }
 
 /** Gemini counts thoughts separately from candidates, and tool input separately from the prompt. */
-function geminiUsage(value: Json | undefined): Totals | undefined {
+function geminiUsage(value: Json | undefined): UsageTotals | undefined {
   const usage = objectOf(value)
   const prompt = numberOf(usage.promptTokenCount)
   if (prompt === undefined) return undefined
@@ -278,7 +278,7 @@ function geminiUsage(value: Json | undefined): Totals | undefined {
 }
 
 /** Reads the model's parts, of all chunks of a stream in order. */
-function partsOf(parts: readonly JsonObject[]): Omit<Answer, 'usage' | 'refusal'> {
+function partsOf(parts: readonly JsonObject[]): Omit<ResponseContent, 'usage' | 'refusal'> {
   const texts = (thought: boolean): string =>
     parts
       .filter((part) => (part.thought === true) === thought)
@@ -292,7 +292,7 @@ function partsOf(parts: readonly JsonObject[]): Omit<Answer, 'usage' | 'refusal'
 }
 
 /** Arguments may be streamed as pieces with a path: `$.city` or `$.list[0]`. */
-function callsOf(pieces: readonly JsonObject[]): Answer['tools'] {
+function callsOf(pieces: readonly JsonObject[]): ResponseContent['tools'] {
   const calls: { name: string; input: JsonObject }[] = []
   let goesOn = false
   for (const piece of pieces) {
@@ -326,9 +326,9 @@ const plainEndings = new Set(['STOP', 'MAX_TOKENS'])
  * Reads chunks as one response; a whole body is a stream of one chunk. A response is complete with a finish or block
  * reason.
  */
-export function readGemini(chunks: readonly unknown[], whole = false): Answer | undefined {
+export function readGemini(chunks: readonly unknown[], whole = false): ResponseContent | undefined {
   const parts: JsonObject[] = []
-  let usage: Totals | undefined
+  let usage: UsageTotals | undefined
   let over = false
   let refusal = ''
   for (const chunk of chunks) {
@@ -350,7 +350,7 @@ export function readGemini(chunks: readonly unknown[], whole = false): Answer | 
   return over || (whole && parts.length > 0) ? withUsage({ ...partsOf(parts), refusal }, usage) : undefined
 }
 
-function responsesUsage(value: Json | undefined): Totals | undefined {
+function responsesUsage(value: Json | undefined): UsageTotals | undefined {
   const usage = objectOf(value)
   const input = numberOf(usage.input_tokens)
   const output = numberOf(usage.output_tokens)
@@ -365,7 +365,7 @@ function responsesUsage(value: Json | undefined): Totals | undefined {
   }
 }
 
-function itemsOf(items: readonly JsonObject[]): Omit<Answer, 'usage'> {
+function itemsOf(items: readonly JsonObject[]): Omit<ResponseContent, 'usage'> {
   const texts = (type: string, list: string, kind: string, key: string): string =>
     items
       .filter((item) => item.type === type)
@@ -382,7 +382,7 @@ function itemsOf(items: readonly JsonObject[]): Omit<Answer, 'usage'> {
   }
 }
 
-function callOf(item: JsonObject): Answer['tools'] {
+function callOf(item: JsonObject): ResponseContent['tools'] {
   // Tool names are unique only within their namespace.
   const name = typeof item.namespace === 'string' ? `${item.namespace}__${item.name}` : textOf(item.name)
   if (item.type === 'function_call') return [{ name, input: parsedInput(textOf(item.arguments)) }]
@@ -395,7 +395,7 @@ function callOf(item: JsonObject): Answer['tools'] {
 
 const unfinished = new Set(['failed', 'cancelled', 'queued', 'in_progress'])
 
-export function readResponsesBody(value: unknown): Answer | undefined {
+export function readResponsesBody(value: unknown): ResponseContent | undefined {
   const body = objectOf(value)
   if (!Array.isArray(body.output) || unfinished.has(textOf(body.status))) return undefined
   return withUsage(itemsOf(listOf(body.output).map(objectOf)), responsesUsage(body.usage))
@@ -404,7 +404,7 @@ export function readResponsesBody(value: unknown): Answer | undefined {
 /**
  * Reads the last event, which repeats the whole response. Some servers leave it empty and send the items one by one.
  */
-export function readResponsesStream(stream: string): Answer | undefined {
+export function readResponsesStream(stream: string): ResponseContent | undefined {
   const items: JsonObject[] = []
   let answer: JsonObject | undefined
   for (const data of eventData(stream)) {

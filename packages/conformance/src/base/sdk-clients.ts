@@ -4,17 +4,17 @@ import OpenAI from 'openai'
 import { type JsonObject, objectOf, textOf } from './json.ts'
 import type { Format } from './recorded-traffic.ts'
 import {
-  type Answer,
   chatCalls,
   chatReasoning,
   chatUsage,
   messagesUsage,
+  type ResponseContent,
   readGemini,
   readResponsesBody,
 } from './response-content.ts'
 
 /** Destination of a client's calls: a server's origin, or a function in the same process. */
-export interface Place {
+export interface ClientTarget {
   readonly origin?: string
   readonly fetch?: typeof fetch
   readonly token?: string
@@ -22,7 +22,7 @@ export interface Place {
   readonly timeoutMs?: number
 }
 
-const options = ({ fetch, token = 'client-token', timeoutMs = 60_000 }: Place) => ({
+const options = ({ fetch, token = 'client-token', timeoutMs = 60_000 }: ClientTarget) => ({
   apiKey: token,
   maxRetries: 0,
   timeout: timeoutMs,
@@ -31,7 +31,7 @@ const options = ({ fetch, token = 'client-token', timeoutMs = 60_000 }: Place) =
 })
 
 /** Creates the official client with another base URL. Retries are off, so that tests see the first failure. */
-export const openaiClient = (place: Place): OpenAI =>
+export const openaiClient = (place: ClientTarget): OpenAI =>
   new OpenAI({
     ...options(place),
     // The environment's organization and project belong to another server.
@@ -40,22 +40,27 @@ export const openaiClient = (place: Place): OpenAI =>
     adminAPIKey: null,
     baseURL: `${place.origin ?? 'http://gateway.test'}/v1`,
   })
-export const anthropicClient = (place: Place): Anthropic =>
+export const anthropicClient = (place: ClientTarget): Anthropic =>
   new Anthropic({ ...options(place), baseURL: place.origin ?? 'http://gateway.test' })
-export const googleClient = ({ origin = 'http://gateway.test', fetch, token = 'client-token' }: Place): GoogleGenAI =>
+export const googleClient = ({
+  origin = 'http://gateway.test',
+  fetch,
+  token = 'client-token',
+}: ClientTarget): GoogleGenAI =>
   new GoogleGenAI({
     apiKey: token,
     vertexai: false,
     httpOptions: { baseUrl: origin, ...(fetch === undefined ? {} : { fetch }) },
   })
 
-const usageOf = (usage: Answer['usage']): Pick<Answer, 'usage'> => (usage === undefined ? {} : { usage })
+const usageOf = (usage: ResponseContent['usage']): Pick<ResponseContent, 'usage'> =>
+  usage === undefined ? {} : { usage }
 
 /** Returns the OpenAI SDK's result for this body, from its own accumulator if it streams. */
-async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
+async function askChat(client: OpenAI, body: JsonObject): Promise<ResponseContent> {
   let reasoning = ''
   let details = ''
-  let usage: Answer['usage']
+  let usage: ResponseContent['usage']
   let completion: OpenAI.ChatCompletion
   if (body.stream === true) {
     // The recorded body is sent unchanged, so its types are those of the recording.
@@ -91,7 +96,7 @@ async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
 }
 
 /** Returns the Anthropic SDK's result for this body, from its own accumulator if it streams. */
-async function askMessages(client: Anthropic, body: JsonObject): Promise<Answer> {
+async function askMessages(client: Anthropic, body: JsonObject): Promise<ResponseContent> {
   const message =
     body.stream === true
       ? await client.messages.stream(body as unknown as Anthropic.MessageStreamParams).finalMessage()
@@ -109,7 +114,7 @@ async function askMessages(client: Anthropic, body: JsonObject): Promise<Answer>
 }
 
 /** Returns the Google SDK's result; the SDK has no accumulator. The body is the wire format plus the model. */
-async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonObject): Promise<Answer> {
+async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonObject): Promise<ResponseContent> {
   const { contents, generationConfig, ...rest } = body
   const config = { ...objectOf(generationConfig), ...rest }
   const parameters = { model: textOf(model), contents, config } as unknown as GenerateContentParameters
@@ -123,7 +128,7 @@ async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonOb
 }
 
 /** Returns the OpenAI SDK's result for this body on Responses, from its own accumulator if it streams. */
-async function askResponses(client: OpenAI, body: JsonObject): Promise<Answer> {
+async function askResponses(client: OpenAI, body: JsonObject): Promise<ResponseContent> {
   const response =
     body.stream === true
       ? await client.responses.stream(body as unknown as Parameters<typeof client.responses.stream>[0]).finalResponse()
@@ -134,7 +139,7 @@ async function askResponses(client: OpenAI, body: JsonObject): Promise<Answer> {
 }
 
 /** Sends a body with the official client of a format, streamed if the body requests it. */
-export function askAs(format: Format, place: Place, body: JsonObject): Promise<Answer> {
+export function sendWithSdk(format: Format, place: ClientTarget, body: JsonObject): Promise<ResponseContent> {
   switch (format) {
     case 'chat':
       return askChat(openaiClient(place), body)

@@ -12,9 +12,9 @@ import express4 from 'express4'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
 import { fetchOf } from './gateways.ts'
-import type { Place } from './sdk-clients.ts'
+import type { ClientTarget } from './sdk-clients.ts'
 
-export interface Running extends Place {
+export interface Running extends ClientTarget {
   readonly origin: string
   /** Returns the number of open connections; undefined without sockets. */
   connections?(): Promise<number>

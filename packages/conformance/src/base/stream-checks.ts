@@ -30,7 +30,7 @@ export const transportOf =
   })
 
 /** Returns the response to a streaming client of `format`, as status and text. */
-export async function answerOf(
+export async function fetchStream(
   gateway: Gateway,
   format: Format,
   body: string,
@@ -98,7 +98,7 @@ const isError: Readonly<Record<Format, (data: string) => boolean>> = {
 }
 
 /** Returns how many events claim a successful end. */
-export const claimsIn = (format: Format, stream: string): number => eventData(stream).filter(claims[format]).length
+export const successClaims = (format: Format, stream: string): number => eventData(stream).filter(claims[format]).length
 
 /**
  * Returns the error that ends a broken response. Throws unless it is the only error, comes last, and no success was

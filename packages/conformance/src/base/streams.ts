@@ -105,7 +105,7 @@ export const errorEvent: Readonly<Record<Format, string>> = {
   }),
 }
 /** Expected error message for `errorEvent` in each client format, by upstream format. */
-export const errorWords: Readonly<Record<Format, (upstream: Format) => string>> = {
+export const errorMessages: Readonly<Record<Format, (upstream: Format) => string>> = {
   chat: () => 'server_error',
   messages: (upstream) => (upstream === 'chat' ? 'api_error' : 'overloaded_error'),
   gemini: (upstream) => (upstream === 'chat' ? 'INTERNAL' : 'UNAVAILABLE'),
@@ -120,7 +120,7 @@ export const malformed: Readonly<Record<Format, string>> = {
 }
 
 /** A provider's 429 body, with the retry delay if its bodies have one. */
-export const slowDown: Readonly<Record<Format, object>> = {
+export const rateLimitBodies: Readonly<Record<Format, object>> = {
   chat: { error: { type: 'requests', code: 'rate_limit_exceeded', message: 'Slow down', param: null } },
   messages: { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down' } },
   gemini: { error: { code: 429, message: 'Slow down', status: 'RESOURCE_EXHAUSTED' } },
@@ -128,7 +128,10 @@ export const slowDown: Readonly<Record<Format, object>> = {
 }
 
 /** Creates an upstream that plays the steps; `silence` is the delay before its headers. */
-export function playing(steps: readonly Step[], silence = 0): { fetch: typeof fetch; readonly aborted: boolean } {
+export function scriptedUpstream(
+  steps: readonly Step[],
+  silence = 0,
+): { fetch: typeof fetch; readonly aborted: boolean } {
   let aborted = false
   const pause = (ms: number, signal: AbortSignal | null | undefined): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -171,7 +174,7 @@ export function playing(steps: readonly Step[], silence = 0): { fetch: typeof fe
 }
 
 /** Returns the error event with the gateway's API key in its message. */
-export const telling = (format: Format): string => errorEvent[format].replace('Boom', `Boom ${upstreamKey}`)
+export const errorEventWithKey = (format: Format): string => errorEvent[format].replace('Boom', `Boom ${upstreamKey}`)
 
 /**
  * An error outside of any event, as Google sends it in mid-stream, in a shape that every format's reader recognises.

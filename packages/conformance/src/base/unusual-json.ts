@@ -22,7 +22,7 @@ export function oddRequest(format: Format, model: string): string {
 const text = String.raw`"\u0041"`
 
 /** A response in each format. */
-export const oddAnswer: Readonly<Record<Format, string>> = {
+export const oddResponse: Readonly<Record<Format, string>> = {
   chat: `{ "id":"x",${oddities}, "choices" :[{"index":0,"message":{"role":"assistant","content":${text}},"finish_reason":"stop"}],"a":1,"a":2}\n`,
   messages: `{"type":"message", "id":"m",${oddities},"role":"assistant","content":[{"type":"text","text":${text}}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1.0}}`,
   gemini: `{ "candidates" :[{"content":{"parts":[{"text":${text}}],"role":"model"},"finishReason":"STOP"}],${oddities},"usageMetadata":{"promptTokenCount":1.0},"a":1,"a":2}\r\n`,

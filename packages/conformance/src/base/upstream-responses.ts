@@ -1,6 +1,6 @@
 import type { Play, UpstreamCall } from './raw-upstream.ts'
 import type { Format } from './recorded-traffic.ts'
-import { good, slowDown } from './streams.ts'
+import { good, rateLimitBodies } from './streams.ts'
 
 /** Returns a response head as raw bytes, for responses that no HTTP library would write. */
 export const rawHead = (status: number, headers: Readonly<Record<string, string>>, reason = 'OK'): string =>
@@ -9,7 +9,7 @@ export const rawHead = (status: number, headers: Readonly<Record<string, string>
     .join('')}\r\n`
 
 /** An unstreamed response in each format: "one two three", three input and three output tokens. */
-export const whole: Readonly<Record<Format, object>> = {
+export const wholeResponse: Readonly<Record<Format, object>> = {
   chat: {
     id: 'chatcmpl-1',
     object: 'chat.completion',
@@ -66,17 +66,17 @@ export function formatOf(call: UpstreamCall): Format {
 }
 
 /** Sends an ordinary response, streamed if requested. */
-export function answerWell(call: UpstreamCall): void {
+export function sendGoodResponse(call: UpstreamCall): void {
   const format = formatOf(call)
   if (call.stream) {
     beginStream(call)
     for (const event of good[format]) call.response.write(event)
     call.response.end()
-  } else answerJson(call, 200, whole[format])
+  } else sendJson(call, 200, wholeResponse[format])
 }
 
 /** @param body a string is sent unchanged */
-export function answerJson(
+export function sendJson(
   call: UpstreamCall,
   status: number,
   body: object | string,
@@ -100,7 +100,7 @@ export function beginStream(call: UpstreamCall): void {
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Resolves with the promise's value, or undefined after this time. */
-export async function within<T>(ms: number, what: Promise<T>): Promise<T | undefined> {
+export async function resultWithin<T>(ms: number, what: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, ms, undefined)
@@ -120,30 +120,31 @@ const inOtherWords = (text: string, words: Words): string =>
   text.replace(/\b(one|two|three)\b/g, (word) => JSON.stringify(words[word as keyof Words]).slice(1, -1))
 
 /** Returns the events of an ordinary stream with these words. */
-export const eventsSaying = (format: Format, words: Words): string[] =>
+export const eventsWithWords = (format: Format, words: Words): string[] =>
   good[format].map((event) => inOtherWords(event, words))
 
 /** Returns an ordinary unstreamed body with these words. */
-export const bodySaying = (format: Format, words: Words): string => inOtherWords(JSON.stringify(whole[format]), words)
+export const bodyWithWords = (format: Format, words: Words): string =>
+  inOtherWords(JSON.stringify(wholeResponse[format]), words)
 
 /** Replaces the token counts of an ordinary response, which are three and three. */
-export const counting = (text: string, input: number, output: number): string =>
+export const withTokenCounts = (text: string, input: number, output: number): string =>
   text
     .replace(/"(prompt_tokens|input_tokens|promptTokenCount)":3\b/g, `"$1":${input}`)
     .replace(/"(completion_tokens|output_tokens|candidatesTokenCount)":3\b/g, `"$1":${output}`)
     .replace(/"(total_tokens|totalTokenCount)":6\b/g, `"$1":${input + output}`)
 
 /** Returns an error status with a minimal body. */
-export const failing =
+export const failWithStatus =
   (status: number, headers: Readonly<Record<string, string>> = {}): Play =>
   (call) =>
-    answerJson(call, status, { type: 'error', error: { message: `Failed with ${status}.` } }, headers)
+    sendJson(call, status, { type: 'error', error: { message: `Failed with ${status}.` } }, headers)
 
 /** Returns a rate limit error in the call's format. */
-export const limiting =
+export const failWithRateLimit =
   (headers: Readonly<Record<string, string>> = {}): Play =>
   (call) =>
-    answerJson(call, 429, slowDown[formatOf(call)], headers)
+    sendJson(call, 429, rateLimitBodies[formatOf(call)], headers)
 
-export const resetting: Play = ({ socket }: UpstreamCall) => void socket.resetAndDestroy()
-export const silent: Play = () => {}
+export const resetConnection: Play = ({ socket }: UpstreamCall) => void socket.resetAndDestroy()
+export const neverRespond: Play = () => {}

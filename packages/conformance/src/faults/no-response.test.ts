@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fetchOf, gatewayTo, requestTo } from '../base/gateways.ts'
 import { type Format, formats, simpleRequest } from '../base/recorded-traffic.ts'
 import { serveBytes } from '../base/upstream-fetch.ts'
-import { clocked, stopClock, told } from './router-fixture.ts'
+import { readResponse, runClockUntil, stopClock } from './router-fixture.ts'
 
 type Fetch = typeof globalThis.fetch
 
@@ -222,6 +222,6 @@ describe('streaming call that is rejected with a stalled body', () => {
       )
     const gateway = gatewayTo('chat', { fetch: stalled, limits: { firstByteMs: 1000 } })
     const body = JSON.stringify(simpleRequest('chat', stream))
-    expect((await clocked(gateway.fetch(requestTo('chat', body)).then(told))).status).toBe(400)
+    expect((await runClockUntil(gateway.fetch(requestTo('chat', body)).then(readResponse))).status).toBe(400)
   })
 })

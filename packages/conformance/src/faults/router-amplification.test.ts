@@ -3,22 +3,22 @@ import { anthropic } from '@modelgate/core'
 import OpenAI from 'openai'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fetchOf } from '../base/gateways.ts'
-import { type Behaviour, clocked, figure, stopClock, world } from './router-fixture.ts'
-import { failing, refused, saying, silent } from './router-upstreams.ts'
+import { type Behaviour, createWorld, printFigure, runClockUntil, stopClock } from './router-fixture.ts'
+import { failWith, neverRespond, refuseConnection, respondWith } from './router-upstreams.ts'
 
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())
 
 const outages: readonly [string, Behaviour][] = [
-  ...[408, 409, 429, 500, 502, 503, 504, 529].map((status): [string, Behaviour] => [String(status), failing(status)]),
-  ['429 with Retry-After: 1', failing(429, { 'retry-after': '1' })],
-  ['429 with Retry-After: 30', failing(429, { 'retry-after': '30' })],
-  ['503 with Retry-After: 3600', failing(503, { 'retry-after': '3600' })],
-  ['429 for an exhausted quota', failing(429, {}, { code: 'insufficient_quota', type: 'insufficient_quota' })],
-  ['401', failing(401)],
-  ['a refused connection', refused],
-  ['an empty body', saying('')],
-  ['silence', silent],
+  ...[408, 409, 429, 500, 502, 503, 504, 529].map((status): [string, Behaviour] => [String(status), failWith(status)]),
+  ['429 with Retry-After: 1', failWith(429, { 'retry-after': '1' })],
+  ['429 with Retry-After: 30', failWith(429, { 'retry-after': '30' })],
+  ['503 with Retry-After: 3600', failWith(503, { 'retry-after': '3600' })],
+  ['429 for an exhausted quota', failWith(429, {}, { code: 'insufficient_quota', type: 'insufficient_quota' })],
+  ['401', failWith(401)],
+  ['a refused connection', refuseConnection],
+  ['an empty body', respondWith('')],
+  ['silence', neverRespond],
 ]
 
 type Ask = (fetch: typeof globalThis.fetch) => Promise<unknown>
@@ -61,8 +61,8 @@ describe.each(clients)('total outage with the own retries of %s', (name, ask) =>
     let most = 0
     for (const [outage, behaviour] of outages) {
       const behaviours: Record<string, Behaviour> = targets === 1 ? { a: behaviour } : { a: behaviour, b: behaviour }
-      const w = world(behaviours, { limits: { firstByteMs: 3000 } })
-      const error = await clocked(
+      const w = createWorld(behaviours, { limits: { firstByteMs: 3000 } })
+      const error = await runClockUntil(
         ask(fetchOf(w.gateway)).then(
           () => undefined,
           (reason: unknown) => reason,
@@ -73,19 +73,22 @@ describe.each(clients)('total outage with the own retries of %s', (name, ask) =>
       expect(w.calls.length, outage).toBeLessThanOrEqual(3)
       most = Math.max(most, w.calls.length)
     }
-    figure(20, `${name}, ${targets} target(s), ${outages.length} outages: at most ${most} upstream calls per user call`)
+    printFigure(
+      20,
+      `${name}, ${targets} target(s), ${outages.length} outages: at most ${most} upstream calls per user call`,
+    )
   })
 
   test('causes at most three upstream calls with a Messages upstream', async () => {
     for (const [outage, behaviour] of outages) {
-      const w = world(
+      const w = createWorld(
         { a: behaviour },
         {
           limits: { firstByteMs: 3000 },
           upstreams: { a: anthropic({ apiKey: 'key-of-a', baseURL: 'http://a.test' }) },
         },
       )
-      await clocked(ask(fetchOf(w.gateway)).catch(() => undefined))
+      await runClockUntil(ask(fetchOf(w.gateway)).catch(() => undefined))
       expect(w.calls.length, outage).toBeGreaterThanOrEqual(1)
       expect(w.calls.length, outage).toBeLessThanOrEqual(3)
     }
@@ -96,8 +99,8 @@ describe.each(clients)('total outage with the own retries of %s', (name, ask) =>
       [503, 3],
       [500, 1],
     ] as const) {
-      const w = world({ a: failing(status) }, { breaker: false, retry: { budgetFloor: 0, budgetRatio: 0 } })
-      await clocked(ask(fetchOf(w.gateway)).catch(() => undefined))
+      const w = createWorld({ a: failWith(status) }, { breaker: false, retry: { budgetFloor: 0, budgetRatio: 0 } })
+      await runClockUntil(ask(fetchOf(w.gateway)).catch(() => undefined))
       expect(w.calls).toHaveLength(calls)
     }
   })

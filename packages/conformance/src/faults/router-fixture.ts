@@ -31,14 +31,14 @@ export interface UpstreamCall {
 export type Behaviour = (call: UpstreamCall) => Response | Promise<Response>
 
 /** Response that the client received. */
-export interface Told {
+export interface ClientResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
   readonly json: JsonObject
 }
 
-export interface World<U extends string> {
+export interface RouterWorld<U extends string> {
   readonly gateway: Gateway
   /** Upstream calls in order of arrival. */
   readonly calls: readonly UpstreamCall[]
@@ -48,7 +48,7 @@ export interface World<U extends string> {
   /** Changes the behaviour of an upstream for later calls. */
   behave(upstream: U, behaviour: Behaviour): void
   /** Sends a chat call of model `m` and reads the whole response. */
-  chat(extra?: object, headers?: Record<string, string>, signal?: AbortSignal): Promise<Told>
+  chat(extra?: object, headers?: Record<string, string>, signal?: AbortSignal): Promise<ClientResponse>
   request(extra?: object, headers?: Record<string, string>, signal?: AbortSignal): Request
 }
 
@@ -56,10 +56,10 @@ export interface World<U extends string> {
  * Creates a gateway whose upstreams are functions in this process. By default, model `m` has all of them as targets, in
  * order.
  */
-export function world<U extends string>(
+export function createWorld<U extends string>(
   behaviours: Readonly<Record<U, Behaviour>>,
   config: Partial<GatewayConfig<U>> = {},
-): World<U> {
+): RouterWorld<U> {
   const names = Object.keys(behaviours) as U[]
   const current = new Map<string, Behaviour>(Object.entries(behaviours) as [string, Behaviour][])
   const counts = new Map<string, number>()
@@ -97,7 +97,7 @@ export function world<U extends string>(
     }) as typeof fetch,
     ...config,
   })
-  const request: World<U>['request'] = (extra = {}, headers = {}, signal) =>
+  const request: RouterWorld<U>['request'] = (extra = {}, headers = {}, signal) =>
     new Request('http://gateway.test/v1/chat/completions', {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
@@ -112,7 +112,7 @@ export function world<U extends string>(
     logged,
     behave: (upstream, behaviour) => void current.set(upstream, behaviour),
     request,
-    chat: async (extra, headers, signal) => told(await gateway.fetch(request(extra, headers, signal))),
+    chat: async (extra, headers, signal) => readResponse(await gateway.fetch(request(extra, headers, signal))),
   }
 }
 
@@ -121,7 +121,7 @@ type ApiKey = NonNullable<OpenAIOptions['apiKey']>
 export const upstreamNamed = (name: string, apiKey: ApiKey = `key-of-${name}`) =>
   openai({ apiKey, baseURL: `http://${name}.test/v1` })
 
-export async function told(response: Response): Promise<Told> {
+export async function readResponse(response: Response): Promise<ClientResponse> {
   const text = await response.text()
   return { status: response.status, headers: response.headers, text, json: objectOf(parseJson(text)) }
 }
@@ -132,39 +132,39 @@ export const stopClock = (): void => {
 }
 
 /** Runs everything that needs no time. Lazily loaded modules are imported above, because loading takes time. */
-export async function quiet(turns = 8): Promise<void> {
+export async function runPendingWork(turns = 8): Promise<void> {
   for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Advances the clock from timer to timer until the work is done: no time passes that nothing waits for. */
-export async function clocked<T>(work: Promise<T>): Promise<T> {
+export async function runClockUntil<T>(work: Promise<T>): Promise<T> {
   let done = false
   const over = (): void => {
     done = true
   }
   work.then(over, over)
-  await quiet()
+  await runPendingWork()
   for (let idle = 0; !done; ) {
     if (vi.getTimerCount() === 0 && ++idle > 50) throw new Error('The work is not done, but no timer is pending')
     await vi.advanceTimersToNextTimerAsync()
-    await quiet()
+    await runPendingWork()
   }
   return work
 }
 
 /** Advances the clock in steps, so that the effects of a timer happen at their own time. */
-export async function pass(ms: number, step = 10): Promise<void> {
+export async function advanceClock(ms: number, step = 10): Promise<void> {
   for (let left = ms; left > 0; left -= step) {
     await vi.advanceTimersByTimeAsync(Math.min(step, left))
-    await quiet(2)
+    await runPendingWork(2)
   }
 }
 
 /** Prints a measured figure for a line of the promises. */
-export const figure = (line: number, text: string): void => console.info(`reliability ${line}: ${text}`)
+export const printFigure = (line: number, text: string): void => console.info(`reliability ${line}: ${text}`)
 
 /** Creates the same random numbers in every run. */
-export function dice(seed: number): () => number {
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

@@ -1,16 +1,24 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Behaviour, clocked, figure, quiet, stopClock, told, world } from './router-fixture.ts'
 import {
-  after,
+  type Behaviour,
+  createWorld,
+  printFigure,
+  readResponse,
+  runClockUntil,
+  runPendingWork,
+  stopClock,
+} from './router-fixture.ts'
+import {
   bodyOf,
   completion,
+  delayed,
   eventsOf,
-  failing,
+  failWith,
   forever,
+  neverRespond,
   type Step,
-  silent,
   streaming,
-  well,
+  succeed,
 } from './router-upstreams.ts'
 
 beforeEach(stopClock)
@@ -39,7 +47,7 @@ describe('time limit', () => {
     {
       name: 'no response',
       line: 11,
-      behaviour: silent,
+      behaviour: neverRespond,
       limits: { firstByteMs: 2000 },
       stream: false,
       status: 504,
@@ -49,7 +57,7 @@ describe('time limit', () => {
     {
       name: 'no response to a streaming request',
       line: 11,
-      behaviour: silent,
+      behaviour: neverRespond,
       limits: { firstByteMs: 2000 },
       stream: true,
       status: 504,
@@ -112,7 +120,7 @@ describe('time limit', () => {
     {
       name: 'an unstreamed response that takes too long',
       line: 12,
-      behaviour: after(9000, well),
+      behaviour: delayed(9000, succeed),
       limits: { totalMs: 2500 },
       stream: false,
       status: 504,
@@ -132,11 +140,11 @@ describe('time limit', () => {
           models: { m: { upstream: 'a' as const, limits } },
         },
       ]) {
-        const w = world({ a: behaviour }, config)
+        const w = createWorld({ a: behaviour }, config)
         const started = Date.now()
-        const answer = await clocked(w.chat({ stream }))
+        const answer = await runClockUntil(w.chat({ stream }))
         const took = Date.now() - started
-        figure(line, `${name}: ${answer.status} ${code} after ${took} ms of ${ms} ms`)
+        printFigure(line, `${name}: ${answer.status} ${code} after ${took} ms of ${ms} ms`)
         expect(answer.status).toBe(status)
         expect(answer.text).toContain(code)
         expect(answer.text).not.toContain('[DONE]')
@@ -145,7 +153,7 @@ describe('time limit', () => {
         expect(w.calls[0]?.signal.aborted).toBe(true)
         expect(w.finished).toHaveLength(1)
         expect(w.finished[0]).toMatchObject({ outcome: 'failed', status })
-        await quiet()
+        await runPendingWork()
         expect(vi.getTimerCount()).toBe(0)
       }
     },
@@ -157,7 +165,7 @@ describe('time limit', () => {
         cause: Object.assign(new Error('late'), { code: 'UND_ERR_CONNECT_TIMEOUT' }),
       })
     }
-    const answer = await clocked(world({ a: late }, { retry: false }).chat())
+    const answer = await runClockUntil(createWorld({ a: late }, { retry: false }).chat())
     expect(answer.status).toBe(504)
     expect(answer.text).toContain('upstream_connect_timeout')
   })
@@ -165,15 +173,15 @@ describe('time limit', () => {
   test('does not treat an upstream that keeps sending as idle, in events and in JSON', async () => {
     const limits = { idleMs: 500 }
     const slow = (parts: readonly string[]): Step[] => parts.flatMap((part): Step[] => [300, part])
-    const streamed = world({ a: streaming(slow(events)) }, { limits })
-    expect((await clocked(streamed.chat({ stream: true }))).text).toContain('[DONE]')
-    const whole = world({ a: json(...slow([half, '', ' ', ' ', ' ', rest])) }, { limits })
-    expect((await clocked(whole.chat())).status).toBe(200)
+    const streamed = createWorld({ a: streaming(slow(events)) }, { limits })
+    expect((await runClockUntil(streamed.chat({ stream: true }))).text).toContain('[DONE]')
+    const whole = createWorld({ a: json(...slow([half, '', ' ', ' ', ' ', rest])) }, { limits })
+    expect((await runClockUntil(whole.chat())).status).toBe(200)
   })
 
   test('is not restarted for the same target, but applies to the next one', async () => {
-    const w = world({ a: silent, b: well }, { limits: { firstByteMs: 1000 } })
-    const answer = await clocked(w.chat())
+    const w = createWorld({ a: neverRespond, b: succeed }, { limits: { firstByteMs: 1000 } })
+    const answer = await runClockUntil(w.chat())
     expect(answer.status).toBe(200)
     expect(w.finished[0]?.attempts).toMatchObject([
       { upstream: 'a', reason: 'first', error: 'upstream_timeout', latencyMs: 1000 },
@@ -186,9 +194,9 @@ describe('hedging', () => {
   const hedgedM = (hedgeMs: number) => ({ models: { m: { targets: ['a' as const, 'b' as const], hedgeMs } } })
 
   test.each([false, true])('aborts the first attempt if the second wins (stream: %s)', async (stream) => {
-    const w = world({ a: after(5000, well), b: after(50, well) }, hedgedM(200))
+    const w = createWorld({ a: delayed(5000, succeed), b: delayed(50, succeed) }, hedgedM(200))
     const started = Date.now()
-    const answer = await clocked(w.chat({ stream }))
+    const answer = await runClockUntil(w.chat({ stream }))
     expect(Date.now() - started).toBe(250)
     expect(answer.status).toBe(200)
     expect(w.to('a')[0]?.signal.aborted).toBe(true)
@@ -200,14 +208,14 @@ describe('hedging', () => {
     ])
     expect(w.finished[0]).toMatchObject({ upstream: 'b', outcome: 'finished' })
     expect(answer.headers.get('modelgate-upstream')).toBe('b')
-    await quiet()
+    await runPendingWork()
     expect(vi.getTimerCount()).toBe(0)
   })
 
   test.each([false, true])('aborts the second attempt if the first wins (stream: %s)', async (stream) => {
-    const w = world({ a: after(300, well), b: after(5000, well) }, hedgedM(200))
+    const w = createWorld({ a: delayed(300, succeed), b: delayed(5000, succeed) }, hedgedM(200))
     const started = Date.now()
-    const answer = await clocked(w.chat({ stream }))
+    const answer = await runClockUntil(w.chat({ stream }))
     expect([answer.status, Date.now() - started]).toEqual([200, 300])
     expect(w.to('b')[0]?.signal.aborted).toBe(true)
     expect(w.to('a')[0]?.signal.aborted).toBe(false)
@@ -219,14 +227,14 @@ describe('hedging', () => {
   })
 
   test('sends no second attempt if the first is fast enough', async () => {
-    const w = world({ a: after(100, well), b: well }, hedgedM(200))
-    await clocked(w.chat())
+    const w = createWorld({ a: delayed(100, succeed), b: succeed }, hedgedM(200))
+    await runClockUntil(w.chat())
     expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a'])
   })
 
   test('continues with the other attempt if one fails', async () => {
-    const w = world({ a: after(300, failing(500)), b: after(400, well) }, hedgedM(200))
-    expect((await clocked(w.chat())).status).toBe(200)
+    const w = createWorld({ a: delayed(300, failWith(500)), b: delayed(400, succeed) }, hedgedM(200))
+    expect((await runClockUntil(w.chat())).status).toBe(200)
     expect(w.finished[0]?.attempts).toMatchObject([
       { upstream: 'a', error: 'upstream_error' },
       { upstream: 'b', reason: 'hedge', status: 200 },
@@ -234,48 +242,49 @@ describe('hedging', () => {
   })
 
   test('ends both attempts on a client error', async () => {
-    const w = world({ a: after(300, failing(400)), b: after(400, well) }, hedgedM(200))
-    expect((await clocked(w.chat())).status).toBe(400)
+    const w = createWorld({ a: delayed(300, failWith(400)), b: delayed(400, succeed) }, hedgedM(200))
+    expect((await runClockUntil(w.chat())).status).toBe(400)
     expect(w.to('b')[0]?.signal.aborted).toBe(true)
   })
 
   test('ignores a client error that only the second target reports', async () => {
-    const w = world({ a: after(600, well), b: failing(400) }, hedgedM(200))
-    expect((await clocked(w.chat())).status).toBe(200)
+    const w = createWorld({ a: delayed(600, succeed), b: failWith(400) }, hedgedM(200))
+    expect((await runClockUntil(w.chat())).status).toBe(200)
     expect(w.finished).toMatchObject([{ upstream: 'a', attempts: [{ status: 200 }, { reason: 'hedge', status: 400 }] }])
   })
 
   test('aborts both attempts if the client disconnects', async () => {
-    const w = world({ a: silent, b: silent }, hedgedM(200))
+    const w = createWorld({ a: neverRespond, b: neverRespond }, hedgedM(200))
     const client = new AbortController()
     const answer = w.chat({}, {}, client.signal).catch(() => undefined)
-    await quiet()
+    await runPendingWork()
     await vi.advanceTimersByTimeAsync(300)
-    await quiet()
+    await runPendingWork()
     expect(w.calls).toHaveLength(2)
     client.abort()
-    await clocked(answer)
+    await runClockUntil(answer)
     expect(w.calls.map(({ signal }) => signal.aborted)).toEqual([true, true])
     expect(w.finished).toMatchObject([{ outcome: 'aborted', status: 499 }])
     expect(vi.getTimerCount()).toBe(0)
   })
 
   test('uses the retry budget', async () => {
-    const w = world(
-      { a: after(1000, well), b: after(2000, well) },
+    const w = createWorld(
+      { a: delayed(1000, succeed), b: delayed(2000, succeed) },
       { ...hedgedM(200), retry: { budgetFloor: 2, budgetRatio: 0 } },
     )
-    await clocked(Promise.all(Array.from({ length: 10 }, () => w.chat())))
+    await runClockUntil(Promise.all(Array.from({ length: 10 }, () => w.chat())))
     expect(w.to('a')).toHaveLength(10)
     expect(w.to('b')).toHaveLength(2)
   })
 
   test('ends 500 races with one winner each and aborts every superfluous attempt', async () => {
     let at = 0
-    const racing: Behaviour = (call) => after(((at++ * 37) % 100) * 10 + (call.upstream === 'a' ? 1 : 2), well)(call)
-    const w = world({ a: racing, b: racing }, { ...hedgedM(100), retry: { budgetFloor: 1e6 } })
-    const answers = await clocked(
-      Promise.all(Array.from({ length: 500 }, async () => told(await w.gateway.fetch(w.request())))),
+    const racing: Behaviour = (call) =>
+      delayed(((at++ * 37) % 100) * 10 + (call.upstream === 'a' ? 1 : 2), succeed)(call)
+    const w = createWorld({ a: racing, b: racing }, { ...hedgedM(100), retry: { budgetFloor: 1e6 } })
+    const answers = await runClockUntil(
+      Promise.all(Array.from({ length: 500 }, async () => readResponse(await w.gateway.fetch(w.request())))),
     )
     expect(answers.every(({ status }) => status === 200)).toBe(true)
     const attempts = w.finished.flatMap((event) => event.attempts)

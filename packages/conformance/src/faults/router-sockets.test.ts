@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { gatewayTo, requestTo, upstreamOf } from '../base/gateways.ts'
 import { formats, simpleRequest } from '../base/recorded-traffic.ts'
 import { type ServerKind, servers } from '../base/servers.ts'
-import { figure, type Told, told } from './router-fixture.ts'
+import { type ClientResponse, printFigure, readResponse } from './router-fixture.ts'
 import { completion, eventsOf } from './router-upstreams.ts'
 
 // Tests over real sockets with undici's transport, for effects that a stopped clock cannot show. The transport itself
@@ -37,12 +37,14 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-async function started(gateway: ReturnType<typeof createGateway>): Promise<(request: Request) => Promise<Told>> {
+async function started(
+  gateway: ReturnType<typeof createGateway>,
+): Promise<(request: Request) => Promise<ClientResponse>> {
   const running = await overNode.start(gateway)
   onTestFinished(running.close)
   return async (request) => {
     const { pathname, search } = new URL(request.url)
-    return told(
+    return readResponse(
       await fetch(`${running.origin}${pathname}${search}`, {
         method: 'POST',
         headers: request.headers,
@@ -87,7 +89,7 @@ describe('unreachable upstream', () => {
       }
       times.sort((a, b) => a - b)
       const median = times[Math.floor(times.length / 2)] as number
-      figure(
+      printFigure(
         13,
         `${name}: 502 after ${median.toFixed(1)} ms (DNS ${dnsMs.toFixed(1)} ms), ${times.length} calls, slowest ${times.at(-1)?.toFixed(1)} ms`,
       )
@@ -136,7 +138,7 @@ describe('connections', () => {
       }),
     )
     const twice = seen.length - new Set(seen).size
-    figure(16, `keep-alive race: ${failed} of ${total} calls failed, ${twice} arrived twice`)
+    printFigure(16, `keep-alive race: ${failed} of ${total} calls failed, ${twice} arrived twice`)
     expect([failed, twice, seen.length]).toEqual([0, 0, total])
   })
 
@@ -161,7 +163,7 @@ describe('connections', () => {
         retry: { budgetFloor: 100, backoffMs: 1 },
       }),
     )
-    const say = (model: string, content: string): Promise<Told> =>
+    const say = (model: string, content: string): Promise<ClientResponse> =>
       ask(requestTo('chat', JSON.stringify({ model, messages: [{ role: 'user', content }] })))
     const most: number[] = []
     for (const model of ['one', 'two', 'three']) {
@@ -171,7 +173,7 @@ describe('connections', () => {
       expect((await say(model, 'poison')).status).toBe(502)
       most.push(broken)
     }
-    figure(20, `a reset on used connections, one to three targets: ${most.join(', ')} upstream calls`)
+    printFigure(20, `a reset on used connections, one to three targets: ${most.join(', ')} upstream calls`)
     expect(Math.min(...most)).toBeGreaterThanOrEqual(2)
     expect(Math.max(...most)).toBeLessThanOrEqual(3)
   })
@@ -194,7 +196,7 @@ describe('connections', () => {
         expect(answer.text).not.toContain(String(target.port))
       }
     }
-    figure(17, `5 kinds of redirects, whole and streamed: 502, ${elsewhere} followed`)
+    printFigure(17, `5 kinds of redirects, whole and streamed: 502, ${elsewhere} followed`)
     expect(elsewhere).toBe(0)
   })
 
@@ -229,7 +231,7 @@ describe('connections', () => {
         const length = answer.headers.get('content-length')
         if (length !== null) expect(Buffer.byteLength(answer.text)).toBe(Number(length))
       }
-    figure(18, `${encoding}: correct bytes for ${formats.length} dialects, unstreamed and streamed`)
+    printFigure(18, `${encoding}: correct bytes for ${formats.length} dialects, unstreamed and streamed`)
   })
 
   test("report a slow connection with its own code at the target's limit", async () => {
@@ -251,7 +253,7 @@ describe('connections', () => {
     const from = performance.now()
     const answer = await ask(requestTo('chat', JSON.stringify(simpleRequest('chat', false))))
     const took = performance.now() - from
-    figure(11, `no connection: ${answer.status} upstream_connect_timeout after ${took.toFixed(0)} ms of 500 ms`)
+    printFigure(11, `no connection: ${answer.status} upstream_connect_timeout after ${took.toFixed(0)} ms of 500 ms`)
     expect(answer.status).toBe(504)
     expect(answer.text).toContain('upstream_connect_timeout')
     expect(took).toBeGreaterThan(400)

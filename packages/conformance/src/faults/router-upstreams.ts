@@ -66,7 +66,7 @@ export const streaming =
   ({ signal }) =>
     new Response(bodyOf(steps, signal), { headers: { 'content-type': 'text/event-stream' } })
 
-export const saying =
+export const respondWith =
   (body: string, headers: Record<string, string> = { 'content-type': 'application/json' }, status = 200): Behaviour =>
   () =>
     new Response(body, { status, headers })
@@ -82,11 +82,11 @@ export const completion = (text = 'hello', input = 3, output = 1): string =>
   })
 
 /** Returns a successful response, streamed if requested. */
-export const well: Behaviour = (call) =>
-  call.body.stream === true ? streaming(eventsOf(['hel', 'lo']))(call) : saying(completion())(call)
+export const succeed: Behaviour = (call) =>
+  call.body.stream === true ? streaming(eventsOf(['hel', 'lo']))(call) : respondWith(completion())(call)
 
 /** Returns an error status in the chat format. */
-export const failing =
+export const failWith =
   (status: number, headers: Record<string, string> = {}, error: object = {}): Behaviour =>
   () =>
     Response.json(
@@ -97,19 +97,19 @@ export const failing =
 const connectionLost = (): TypeError =>
   new TypeError('fetch failed', { cause: Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }) })
 
-export const refused: Behaviour = () => {
+export const refuseConnection: Behaviour = () => {
   throw new TypeError('fetch failed', {
     cause: Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:443'), { code: 'ECONNREFUSED' }),
   })
 }
 
 /** Never responds. */
-export const silent: Behaviour = async ({ signal }) => {
+export const neverRespond: Behaviour = async ({ signal }) => {
   await wait(forever, signal)
   throw signal.reason
 }
 
-export const after =
+export const delayed =
   (ms: number, behaviour: Behaviour): Behaviour =>
   async (call) => {
     await wait(ms, call.signal)
@@ -117,7 +117,7 @@ export const after =
   }
 
 /** Uses one behaviour per call; the last one repeats. */
-export const inTurn = (...behaviours: readonly Behaviour[]): Behaviour => {
+export const oneAfterAnother = (...behaviours: readonly Behaviour[]): Behaviour => {
   let at = 0
   return (call) => (behaviours[Math.min(at++, behaviours.length - 1)] as Behaviour)(call)
 }

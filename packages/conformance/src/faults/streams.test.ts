@@ -1,23 +1,23 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { fetchOf, gatewayTo, requestTo, upstreamKey } from '../base/gateways.ts'
 import { type Format, formats, simpleRequest } from '../base/recorded-traffic.ts'
-import { anthropicClient, askAs, googleClient, openaiClient } from '../base/sdk-clients.ts'
+import { anthropicClient, googleClient, openaiClient, sendWithSdk } from '../base/sdk-clients.ts'
 import { onlyError } from '../base/stream-checks.ts'
 import {
   bareError,
   errorEvent,
-  errorWords,
+  errorEventWithKey,
+  errorMessages,
   good,
   malformed,
-  playing,
+  rateLimitBodies,
   type Step,
-  slowDown,
-  telling,
+  scriptedUpstream,
 } from '../base/streams.ts'
 
 /** Uses the official client's accumulator, or Google's chunks in order. */
 const ask = (format: Format, fetch: typeof globalThis.fetch) =>
-  askAs(format, { fetch }, { ...simpleRequest(format, true), stream: true })
+  sendWithSdk(format, { fetch }, { ...simpleRequest(format, true), stream: true })
 
 /** Uses the SDK's raw iterator instead of its helper. */
 async function iterate(format: Format, fetch: typeof globalThis.fetch): Promise<number> {
@@ -61,7 +61,7 @@ describe.concurrent.each(pairs)('faulty stream for a $client client from $upstre
 
   test.each(Object.keys(broken))('makes the SDK throw in helper and raw iterator after %s', async (name) => {
     for (const read of [ask, iterate]) {
-      const up = playing(broken[name] ?? [])
+      const up = scriptedUpstream(broken[name] ?? [])
       const gateway = gatewayTo(upstream, { fetch: up.fetch, limits: { idleMs: 150 } })
       await expect(read(client, fetchOf(gateway))).rejects.toThrow()
       checks++
@@ -71,7 +71,7 @@ describe.concurrent.each(pairs)('faulty stream for a $client client from $upstre
   test.each(Object.keys(broken).filter((name) => name !== 'a malformed event' || client !== upstream))(
     'ends in one error of the dialect, without success, after the earlier words: %s',
     async (name) => {
-      const up = playing(broken[name] ?? [])
+      const up = scriptedUpstream(broken[name] ?? [])
       const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch, limits: { idleMs: 150 } })))
       expect(answer.status).toBe(200)
       expect(answer.text).toContain('one')
@@ -82,13 +82,13 @@ describe.concurrent.each(pairs)('faulty stream for a $client client from $upstre
   )
 
   test('keeps the type of an error event if the dialect knows it', async () => {
-    const up = playing([...events.slice(0, 3), errorEvent[upstream]])
+    const up = scriptedUpstream([...events.slice(0, 3), errorEvent[upstream]])
     const error = onlyError(client, await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch }))))
-    expect(error.type).toBe(errorWords[client](upstream))
+    expect(error.type).toBe(errorMessages[client](upstream))
   })
 
   test('drops events after an error event in the same chunk, and redacts the upstream key', async () => {
-    const up = playing([[...events.slice(0, 3), telling(upstream), ...events.slice(3)].join('')])
+    const up = scriptedUpstream([[...events.slice(0, 3), errorEventWithKey(upstream), ...events.slice(3)].join('')])
     const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch })))
     expect(answer.text).toContain('one')
     expect(onlyError(client, answer).message).toContain('at the provider')
@@ -98,7 +98,7 @@ describe.concurrent.each(pairs)('faulty stream for a $client client from $upstre
   test.each(['', '\n'])(
     'reports an error outside of an event, with the upstream key redacted, followed by %j',
     async (end) => {
-      const up = playing([...events.slice(0, 3), bareError + end])
+      const up = scriptedUpstream([...events.slice(0, 3), bareError + end])
       const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch })))
       expect(answer.text).toContain('one')
       expect(onlyError(client, answer).message).toContain('at the provider')
@@ -107,7 +107,7 @@ describe.concurrent.each(pairs)('faulty stream for a $client client from $upstre
   )
 
   test('returns an error event before any text as a status', async () => {
-    const up = playing([errorEvent[upstream]])
+    const up = scriptedUpstream([errorEvent[upstream]])
     const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch })))
     expect(answer.status).toBeGreaterThanOrEqual(500)
     expect(onlyError(client, answer).message).toContain('Boom at the provider')
@@ -116,7 +116,7 @@ describe.concurrent.each(pairs)('faulty stream for a $client client from $upstre
   test('passes a late 429 with Retry-After to the client as 429', async () => {
     const fetch: typeof globalThis.fetch = async () => {
       await new Promise((resolve) => setTimeout(resolve, 40))
-      return Response.json(slowDown[upstream], { status: 429, headers: { 'retry-after': '9' } })
+      return Response.json(rateLimitBodies[upstream], { status: 429, headers: { 'retry-after': '9' } })
     }
     const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch })))
     expect(answer.status).toBe(429)
@@ -126,9 +126,10 @@ describe.concurrent.each(pairs)('faulty stream for a $client client from $upstre
   test('sends heartbeats during silence, which the SDK ignores', async () => {
     const steps = events.flatMap((step): Step[] => [step, { wait: 50 }])
     const limits = { heartbeatMs: 12 }
-    const gateway = (): typeof globalThis.fetch => fetchOf(gatewayTo(upstream, { fetch: playing(steps).fetch, limits }))
+    const gateway = (): typeof globalThis.fetch =>
+      fetchOf(gatewayTo(upstream, { fetch: scriptedUpstream(steps).fetch, limits }))
     expect(await ask(client, gateway())).toMatchObject({ text: 'one two three', usage: { input: 3, output: 3 } })
-    const quiet = await raw(client, fetchOf(gatewayTo(upstream, { fetch: playing(events).fetch })))
+    const quiet = await raw(client, fetchOf(gatewayTo(upstream, { fetch: scriptedUpstream(events).fetch })))
     const beating = await raw(client, gateway())
     // Responses clients receive heartbeats as comments.
     const blocksIn = (text: string): number => text.split('\n\n').length
@@ -140,26 +141,28 @@ describe.concurrent.each(pairs)('faulty stream for a $client client from $upstre
   test('starts the response with 200 and heartbeats if the first event is late', async () => {
     const limits = { holdMs: 30, heartbeatMs: 15 }
     // Longer than the test's timeout: the response must start before the first event.
-    const silent = playing([{ wait: 120_000 }, ...events])
+    const silent = scriptedUpstream([{ wait: 120_000 }, ...events])
     const response = await gatewayTo(upstream, { fetch: silent.fetch, limits }).fetch(request(client))
     expect(response.status).toBe(200)
     const steps: Step[] = [{ wait: 600 }, ...events]
-    const fetch = fetchOf(gatewayTo(upstream, { fetch: playing(steps).fetch, limits }))
+    const fetch = fetchOf(gatewayTo(upstream, { fetch: scriptedUpstream(steps).fetch, limits }))
     expect(await ask(client, fetch)).toMatchObject({ text: 'one two three' })
     await response.body?.cancel()
   })
 
   test("starts the response with 200 and heartbeats if the upstream's headers are late", async () => {
     const limits = { holdMs: 30, heartbeatMs: 15 }
-    const response = await gatewayTo(upstream, { fetch: playing(events, 120_000).fetch, limits }).fetch(request(client))
+    const response = await gatewayTo(upstream, { fetch: scriptedUpstream(events, 120_000).fetch, limits }).fetch(
+      request(client),
+    )
     expect(response.status).toBe(200)
     await response.body?.cancel()
-    const fetch = fetchOf(gatewayTo(upstream, { fetch: playing(events, 120).fetch, limits }))
+    const fetch = fetchOf(gatewayTo(upstream, { fetch: scriptedUpstream(events, 120).fetch, limits }))
     expect(await ask(client, fetch)).toMatchObject({ text: 'one two three' })
   })
 
   test('returns 504 at the limit if the upstream never starts', async () => {
-    const up = playing(events, 120_000)
+    const up = scriptedUpstream(events, 120_000)
     const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch, limits: { firstByteMs: 80 } })))
     expect(answer.status).toBe(504)
     expect(up.aborted).toBe(true)

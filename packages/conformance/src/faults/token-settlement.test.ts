@@ -2,7 +2,7 @@ import { createPrices, createTokens, memoryLedger, memoryStorage } from '@modelg
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fullRun } from '../base/recorded-traffic.ts'
 import { exitNames, randomExits } from './router-exits.ts'
-import { quiet, stopClock } from './router-fixture.ts'
+import { runPendingWork, stopClock } from './router-fixture.ts'
 
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())
@@ -31,7 +31,7 @@ test('settles every call once, however it ends, with records that agree with the
     credentials: issued.map(({ secret }) => secret),
     config: { auth: tokens.authenticate },
   })
-  await quiet()
+  await runPendingWork()
 
   // One record per authenticated call, each with the expected outcome.
   expect(new Set(ledger.records.map(({ model }) => model)).size).toBe(total)

@@ -6,7 +6,7 @@ import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { type Running, type ServerKind, servers } from '../base/servers.ts'
-import { figure } from './router-fixture.ts'
+import { printFigure } from './router-fixture.ts'
 
 if (withoutRedisToKill !== undefined) console.warn(`skipped: tests with a Redis outage: ${withoutRedisToKill}`)
 
@@ -79,7 +79,7 @@ describe.skipIf(withoutRedisToKill !== undefined)('Redis outage', () => {
       expect(body.error?.message).toContain('try again')
     }
     const sorted = others.map(({ ms }) => ms).sort((a, b) => a - b)
-    figure(
+    printFigure(
       41,
       `Redis stopped: the first call refused after ${first.ms.toFixed(0)} ms, the others after ${sorted[10]?.toFixed(1)} ms (median), ${sorted.at(-1)?.toFixed(1)} ms (longest); back ${backMs.toFixed(0)} ms after Redis`,
     )
@@ -109,7 +109,7 @@ describe.skipIf(withoutRedisToKill !== undefined)('Redis outage', () => {
     expect(new Set(statuses)).toEqual(new Set([200, 429]))
     expect(late.status).toBe(503)
     await vi.waitFor(async () => expect((await tokens.usage(id)).limits[0]?.used).toBe(1 + letIn), { timeout: 5000 })
-    figure(
+    printFigure(
       41,
       `limits in this process: ${letIn} of 5 accepted during the Redis outage, 503 after that; all counted in Redis after recovery`,
     )

@@ -60,7 +60,7 @@ const changes: readonly ((bytes: Uint8Array, at: number, how: number) => Uint8Ar
 ]
 
 /** Returns the bytes after these mutations. */
-export function spoilBytes(whole: string | Uint8Array, steps: readonly Step[]): Uint8Array {
+export function mutateBytes(whole: string | Uint8Array, steps: readonly Step[]): Uint8Array {
   let bytes = typeof whole === 'string' ? encoder.encode(whole) : whole
   for (const [what, where, how] of steps) bytes = pick(changes, what)(bytes, where % (bytes.length + 1), how)
   return bytes

@@ -1,5 +1,5 @@
 import { createGateway, type FinishEvent, type Gateway } from '@modelgate/core'
-import { forgetful, upstreamOf } from '../base/gateways.ts'
+import { noSharedHealth, upstreamOf } from '../base/gateways.ts'
 import { formats } from '../base/recorded-traffic.ts'
 import { type Play, play } from './upstream.ts'
 
@@ -9,11 +9,11 @@ export interface FuzzGateway {
   /** Scripts the next upstream call. */
   begin(play: Play): void
   /** Forwards the next upstream call to a real fake provider. */
-  answerWith(fetch: typeof globalThis.fetch): void
+  forwardTo(fetch: typeof globalThis.fetch): void
   /**
    * Returns the error in the events of plugins, or undefined. @param called true if the upstream was certainly called
    */
-  wrongBooks(called: boolean): string | undefined
+  accountingDefect(called: boolean): string | undefined
 }
 
 /** Recognises the exception for an object whose `toString` is not a function. */
@@ -32,7 +32,7 @@ export function fuzzGateway(): FuzzGateway {
     logger: false,
     retry: false,
     breaker: false,
-    health: forgetful,
+    health: noSharedHealth,
     fetch: (input, init) => answer(input, init),
   })
   return {
@@ -41,11 +41,11 @@ export function fuzzGateway(): FuzzGateway {
       answer = (_, init) => play(next, init?.signal)
       finished = []
     },
-    answerWith(fetch) {
+    forwardTo(fetch) {
       answer = fetch
       finished = []
     },
-    wrongBooks(called) {
+    accountingDefect(called) {
       if (finished.some(({ error }) => error instanceof Error && isNoWord(error.cause)))
         return 'a value without a primitive form caused an exception'
       return finished.length === 1 || (!called && finished.length === 0)

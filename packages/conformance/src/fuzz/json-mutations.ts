@@ -135,7 +135,7 @@ const changes: readonly ((slot: Slot, how: number, other: Slot) => void)[] = [
 ]
 
 /** Returns the tree as text after these mutations. The tree itself stays unchanged. */
-export function spoil(node: Node, steps: readonly Step[]): string {
+export function mutateJson(node: Node, steps: readonly Step[]): string {
   if (steps.length === 0) return textOfNode(node)
   const top: ListNode = { kind: 'list', items: [copyOf(node)] }
   for (const [what, where, how] of steps) {

@@ -17,12 +17,12 @@ import { describe, test } from 'vitest'
 import { gatewayTo, upstreamKey } from '../base/gateways.ts'
 import { parseJson } from '../base/json.ts'
 import { bodies } from './bodies.ts'
-import { spoilBytes } from './byte-mutations.ts'
-import { nodeOf, pick, type Step, spoil } from './json-mutations.ts'
+import { mutateBytes } from './byte-mutations.ts'
+import { mutateJson, nodeOf, pick, type Step } from './json-mutations.ts'
 import { isDialectError } from './oracle.ts'
 import { choice, stepsUpTo } from './recipes.ts'
 import { levelsOf } from './requests.ts'
-import { about, fuzz, fuzzPatience, settled, watchProcess } from './runs.ts'
+import { fuzz, fuzzPatience, settled, watchProcess, withFacts } from './runs.ts'
 
 watchProcess()
 
@@ -156,7 +156,7 @@ describe('header parsing', () => {
         fc.tuple(stepsUpTo(2), texts, fc.boolean()),
         async ([bytes, text, own]) => {
           const { secret } = await issued
-          const credential = own ? decoder.decode(spoilBytes(secret, bytes)) : text
+          const credential = own ? decoder.decode(mutateBytes(secret, bytes)) : text
           try {
             const identity = await tokens.authenticate(credential, {
               method: 'GET',
@@ -187,16 +187,16 @@ describe('JSON outline', () => {
         'JSON',
         fc.tuple(choice, stepsUpTo(4), stepsUpTo(1)),
         ([base, steps, bytes]) => {
-          const text = decoder.decode(spoilBytes(spoil(pick(nodes, base), steps), bytes))
+          const text = decoder.decode(mutateBytes(mutateJson(pick(nodes, base), steps), bytes))
           const { tooDeep, members } = scanJson(text, 128)
           const value = parseJson(text)
           // A parser keeps only the last of duplicate names.
           if (value !== undefined && levelsOf(value) > 128 && !(tooDeep && nestsDeeper(text, 128)))
-            return about('it nests too deeply', text)
+            return withFacts('it nests too deeply', text)
           if (typeof value !== 'object' || value === null || Array.isArray(value) || tooDeep) return undefined
           const found = members.map(({ key, start, end }) => [key, parseJson(text.slice(start, end))])
           const same = JSON.stringify(Object.fromEntries(found)) === JSON.stringify(value)
-          return about(same ? undefined : "members differ from the parser's", text, JSON.stringify(found))
+          return withFacts(same ? undefined : "members differ from the parser's", text, JSON.stringify(found))
         },
         4000,
       ),
@@ -265,12 +265,12 @@ describe('realtime sessions', () => {
           const { session } = opening
           for (const [base, steps, bytes] of messages) {
             const text = decoder.decode(
-              spoilBytes(spoil(events[base] as (typeof events)[number], steps), bytes as readonly Step[]),
+              mutateBytes(mutateJson(events[base] as (typeof events)[number], steps), bytes as readonly Step[]),
             )
             const passed = session.readUpstream(text)
-            if (passed.includes(upstreamKey)) return about('a message contains the upstream key', text, passed)
+            if (passed.includes(upstreamKey)) return withFacts('a message contains the upstream key', text, passed)
             // Fragments of the key are redacted too.
-            if (passed !== text && !text.includes('key')) return about('a message was changed', text, passed)
+            if (passed !== text && !text.includes('key')) return withFacts('a message was changed', text, passed)
           }
           if (Buffer.byteLength(session.closeReason(`${reason} ${upstreamKey}`.repeat(9))) > 123)
             return 'a reason is too long'

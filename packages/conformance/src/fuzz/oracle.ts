@@ -4,7 +4,7 @@ import type { Format } from '../base/recorded-traffic.ts'
 // Rules for valid responses, derived from the formats alone: no gateway code is used here.
 
 /** A server-sent event as the standard defines it. */
-export interface Sent {
+export interface SseEvent {
   readonly event: string
   readonly data: string
   /** False if the input ended before the event's blank line. */
@@ -12,10 +12,10 @@ export interface Sent {
 }
 
 /** Parses every event with data by the standard's algorithm, including an unfinished one at the end. */
-export function readSse(bytes: Uint8Array): Sent[] {
+export function readSse(bytes: Uint8Array): SseEvent[] {
   // The decoder removes one byte order mark, the grammar allows another.
   const text = new TextDecoder().decode(bytes).replace(/^\uFEFF/, '')
-  const sent: Sent[] = []
+  const sent: SseEvent[] = []
   let event = ''
   let data: string[] = []
   const dispatch = (whole: boolean): void => {
@@ -88,15 +88,15 @@ function isFault(format: Format, value: Json | undefined, event: string, passed:
   return (typeOf(value) === 'error' || told) && (format !== 'responses' || !passed || event === '')
 }
 
-export interface StreamTold {
-  readonly events: readonly Sent[]
+export interface StreamSummary {
+  readonly events: readonly SseEvent[]
   /** Indexes of the events that claim success, of errors, and of those with invalid JSON. */
   readonly successes: readonly number[]
   readonly errors: readonly number[]
   readonly broken: readonly number[]
 }
 
-function readTold(format: Format, bytes: Uint8Array): StreamTold {
+function readTold(format: Format, bytes: Uint8Array): StreamSummary {
   const events = readSse(bytes)
   const told = { events, successes: [] as number[], errors: [] as number[], broken: [] as number[] }
   for (const [place, { data, event }] of events.entries()) {
@@ -112,7 +112,7 @@ function readTold(format: Format, bytes: Uint8Array): StreamTold {
 }
 
 /** Results that an upstream's bytes allow. */
-export interface Allowed {
+export interface AllowedResult {
   /** The bytes contain the terminal event, complete or lacking only its blank line. */
   readonly success: boolean
   /** The upstream reported an error. */
@@ -120,7 +120,7 @@ export interface Allowed {
 }
 
 /** @param passed the client receives the upstream's own events and detects defects in them itself */
-function allowedBy(format: Format, bytes: Uint8Array, passed: boolean): Allowed {
+function allowedBy(format: Format, bytes: Uint8Array, passed: boolean): AllowedResult {
   const { events, successes: named, broken } = readTold(format, bytes)
   const places = (holds: (value: Json | undefined, event: string) => boolean): number[] =>
     events.flatMap(({ data, event }, place) => (holds(parseJson(data.trim()), event) ? [place] : []))
@@ -163,7 +163,7 @@ const internals: readonly RegExp[] = [
 ]
 
 /** Returns the internal detail that a text leaks, or undefined. */
-export function toldOfInside(text: string, secrets: readonly string[]): string | undefined {
+export function internalLeak(text: string, secrets: readonly string[]): string | undefined {
   for (const secret of secrets) if (text.includes(secret)) return `it tells '${secret}'`
   for (const pattern of internals) {
     const found = pattern.exec(text)
@@ -172,7 +172,7 @@ export function toldOfInside(text: string, secrets: readonly string[]): string |
   return undefined
 }
 
-export interface Came {
+export interface ClientResponse {
   readonly status: number
   readonly bytes: Uint8Array
   readonly text: string
@@ -184,15 +184,15 @@ export interface Came {
  * @param sent bytes that the upstream sent
  * @param ownFault the upstream's status blamed the request
  */
-export function wrongStream(
+export function streamDefect(
   client: Format,
   upstream: Format,
   sent: Uint8Array,
-  came: Came,
+  came: ClientResponse,
   ownFault: boolean,
 ): string | undefined {
   const allowed = allowedBy(upstream, sent, client === upstream)
-  if (came.status !== 200) return wrongRefusal(client, came, ownFault || allowed.error)
+  if (came.status !== 200) return errorDefect(client, came, ownFault || allowed.error)
   const told = readTold(client, came.bytes)
   const { events } = told
   if (client !== upstream && told.broken.length > 0)
@@ -228,7 +228,7 @@ export function wrongStream(
 }
 
 /** Returns the error in an error response, or undefined. @param ownFault the upstream blamed the request */
-export function wrongRefusal(client: Format, { status, text }: Came, ownFault: boolean): string | undefined {
+export function errorDefect(client: Format, { status, text }: ClientResponse, ownFault: boolean): string | undefined {
   if (status === 500) return 'status 500'
   if (status < 400) return `status ${status}`
   if (status < 500 && !ownFault) return `status ${status} for an upstream error`

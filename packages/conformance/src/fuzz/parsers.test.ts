@@ -14,11 +14,11 @@ import {
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { gatewayTo, upstreamKey } from '../base/gateways.ts'
-import { spoilBytes } from './byte-mutations.ts'
+import { mutateBytes } from './byte-mutations.ts'
 import { pick } from './json-mutations.ts'
-import { isDialectError, readSse, toldOfInside } from './oracle.ts'
+import { internalLeak, isDialectError, readSse } from './oracle.ts'
 import { choice, rarely, stepsUpTo } from './recipes.ts'
-import { about, fuzz, fuzzPatience, settled, watchProcess } from './runs.ts'
+import { fuzz, fuzzPatience, settled, watchProcess, withFacts } from './runs.ts'
 import { type StreamRecipe, streamBases, streamOf } from './streams.ts'
 
 watchProcess()
@@ -71,7 +71,7 @@ describe('parser of server-sent events', () => {
           const standard = readSse(bytes).filter(({ whole }) => whole)
           const found = decode(bytes, size)
           const wanted = JSON.stringify(standard.map(({ event, data }) => ({ event, data })))
-          return about(
+          return withFacts(
             found === wanted ? undefined : 'the events differ',
             JSON.stringify(decoder.decode(bytes)),
             wanted,
@@ -100,7 +100,7 @@ describe('parser of AWS event stream frames', () => {
         'frames of AWS',
         recipes,
         ({ frames, bytes, size }) => {
-          const all = spoilBytes(concatBytes(frames.map((at) => good[at] as Uint8Array)), bytes)
+          const all = mutateBytes(concatBytes(frames.map((at) => good[at] as Uint8Array)), bytes)
           const read = async (size: number): Promise<string> => {
             let text = ''
             for await (const part of framesToEvents(inPieces(all, size), (event, data) => ({ event, data })))
@@ -152,7 +152,7 @@ describe('parser of uploads', () => {
         'uploads',
         recipes,
         async ({ form, bytes, size, type }) => {
-          const all = spoilBytes(forms[form] as string, bytes)
+          const all = mutateBytes(forms[form] as string, bytes)
           const contentType = types[type] as string
           const read = async (size: number): Promise<string> =>
             JSON.stringify(await parseForm(inPieces(all, size), contentType, memorySpool()))
@@ -173,8 +173,8 @@ describe('parser of uploads', () => {
               ? `status ${status}`
               : status >= 400 && !isDialectError('chat', status, text)
                 ? `status ${status} has a body outside of the dialect`
-                : toldOfInside(text, [upstreamKey])
-          return about(differs ?? wrong, JSON.stringify(decoder.decode(all)), contentType, `${status} ${text}`)
+                : internalLeak(text, [upstreamKey])
+          return withFacts(differs ?? wrong, JSON.stringify(decoder.decode(all)), contentType, `${status} ${text}`)
         },
         1000,
       ),

@@ -1,16 +1,16 @@
 import { cohere, createGateway, type FinishEvent, jina, voyage } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
 import { beforeAll, expect, test } from 'vitest'
-import { forgetful, upstreamKey, upstreamOf } from '../base/gateways.ts'
+import { noSharedHealth, upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { isObject, parseJson } from '../base/json.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { good } from '../base/streams.ts'
-import { whole } from '../base/upstream-responses.ts'
-import { isDialectError, toldOfInside } from './oracle.ts'
+import { wholeResponse } from '../base/upstream-responses.ts'
+import { internalLeak, isDialectError } from './oracle.ts'
 import { requestRecipes } from './recipes.ts'
 import { type FuzzRequest, isGood, requestBases, requestOf } from './requests.ts'
-import { about, fuzz, fuzzPatience, settled, watchProcess } from './runs.ts'
-import { withWordless } from './unprintable-values.ts'
+import { fuzz, fuzzPatience, settled, watchProcess, withFacts } from './runs.ts'
+import { withUnprintableValues } from './unprintable-values.ts'
 
 watchProcess()
 
@@ -32,7 +32,7 @@ const formatOf = (path: string): Format | undefined =>
           : undefined
 const provider = createFakeProvider({ keepRequests: 0 })
 const answers = Object.fromEntries(
-  formats.map((format) => [format, { stream: good[format].join(''), whole: JSON.stringify(whole[format]) }]),
+  formats.map((format) => [format, { stream: good[format].join(''), whole: JSON.stringify(wholeResponse[format]) }]),
 )
 const media = (mimeType: string): object => ({
   candidates: [
@@ -74,7 +74,7 @@ const gateway = createGateway<string>({
   logger: false,
   retry: false,
   breaker: false,
-  health: forgetful,
+  health: noSharedHealth,
   explain: true,
   limits: { depth },
   fetch: upstream,
@@ -95,7 +95,7 @@ async function ask(request: FuzzRequest): Promise<{ status: number; text: string
 
 function complaint(request: FuzzRequest, { status, text }: { status: number; text: string }): string | undefined {
   if (status >= 500 && status !== 501) return `status ${status} although all upstreams succeed`
-  const inside = status < 400 ? toldOfInside('', []) : toldOfInside(text, [upstreamKey, 'upstream.test'])
+  const inside = status < 400 ? internalLeak('', []) : internalLeak(text, [upstreamKey, 'upstream.test'])
   if (inside !== undefined) return inside
   // An unknown path returns an error in the Chat Completions format.
   const dialects: readonly Format[] = status === 404 || status === 405 ? [request.dialect, 'chat'] : [request.dialect]
@@ -129,7 +129,7 @@ test(
         sent = []
         const answer = await settled(ask(request))
         const { path, query, headers, upstream: name, body } = request
-        return about(
+        return withFacts(
           complaint(request, answer),
           `${path}?${query} for ${name} ${JSON.stringify(headers)}`,
           decoder.decode(body),
@@ -149,7 +149,7 @@ test('requests: an object without a primitive form causes no exception at any pl
     const what = `${request.path} ${request.upstream} ${decoder.decode(request.body)}`
     if (seen.has(what)) continue
     seen.add(what)
-    for (const { body, place } of withWordless(request.body)) {
+    for (const { body, place } of withUnprintableValues(request.body)) {
       finished = []
       sent = []
       const asked = { ...request, body }

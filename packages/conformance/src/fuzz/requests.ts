@@ -2,8 +2,8 @@ import { pathOf, queryOf } from '../base/gateways.ts'
 import type { JsonObject } from '../base/json.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { bodies } from './bodies.ts'
-import { spoilBytes } from './byte-mutations.ts'
-import { type Node, nodeOf, pick, type Step, spoil } from './json-mutations.ts'
+import { mutateBytes } from './byte-mutations.ts'
+import { mutateJson, type Node, nodeOf, pick, type Step } from './json-mutations.ts'
 import { operationCalls } from './operations.ts'
 
 /** A request before its mutations. */
@@ -161,7 +161,7 @@ export function requestOf(bases: readonly Base[], { base, steps, bytes, head }: 
       headers[name] = value
     }
   }
-  return { ...asked, headers, body: spoilBytes(spoil(body, steps), bytes), dialect, upstream, generates }
+  return { ...asked, headers, body: mutateBytes(mutateJson(body, steps), bytes), dialect, upstream, generates }
 }
 
 /** Returns the path with another model or another version prefix. */

@@ -5,17 +5,17 @@ import { requestTo, upstreamKey } from '../base/gateways.ts'
 import { isObject, type Json, listOf, type objectOf, parseJson } from '../base/json.ts'
 import { type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from '../base/recorded-traffic.ts'
 import { errorEvent } from '../base/streams.ts'
-import { whole } from '../base/upstream-responses.ts'
-import { spoilBytes } from './byte-mutations.ts'
+import { wholeResponse } from '../base/upstream-responses.ts'
+import { mutateBytes } from './byte-mutations.ts'
 import { fuzzGateway } from './gateway.ts'
-import { type Node, nodeOf, pick, type Step, spoil } from './json-mutations.ts'
-import { toldOfInside, wrongRefusal } from './oracle.ts'
+import { mutateJson, type Node, nodeOf, pick, type Step } from './json-mutations.ts'
+import { errorDefect, internalLeak } from './oracle.ts'
 import { choice, playRecipes, rarely, stepsUpTo } from './recipes.ts'
 import { type FuzzRequest, requestBases, requestOf } from './requests.ts'
 import { richAnswers } from './responses.ts'
-import { about, apart, fuzz, fuzzPatience, longRun, settled, watchProcess } from './runs.ts'
-import { withWordless } from './unprintable-values.ts'
-import { type Play, type PlayRecipe, playOf, sentBy } from './upstream.ts'
+import { excludeFromTiming, fuzz, fuzzPatience, longRun, settled, watchProcess, withFacts } from './runs.ts'
+import { withUnprintableValues } from './unprintable-values.ts'
+import { type Play, type PlayRecipe, playOf, sentBytes } from './upstream.ts'
 
 watchProcess()
 
@@ -59,7 +59,7 @@ const recorded =
         .map(({ format, answer }) => ({ format, body: nodeOf(parseJson(answer) ?? null) }))
     : []
 const bases: readonly { readonly format: Format; readonly body: Node }[] = [
-  ...formats.map((format) => ({ format, body: nodeOf(whole[format] as Json) })),
+  ...formats.map((format) => ({ format, body: nodeOf(wholeResponse[format] as Json) })),
   ...formats.flatMap((format) => richAnswers[format].map((body) => ({ format, body: nodeOf(body) }))),
   ...failures,
   ...recorded,
@@ -93,7 +93,7 @@ const shapes: { readonly [F in Format]: (body: ReturnType<typeof objectOf>) => b
 /** Returns true if the upstream sent a complete JSON object. */
 function isWhole(play: Play): boolean {
   if (typeof play.ending === 'object' || play.ending === 'hang') return false
-  return isObject(parseJson(decoder.decode(sentBy(play))))
+  return isObject(parseJson(decoder.decode(sentBytes(play))))
 }
 
 function judge(client: Format, upstream: Format, play: Play, came: Came): string | undefined {
@@ -102,7 +102,7 @@ function judge(client: Format, upstream: Format, play: Play, came: Came): string
     if (status === 401 && came.status < 500) return `an upstream's 401 became ${came.status}`
     const ownFault =
       (status >= 400 && status < 500) || /rror|fail|message|detail|code|SAFETY|BLOCK/i.test(decoder.decode(play.bytes))
-    return wrongRefusal(client, came, ownFault)
+    return errorDefect(client, came, ownFault)
   }
   if (status < 200 || status > 299) return `an upstream's ${status} became 200`
   if (!isWhole(play)) return 'an invalid response became a successful one'
@@ -114,7 +114,7 @@ function judge(client: Format, upstream: Format, play: Play, came: Came): string
 
 function tryAnswer({ base, client, steps, bytes, play }: Recipe): Promise<string | undefined> {
   const { format, body } = pick(bases, base)
-  const answer = apart(() => playOf(spoilBytes(spoil(body, steps), bytes), play, 'application/json'))
+  const answer = excludeFromTiming(() => playOf(mutateBytes(mutateJson(body, steps), bytes), play, 'application/json'))
   return tryPlay(pick(formats, client), format, answer)
 }
 
@@ -122,13 +122,13 @@ async function tryPlay(client: Format, format: Format, play: Play): Promise<stri
   under.begin(play)
   const request = JSON.stringify(simpleRequest(client, false)).replace('"recorded"', `"${format}-model"`)
   const came = await settled(ask(requestTo(client, request, {}, { model: `${format}-model` })))
-  return apart(() => {
+  return excludeFromTiming(() => {
     const complaint =
       judge(client, format, play, came) ??
-      toldOfInside(came.text, [...(came.status === 200 ? [] : [upstreamKey]), 'upstream.test', '10.0.0.7']) ??
-      under.wrongBooks(true)
+      internalLeak(came.text, [...(came.status === 200 ? [] : [upstreamKey]), 'upstream.test', '10.0.0.7']) ??
+      under.accountingDefect(true)
     const { bytes, ...how } = play
-    return about(
+    return withFacts(
       complaint && `${client} from ${format}: ${complaint}`,
       JSON.stringify(how),
       decoder.decode(bytes),
@@ -155,7 +155,7 @@ async function findOperations(): Promise<void> {
     if (generates || !(formats as readonly string[]).includes(upstream) || seen.has(`${path} ${upstream}`)) continue
     seen.add(`${path} ${upstream}`)
     let given: { type: string; bytes: Uint8Array } | undefined
-    under.answerWith(async (input, init) => {
+    under.forwardTo(async (input, init) => {
       const response = await provider.fetch(input, init)
       const bytes = new Uint8Array(await response.arrayBuffer())
       const type = response.headers.get('content-type') ?? ''
@@ -174,9 +174,9 @@ const operationRequest = ({ path, headers, body }: FuzzRequest): Request =>
 
 async function tryOperation(recipe: Recipe): Promise<string | undefined> {
   const { request, type, body } = pick(operationBases, recipe.base)
-  const play = apart(() => {
-    const raw = body instanceof Uint8Array ? body : encoder.encode(spoil(body, recipe.steps))
-    return playOf(spoilBytes(raw, recipe.bytes), recipe.play, type)
+  const play = excludeFromTiming(() => {
+    const raw = body instanceof Uint8Array ? body : encoder.encode(mutateJson(body, recipe.steps))
+    return playOf(mutateBytes(raw, recipe.bytes), recipe.play, type)
   })
   under.begin(play)
   let broke = false
@@ -188,20 +188,20 @@ async function tryOperation(recipe: Recipe): Promise<string | undefined> {
       return { status: 200, type: '', bytes: new Uint8Array(0), text: '' }
     }),
   )
-  return apart(() => {
+  return excludeFromTiming(() => {
     const { status } = play
     const text = decoder.decode(play.bytes)
     const ownFault = (status >= 400 && status < 500) || /rror|fail|message|detail|code|SAFETY|BLOCK/i.test(text)
     const countsHere = request.path.includes('ount') || request.path.includes('input_tokens')
     const complaint =
-      (came.status !== 200 && came.status !== 501 ? wrongRefusal(request.dialect, came, ownFault) : undefined) ??
+      (came.status !== 200 && came.status !== 501 ? errorDefect(request.dialect, came, ownFault) : undefined) ??
       (came.status === 200 && came.type.includes('application/json') && !broke && !isObject(parseJson(came.text))
         ? 'the response is not a JSON object'
         : undefined) ??
-      toldOfInside(came.text, ['upstream.test', '10.0.0.7']) ??
-      under.wrongBooks(!countsHere)
+      internalLeak(came.text, ['upstream.test', '10.0.0.7']) ??
+      under.accountingDefect(!countsHere)
     const { bytes: _, ...how } = play
-    return about(
+    return withFacts(
       complaint && `${request.path} from ${request.upstream}: ${complaint}`,
       JSON.stringify(how),
       text,
@@ -227,7 +227,7 @@ describe('responses', () => {
     let nth = 0
     // Each place is tested with two of the four clients, in rotation.
     for (const { format, body } of bases.slice(0, bases.length - recorded.length))
-      for (const { body: spoilt, place } of withWordless(encoder.encode(spoil(body, []))))
+      for (const { body: spoilt, place } of withUnprintableValues(encoder.encode(mutateJson(body, []))))
         for (const client of [formats[nth % 4] ?? 'chat', formats[(nth++ + 2) % 4] ?? 'chat']) {
           const wrong = await tryPlay(client, format, playOf(spoilt, none.play, 'application/json'))
           if (wrong !== undefined) found.push(`${place}: ${wrong}`)

@@ -22,7 +22,7 @@ const cpuMs = (): number => {
 
 let apartMs = 0
 /** Excludes the test's own work, such as writing a response of a hundred megabytes, from the measured time. */
-export function apart<T>(work: () => T): T {
+export function excludeFromTiming<T>(work: () => T): T {
   const begun = cpuMs()
   const result = work()
   apartMs += cpuMs() - begun
@@ -155,7 +155,7 @@ export async function fuzz<T>(
 const textOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
 
 /** Appends the facts of a case to a complaint, truncated to a readable length. */
-export const about = (complaint: string | undefined, ...facts: readonly string[]): string | undefined =>
+export const withFacts = (complaint: string | undefined, ...facts: readonly string[]): string | undefined =>
   complaint === undefined
     ? undefined
     : [complaint, ...facts.map((fact) => (fact.length > 3000 ? `${fact.slice(0, 3000)}…` : fact))].join('\n')

@@ -4,12 +4,12 @@ import { requestTo, upstreamKey } from '../base/gateways.ts'
 import { type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from '../base/recorded-traffic.ts'
 import { fuzzGateway } from './gateway.ts'
 import { pick } from './json-mutations.ts'
-import { toldOfInside, wrongStream } from './oracle.ts'
+import { internalLeak, streamDefect } from './oracle.ts'
 import { choice, playRecipes, rarely, streamRecipes } from './recipes.ts'
-import { about, fuzz, fuzzPatience, longRun, settled, watchProcess } from './runs.ts'
+import { fuzz, fuzzPatience, longRun, settled, watchProcess, withFacts } from './runs.ts'
 import { type StreamRecipe, streamBase, streamBases, streamOf } from './streams.ts'
-import { withWordless } from './unprintable-values.ts'
-import { type Play, type PlayRecipe, playOf, sentBy } from './upstream.ts'
+import { withUnprintableValues } from './unprintable-values.ts'
+import { type Play, type PlayRecipe, playOf, sentBytes } from './upstream.ts'
 
 watchProcess()
 
@@ -98,7 +98,7 @@ function judge(client: Format, upstream: Format, play: Play, came: Came, array: 
     told.text = events
     told.bytes = Buffer.from(events)
   }
-  const wrong = wrongStream(client, upstream, sentBy(play), told, status >= 400 && status < 500)
+  const wrong = streamDefect(client, upstream, sentBytes(play), told, status >= 400 && status < 500)
   return (
     wrong ??
     (status === 401 && came.status !== 200 && came.status < 500 ? `an upstream's 401 became ${came.status}` : undefined)
@@ -123,10 +123,10 @@ async function tryPlay(
   const came = await settled(ask(requestFor(client, upstream, array), leaves))
   const complaint =
     (leaves === null ? judge(client, upstream, play, came, array) : undefined) ??
-    toldOfInside(came.text, [upstreamKey, 'upstream.test', '10.0.0.7']) ??
-    under.wrongBooks(true)
+    internalLeak(came.text, [upstreamKey, 'upstream.test', '10.0.0.7']) ??
+    under.accountingDefect(true)
   const { bytes, ...how } = play
-  return about(
+  return withFacts(
     complaint && `${client} from ${upstream}: ${complaint}`,
     JSON.stringify(how),
     decoder.decode(bytes),
@@ -156,7 +156,7 @@ function* withWordlessEvents(stream: string): Generator<{ body: Uint8Array; plac
   for (const [at, line] of lines.entries()) {
     const data = line.startsWith('data: {') ? line.slice('data: '.length) : ''
     if (data === '') continue
-    for (const { body, place } of withWordless(encoder.encode(data))) {
+    for (const { body, place } of withUnprintableValues(encoder.encode(data))) {
       const spoilt = [...lines.slice(0, at), `data: ${decoder.decode(body)}`, ...lines.slice(at + 1)].join('\n')
       yield { body: encoder.encode(spoilt), place: `line ${at}, ${place}` }
     }

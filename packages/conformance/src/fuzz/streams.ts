@@ -2,8 +2,8 @@ import { upstreamKey } from '../base/gateways.ts'
 import { parseJson } from '../base/json.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { errorEvent, good } from '../base/streams.ts'
-import { spoilBytes } from './byte-mutations.ts'
-import { type Node, nodeOf, pick, type Step, spoil } from './json-mutations.ts'
+import { mutateBytes } from './byte-mutations.ts'
+import { mutateJson, type Node, nodeOf, pick, type Step } from './json-mutations.ts'
 import { readSse } from './oracle.ts'
 
 /** One event before its mutations. */
@@ -337,7 +337,7 @@ export function streamOf(base: StreamBase, { events, within, bytes, layout }: St
     steps.set(at, [...(steps.get(at) ?? []), step])
   }
   const texts = base.events.map(({ event, data }, at) => {
-    const text = typeof data === 'string' ? data : spoil(data, steps.get(at) ?? [])
+    const text = typeof data === 'string' ? data : mutateJson(data, steps.get(at) ?? [])
     return `${event === '' ? '' : `event: ${event}\n`}data: ${text}\n\n`
   })
   for (const [what, where, how] of events) {
@@ -346,5 +346,5 @@ export function streamOf(base: StreamBase, { events, within, bytes, layout }: St
   }
   const end = pick(lineEnds, layout)
   const text = texts.join('')
-  return spoilBytes(`${layout % 16 === 9 ? '\uFEFF' : ''}${end === '\n' ? text : text.replaceAll('\n', end)}`, bytes)
+  return mutateBytes(`${layout % 16 === 9 ? '\uFEFF' : ''}${end === '\n' ? text : text.replaceAll('\n', end)}`, bytes)
 }

@@ -5,9 +5,9 @@ const decoder = new TextDecoder()
 const wordless = { toString: 1, valueOf: 2 }
 
 /** Yields the JSON document with such an object in place of each of its values, and the place. */
-export function* withWordless(document: Uint8Array): Generator<{ body: Uint8Array; place: string }> {
+export function* withUnprintableValues(document: Uint8Array): Generator<{ body: Uint8Array; place: string }> {
   const whole = JSON.parse(decoder.decode(document)) as object
-  const replaced = function* (holder: object, at: string): ReturnType<typeof withWordless> {
+  const replaced = function* (holder: object, at: string): ReturnType<typeof withUnprintableValues> {
     for (const [key, own] of Object.entries(holder)) {
       const place = `${at}/${key}`
       for (const value of [wordless, [wordless]]) {

@@ -106,7 +106,7 @@ export function playOf(bytes: Uint8Array, { head, cuts, ending }: PlayRecipe, go
 }
 
 /** Returns the bytes that a completed delivery has sent; empty if it never starts. */
-export const sentBy = ({ bytes, ending }: Play): Uint8Array =>
+export const sentBytes = ({ bytes, ending }: Play): Uint8Array =>
   ending === 'no answer' || (typeof ending === 'object' && ending.when !== 'body') ? new Uint8Array(0) : bytes
 
 /** Delivers a response like `fetch`. May throw synchronously, as some transports do. */

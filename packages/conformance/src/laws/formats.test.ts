@@ -11,9 +11,11 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isObject, parseJson } from '../base/json.ts'
 import { haveRecordings, recordedExchanges } from '../base/recorded-traffic.ts'
-import { type Answer, readRecording } from '../base/response-content.ts'
+import { type ResponseContent, readRecording } from '../base/response-content.ts'
 import { cut } from '../base/upstream-fetch.ts'
 import {
+  comparableValue,
+  contentOf,
   createContext,
   createExchange,
   eventsOf,
@@ -21,13 +23,11 @@ import {
   fieldsOf,
   fold,
   gistOf,
+  isMeaningless,
   requests,
   responses,
   run,
-  saidIn,
-  saysNothing,
   streamOf,
-  whatSays,
 } from './support.ts'
 
 const runs = { numRuns: 150, seed: 20261121 }
@@ -59,12 +59,12 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
         const back = codec.decodeRequest(encode(request, context), createContext())
         const reported = context.report.losses.map(({ path }) => path)
         for (const field of fieldsOf(request)) {
-          if (saysNothing(request, field)) continue
+          if (isMeaningless(request, field)) continue
           const isAbout = (path: string): boolean => path === `/${field}` || path.startsWith(`/${field}/`)
           if (reported.some((path) => isAbout(path) && !path.endsWith('/strict'))) continue
           expect([field, fieldAt(back, field)]).toMatchObject([
             field,
-            whatSays(field, fieldAt(request, field), reported),
+            comparableValue(field, fieldAt(request, field), reported),
           ])
         }
       }),
@@ -75,7 +75,7 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
   test('preserves every text, tool call and tool result of a conversation', () => {
     fc.assert(
       fc.property(requests, (request) => {
-        expect(saidIn(codec.decodeRequest(encode(request), createContext()))).toEqual(saidIn(request))
+        expect(contentOf(codec.decodeRequest(encode(request), createContext()))).toEqual(contentOf(request))
       }),
       runs,
     )
@@ -202,7 +202,7 @@ describe('splice of the model name', () => {
 })
 
 /** A missing count equals zero; several pieces of reasoning are separated by blank lines. */
-const comparable = (answer: Answer | undefined): unknown =>
+const comparable = (answer: ResponseContent | undefined): unknown =>
   answer && {
     ...answer,
     reasoning: answer.reasoning.replaceAll('\n', ''),

@@ -7,7 +7,7 @@ import { requestOf } from '../recordings/checks.ts'
 import { createContext } from './support.ts'
 
 /** Content of a recorded conversation, independent of the format: it must be the same in every format. */
-export interface Spoken {
+export interface ConversationContent {
   /** Instructions in any role. */
   readonly system: string
   /** Texts and media of the user, in order. */
@@ -20,7 +20,7 @@ export interface Spoken {
   readonly sampling: Json
   readonly stream: boolean
 }
-export type Facet = keyof Spoken
+export type Facet = keyof ConversationContent
 export const facets: readonly Facet[] = ['system', 'said', 'results', 'tools', 'choice', 'output', 'sampling', 'stream']
 
 /** Returns the request of an exchange in the IR; undefined if the recording has none. */
@@ -33,7 +33,7 @@ export function decodedRequest(exchange: Exchange): ModelRequest | undefined {
   return codec.decodeRequest(structuredClone({ ...body, ...inPath }), createContext())
 }
 
-export function spokenIn(request: ModelRequest): Spoken {
+export function spokenIn(request: ModelRequest): ConversationContent {
   const user = request.turns.filter(({ role }) => role === 'user').flatMap(({ parts }) => parts)
   const system = request.turns.filter(({ role }) => role === 'system' || role === 'developer')
   const { tools, output = {}, sampling = {} } = request
@@ -41,11 +41,13 @@ export function spokenIn(request: ModelRequest): Spoken {
   const { maxTokens: _maxTokens, choices, topP, ...bounds } = sampling
   return {
     system: system
-      .flatMap(({ parts }) => parts.map(tell))
+      .flatMap(({ parts }) => parts.map(describePart))
       .join('\n')
       .trim(),
-    said: user.filter(({ type }) => type !== 'tool-result').map((part) => withoutIds(tell(part))),
-    results: user.flatMap((part) => (part.type === 'tool-result' ? [unwrapped(part.parts.map(tell).join('\n'))] : [])),
+    said: user.filter(({ type }) => type !== 'tool-result').map((part) => withoutIds(describePart(part))),
+    results: user.flatMap((part) =>
+      part.type === 'tool-result' ? [unwrapped(part.parts.map(describePart).join('\n'))] : [],
+    ),
     tools: (tools?.list ?? []).map(tellTool),
     choice: { choice: (tools?.choice ?? 'auto') as Json, parallel: tools?.parallel ?? true },
     output: tellOutput(output),
@@ -82,7 +84,7 @@ export const sorted = (value: Json): string =>
       )
 
 /** Describes a part as text. */
-export function tell(part: Part): string {
+export function describePart(part: Part): string {
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -93,7 +95,7 @@ export function tell(part: Part): string {
     case 'tool-call':
       return `${part.name} ${JSON.stringify(parsedInput(part.input))}`
     case 'tool-result':
-      return part.parts.map(tell).join('\n')
+      return part.parts.map(describePart).join('\n')
     case 'native':
       return `[${part.format}: ${String(part.value.type ?? Object.keys(part.value)[0])}]`
   }

@@ -13,7 +13,7 @@ import { parseJson } from '../base/json.ts'
 import { type Exchange, haveRecordings, recordedExchanges, whyNoRecordings } from '../base/recorded-traffic.ts'
 import { parsedInput } from '../base/response-content.ts'
 import { createTally, useOf } from '../recordings/checks.ts'
-import { decodedRequest, tell } from './parallel-facets.ts'
+import { decodedRequest, describePart } from './parallel-facets.ts'
 import { createExchange, run } from './support.ts'
 
 if (!haveRecordings) console.log(`replay: ${whyNoRecordings}`)
@@ -31,7 +31,7 @@ function decodedAnswer({ format, stream, answer }: Exchange, request: ModelReque
 const spokenBy = (parts: readonly Part[]): unknown => ({
   text: parts
     .filter(({ type }) => type === 'text')
-    .map(tell)
+    .map(describePart)
     .join('')
     .replaceAll(/\s+/g, ' ')
     .trim(),
@@ -51,7 +51,8 @@ function pairsOf(exchanges: readonly Exchange[]): [Exchange, Exchange][] {
 }
 
 const sameTurn = (one: Turn | undefined, other: Turn | undefined): boolean =>
-  one?.role === other?.role && JSON.stringify(one?.parts.map(tell)) === JSON.stringify(other?.parts.map(tell))
+  one?.role === other?.role &&
+  JSON.stringify(one?.parts.map(describePart)) === JSON.stringify(other?.parts.map(describePart))
 
 /** Returns the following content of the assistant; some libraries write one turn per part. */
 function repliesAt(at: number, turns: readonly Turn[]): Part[] {

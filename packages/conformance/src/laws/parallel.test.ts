@@ -6,14 +6,14 @@ import {
   type Scenario,
   whyNoRecordings,
 } from '../base/recorded-traffic.ts'
-import { decodedRequest, type Facet, facets, type Spoken, sorted, spokenIn } from './parallel-facets.ts'
+import { type ConversationContent, decodedRequest, type Facet, facets, sorted, spokenIn } from './parallel-facets.ts'
 import { reasons } from './parallel-reasons.ts'
 
 if (!haveRecordings) console.log(`parallel: ${whyNoRecordings}`)
 
 interface Spoke {
   readonly exchange: Exchange
-  readonly spoken: Spoken
+  readonly spoken: ConversationContent
 }
 
 /**

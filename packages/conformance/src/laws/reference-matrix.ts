@@ -8,11 +8,11 @@ import {
 import { upstreamOf } from '../base/gateways.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { good } from '../base/streams.ts'
-import { whole } from '../base/upstream-responses.ts'
+import { wholeResponse } from '../base/upstream-responses.ts'
 import { chatPlaces, listedPrompt, operationPlaces, type PlaceCase } from './reference-bodies.ts'
 
 /** Outcome of a reference: it is sent to the upstream, or rejected with a 400 that names the setting. */
-type Fate = 'sent' | 'refused'
+type Decision = 'sent' | 'refused'
 
 /** Owner, caller and gateway of a reference. */
 interface State {
@@ -110,7 +110,7 @@ const paths: Readonly<Record<Format, (model: string, stream: boolean) => string>
 
 /** Returns a response with the id in every place where the format has the id of a stored object. */
 function answerWith(format: Format, id: string): object {
-  const { [format]: plain } = whole
+  const { [format]: plain } = wholeResponse
   switch (format) {
     case 'chat':
       return {
@@ -196,7 +196,7 @@ const leafOf = ({ place }: PlaceCase): string => place.path.replaceAll('[]', '')
 const canReceive = ({ scheme, place: { kind } }: PlaceCase): boolean =>
   scheme !== 'gemini' && (kind === 'responses' || kind === 'containers')
 
-function fateOf(state: State, one: PlaceCase): Fate {
+function fateOf(state: State, one: PlaceCase): Decision {
   return state.accepted === true || (state.owned === true && canReceive(one)) ? 'sent' : 'refused'
 }
 
@@ -267,7 +267,7 @@ function plainBody(scheme: Format): object {
 }
 
 function complaintOf(
-  fate: Fate,
+  fate: Decision,
   { place: { kind } }: PlaceCase,
   id: string,
   status: number,

@@ -207,11 +207,11 @@ export const fieldAt = (request: ModelRequest, field: string): unknown => {
  * Returns true if `parallelTools` means nothing: several calls are the default, and without tools their number is
  * irrelevant.
  */
-export const saysNothing = ({ tools }: ModelRequest, field: string): boolean =>
+export const isMeaningless = ({ tools }: ModelRequest, field: string): boolean =>
   field === 'tools.parallel' && (tools?.parallel === true || tools?.choice === 'none')
 
 /** Removes strict: false, which is every format's default, and strict: true where its loss is reported. */
-export const whatSays = (field: string, value: unknown, reported: readonly string[]): unknown =>
+export const comparableValue = (field: string, value: unknown, reported: readonly string[]): unknown =>
   field !== 'tools.list'
     ? value
     : (value as Tool[]).map((tool) => {
@@ -222,7 +222,7 @@ export const whatSays = (field: string, value: unknown, reported: readonly strin
       })
 
 /** Returns every text, call and result of a conversation, in order. */
-export const saidIn = (request: ModelRequest): unknown[] =>
+export const contentOf = (request: ModelRequest): unknown[] =>
   request.turns.flatMap(({ parts }) =>
     parts.map((part) =>
       part.type === 'tool-result'

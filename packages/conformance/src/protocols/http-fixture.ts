@@ -1,7 +1,7 @@
 import { createGateway, type Gateway, type Route } from '@modelgate/core'
 import { createFakeProvider, type FakeProvider, type ListeningProvider, listen } from '@modelgate/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { forgetful, pathOf, queryOf, upstreamKey, upstreamOf } from '../base/gateways.ts'
+import { noSharedHealth, pathOf, queryOf, upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { objectOf, parseJson, textOf } from '../base/json.ts'
 import { type RawAnswer, type RawCall, rawCall } from '../base/raw-http.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
@@ -44,7 +44,7 @@ export const version = { 'anthropic-version': '2023-06-01' }
 export const bearer = { authorization: `Bearer ${token}` }
 export const good = { ...json, ...version, ...bearer }
 
-export interface ToldError {
+export interface DialectError {
   readonly message: string
   /** The kind in the dialect's terms; Google's `status`. */
   readonly type: string
@@ -53,7 +53,7 @@ export interface ToldError {
 }
 
 /** Returns an error in the expected dialect; throws for any other shape. */
-export function errorIn(format: Format, answer: RawAnswer): ToldError {
+export function errorIn(format: Format, answer: RawAnswer): DialectError {
   expect(answer.headers['content-type']).toMatch(/^application\/json/)
   const body = objectOf(parseJson(answer.text))
   const error = objectOf(body.error)
@@ -124,7 +124,7 @@ export const callsOf = (gateway: Gateway): readonly RouteCall[] =>
   })
 
 /** One server with a gateway and a fake provider of all formats. */
-export interface HttpSetting {
+export interface HttpFixture {
   readonly fake: FakeProvider
   readonly provider: ListeningProvider
   readonly gateway: Gateway
@@ -146,10 +146,10 @@ export const exchangesMade = (): number => exchanges
  * Starts and stops with the tests of the surrounding `describe`, and adds a final test that searches for leaked
  * secrets.
  */
-export function useHttpSetting(server: ServerKind): { readonly current: HttpSetting; searchForSecrets(): void } {
+export function useHttpFixture(server: ServerKind): { readonly current: HttpFixture; searchForSecrets(): void } {
   const answers: string[] = []
   const asked: string[] = []
-  let current: HttpSetting | undefined
+  let current: HttpFixture | undefined
   let places: Running[] = []
 
   beforeAll(async () => {
@@ -180,13 +180,13 @@ export function useHttpSetting(server: ServerKind): { readonly current: HttpSett
         // Retries have their own tests; these tests observe a single exchange.
         retry: false,
         breaker: false,
-        health: forgetful,
+        health: noSharedHealth,
       })
     const gateway = gatewayWith(4 * 1024 * 1024)
     const place = await server.start(gateway)
     const smallPlace = await server.start(gatewayWith(4096))
     places = [place, smallPlace]
-    const call: HttpSetting['call'] = async (raw, to = place) => {
+    const call: HttpFixture['call'] = async (raw, to = place) => {
       const answer = await rawCall(to, raw)
       answers.push(JSON.stringify(answer.headers), answer.text)
       exchanges++

@@ -19,13 +19,13 @@ import {
   targetOf,
   targetsOf,
   token,
-  useHttpSetting,
+  useHttpFixture,
   version,
 } from './http-fixture.ts'
 
 for (const server of servers)
   describe(server.name, () => {
-    const setting = useHttpSetting(server)
+    const setting = useHttpFixture(server)
 
     describe('authentication', () => {
       /** Headers for a model list in a route's dialect. OpenAI's is the default without a header. */

@@ -72,7 +72,7 @@ async function listening(server: Server): Promise<Server> {
 }
 
 /** A gateway on a server with a fake realtime upstream. */
-export interface RealtimeSetting {
+export interface RealtimeFixture {
   readonly gateway: Gateway
   readonly fake: ListeningRealtime
   readonly server: Server
@@ -97,7 +97,7 @@ export interface Client {
 export async function startRealtime(
   start: (gateway: Gateway) => Promise<Server> = realtimeServers[0]?.start ?? (() => Promise.reject()),
   options: { readonly config?: Partial<GatewayConfig>; readonly fake?: FakeRealtimeOptions } = {},
-): Promise<RealtimeSetting> {
+): Promise<RealtimeFixture> {
   const fake = await listenRealtime({ apiKey: upstreamKey, ...options.fake })
   const finished: FinishEvent[] = []
   const gateway = createGateway({
@@ -181,7 +181,7 @@ export async function startRealtime(
 }
 
 /** Returns the session that a client has just opened, at the upstream. */
-export async function sessionOf({ fake }: RealtimeSetting, number = 1) {
+export async function sessionOf({ fake }: RealtimeFixture, number = 1) {
   await until(() => fake.sessions.length >= number, `session ${number} upstream`)
   const session = fake.sessions[number - 1]
   if (session === undefined) throw new Error('no session')

@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { createGateway, openai } from '@modelgate/core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Running, servers } from '../base/servers.ts'
-import { whole } from '../base/upstream-responses.ts'
+import { wholeResponse } from '../base/upstream-responses.ts'
 import { cutResponses, hostileResponses, judgeResponses, keptAlive, sendInTurn } from './response-splitting.ts'
 
 const audio = 'HTTP/1.1 200 OK\r\ncontent-type: audio/mpeg\r\ncontent-length: 3\r\n\r\nabc'
@@ -18,7 +18,7 @@ const upstream: Server = createServer((socket) => {
     if (bodyAt < 4 || received.length < bodyAt + Number(length)) return
     const { input } = JSON.parse(received.slice(bodyAt)) as { input?: string }
     received = ''
-    const text = JSON.stringify(whole.chat)
+    const text = JSON.stringify(wholeResponse.chat)
     const good = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`
     socket.end(input === undefined ? good : (hostileResponses[input] ?? audio))
   })

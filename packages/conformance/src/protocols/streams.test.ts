@@ -12,13 +12,13 @@ import {
   simpleRequest,
   whyNoRecordings,
 } from '../base/recorded-traffic.ts'
-import { askAs } from '../base/sdk-clients.ts'
+import { sendWithSdk } from '../base/sdk-clients.ts'
 import {
-  answerOf,
-  claimsIn,
   createPicker,
   eventEnds,
+  fetchStream,
   onlyError,
+  successClaims,
   terminalAt,
   transportOf,
 } from '../base/stream-checks.ts'
@@ -46,7 +46,7 @@ const each = <T>(make: (format: Format) => T): Record<Format, T> =>
 const gateways = each((format) => gatewayTo(format))
 const requests = each((format) => JSON.stringify(simpleRequest(format, true)))
 async function through(exchange: Exchange, client: Format, ...cut: Parameters<typeof transportOf>) {
-  const answer = await answerOf(gateways[exchange.format], client, requests[client], transportOf(...cut))
+  const answer = await fetchStream(gateways[exchange.format], client, requests[client], transportOf(...cut))
   // Formats without a timestamp get the current one.
   return { ...answer, text: timeless(answer.text) }
 }
@@ -65,7 +65,7 @@ const timeless = (text: string): string =>
     .replaceAll(/"(created|created_at|completed_at)":\d+/g, '"$1":0')
     .replaceAll(/"createTime":"[^"]*"/g, '"createTime":""')
 const ask = (format: Format, fetch: typeof globalThis.fetch): Promise<unknown> =>
-  askAs(format, { fetch }, { ...simpleRequest(format, true), stream: true })
+  sendWithSdk(format, { fetch }, { ...simpleRequest(format, true), stream: true })
 
 describe.skipIf(!haveRecordings)('recorded streams', () => {
   const core = new Set(haveRecordings ? streams('CORE.tsv').map(({ path }) => path) : [])
@@ -227,8 +227,8 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
       for (const client of formats) {
         const { text } = await through(exchange, client, utf8.encode(exchange.answer))
         // In pass-through, an upstream that claims success in several chunks is passed on unchanged.
-        const claims = client === exchange.format ? claimsIn(client, exchange.answer) : 1
-        expect(claimsIn(client, text), `${exchange.path} for ${client}`).toBe(claims)
+        const claims = client === exchange.format ? successClaims(client, exchange.answer) : 1
+        expect(successClaims(client, text), `${exchange.path} for ${client}`).toBe(claims)
       }
   })
 })

@@ -2,23 +2,23 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { upstreamKey } from '../base/gateways.ts'
 import { formats } from '../base/recorded-traffic.ts'
 import { servers } from '../base/servers.ts'
-import { oddAnswer, oddRequest, oddStream } from '../base/unusual-json.ts'
-import { errorIn, exchangesMade, good, targetOf, useHttpSetting } from './http-fixture.ts'
+import { oddRequest, oddResponse, oddStream } from '../base/unusual-json.ts'
+import { errorIn, exchangesMade, good, targetOf, useHttpFixture } from './http-fixture.ts'
 
 for (const server of servers)
   describe(server.name, () => {
-    const setting = useHttpSetting(server)
+    const setting = useHttpFixture(server)
 
     describe('pass-through', () => {
       test.each(formats)('changes only the model’s name in either direction: %s', async (format) => {
-        setting.current.fake.on({}, { raw: { body: oddAnswer[format] } })
+        setting.current.fake.on({}, { raw: { body: oddResponse[format] } })
         for (const [model, upstream] of [
           [`${format}-model`, `${format}-model`],
           [`${format}-alias`, `upstream-${format}-name`],
         ] as const) {
           const path = targetOf(format, { model })
           const answer = await setting.current.call({ path, headers: good, body: oddRequest(format, model) })
-          expect(answer.text).toBe(oddAnswer[format])
+          expect(answer.text).toBe(oddResponse[format])
           const arrived = setting.current.fake.requests.at(-1)
           expect([arrived?.bodyText, arrived?.model]).toEqual([oddRequest(format, upstream), upstream])
         }

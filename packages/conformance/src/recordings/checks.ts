@@ -3,14 +3,17 @@ import { expect } from 'vitest'
 import { gatewayTo } from '../base/gateways.ts'
 import { isObject, type JsonObject, listOf, objectOf, parseJson } from '../base/json.ts'
 import type { Exchange } from '../base/recorded-traffic.ts'
-import { type Answer, readRecording } from '../base/response-content.ts'
+import { type ResponseContent, readRecording } from '../base/response-content.ts'
 import type { ServedBytes } from '../base/upstream-fetch.ts'
 
 /** These vendors end streams with the finish reason only; a quirk of the upstream configures this. */
 const vendorsWithoutDone = new Set(['perplexity', 'gpustack'])
 
 /** Use of a recording: a response to compare, a broken response that must stay broken, or neither. */
-export type Use = { kind: 'answer'; read: Answer } | { kind: 'broken'; why: string } | { kind: 'excluded'; why: string }
+export type Use =
+  | { kind: 'answer'; read: ResponseContent }
+  | { kind: 'broken'; why: string }
+  | { kind: 'excluded'; why: string }
 
 export function useOf(exchange: Exchange): Use {
   const { features, method, stream, answer, format } = exchange
@@ -58,11 +61,11 @@ export const requestOf = ({ method, request }: Exchange): JsonObject | undefined
 const joined = (text: string): string => text.replaceAll(/\s+/g, '')
 
 /** Expects the client's result to equal the recording; usage only as far as the recording has it. */
-export function expectSame(said: Answer, read: Answer): void {
+export function expectSame(said: ResponseContent, read: ResponseContent): void {
   // A format without refusals returns them as text.
   expect(said.text + said.refusal).toBe(read.text + read.refusal)
   // Formats without freeform tools carry plain input as the only field of an object.
-  const plain = ({ name, input }: Answer['tools'][number]): unknown => ({
+  const plain = ({ name, input }: ResponseContent['tools'][number]): unknown => ({
     name,
     input: typeof input === 'string' ? { input } : input,
   })

@@ -12,15 +12,15 @@ import {
   simpleRequest,
   whyNoRecordings,
 } from '../base/recorded-traffic.ts'
-import type { Answer } from '../base/response-content.ts'
-import { askAs } from '../base/sdk-clients.ts'
+import type { ResponseContent } from '../base/response-content.ts'
+import { sendWithSdk } from '../base/sdk-clients.ts'
 import { serveBytes } from '../base/upstream-fetch.ts'
 import { createTally, expectSame, gatewayFor, requestOf, useOf } from './checks.ts'
 
 if (!haveRecordings) console.log(`recorded: ${whyNoRecordings}`)
 
 /** Returns an SDK's outcome in a comparable form: the response or the exception. */
-const outcome = async (asked: Promise<Answer>): Promise<Answer | { failure: string }> => {
+const outcome = async (asked: Promise<ResponseContent>): Promise<ResponseContent | { failure: string }> => {
   try {
     return await asked
   } catch (error) {
@@ -34,7 +34,7 @@ const { counts, count, check, expectNoneWrong } = createTally()
 const bytesOf = ({ stream, answer }: Exchange): string => (stream ? `${answer.trimEnd()}\n\n` : answer)
 
 /** Returns the reason if the SDK cannot read the response from any server. */
-function unreadable(format: Format, { stream }: Exchange, read: Answer): string | undefined {
+function unreadable(format: Format, { stream }: Exchange, read: ResponseContent): string | undefined {
   if (format === 'chat' && stream && read.tools.some(({ input }) => typeof input === 'string'))
     return 'calls of custom tools in a chat stream'
   if (format === 'gemini' && read.refusal !== '') return 'the reason of a generateContent refusal'
@@ -73,9 +73,9 @@ describe.skipIf(!haveRecordings)('recorded exchanges', () => {
         await check(`own request of ${format}`, exchange, async () => {
           const served = serveBytes(bytesOf(exchange), { stream })
           const asked = { ...body, stream }
-          const direct = await outcome(askAs(format, { fetch: served.fetch }, asked))
+          const direct = await outcome(sendWithSdk(format, { fetch: served.fetch }, asked))
           const gateway = gatewayFor(exchange, served.fetch)
-          const through = await outcome(askAs(format, { fetch: fetchOf(gateway) }, asked))
+          const through = await outcome(sendWithSdk(format, { fetch: fetchOf(gateway) }, asked))
           if (served.received.length !== 2) {
             const refusal = await gateway.fetch(requestTo(format, JSON.stringify(body)))
             throw new Error(`refused: ${refusal.status} ${(await refusal.text()).slice(0, 300)}`)
@@ -86,8 +86,8 @@ describe.skipIf(!haveRecordings)('recorded exchanges', () => {
             if (stream) expect(through).toHaveProperty('failure')
             return
           }
-          const { usage: shown, ...seen } = through as Answer
-          const { usage: sent, ...expected } = direct as Answer
+          const { usage: shown, ...seen } = through as ResponseContent
+          const { usage: sent, ...expected } = direct as ResponseContent
           expect(seen).toEqual(expected)
           // The gateway requests usage of chat streams; a client that did not request it does not receive it.
           const asksForUsage = format !== 'chat' || objectOf(body.stream_options).include_usage === true
@@ -117,7 +117,7 @@ describe.skipIf(!haveRecordings)('recorded exchanges', () => {
           const request = simpleRequest(format, stream)
           if (use.kind === 'broken') {
             await check(`broken as expected: ${use.why}`, exchange, async () => {
-              const told = await outcome(askAs(format, place, { ...request, stream }))
+              const told = await outcome(sendWithSdk(format, place, { ...request, stream }))
               if (format !== exchange.format || stream) expect(told).toHaveProperty('failure')
             })
             continue
@@ -129,11 +129,11 @@ describe.skipIf(!haveRecordings)('recorded exchanges', () => {
             continue
           }
           await check(`${exchange.format}→${format} ${stream ? 'streams' : 'bodies'}`, exchange, async () => {
-            const told = await outcome(askAs(format, place, { ...request, stream }))
+            const told = await outcome(sendWithSdk(format, place, { ...request, stream }))
             if (own) {
               // In pass-through, a vendor's own dialect stays unchanged: the SDK has the same result as without the
               // gateway.
-              expect(told).toEqual(await outcome(askAs(format, { fetch: served.fetch }, { ...request, stream })))
+              expect(told).toEqual(await outcome(sendWithSdk(format, { fetch: served.fetch }, { ...request, stream })))
             } else if ('failure' in told) throw new Error(`the SDK failed with ${told.failure}`)
             else expectSame(told, use.read)
           })

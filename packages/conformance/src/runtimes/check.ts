@@ -6,7 +6,7 @@ import type { Pin } from './pins.ts'
 import type { Project } from './project.ts'
 
 /** A gateway in one runtime with its upstreams. */
-export interface Place {
+export interface RuntimeTarget {
   readonly pin: Pin
   /** Path of the runtime's executable. */
   readonly program: string
@@ -19,15 +19,15 @@ export interface Place {
   /** Upstreams of the default gateway at the root. */
   readonly providers: FakeProvider
   /** Upstream of the other gateways, scripted by the checks. */
-  readonly stage: Upstream
+  readonly scriptedUpstream: Upstream
   /** The default gateway at the root. */
-  readonly plain: Target
+  readonly withDefaults: Target
   /** A gateway without retries and without shared health. */
   readonly strict: Target
   /** Like `strict`, with limits so short that a check can wait for them. */
-  readonly hasty: Target
+  readonly withShortLimits: Target
   /** Like `strict`, with a short heartbeat interval. */
-  readonly beating: Target
+  readonly withShortHeartbeat: Target
   /** URL of a Redis; undefined if the machine has none. */
   readonly redis: string | undefined
   /** Includes slow checks. */
@@ -47,7 +47,7 @@ export interface Check {
   readonly name: string
   /** The promise that is checked. */
   readonly promise: string
-  run(place: Place): Promise<Tally>
+  run(place: RuntimeTarget): Promise<Tally>
 }
 
 /** One case of a check. It rejects or returns the error. */
@@ -68,7 +68,7 @@ export async function tallyOf(cases: readonly Case[], width = 8): Promise<Tally>
 }
 
 /** Merges tallies. */
-export const together = (...tallies: readonly Tally[]): Tally => {
+export const mergeTallies = (...tallies: readonly Tally[]): Tally => {
   const counted = tallies.flatMap((tally) => ('without' in tally ? [] : [tally]))
   return {
     held: counted.reduce((sum, { held }) => sum + held, 0),

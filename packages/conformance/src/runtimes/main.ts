@@ -7,10 +7,10 @@ import { answers } from './checks/answers.ts'
 import { tests } from './checks/tests.ts'
 import { checks } from './checks.ts'
 import { type Installed, install, ownNode } from './install.ts'
-import { type Asking, ask, fellShort } from './matrix.ts'
+import { checkRuntime, hasFailures, type MatrixOptions } from './matrix.ts'
 import { pins } from './pins.ts'
 import { makeProject } from './project.ts'
-import { account, asJson, document, table } from './report.ts'
+import { asJson, formatRow, table, writeDocument } from './report.ts'
 
 const help = `Starts the gateway in every supported runtime, from the packages as they would be published, and checks it from outside:
 one row per runtime, one column per promise.
@@ -86,7 +86,7 @@ async function main(): Promise<number> {
   const redis = withoutRedisToKill === undefined ? await startRedis() : undefined
   if (redis === undefined) console.log(`=== skipped: tokens in Redis: ${withoutRedisToKill}`)
   try {
-    const asking: Asking = {
+    const asking: MatrixOptions = {
       root,
       project,
       redis: redis?.url,
@@ -96,18 +96,19 @@ async function main(): Promise<number> {
     }
     // Node runs first: its responses are the reference.
     const [node] = pins
-    if (node !== undefined && columns.includes(answers)) await ask(node, ownNode, { ...asking, checks: [answers] })
+    if (node !== undefined && columns.includes(answers))
+      await checkRuntime(node, ownNode, { ...asking, checks: [answers] })
     const rows = await inParallel(wanted, 2, async (pin, at) => {
-      const row = await ask(pin, installed[at] as Installed, asking)
-      console.log(account(row))
+      const row = await checkRuntime(pin, installed[at] as Installed, asking)
+      console.log(formatRow(row))
       return row
     })
     console.log(`\n${table(rows)}`)
     if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(asJson(rows), null, 2)}\n`)
-    const short = rows.some(({ outcome }) => 'cells' in outcome && outcome.cells.some(fellShort))
+    const short = rows.some(({ outcome }) => 'cells' in outcome && outcome.cells.some(hasFailures))
     // The documentation shows a complete matrix without failures.
     if (values.docs === true && !short && rows.every(({ outcome }) => 'cells' in outcome))
-      document(join(root, 'docs/runtimes.md'), rows, columns)
+      writeDocument(join(root, 'docs/runtimes.md'), rows, columns)
     return short ? 1 : 0
   } finally {
     await redis?.close()

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { createFakeProvider, listen, listenRealtime } from '@modelgate/testing'
 import { upstreamKey } from '../base/gateways.ts'
 import { startUpstream } from '../base/raw-upstream.ts'
-import { foreign } from '../torture/remote-target.ts'
-import type { Check, Place, Tally } from './check.ts'
+import { remoteTarget } from '../torture/remote-target.ts'
+import type { Check, RuntimeTarget, Tally } from './check.ts'
 import type { Installed } from './install.ts'
 import type { Pin } from './pins.ts'
 import type { Project } from './project.ts'
@@ -26,9 +26,9 @@ export interface Row {
   readonly outcome: { readonly cells: readonly Cell[] } | { readonly absent: string }
 }
 
-export const fellShort = ({ tally }: Cell): boolean => 'held' in tally && tally.held < tally.asked
+export const hasFailures = ({ tally }: Cell): boolean => 'held' in tally && tally.held < tally.asked
 
-export interface Asking {
+export interface MatrixOptions {
   /** Path of this repository. */
   readonly root: string
   readonly project: Project
@@ -41,7 +41,7 @@ export interface Asking {
 }
 
 /** Starts the gateway in a runtime and runs every check, one after the other. */
-export async function ask(pin: Pin, installed: Installed, asking: Asking): Promise<Row> {
+export async function checkRuntime(pin: Pin, installed: Installed, asking: MatrixOptions): Promise<Row> {
   if ('absent' in installed) return { pin, version: pin.version, outcome: installed }
   const providers = createFakeProvider({ apiKey: upstreamKey, now: () => 1_800_000_000_000 })
   const [listening, live, stage] = await Promise.all([
@@ -62,7 +62,7 @@ export async function ask(pin: Pin, installed: Installed, asking: Asking): Promi
       REDIS: asking.redis ?? '',
       FOLDER: join(project.folder, `tokens-${pin.name}`),
     })
-    const place = { pin, program, project, token, providers, stage, ...rest, ...targetsOf(served) }
+    const place = { pin, program, project, token, providers, scriptedUpstream: stage, ...rest, ...targetsOf(served) }
     try {
       for (const check of checks) cells.push(await askOne(check, place))
     } finally {
@@ -76,12 +76,21 @@ export async function ask(pin: Pin, installed: Installed, asking: Asking): Promi
   return { pin, version: installed.version, outcome: { cells } }
 }
 
-const targetsOf = ({ origin, log }: Served): Pick<Place, 'origin' | 'plain' | 'strict' | 'hasty' | 'beating'> => {
-  const at = (prefix: string) => ({ ...foreign({ url: `${origin}${prefix}`, token }), log })
-  return { origin, plain: at(''), strict: at('/strict'), hasty: at('/hasty'), beating: at('/beating') }
+const targetsOf = ({
+  origin,
+  log,
+}: Served): Pick<RuntimeTarget, 'origin' | 'withDefaults' | 'strict' | 'withShortLimits' | 'withShortHeartbeat'> => {
+  const at = (prefix: string) => ({ ...remoteTarget({ url: `${origin}${prefix}`, token }), log })
+  return {
+    origin,
+    withDefaults: at(''),
+    strict: at('/strict'),
+    withShortLimits: at('/hasty'),
+    withShortHeartbeat: at('/beating'),
+  }
 }
 
-async function askOne(check: Check, place: Place): Promise<Cell> {
+async function askOne(check: Check, place: RuntimeTarget): Promise<Cell> {
   const begun = performance.now()
   const tally = await check.run(place).catch(broken)
   return { name: check.name, tally, seconds: (performance.now() - begun) / 1000 }

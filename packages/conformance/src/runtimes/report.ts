@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Check } from './check.ts'
-import { type Cell, fellShort, type Row } from './matrix.ts'
+import { type Cell, hasFailures, type Row } from './matrix.ts'
 
 const figureOf = ({ tally }: Cell): string => ('without' in tally ? '–' : `${tally.held}/${tally.asked}`)
 
 /** Formats a row for the terminal: one line per cell, followed by its failures. */
-export function account({ pin, version, outcome }: Row): string {
+export function formatRow({ pin, version, outcome }: Row): string {
   if ('absent' in outcome) return `=== ${pin.title} ${version} is skipped: ${outcome.absent}`
   return [`=== ${pin.title} ${version}`, ...outcome.cells.map(cellText)].join('\n')
 }
@@ -28,7 +28,7 @@ export function table(rows: readonly Row[]): string {
     const figures = columns.map((column) => {
       if ('absent' in outcome) return 'not run'
       const cell = outcome.cells.find(({ name }) => name === column)
-      return cell === undefined ? '' : fellShort(cell) ? `**${figureOf(cell)}**` : figureOf(cell)
+      return cell === undefined ? '' : hasFailures(cell) ? `**${figureOf(cell)}**` : figureOf(cell)
     })
     return [pin.title, version, ...figures]
   })
@@ -46,7 +46,7 @@ export const asJson = (rows: readonly Row[]): object[] =>
     const named = { runtime: name, title, version }
     if ('absent' in outcome) return { ...named, held: 0, short: 0, absent: outcome.absent }
     const { cells } = outcome
-    const short = cells.filter(fellShort).length
+    const short = cells.filter(hasFailures).length
     const asked = cells.filter(({ tally }) => 'held' in tally).length
     return {
       ...named,
@@ -69,7 +69,7 @@ function filled(text: string, name: string, between: string): string {
 }
 
 /** Writes the matrix and its promises into a document. */
-export function document(file: string, rows: readonly Row[], checks: readonly Check[]): void {
+export function writeDocument(file: string, rows: readonly Row[], checks: readonly Check[]): void {
   const text = filled(readFileSync(file, 'utf8'), 'matrix', table(rows))
   writeFileSync(file, filled(text, 'promises', promisesOf(checks)))
 }

@@ -1,8 +1,8 @@
 import { isObject, parseJson } from '../base/json.ts'
 import type { Check } from './check.ts'
-import { given } from './context.ts'
+import { requireUnlessLost } from './context.ts'
 import { shortPrompt } from './dialect.ts'
-import { must, shown } from './expectations.ts'
+import { formatValue, must } from './expectations.ts'
 import { base64Of, toneBytes } from './media-samples.ts'
 
 const say = (content: string) => [{ role: 'user' as const, content }]
@@ -21,7 +21,7 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
       const endings: string[] = []
       let role: string | undefined
       for await (const chunk of stream) {
-        must(chunk.object === 'chat.completion.chunk', `a chunk has the object ${shown(chunk.object)}`)
+        must(chunk.object === 'chat.completion.chunk', `a chunk has the object ${formatValue(chunk.object)}`)
         must((chunk.usage ?? null) === null, 'usage was sent without being requested')
         must(Array.isArray(chunk.choices), 'a chunk has no list of choices')
         ids.add(chunk.id)
@@ -31,8 +31,8 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
         }
       }
       must(ids.size === 1, `the chunks have ${ids.size} different ids`)
-      must(role === 'assistant', `the first delta’s role is ${shown(role)}`)
-      must(endings.join() === 'stop', `the finish reasons are ${shown(endings)}`)
+      must(role === 'assistant', `the first delta’s role is ${formatValue(role)}`)
+      must(endings.join() === 'stop', `the finish reasons are ${formatValue(endings)}`)
     },
   },
   {
@@ -48,7 +48,7 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
         ],
       })
       const text = choices[0]?.message.content ?? ''
-      must(/pineapple/i.test(text), `the answer is ${shown(text)}, without pineapple`)
+      must(/pineapple/i.test(text), `the answer is ${formatValue(text)}, without pineapple`)
     },
   },
   {
@@ -71,7 +71,7 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
       })
       const calls = choices[0]?.message.tool_calls ?? []
       const names = calls.map((call) => (call.type === 'function' ? call.function.name : call.type))
-      must(names.length > 0 && names.every((name) => name === 'get_time'), `called were ${shown(names)}`)
+      must(names.length > 0 && names.every((name) => name === 'get_time'), `called were ${formatValue(names)}`)
     },
   },
   {
@@ -85,7 +85,12 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
         response_format: { type: 'json_object' },
       })
       const text = choices[0]?.message.content ?? ''
-      given(context, 'response_format', isObject(parseJson(text)), `the text is not a JSON object: ${shown(text)}`)
+      requireUnlessLost(
+        context,
+        'response_format',
+        isObject(parseJson(text)),
+        `the text is not a JSON object: ${formatValue(text)}`,
+      )
     },
   },
   {
@@ -93,7 +98,7 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
     proves: 'The older limit max_tokens is applied, or rejected by name.',
     calls: 1,
     async run(context) {
-      const { choices } = await context.gift('max_tokens', () =>
+      const { choices } = await context.optionalFeature('max_tokens', () =>
         context.openai.chat.completions.create({
           model: context.model('chat'),
           messages: say('Count from one to thirty in words.'),
@@ -102,7 +107,7 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
       )
       must(
         choices[0]?.finish_reason === 'length',
-        `finish_reason is ${shown(choices[0]?.finish_reason)}, expected "length"`,
+        `finish_reason is ${formatValue(choices[0]?.finish_reason)}, expected "length"`,
       )
     },
   },
@@ -112,10 +117,10 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
     calls: 1,
     async run(context) {
       const model = context.model('chat')
-      const { choices } = await context.gift('n', () =>
+      const { choices } = await context.optionalFeature('n', () =>
         context.openai.chat.completions.create({ model, messages: say(shortPrompt), n: 2 }),
       )
-      given(context, 'n', choices.length === 2, `expected 2 choices, received ${choices.length}`)
+      requireUnlessLost(context, 'n', choices.length === 2, `expected 2 choices, received ${choices.length}`)
       must(choices.map(({ index }) => index).join() === '0,1', 'the choices do not have the indexes 0 and 1')
     },
   },
@@ -125,17 +130,17 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
     calls: 1,
     async run(context) {
       const model = context.model('chat')
-      const { choices } = await context.gift('logprobs', () =>
+      const { choices } = await context.optionalFeature('logprobs', () =>
         context.openai.chat.completions.create({ model, messages: say(shortPrompt), logprobs: true, top_logprobs: 2 }),
       )
       const tokens = choices[0]?.logprobs?.content ?? []
-      given(
+      requireUnlessLost(
         context,
         'logprobs',
         tokens.length > 0,
         'no log probabilities were returned, and no header reports them as lost',
       )
-      must(typeof tokens[0]?.logprob === 'number', `the first logprob is ${shown(tokens[0]?.logprob)}`)
+      must(typeof tokens[0]?.logprob === 'number', `the first logprob is ${formatValue(tokens[0]?.logprob)}`)
       must(
         tokens[0]?.top_logprobs.length === 2,
         `expected 2 alternatives, received ${tokens[0]?.top_logprobs.length ?? 0}`,
@@ -148,7 +153,7 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
     calls: 1,
     async run(context) {
       const model = context.model('chat')
-      const { choices } = await context.gift('seed', () =>
+      const { choices } = await context.optionalFeature('seed', () =>
         context.openai.chat.completions.create({ model, messages: say(shortPrompt), seed: 7 }),
       )
       must((choices[0]?.message.content ?? '') !== '', 'the response has no text')
@@ -159,8 +164,10 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
     proves: 'Audio input is accepted, or rejected as unsupported by the model.',
     calls: 1,
     async run(context) {
-      const said = await context.gift(['audio', 'modality', 'modalities'], () =>
-        context.talk('chat').ask({ text: 'Describe this sound in one sentence.' }, { audio: base64Of(toneBytes()) }),
+      const said = await context.optionalFeature(['audio', 'modality', 'modalities'], () =>
+        context
+          .startConversation('chat')
+          .sendUserMessage({ text: 'Describe this sound in one sentence.' }, { audio: base64Of(toneBytes()) }),
       )
       must(said.text !== '', 'the response has no text')
     },

@@ -34,11 +34,11 @@ export interface Check {
   /** Kind of model that the check needs. Default: the text model. */
   readonly needs?: ModelKind
   /** This check is not served if that format is not served. */
-  readonly behind?: ScoredFormat
+  readonly dependsOn?: ScoredFormat
   /** First check of its format: if its path does not exist, the whole format is not served. */
-  readonly door?: true
+  readonly isEntry?: true
   /** Uses additional paths, which may be missing although the format is served. */
-  readonly apart?: true
+  readonly hasExtraPaths?: true
   run(context: Context): Promise<void>
 }
 

@@ -2,9 +2,9 @@ import { chatChecks } from './chat-checks.ts'
 import type { Check, ScoredFormat } from './check.ts'
 import type { Context } from './context.ts'
 import { dialects } from './dialects.ts'
-import { type Feature, talking } from './features.ts'
-import { failing } from './features-errors.ts'
-import { tooling } from './features-tools.ts'
+import { type Feature, textFeatures } from './features.ts'
+import { errorFeatures } from './features-errors.ts'
+import { toolFeatures } from './features-tools.ts'
 import { geminiChecks } from './gemini-checks.ts'
 import { messagesChecks } from './messages-checks.ts'
 import { mediaOperations } from './operations-media.ts'
@@ -20,7 +20,7 @@ const own: Readonly<Record<keyof typeof dialects, readonly Omit<Check, 'format'>
   responses: responsesChecks,
 }
 
-const features: readonly Feature[] = [...talking, ...tooling, ...failing]
+const features: readonly Feature[] = [...textFeatures, ...toolFeatures, ...errorFeatures]
 
 /** All checks, grouped by format. The first check of a format precedes its others. */
 export const checks: readonly Check[] = [

@@ -3,12 +3,12 @@ import type { GoogleGenAI } from '@google/genai'
 import type OpenAI from 'openai'
 import type { JsonObject } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
-import { anthropicClient, googleClient, openaiClient, type Place } from '../base/sdk-clients.ts'
-import type { Clients, Manner, Talk } from '../sdks/conversation.ts'
-import { talkers } from '../sdks/sdk-callers.ts'
+import { anthropicClient, type ClientTarget, googleClient, openaiClient } from '../base/sdk-clients.ts'
+import type { Clients, Conversation, ConversationOptions } from '../sdks/conversation.ts'
+import { conversationStarters } from '../sdks/sdk-callers.ts'
 import { must, NotAsked, NotServed } from './expectations.ts'
 import type { ModelKind } from './models.ts'
-import { names, refusalOf, toldBy } from './rejection.ts'
+import { describeRejection, namesField, rejectionOf } from './rejection.ts'
 
 /** The server under test and the settings of its calls. */
 export interface Target {
@@ -36,9 +36,12 @@ export interface Context extends Clients {
   /** Returns the model of a kind. A check whose kind has no model is not run. */
   modelFor(kind: ModelKind): string
   /** The same clients with an unknown token. */
-  readonly strangers: Clients
+  readonly unknownTokenClients: Clients
   /** Starts a conversation with a format's official SDK. */
-  talk(format: Format, manner?: Omit<Manner, 'stream' | 'model'> & { readonly stream?: boolean }): Talk
+  startConversation(
+    format: Format,
+    manner?: Omit<ConversationOptions, 'stream' | 'model'> & { readonly stream?: boolean },
+  ): Conversation
   /** Sends requests that the SDKs cannot send; a string is sent unchanged. Paths begin with `/v1`. */
   post(
     format: Format,
@@ -47,12 +50,12 @@ export interface Context extends Clients {
     headers?: Readonly<Record<string, string>>,
   ): Promise<Response>
   /** The same without an authentication header. */
-  keyless(path: string, body: JsonObject): Promise<Response>
+  postWithoutKey(path: string, body: JsonObject): Promise<Response>
   get(path: string): Promise<Response>
   /** Runs a feature that not every model supports. The check is not served if the server rejects the field by name. */
-  gift<Value>(field: string | readonly string[], call: () => Promise<Value>): Promise<Value>
+  optionalFeature<Value>(field: string | readonly string[], call: () => Promise<Value>): Promise<Value>
   /** Returns a response header of this check that names the field: the server reports the field as lost. */
-  toldOf(field: string): string | undefined
+  reportedLoss(field: string): string | undefined
   /** Returns the headers of the latest response. */
   last(): Headers
 }
@@ -93,7 +96,7 @@ export function createContext(target: Target, meter: Meter, signal: AbortSignal)
       headers: { 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     })
-  const place = (key: string): Place => ({
+  const place = (key: string): ClientTarget => ({
     origin: target.origin,
     fetch: call,
     token: key,
@@ -115,26 +118,27 @@ export function createContext(target: Target, meter: Meter, signal: AbortSignal)
     signal,
     model,
     modelFor: (kind) => target.models[kind] ?? '',
-    strangers: clientsOf(place(strangerToken)),
-    talk: (format, manner = {}) => talkers[format](clients, { stream: false, ...manner, model: model(format) }),
+    unknownTokenClients: clientsOf(place(strangerToken)),
+    startConversation: (format, manner = {}) =>
+      conversationStarters[format](clients, { stream: false, ...manner, model: model(format) }),
     post: (format, path, body, headers = {}) => send(path, body, { ...auth[format](token), ...headers }),
-    keyless: (path, body) => send(path, body, {}),
+    postWithoutKey: (path, body) => send(path, body, {}),
     get: (path) => call(`${target.origin}${path}`, { headers: auth.chat(token) }),
-    async gift(field, ask) {
+    async optionalFeature(field, ask) {
       try {
         return await ask()
       } catch (error) {
-        const refusal = refusalOf(error)
+        const refusal = rejectionOf(error)
         if (
           refusal &&
           (refusal.status === 400 || refusal.status === 422) &&
-          [field].flat().some((name) => names(refusal, name))
+          [field].flat().some((name) => namesField(refusal, name))
         )
-          throw new NotServed(`rejected, ${toldBy(refusal)}`)
+          throw new NotServed(`rejected, ${describeRejection(refusal)}`)
         throw error
       }
     },
-    toldOf(field) {
+    reportedLoss(field) {
       const told = new RegExp(`[^,]*/${field}"?(?![\\w/])[^,]*`)
       return answers
         .flatMap(({ headers }) => [...headers])
@@ -148,7 +152,7 @@ export function createContext(target: Target, meter: Meter, signal: AbortSignal)
 }
 
 /** Creates each client on first use: most checks need only one. */
-function clientsOf(place: Place): Clients {
+function clientsOf(place: ClientTarget): Clients {
   let openai: OpenAI | undefined
   let anthropic: Anthropic | undefined
   let google: GoogleGenAI | undefined
@@ -169,8 +173,8 @@ function clientsOf(place: Place): Clients {
 }
 
 /** Requires a requested part. The check is not served if a header reports the field as lost, otherwise it fails. */
-export function given(context: Context, field: string, there: boolean, why: string): void {
-  const told = there ? undefined : context.toldOf(field)
+export function requireUnlessLost(context: Context, field: string, there: boolean, why: string): void {
+  const told = there ? undefined : context.reportedLoss(field)
   if (told !== undefined) throw new NotServed(`reported as lost: ${told}`)
   must(there, why)
 }
@@ -178,7 +182,7 @@ export function given(context: Context, field: string, there: boolean, why: stri
 const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key']
 
 /** Skips checks of wrong tokens if the server accepts calls without a token. */
-export function mustHaveToken({ target }: Context): void {
+export function requireToken({ target }: Context): void {
   if (target.token === undefined) throw new NotAsked('no token was given: the server may accept every caller')
   const own = Object.keys(target.headers).find((name) => keyHeaders.includes(name.toLowerCase()))
   if (own !== undefined) throw new NotAsked(`the header ${own}, sent with every call, authenticates every caller`)

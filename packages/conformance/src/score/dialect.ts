@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import type { Clients } from '../sdks/conversation.ts'
-import type { Refusal } from './rejection.ts'
+import type { Rejection } from './rejection.ts'
 
 /** The names of a format for features that all formats have. */
 export interface Dialect {
@@ -44,7 +44,7 @@ export interface Dialect {
     Record<'token' | 'model' | 'value', { readonly thrown: string; readonly statuses: readonly number[] }>
   >
   /** Returns the missing part of an error body; undefined if it is complete. */
-  errorLacks(refusal: Refusal): string | undefined
+  errorLacks(refusal: Rejection): string | undefined
   /** Response header with the request id; undefined if the format defines none. */
   readonly idHeader: string | undefined
   /** Reads the prompt cache detail of a response's usage; undefined if the format omits it without a cache hit. */

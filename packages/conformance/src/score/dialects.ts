@@ -1,7 +1,7 @@
 import { type JsonObject, objectOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import { type Dialect, longPrompt, shortPrompt } from './dialect.ts'
-import type { Refusal } from './rejection.ts'
+import type { Rejection } from './rejection.ts'
 
 const openaiErrors = {
   token: { thrown: 'AuthenticationError', statuses: [401] },
@@ -17,7 +17,7 @@ const googleErrors = {
   value: { thrown: 'ApiError', statuses: [400] },
 } as const
 
-function openaiLacks({ body }: Refusal): string | undefined {
+function openaiLacks({ body }: Rejection): string | undefined {
   const { error } = body
   if (typeof error !== 'object' || error === null || Array.isArray(error)) return 'an object `error`'
   if (typeof error.message !== 'string') return 'a text `error.message`'
@@ -26,14 +26,14 @@ function openaiLacks({ body }: Refusal): string | undefined {
   return missing === undefined ? undefined : `\`error.${missing}\` (null if absent)`
 }
 
-function anthropicLacks({ body }: Refusal): string | undefined {
+function anthropicLacks({ body }: Rejection): string | undefined {
   if (body.type !== 'error') return '`type: "error"`'
   const error = objectOf(body.error)
   if (typeof error.type !== 'string') return 'a text `error.type`'
   return typeof error.message === 'string' ? undefined : 'a text `error.message`'
 }
 
-function googleLacks({ body, status }: Refusal): string | undefined {
+function googleLacks({ body, status }: Rejection): string | undefined {
   const error = objectOf(body.error)
   if (error.code !== status) return `\`error.code\`, the status ${status}`
   if (typeof error.message !== 'string') return 'a text `error.message`'

@@ -1,5 +1,5 @@
 /** A failed expectation, which fails the check. */
-export class Missed extends Error {
+export class CheckFailed extends Error {
   override readonly name = 'Missed'
 }
 
@@ -15,11 +15,11 @@ export class NotAsked extends Error {
 
 /** Fails the check with this reason unless the condition holds. */
 export function must(condition: boolean, why: string | (() => string)): asserts condition {
-  if (!condition) throw new Missed(typeof why === 'string' ? why : why())
+  if (!condition) throw new CheckFailed(typeof why === 'string' ? why : why())
 }
 
 /** Formats a value for a reason, truncated. */
-export function shown(value: unknown): string {
+export function formatValue(value: unknown): string {
   const text = typeof value === 'string' ? JSON.stringify(value) : (JSON.stringify(value) ?? String(value))
   return text.length > 120 ? `${text.slice(0, 119)}…` : text
 }

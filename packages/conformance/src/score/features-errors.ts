@@ -1,18 +1,18 @@
-import { type Context, mustHaveToken } from './context.ts'
+import { type Context, requireToken } from './context.ts'
 import type { Dialect } from './dialect.ts'
 import { bodyWith } from './dialects.ts'
-import { must, shown } from './expectations.ts'
+import { formatValue, must } from './expectations.ts'
 import type { Feature } from './features.ts'
-import { names, type Refusal, refusalIn, refusalOf, toldBy } from './rejection.ts'
+import { describeRejection, namesField, type Rejection, readRejection, rejectionOf } from './rejection.ts'
 
 export const unknownModel = 'conformance-no-such-model'
 
 /** Returns the error response of a call. The check fails if the call succeeds; other exceptions are rethrown. */
-export async function refused(call: Promise<unknown>, expected: string): Promise<Refusal> {
+export async function expectRejection(call: Promise<unknown>, expected: string): Promise<Rejection> {
   try {
     await call
   } catch (error) {
-    const refusal = refusalOf(error)
+    const refusal = rejectionOf(error)
     if (refusal === undefined) throw error
     return refusal
   }
@@ -20,12 +20,12 @@ export async function refused(call: Promise<unknown>, expected: string): Promise
   throw new Error('unreachable')
 }
 
-function typed(refusal: Refusal, dialect: Dialect, kind: keyof Dialect['errors']): void {
+function typed(refusal: Rejection, dialect: Dialect, kind: keyof Dialect['errors']): void {
   const { statuses, thrown } = dialect.errors[kind]
-  must(statuses.includes(refusal.status), `expected status ${statuses.join(' or ')}; ${toldBy(refusal)}`)
+  must(statuses.includes(refusal.status), `expected status ${statuses.join(' or ')}; ${describeRejection(refusal)}`)
   must(
     thrown.split(' ').includes(refusal.thrown),
-    `the SDK threw ${refusal.thrown}, expected ${thrown}; ${toldBy(refusal)}`,
+    `the SDK threw ${refusal.thrown}, expected ${thrown}; ${describeRejection(refusal)}`,
   )
 }
 
@@ -35,15 +35,15 @@ const rawly = async (context: Context, dialect: Dialect, more: Parameters<typeof
 }
 
 /** Checks of errors. */
-export const failing: readonly Feature[] = [
+export const errorFeatures: readonly Feature[] = [
   {
     feature: 'wrong token',
     proves: 'An unknown token is rejected with the format’s authentication error.',
     calls: 1,
     async run(context, dialect) {
-      mustHaveToken(context)
-      const call = dialect.ask(context.strangers, context.model(dialect.format))
-      typed(await refused(call, 'the token is unknown'), dialect, 'token')
+      requireToken(context)
+      const call = dialect.ask(context.unknownTokenClients, context.model(dialect.format))
+      typed(await expectRejection(call, 'the token is unknown'), dialect, 'token')
     },
   },
   {
@@ -51,9 +51,9 @@ export const failing: readonly Feature[] = [
     proves: 'An unknown model is rejected with an error that names it.',
     calls: 1,
     async run(context, dialect) {
-      const refusal = await refused(dialect.ask(context, unknownModel), 'the model does not exist')
+      const refusal = await expectRejection(dialect.ask(context, unknownModel), 'the model does not exist')
       typed(refusal, dialect, 'model')
-      must(names(refusal, unknownModel), `the error does not name the model; ${toldBy(refusal)}`)
+      must(namesField(refusal, unknownModel), `the error does not name the model; ${describeRejection(refusal)}`)
     },
   },
   {
@@ -62,9 +62,9 @@ export const failing: readonly Feature[] = [
     calls: 1,
     async run(context, dialect) {
       const call = dialect.ask(context, context.model(dialect.format), 99)
-      const refusal = await refused(call, 'a temperature of 99 is out of range')
+      const refusal = await expectRejection(call, 'a temperature of 99 is out of range')
       typed(refusal, dialect, 'value')
-      must(names(refusal, 'temperature'), `the error does not name the field; ${toldBy(refusal)}`)
+      must(namesField(refusal, 'temperature'), `the error does not name the field; ${describeRejection(refusal)}`)
     },
   },
   {
@@ -74,9 +74,12 @@ export const failing: readonly Feature[] = [
     async run(context, dialect) {
       const model = context.model(dialect.format)
       const { [dialect.essential]: _, ...body } = dialect.body(model)
-      const refusal = await refusalIn(await context.post(dialect.format, dialect.path(model), body))
-      must(refusal.status === 400 || refusal.status === 422, `expected status 400; ${toldBy(refusal)}`)
-      must(names(refusal, dialect.essential), `the error does not name '${dialect.essential}'; ${toldBy(refusal)}`)
+      const refusal = await readRejection(await context.post(dialect.format, dialect.path(model), body))
+      must(refusal.status === 400 || refusal.status === 422, `expected status 400; ${describeRejection(refusal)}`)
+      must(
+        namesField(refusal, dialect.essential),
+        `the error does not name '${dialect.essential}'; ${describeRejection(refusal)}`,
+      )
     },
   },
   {
@@ -87,9 +90,12 @@ export const failing: readonly Feature[] = [
       const field = 'conformance_unknown'
       const answer = await rawly(context, dialect, { [field]: 1 })
       if (answer.ok) return
-      const refusal = await refusalIn(answer)
-      must(refusal.status === 400 || refusal.status === 422, `expected a response or status 400; ${toldBy(refusal)}`)
-      must(names(refusal, field), `the error does not name the field; ${toldBy(refusal)}`)
+      const refusal = await readRejection(answer)
+      must(
+        refusal.status === 400 || refusal.status === 422,
+        `expected a response or status 400; ${describeRejection(refusal)}`,
+      )
+      must(namesField(refusal, field), `the error does not name the field; ${describeRejection(refusal)}`)
     },
   },
   {
@@ -98,10 +104,10 @@ export const failing: readonly Feature[] = [
     calls: 1,
     async run(context, dialect) {
       const answer = await context.post(dialect.format, dialect.path(context.model(dialect.format)), '{"model": ')
-      const refusal = await refusalIn(answer)
-      must(refusal.status === 400 || refusal.status === 422, `expected status 400; ${toldBy(refusal)}`)
+      const refusal = await readRejection(answer)
+      must(refusal.status === 400 || refusal.status === 422, `expected status 400; ${describeRejection(refusal)}`)
       const lacks = dialect.errorLacks(refusal)
-      must(lacks === undefined, () => `the error body lacks ${lacks}: ${shown(refusal.body)}`)
+      must(lacks === undefined, () => `the error body lacks ${lacks}: ${formatValue(refusal.body)}`)
     },
   },
   {
@@ -111,12 +117,12 @@ export const failing: readonly Feature[] = [
     async run(context, dialect) {
       const body = bodyWith(dialect, unknownModel, {})
       const answer = await context.post(dialect.format, dialect.path(unknownModel), body)
-      const refusal = await refusalIn(answer)
+      const refusal = await readRejection(answer)
       must(!answer.ok, 'the call succeeded although the model does not exist')
       const type = answer.headers.get('content-type') ?? 'none'
       must(type.startsWith('application/json'), `the content type is ${type}`)
       const lacks = dialect.errorLacks(refusal)
-      must(lacks === undefined, () => `the error body lacks ${lacks}: ${shown(refusal.body)}`)
+      must(lacks === undefined, () => `the error body lacks ${lacks}: ${formatValue(refusal.body)}`)
     },
   },
   {

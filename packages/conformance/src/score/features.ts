@@ -1,11 +1,11 @@
 import { numberOf, objectOf, parseJson } from '../base/json.ts'
-import type { Said, Talk } from '../sdks/conversation.ts'
+import type { Conversation, ConversationResult } from '../sdks/conversation.ts'
 import type { Check } from './check.ts'
-import { type Context, given } from './context.ts'
+import { type Context, requireUnlessLost } from './context.ts'
 import { type Dialect, shortPrompt } from './dialect.ts'
-import { must, shown } from './expectations.ts'
+import { formatValue, must } from './expectations.ts'
 import { pdfOf, redPicture } from './media-samples.ts'
-import { jsonOf, names, refusalOf } from './rejection.ts'
+import { jsonOf, namesField, rejectionOf } from './rejection.ts'
 
 /** A check that every format implements, parameterised by the format's dialect. */
 export type Feature = Omit<Check, 'format' | 'run'> & {
@@ -16,29 +16,32 @@ export type Feature = Omit<Check, 'format' | 'run'> & {
 
 /** Token limit with room for models that think before the response. */
 const room = 2048
-export const talkIn =
+export const conversationIn =
   (context: Context, { format, wantsLimit }: Dialect) =>
-  (manner: Parameters<Context['talk']>[1] & object) =>
-    context.talk(format, wantsLimit === true ? { most: room, ...manner } : manner)
+  (manner: Parameters<Context['startConversation']>[1] & object) =>
+    context.startConversation(format, wantsLimit === true ? { tokenLimit: room, ...manner } : manner)
 
-function ended(said: Said, wanted: string): void {
-  must(said.end === wanted, `the finish reason is ${shown(said.end)}, expected ${shown(wanted)}`)
+function ended(said: ConversationResult, wanted: string): void {
+  must(
+    said.finishReason === wanted,
+    `the finish reason is ${formatValue(said.finishReason)}, expected ${formatValue(wanted)}`,
+  )
 }
 
-const says = (said: Said, pattern: RegExp): void =>
-  must(pattern.test(said.text), `the text is ${shown(said.text)}, expected a match of ${pattern.source}`)
+const says = (said: ConversationResult, pattern: RegExp): void =>
+  must(pattern.test(said.text), `the text is ${formatValue(said.text)}, expected a match of ${pattern.source}`)
 
 const counting = 'Count from one to thirty in words, separated by commas.'
 
 /** Checks of text and media. */
-export const talking: readonly Feature[] = [
+export const textFeatures: readonly Feature[] = [
   {
     feature: 'text',
     proves: 'A response has text, a finish reason and a model name.',
     calls: 1,
-    door: true,
+    isEntry: true,
     async run(context, dialect) {
-      const said = await talkIn(context, dialect)({}).ask({ text: shortPrompt })
+      const said = await conversationIn(context, dialect)({}).sendUserMessage({ text: shortPrompt })
       must(said.text !== '', 'the response has no text')
       must(said.model !== '', 'the response has no model name')
       ended(said, dialect.ends.stop)
@@ -49,7 +52,7 @@ export const talking: readonly Feature[] = [
     proves: 'Usage counts input and output tokens.',
     calls: 1,
     async run(context, dialect) {
-      counted(await talkIn(context, dialect)({}).ask({ text: shortPrompt }))
+      counted(await conversationIn(context, dialect)({}).sendUserMessage({ text: shortPrompt }))
     },
   },
   {
@@ -58,7 +61,7 @@ export const talking: readonly Feature[] = [
     calls: 1,
     async run(context, dialect) {
       const system = 'Whatever the user says, reply with exactly: PINEAPPLE'
-      says(await talkIn(context, dialect)({ system }).ask({ text: 'Good morning!' }), /pineapple/i)
+      says(await conversationIn(context, dialect)({ system }).sendUserMessage({ text: 'Good morning!' }), /pineapple/i)
     },
   },
   {
@@ -66,9 +69,9 @@ export const talking: readonly Feature[] = [
     proves: 'The model remembers an earlier turn of the conversation.',
     calls: 2,
     async run(context, dialect) {
-      const talk = talkIn(context, dialect)({})
-      await talk.ask({ text: 'The code word is MANGO. Reply with exactly: noted' })
-      says(await talk.ask({ text: 'What is the code word? Reply with that word alone.' }), /mango/i)
+      const talk = conversationIn(context, dialect)({})
+      await talk.sendUserMessage({ text: 'The code word is MANGO. Reply with exactly: noted' })
+      says(await talk.sendUserMessage({ text: 'What is the code word? Reply with that word alone.' }), /mango/i)
     },
   },
   {
@@ -76,7 +79,7 @@ export const talking: readonly Feature[] = [
     proves: 'A stream arrives in several chunks, which the SDK accumulates to a response with a finish reason.',
     calls: 1,
     async run(context, dialect) {
-      const said = await talkIn(context, dialect)({ stream: true }).ask({ text: counting })
+      const said = await conversationIn(context, dialect)({ stream: true }).sendUserMessage({ text: counting })
       must(said.text !== '', 'the stream has no text')
       must(said.pieces > 1, 'the text arrived in one chunk: this is not a stream')
       ended(said, dialect.ends.stop)
@@ -87,7 +90,7 @@ export const talking: readonly Feature[] = [
     proves: 'A stream reports usage at its end.',
     calls: 1,
     async run(context, dialect) {
-      counted(await talkIn(context, dialect)({ stream: true }).ask({ text: shortPrompt }))
+      counted(await conversationIn(context, dialect)({ stream: true }).sendUserMessage({ text: shortPrompt }))
     },
   },
   {
@@ -96,8 +99,11 @@ export const talking: readonly Feature[] = [
     calls: 1,
     async run(context, dialect) {
       const words = 'Grüße, 世界 🙂'
-      const said = await talkIn(context, dialect)({ stream: true }).ask({ text: `Reply with exactly: ${words}` })
-      must(said.text.includes(words), `the text is ${shown(said.text)}, expected ${shown(words)}`)
+      const said = await conversationIn(
+        context,
+        dialect,
+      )({ stream: true }).sendUserMessage({ text: `Reply with exactly: ${words}` })
+      must(said.text.includes(words), `the text is ${formatValue(said.text)}, expected ${formatValue(words)}`)
     },
   },
   {
@@ -108,17 +114,23 @@ export const talking: readonly Feature[] = [
     async run(context, dialect) {
       const { fields, ends } = dialect
       const extra = fields.stop('gamma')
-      const said = await context.gift(fields.stopName, () =>
-        talkIn(context, dialect)({ extra }).ask({ text: 'Reply with exactly: alpha beta gamma delta' }),
+      const said = await context.optionalFeature(fields.stopName, () =>
+        conversationIn(
+          context,
+          dialect,
+        )({ extra }).sendUserMessage({ text: 'Reply with exactly: alpha beta gamma delta' }),
       )
       says(said, /alpha beta/i)
-      given(
+      requireUnlessLost(
         context,
         fields.stopName,
         !/gamma|delta/i.test(said.text),
-        `the text continues after the stop sequence: ${shown(said.text)}`,
+        `the text continues after the stop sequence: ${formatValue(said.text)}`,
       )
-      must([ends.stop, ends.sequence].includes(said.end), `the finish reason is ${shown(said.end)}`)
+      must(
+        [ends.stop, ends.sequence].includes(said.finishReason),
+        `the finish reason is ${formatValue(said.finishReason)}`,
+      )
     },
   },
   {
@@ -127,7 +139,7 @@ export const talking: readonly Feature[] = [
     calls: 1,
     async run(context, dialect) {
       const most = 20
-      const said = await talkIn(context, dialect)({ most }).ask({ text: counting })
+      const said = await conversationIn(context, dialect)({ tokenLimit: most }).sendUserMessage({ text: counting })
       ended(said, dialect.ends.length)
       const { output = 0 } = said.usage ?? {}
       must(output <= most, `received ${output} tokens with a limit of ${most}`)
@@ -139,8 +151,8 @@ export const talking: readonly Feature[] = [
     calls: 1,
     async run(context, dialect) {
       const { sampling, samplingNames } = dialect.fields
-      const said = await context.gift(samplingNames, () =>
-        talkIn(context, dialect)({ extra: sampling }).ask({ text: shortPrompt }),
+      const said = await context.optionalFeature(samplingNames, () =>
+        conversationIn(context, dialect)({ extra: sampling }).sendUserMessage({ text: shortPrompt }),
       )
       must(said.text !== '', 'the response has no text')
     },
@@ -157,12 +169,15 @@ export const talking: readonly Feature[] = [
         additionalProperties: false,
       }
       const extra = dialect.fields.schema(schema)
-      const said = await talkIn(context, dialect)({ extra }).ask({ text: 'Tell me about the city of Paris, as JSON.' })
+      const said = await conversationIn(
+        context,
+        dialect,
+      )({ extra }).sendUserMessage({ text: 'Tell me about the city of Paris, as JSON.' })
       const value = parseJson(said.text)
-      must(value !== undefined, `the text is not JSON: ${shown(said.text)}`)
+      must(value !== undefined, `the text is not JSON: ${formatValue(said.text)}`)
       const { city, population } = objectOf(value)
-      must(typeof city === 'string', `'city' is ${shown(city)}, expected a string`)
-      must(Number.isInteger(population), `'population' is ${shown(population)}, expected an integer`)
+      must(typeof city === 'string', `'city' is ${formatValue(city)}, expected a string`)
+      must(Number.isInteger(population), `'population' is ${formatValue(population)}, expected an integer`)
     },
   },
   {
@@ -171,9 +186,9 @@ export const talking: readonly Feature[] = [
     calls: 1,
     async run(context, dialect) {
       const text = 'What colour is this picture? Reply with one word: red, green, blue or yellow.'
-      const said = await talkIn(context, dialect)({}).ask({ text }, { image: redPicture })
+      const said = await conversationIn(context, dialect)({}).sendUserMessage({ text }, { image: redPicture })
       says(said, /\bred\b/i)
-      must(!/green|blue|yellow/i.test(said.text), `the text names more than one colour: ${shown(said.text)}`)
+      must(!/green|blue|yellow/i.test(said.text), `the text names more than one colour: ${formatValue(said.text)}`)
     },
   },
   {
@@ -183,7 +198,7 @@ export const talking: readonly Feature[] = [
     async run(context, dialect) {
       const pdf = pdfOf('The code word is PAPAYA.')
       const text = 'What is the code word in this document? Reply with that word alone.'
-      says(await talkIn(context, dialect)({}).ask({ text }, { pdf }), /papaya/i)
+      says(await conversationIn(context, dialect)({}).sendUserMessage({ text }, { pdf }), /papaya/i)
     },
   },
   {
@@ -191,7 +206,7 @@ export const talking: readonly Feature[] = [
     proves: 'A thinking model returns its thoughts or counts their tokens.',
     calls: 2,
     async run(context, dialect) {
-      thought((await thinking(context, dialect, [], 'Is 91 a prime number? Think first.')).said)
+      requireThinking((await sendThinkingRequest(context, dialect, [], 'Is 91 a prime number? Think first.')).said)
     },
   },
   {
@@ -203,18 +218,18 @@ export const talking: readonly Feature[] = [
       const model = context.model(dialect.format)
       const answer = await context.post(dialect.format, dialect.path(model), dialect.body(model))
       const detail = dialect.cacheDetail?.(objectOf(await jsonOf(answer)))
-      must(numberOf(detail) !== undefined, `the usage detail is ${shown(detail)}, expected a number`)
+      must(numberOf(detail) !== undefined, `the usage detail is ${formatValue(detail)}, expected a number`)
     },
   },
 ]
 
-function counted({ usage }: Said): void {
+function counted({ usage }: ConversationResult): void {
   must(usage !== undefined, 'the response has no usage')
   must(usage.input > 0, `usage reports ${usage.input} input tokens`)
   must(usage.output > 0, `usage reports ${usage.output} output tokens`)
 }
 
-export function thought({ usage, reasoning }: Said): void {
+export function requireThinking({ usage, reasoning }: ConversationResult): void {
   must((usage?.reasoning ?? 0) > 0 || reasoning !== '', 'thinking was neither returned nor counted')
 }
 
@@ -222,22 +237,22 @@ export function thought({ usage, reasoning }: Said): void {
  * Sends a request with a little thinking, in the first way that the server accepts. Only this first response may be not
  * served; later failures count.
  */
-export async function thinking(
+export async function sendThinkingRequest(
   context: Context,
   dialect: Dialect,
   tools: readonly string[],
   text: string,
-): Promise<{ readonly talk: Talk; readonly said: Said }> {
+): Promise<{ readonly talk: Conversation; readonly said: ConversationResult }> {
   const { think, thinkNames } = dialect.fields
-  return context.gift(thinkNames, async () => {
+  return context.optionalFeature(thinkNames, async () => {
     let refused: unknown
     for (const extra of think) {
-      const talk = talkIn(context, dialect)({ most: room, ...(tools.length > 0 ? { tools } : {}), extra })
+      const talk = conversationIn(context, dialect)({ tokenLimit: room, ...(tools.length > 0 ? { tools } : {}), extra })
       try {
-        return { talk, said: await talk.ask({ text }) }
+        return { talk, said: await talk.sendUserMessage({ text }) }
       } catch (error) {
-        const refusal = refusalOf(error)
-        if (refusal === undefined || !thinkNames.some((name) => names(refusal, name))) throw error
+        const refusal = rejectionOf(error)
+        if (refusal === undefined || !thinkNames.some((name) => namesField(refusal, name))) throw error
         refused ??= error
       }
     }

@@ -1,9 +1,9 @@
 import type { GenerateContentResponse } from '@google/genai'
 import { listOf, objectOf, parseJson } from '../base/json.ts'
 import type { Check } from './check.ts'
-import { given } from './context.ts'
+import { requireUnlessLost } from './context.ts'
 import { shortPrompt } from './dialect.ts'
-import { must, NotAsked, shown } from './expectations.ts'
+import { formatValue, must, NotAsked } from './expectations.ts'
 import { base64Of, toneBytes } from './media-samples.ts'
 import { jsonOf } from './rejection.ts'
 
@@ -19,13 +19,13 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
       for await (const chunk of await context.google.models.generateContentStream({ model, contents: shortPrompt }))
         chunks.push(chunk)
       const endings = chunks.map(({ candidates }) => candidates?.[0]?.finishReason)
-      must(endings.at(-1) === 'STOP', `the last finish reason is ${shown(endings.at(-1))}, expected "STOP"`)
+      must(endings.at(-1) === 'STOP', `the last finish reason is ${formatValue(endings.at(-1))}, expected "STOP"`)
       must(
         endings.slice(0, -1).every((ending) => ending === undefined),
-        `the finish reasons are ${shown(endings)}`,
+        `the finish reasons are ${formatValue(endings)}`,
       )
       const roles = new Set(chunks.map(({ candidates }) => candidates?.[0]?.content?.role ?? 'model'))
-      must([...roles].join() === 'model', `the roles are ${shown([...roles])}`)
+      must([...roles].join() === 'model', `the roles are ${formatValue([...roles])}`)
     },
   },
   {
@@ -37,7 +37,7 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
       if (target.token === undefined) throw new NotAsked('no token was given')
       const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:generateContent`
       const body = { contents: [{ parts: [{ text: shortPrompt }] }] }
-      const answer = await context.keyless(`${path}?key=${encodeURIComponent(target.token)}`, body)
+      const answer = await context.postWithoutKey(`${path}?key=${encodeURIComponent(target.token)}`, body)
       must(listOf(objectOf(await jsonOf(answer)).candidates).length > 0, 'the response has no candidates')
     },
   },
@@ -64,7 +64,7 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
         system_instruction: { parts: [{ text: 'Whatever the user says, reply with exactly: PINEAPPLE' }] },
       })
       const text = JSON.stringify(await jsonOf(answer))
-      must(/pineapple/i.test(text), `the text is ${shown(text)}, expected pineapple`)
+      must(/pineapple/i.test(text), `the text is ${formatValue(text)}, expected pineapple`)
     },
   },
   {
@@ -83,7 +83,7 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
       const [candidate] = listOf(objectOf(await jsonOf(answer)).candidates).map(objectOf)
       const parts = listOf(objectOf(candidate?.content).parts).map(objectOf)
       const text = parts.map(({ text: piece = '' }) => piece).join('')
-      must(typeof objectOf(parseJson(text)).city === 'string', `the text does not conform: ${shown(text)}`)
+      must(typeof objectOf(parseJson(text)).city === 'string', `the text does not conform: ${formatValue(text)}`)
     },
   },
   {
@@ -92,10 +92,15 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
     calls: 1,
     async run(context) {
       const model = context.model('gemini')
-      const { candidates = [] } = await context.gift(['candidateCount', 'multiple candidates'], () =>
+      const { candidates = [] } = await context.optionalFeature(['candidateCount', 'multiple candidates'], () =>
         context.google.models.generateContent({ model, contents: shortPrompt, config: { candidateCount: 2 } }),
       )
-      given(context, 'candidateCount', candidates.length === 2, `expected 2 candidates, received ${candidates.length}`)
+      requireUnlessLost(
+        context,
+        'candidateCount',
+        candidates.length === 2,
+        `expected 2 candidates, received ${candidates.length}`,
+      )
     },
   },
   {
@@ -103,8 +108,10 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
     proves: 'Audio input is accepted, or rejected as unsupported by the model.',
     calls: 1,
     async run(context) {
-      const said = await context.gift('audio', () =>
-        context.talk('gemini').ask({ text: 'Describe this sound in one sentence.' }, { audio: base64Of(toneBytes()) }),
+      const said = await context.optionalFeature('audio', () =>
+        context
+          .startConversation('gemini')
+          .sendUserMessage({ text: 'Describe this sound in one sentence.' }, { audio: base64Of(toneBytes()) }),
       )
       must(said.text !== '', 'the response has no text')
     },

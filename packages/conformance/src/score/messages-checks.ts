@@ -1,8 +1,8 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { Check } from './check.ts'
-import { given } from './context.ts'
+import { requireUnlessLost } from './context.ts'
 import { shortPrompt } from './dialect.ts'
-import { must, shown } from './expectations.ts'
+import { formatValue, must } from './expectations.ts'
 
 const say = (content: string): Anthropic.MessageParam[] => [{ role: 'user', content }]
 const room = 1024
@@ -60,7 +60,7 @@ export const messagesChecks: readonly Omit<Check, 'format'>[] = [
         messages: say('Good morning!'),
       })
       const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('')
-      must(/pineapple/i.test(text), `the text is ${shown(text)}, expected pineapple`)
+      must(/pineapple/i.test(text), `the text is ${formatValue(text)}, expected pineapple`)
     },
   },
   {
@@ -74,8 +74,8 @@ export const messagesChecks: readonly Omit<Check, 'format'>[] = [
         stop_sequences: ['omega', 'gamma'],
         messages: say('Reply with exactly: alpha beta gamma delta'),
       })
-      const why = `stop_sequence is ${shown(stop_sequence)}, expected "gamma"`
-      given(context, 'stop_sequences', stop_sequence === 'gamma', why)
+      const why = `stop_sequence is ${formatValue(stop_sequence)}, expected "gamma"`
+      requireUnlessLost(context, 'stop_sequences', stop_sequence === 'gamma', why)
     },
   },
   {
@@ -95,7 +95,7 @@ export const messagesChecks: readonly Omit<Check, 'format'>[] = [
         tool_choice: { type: 'tool', name: 'get_time' },
       })
       const names = content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : []))
-      must(names.length > 0 && names.every((name) => name === 'get_time'), `called were ${shown(names)}`)
+      must(names.length > 0 && names.every((name) => name === 'get_time'), `called were ${formatValue(names)}`)
     },
   },
   {

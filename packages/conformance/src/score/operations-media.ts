@@ -1,6 +1,6 @@
 import { toFile } from 'openai'
 import type { Check } from './check.ts'
-import { must, shown } from './expectations.ts'
+import { formatValue, must } from './expectations.ts'
 import { bytesOf, redPicture, toneBytes } from './media-samples.ts'
 
 /** Detects the four common image types by their first bytes. */
@@ -13,9 +13,9 @@ interface Picture {
 
 function picture(data: readonly Picture[] | undefined): void {
   const { b64_json, url } = data?.[0] ?? {}
-  must(b64_json !== undefined || url !== undefined, `the response has no image: ${shown(data)}`)
-  if (b64_json !== undefined) must(isPicture(b64_json), `these bytes are not an image: ${shown(b64_json)}`)
-  else must(URL.canParse(url ?? ''), `the image URL is ${shown(url)}`)
+  must(b64_json !== undefined || url !== undefined, `the response has no image: ${formatValue(data)}`)
+  if (b64_json !== undefined) must(isPicture(b64_json), `these bytes are not an image: ${formatValue(b64_json)}`)
+  else must(URL.canParse(url ?? ''), `the image URL is ${formatValue(url)}`)
 }
 
 const tone = () => toFile(toneBytes(), 'tone.wav', { type: 'audio/wav' })
@@ -24,7 +24,7 @@ const tone = () => toFile(toneBytes(), 'tone.wav', { type: 'audio/wav' })
 export const mediaOperations: readonly Check[] = [
   {
     format: 'images',
-    apart: true,
+    hasExtraPaths: true,
     feature: 'generate',
     needs: 'image',
     proves: 'A prompt produces an image.',
@@ -41,7 +41,7 @@ export const mediaOperations: readonly Check[] = [
   },
   {
     format: 'images',
-    apart: true,
+    hasExtraPaths: true,
     feature: 'edit',
     needs: 'image',
     proves: 'An uploaded image is edited.',
@@ -58,11 +58,11 @@ export const mediaOperations: readonly Check[] = [
     needs: 'transcription',
     proves: 'An uploaded audio file is transcribed.',
     calls: 1,
-    door: true,
+    isEntry: true,
     async run(context) {
       const model = context.modelFor('transcription')
       const { text } = await context.openai.audio.transcriptions.create({ model, file: await tone() })
-      must(typeof text === 'string', `the text is ${shown(text)}`)
+      must(typeof text === 'string', `the text is ${formatValue(text)}`)
     },
   },
   {
@@ -74,10 +74,10 @@ export const mediaOperations: readonly Check[] = [
     async run(context) {
       const model = context.modelFor('transcription')
       const file = await tone()
-      const text: unknown = await context.gift('response_format', () =>
+      const text: unknown = await context.optionalFeature('response_format', () =>
         context.openai.audio.transcriptions.create({ model, file, response_format: 'text' }),
       )
-      must(typeof text === 'string', `the response is ${shown(text)}`)
+      must(typeof text === 'string', `the response is ${formatValue(text)}`)
     },
   },
   {
@@ -90,11 +90,11 @@ export const mediaOperations: readonly Check[] = [
       const model = context.modelFor('transcription')
       const file = await tone()
       const types: string[] = []
-      await context.gift('stream', async () => {
+      await context.optionalFeature('stream', async () => {
         const stream = await context.openai.audio.transcriptions.create({ model, file, stream: true })
         for await (const event of stream) types.push(event.type)
       })
-      must(types.at(-1) === 'transcript.text.done', `the events are ${shown(types)}`)
+      must(types.at(-1) === 'transcript.text.done', `the events are ${formatValue(types)}`)
     },
   },
   {
@@ -103,7 +103,7 @@ export const mediaOperations: readonly Check[] = [
     needs: 'speech',
     proves: 'A text becomes audio with an audio content type.',
     calls: 1,
-    door: true,
+    isEntry: true,
     async run(context) {
       const model = context.modelFor('speech')
       const answer = await context.openai.audio.speech.create({ model, voice: 'alloy', input: 'Hello, world.' })
@@ -128,7 +128,7 @@ export const mediaOperations: readonly Check[] = [
         response_format: 'wav',
       })
       const head = new TextDecoder('latin1').decode((await answer.arrayBuffer()).slice(0, 4))
-      must(head === 'RIFF', `the audio begins with ${shown(head)}, expected "RIFF"`)
+      must(head === 'RIFF', `the audio begins with ${formatValue(head)}, expected "RIFF"`)
     },
   },
 ]

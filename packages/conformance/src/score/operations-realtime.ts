@@ -3,8 +3,8 @@ import { OpenAIRealtimeWS } from 'openai/realtime/ws'
 import type { RealtimeServerEvent } from 'openai/resources/realtime/realtime'
 import type { ClientOptions } from 'ws'
 import type { Check } from './check.ts'
-import { type Context, mustHaveToken } from './context.ts'
-import { Missed, must, NotAsked, NotServed, shown } from './expectations.ts'
+import { type Context, requireToken } from './context.ts'
+import { CheckFailed, formatValue, must, NotAsked, NotServed } from './expectations.ts'
 
 interface Session {
   /** Returns the events up to and including the first of this type. */
@@ -24,7 +24,7 @@ function connection(url: URL): ClientOptions {
 function openSession(context: Context, stranger = false): Session {
   const { target } = context
   if (target.socketless) throw new NotAsked('there is no socket for a session')
-  const client = stranger ? context.strangers.openai : context.openai
+  const client = stranger ? context.unknownTokenClients.openai : context.openai
   const options = { ...connection(new URL(target.origin)), headers: { ...target.headers } }
   const rt = new OpenAIRealtimeWS({ model: context.modelFor('realtime'), options }, client)
   const events: RealtimeServerEvent[] = []
@@ -39,7 +39,7 @@ function openSession(context: Context, stranger = false): Session {
     events.push(event)
     wake()
   })
-  rt.on('error', (error) => fail(new Missed(`the session failed: ${error.message}`)))
+  rt.on('error', (error) => fail(new CheckFailed(`the session failed: ${error.message}`)))
   rt.socket.on('unexpected-response', (_request, response) => {
     const status = response.statusCode ?? 0
     const absent = status === 501 || status === 405
@@ -48,7 +48,7 @@ function openSession(context: Context, stranger = false): Session {
   })
   rt.socket.on('close', (closed: number) => {
     code = closed
-    fail(new Missed(`the session was closed with code ${closed}`))
+    fail(new CheckFailed(`the session was closed with code ${closed}`))
   })
   context.signal.addEventListener('abort', () => rt.socket.terminate(), { once: true })
   const woken = (): Promise<void> =>
@@ -74,7 +74,7 @@ function openSession(context: Context, stranger = false): Session {
 }
 
 /** A status code instead of the upgrade. */
-class Refused extends Missed {
+class Refused extends CheckFailed {
   readonly status: number
   constructor(status: number) {
     super(`received status ${status} instead of the upgrade`)
@@ -90,18 +90,18 @@ export const realtimeOperations: readonly Check[] = [
     needs: 'realtime',
     proves: 'A session opens, and a question in it is answered with streamed text.',
     calls: 1,
-    door: true,
+    isEntry: true,
     async run(context) {
       const session = openSession(context)
       const [created] = await session.until('session.created')
-      must(created?.type === 'session.created', `the first event is ${shown(created?.type)}`)
+      must(created?.type === 'session.created', `the first event is ${formatValue(created?.type)}`)
       session.send({ type: 'session.update', session: { type: 'realtime', output_modalities: ['text'] } })
       const content = [{ type: 'input_text' as const, text: 'Say hello in one short sentence.' }]
       session.send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } })
       session.send({ type: 'response.create' })
       const events = await session.until('response.done')
       const text = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('')
-      must(text !== '', `no text among the events ${shown(events.map(({ type }) => type))}`)
+      must(text !== '', `no text among the events ${formatValue(events.map(({ type }) => type))}`)
       const done = events.at(-1)
       must(done?.type === 'response.done' && done.response.status === 'completed', 'the response was not completed')
       const code = await session.close()
@@ -115,7 +115,7 @@ export const realtimeOperations: readonly Check[] = [
     proves: 'An unknown token cannot open a session.',
     calls: 1,
     async run(context) {
-      mustHaveToken(context)
+      requireToken(context)
       try {
         await openSession(context, true).until('session.created')
       } catch (error) {
@@ -124,7 +124,7 @@ export const realtimeOperations: readonly Check[] = [
           return
         }
         // Some servers accept the socket first and close it at once.
-        if (error instanceof Missed) return
+        if (error instanceof CheckFailed) return
         throw error
       }
       must(false, 'a session was opened although the token is unknown')

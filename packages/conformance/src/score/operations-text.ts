@@ -1,16 +1,16 @@
 import { type JsonObject, listOf, numberOf, objectOf } from '../base/json.ts'
 import type { Check } from './check.ts'
 import type { Context } from './context.ts'
-import { must, shown } from './expectations.ts'
-import { refused, unknownModel } from './features-errors.ts'
-import { jsonOf, names, toldBy } from './rejection.ts'
+import { formatValue, must } from './expectations.ts'
+import { expectRejection, unknownModel } from './features-errors.ts'
+import { describeRejection, jsonOf, namesField } from './rejection.ts'
 
 const completions: readonly Omit<Check, 'format' | 'needs'>[] = [
   {
     feature: 'text',
     proves: 'A prompt is completed with a finish reason and usage.',
     calls: 1,
-    door: true,
+    isEntry: true,
     async run(context) {
       const model = context.modelFor('completion')
       const { choices, usage } = await context.openai.completions.create({
@@ -18,10 +18,10 @@ const completions: readonly Omit<Check, 'format' | 'needs'>[] = [
         prompt: 'Once upon a time',
         max_tokens: 32,
       })
-      must(typeof choices[0]?.text === 'string', `the text is ${shown(choices[0]?.text)}`)
+      must(typeof choices[0]?.text === 'string', `the text is ${formatValue(choices[0]?.text)}`)
       must(
         /^(stop|length)$/.test(String(choices[0]?.finish_reason)),
-        `the finish reason is ${shown(choices[0]?.finish_reason)}`,
+        `the finish reason is ${formatValue(choices[0]?.finish_reason)}`,
       )
       must((usage?.prompt_tokens ?? 0) > 0, 'usage is missing')
     },
@@ -46,7 +46,7 @@ const completions: readonly Omit<Check, 'format' | 'needs'>[] = [
           if (finish_reason) endings.push(finish_reason)
         }
       must(pieces > 1, `the text arrived in ${pieces} chunk`)
-      must(endings.length === 1, `the finish reasons are ${shown(endings)}`)
+      must(endings.length === 1, `the finish reasons are ${formatValue(endings)}`)
     },
   },
   {
@@ -60,9 +60,9 @@ const completions: readonly Omit<Check, 'format' | 'needs'>[] = [
 ]
 
 async function noSuchModel(call: Promise<unknown>): Promise<void> {
-  const refusal = await refused(call, 'the model does not exist')
-  must(refusal.status === 404 || refusal.status === 400, `expected status 404; ${toldBy(refusal)}`)
-  must(names(refusal, unknownModel), `the error does not name the model; ${toldBy(refusal)}`)
+  const refusal = await expectRejection(call, 'the model does not exist')
+  must(refusal.status === 404 || refusal.status === 400, `expected status 404; ${describeRejection(refusal)}`)
+  must(namesField(refusal, unknownModel), `the error does not name the model; ${describeRejection(refusal)}`)
 }
 
 const sentences = ['A cat sat on the mat.', 'The cat sat on a mat.', 'Quarterly revenue grew by four percent.']
@@ -86,7 +86,7 @@ const embeddings: readonly Omit<Check, 'format' | 'needs'>[] = [
     feature: 'numbers',
     proves: 'A text becomes a vector of numbers.',
     calls: 1,
-    door: true,
+    isEntry: true,
     async run(context) {
       const [vector = []] = await vectors(context, 'Hello')
       must(vector.length > 1, `the vector has ${vector.length} numbers`)
@@ -112,7 +112,7 @@ const embeddings: readonly Omit<Check, 'format' | 'needs'>[] = [
       const model = context.modelFor('embedding')
       const { data } = await context.openai.embeddings.create({ model, input: 'Hello', encoding_format: 'base64' })
       const coded: unknown = data[0]?.embedding
-      must(typeof coded === 'string', `the vector is ${shown(coded)}`)
+      must(typeof coded === 'string', `the vector is ${formatValue(coded)}`)
       const bytes = Uint8Array.from(atob(coded), (character) => character.charCodeAt(0))
       must(bytes.length % 4 === 0, `${bytes.length} bytes are not a list of 32-bit numbers`)
       const [plain = []] = await vectors(context, 'Hello')
@@ -127,7 +127,7 @@ const embeddings: readonly Omit<Check, 'format' | 'needs'>[] = [
     async run(context) {
       const model = context.modelFor('embedding')
       const { data, usage } = await context.openai.embeddings.create({ model, input: 'Hello' })
-      must(Number.isFinite(data[0]?.embedding[0]), `the vector begins with ${shown(data[0]?.embedding[0])}`)
+      must(Number.isFinite(data[0]?.embedding[0]), `the vector begins with ${formatValue(data[0]?.embedding[0])}`)
       must((usage?.prompt_tokens ?? 0) > 0, 'usage is missing')
     },
   },
@@ -137,7 +137,7 @@ const embeddings: readonly Omit<Check, 'format' | 'needs'>[] = [
     calls: 1,
     async run(context) {
       const model = context.modelFor('embedding')
-      const { data } = await context.gift(['dimensions', 'matryoshka'], () =>
+      const { data } = await context.optionalFeature(['dimensions', 'matryoshka'], () =>
         context.openai.embeddings.create({ model, input: 'Hello', dimensions: 256, encoding_format: 'float' }),
       )
       must(data[0]?.embedding.length === 256, `the vector has ${data[0]?.embedding.length} numbers, expected 256`)
@@ -169,15 +169,15 @@ const rerank: readonly Omit<Check, 'format' | 'needs'>[] = [
     feature: 'order',
     proves: 'The document that answers the question comes first, and scores are in descending order.',
     calls: 1,
-    door: true,
+    isEntry: true,
     async run(context) {
       const results = await ranked(context, {})
       must(results.length === documents.length, `received ${results.length} results for ${documents.length} documents`)
-      must(results[0]?.index === 1, `the first result is document ${shown(results[0]?.index)}, expected 1`)
+      must(results[0]?.index === 1, `the first result is document ${formatValue(results[0]?.index)}, expected 1`)
       const scores = results.map(({ relevance_score }) => numberOf(relevance_score) ?? Number.NaN)
       must(
         scores.every((score, at) => at === 0 || score <= (scores[at - 1] ?? 0)),
-        `the scores are ${shown(scores)}`,
+        `the scores are ${formatValue(scores)}`,
       )
     },
   },

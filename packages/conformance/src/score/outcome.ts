@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Check, ScoredFormat, Verdict } from './check.ts'
 import { createContext, type Target } from './context.ts'
-import { Missed, NotAsked, NotServed } from './expectations.ts'
-import { type Refusal, refusalOf, toldBy } from './rejection.ts'
+import { CheckFailed, NotAsked, NotServed } from './expectations.ts'
+import { describeRejection, type Rejection, rejectionOf } from './rejection.ts'
 
 /** Result of a check with its reason. */
 export interface Outcome {
@@ -21,7 +21,7 @@ export async function outcomeOf(
   { retries = 2, signal }: { readonly retries?: number | undefined; readonly signal?: AbortSignal | undefined },
   count: () => void,
 ): Promise<Outcome> {
-  const { needs, format, behind } = check
+  const { needs, format, dependsOn: behind } = check
   if (needs !== undefined && target.models[needs] === undefined)
     return { verdict: 'not asked', why: `no ${needs} model was given or found in the server’s list` }
   const door = closed.get(format) ?? (behind === undefined ? undefined : closed.get(behind))
@@ -50,14 +50,14 @@ async function oneTry(
   const signal = outer === undefined ? ending.signal : AbortSignal.any([outer, ending.signal])
   const context = createContext(target, { call: count }, signal)
   const over = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(new Missed(lateness(target.timeoutMs))), { once: true })
+    signal.addEventListener('abort', () => reject(new CheckFailed(lateness(target.timeoutMs))), { once: true })
   })
   try {
     await Promise.race([check.run(context), over])
     return { outcome: { verdict: 'passed' } }
   } catch (error) {
     if (ending.signal.aborted) return { outcome: { verdict: 'failed', why: lateness(target.timeoutMs) } }
-    const refusal = refusalOf(error)
+    const refusal = rejectionOf(error)
     const busy = refusal !== undefined && [429, 503, 529].includes(refusal.status)
     return { outcome: judged(error, refusal, check, target), ...(busy ? { busy: waitOf(context.last()) } : {}) }
   } finally {
@@ -74,15 +74,15 @@ const waitOf = (headers: Headers): number =>
 
 function judged(
   error: unknown,
-  refusal: Refusal | undefined,
-  { door, apart }: Check,
+  refusal: Rejection | undefined,
+  { isEntry: door, hasExtraPaths: apart }: Check,
   { models, modelOf }: Target,
 ): Outcome {
   if (error instanceof NotServed) return { verdict: 'not served', why: error.message }
   if (error instanceof NotAsked) return { verdict: 'not asked', why: error.message }
-  if (error instanceof Missed) return { verdict: 'failed', why: oneLine(error.message) }
+  if (error instanceof CheckFailed) return { verdict: 'failed', why: oneLine(error.message) }
   if (refusal === undefined) return { verdict: 'failed', why: oneLine(inWords(error)) }
-  const why = toldBy(refusal)
+  const why = describeRejection(refusal)
   // A missing path is not a missing model: errors that name the model count as failures.
   const named = [...Object.values(models), ...Object.values(modelOf)].some((name) => refusal.message.includes(name))
   const missing = (door === true || apart === true) && [404, 405].includes(refusal.status) && !named

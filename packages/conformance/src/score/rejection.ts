@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, objectOf, parseJson, textOf } from '../base/json.ts'
-import { must, shown } from './expectations.ts'
+import { formatValue, must } from './expectations.ts'
 
 /** An error response, independent of the SDK that threw it. */
-export interface Refusal {
+export interface Rejection {
   readonly status: number
   readonly message: string
   /** Google's additional details, as JSON. */
@@ -16,7 +16,7 @@ export interface Refusal {
 }
 
 /** Reads an SDK's exception as an error response; undefined for others (broken connection, invalid response). */
-export function refusalOf(error: unknown): Refusal | undefined {
+export function rejectionOf(error: unknown): Rejection | undefined {
   if (!(error instanceof Error) || !('status' in error) || typeof error.status !== 'number') return undefined
   const { status } = error
   const fields = error as Error & { readonly error?: unknown }
@@ -30,7 +30,7 @@ export function refusalOf(error: unknown): Refusal | undefined {
   return { status, ...wordsOf(body, error.message), body, thrown: error.constructor.name }
 }
 
-function wordsOf(body: JsonObject, otherwise: string): Pick<Refusal, 'message' | 'details' | 'param'> {
+function wordsOf(body: JsonObject, otherwise: string): Pick<Rejection, 'message' | 'details' | 'param'> {
   const error = objectOf(body.error)
   const message =
     textOf(error.message) || textOf(body.error) || textOf(body.message) || textOf(body.detail) || otherwise
@@ -39,10 +39,10 @@ function wordsOf(body: JsonObject, otherwise: string): Pick<Refusal, 'message' |
 }
 
 /** An error response to a call without an SDK. */
-class AnsweredError extends Error {
+class ErrorResponse extends Error {
   readonly status: number
   readonly error: JsonObject
-  constructor({ status, message, body }: Refusal) {
+  constructor({ status, message, body }: Rejection) {
     super(message)
     this.status = status
     this.error = body
@@ -51,15 +51,15 @@ class AnsweredError extends Error {
 
 /** Returns the JSON body of a successful response. Throws an error like the SDKs' for an error response. */
 export async function jsonOf(answer: Response): Promise<unknown> {
-  if (!answer.ok) throw new AnsweredError(await refusalIn(answer))
+  if (!answer.ok) throw new ErrorResponse(await readRejection(answer))
   const text = await answer.text()
   const value = parseJson(text)
-  must(value !== undefined, `the response is not JSON: ${shown(text)}`)
+  must(value !== undefined, `the response is not JSON: ${formatValue(text)}`)
   return value
 }
 
 /** Reads a plain error response. */
-export async function refusalIn(answer: Response): Promise<Refusal> {
+export async function readRejection(answer: Response): Promise<Rejection> {
   const text = await answer.text()
   const parsed = parseJson(text)
   const body = objectOf(Array.isArray(parsed) ? parsed[0] : parsed)
@@ -74,14 +74,14 @@ const spelt = (text: string): string =>
     .toLowerCase()
 
 /** Returns true if the error names the field, in any spelling, as separate words. */
-export function names({ message, details, param }: Refusal, field: string): boolean {
+export function namesField({ message, details, param }: Rejection, field: string): boolean {
   const told = ` ${spelt(`${param} ${message} ${details}`)} `
   const at = new RegExp(`[^a-z0-9]${spelt(field).replaceAll(/[^a-z0-9 ]/g, '\\$&')}[^a-z0-9]`)
   return at.test(told)
 }
 
 /** Formats status and message in one line. */
-export const toldBy = ({ status, message }: Refusal): string => {
+export const describeRejection = ({ status, message }: Rejection): string => {
   const line = message.replaceAll(/\s+/g, ' ').trim()
   return `${status}: ${line.length > 240 ? `${line.slice(0, 239)}…` : line}`
 }

@@ -1,9 +1,9 @@
 import type OpenAI from 'openai'
 import type { Check } from './check.ts'
 import { shortPrompt } from './dialect.ts'
-import { Missed, must, shown } from './expectations.ts'
-import { refused } from './features-errors.ts'
-import { refusalOf, toldBy } from './rejection.ts'
+import { CheckFailed, formatValue, must } from './expectations.ts'
+import { expectRejection } from './features-errors.ts'
+import { describeRejection, rejectionOf } from './rejection.ts'
 
 /** Required order of the events of a text response, repetitions collapsed. */
 const order = [
@@ -23,9 +23,9 @@ async function kept<Value>(call: PromiseLike<Value>, id: string): Promise<Value>
   try {
     return await call
   } catch (error) {
-    const refusal = refusalOf(error)
+    const refusal = rejectionOf(error)
     if (refusal?.status === 404 && refusal.message.replaceAll(/\S*\/\S*/g, '').includes(id))
-      throw new Missed(`the response was not stored; ${toldBy(refusal)}`)
+      throw new CheckFailed(`the response was not stored; ${describeRejection(refusal)}`)
     throw error
   }
 }
@@ -54,7 +54,7 @@ export const responsesChecks: readonly Omit<Check, 'format'>[] = [
   },
   {
     feature: 'previous response',
-    apart: true,
+    hasExtraPaths: true,
     proves: 'A stored response can be continued by its id, retrieved and deleted.',
     calls: 5,
     async run(context) {
@@ -71,17 +71,17 @@ export const responsesChecks: readonly Omit<Check, 'format'>[] = [
         input: 'What is the code word? Reply with that word alone.',
         store: true,
       })
-      must(/mango/i.test(second.output_text), `the text is ${shown(second.output_text)}, expected mango`)
+      must(/mango/i.test(second.output_text), `the text is ${formatValue(second.output_text)}, expected mango`)
       const read = await kept(responses.retrieve(first.id), first.id)
-      must(read.id === first.id, `another response was retrieved: ${shown(read.id)}`)
+      must(read.id === first.id, `another response was retrieved: ${formatValue(read.id)}`)
       await responses.delete(first.id)
-      const gone = await refused(responses.retrieve(first.id), 'the response was deleted')
-      must(gone.status === 404, `expected status 404; ${toldBy(gone)}`)
+      const gone = await expectRejection(responses.retrieve(first.id), 'the response was deleted')
+      must(gone.status === 404, `expected status 404; ${describeRejection(gone)}`)
     },
   },
   {
     feature: 'input items',
-    apart: true,
+    hasExtraPaths: true,
     proves: 'The input items of a stored response can be listed.',
     calls: 2,
     async run(context) {
@@ -89,7 +89,7 @@ export const responsesChecks: readonly Omit<Check, 'format'>[] = [
       const { id } = await context.openai.responses.create({ model, input: shortPrompt, store: true })
       const { data } = await kept(context.openai.responses.inputItems.list(id), id)
       must(data.length === 1, `received ${data.length} items, expected 1`)
-      must(JSON.stringify(data[0]).includes(shortPrompt), `the item is ${shown(data[0])}`)
+      must(JSON.stringify(data[0]).includes(shortPrompt), `the item is ${formatValue(data[0])}`)
     },
   },
   {
@@ -103,7 +103,7 @@ export const responsesChecks: readonly Omit<Check, 'format'>[] = [
       ]
       const model = context.model('responses')
       const { output_text } = await context.openai.responses.create({ model, input, store: false })
-      must(/pineapple/i.test(output_text), `the text is ${shown(output_text)}, expected pineapple`)
+      must(/pineapple/i.test(output_text), `the text is ${formatValue(output_text)}, expected pineapple`)
     },
   },
   {
@@ -125,7 +125,7 @@ export const responsesChecks: readonly Omit<Check, 'format'>[] = [
         tool_choice: { type: 'function', name: 'get_time' },
       })
       const names = output.flatMap((item) => (item.type === 'function_call' ? [item.name] : []))
-      must(names.length > 0 && names.every((name) => name === 'get_time'), `called were ${shown(names)}`)
+      must(names.length > 0 && names.every((name) => name === 'get_time'), `called were ${formatValue(names)}`)
     },
   },
 ]

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { formatNames, type ScoredFormat } from './check.ts'
 import { checks, nameOf } from './checks.ts'
 import { help } from './command.ts'
-import { spoils } from './defects/all-defects.ts'
-import { type Spoil, spoiled, goodToken as token } from './defects/defect.ts'
+import { defects } from './defects/all-defects.ts'
+import { type Defect, goodToken as token, withDefect } from './defects/defect.ts'
 import type { Report } from './report.ts'
 import { ScoreError, type ScoreOptions, score } from './score.ts'
 
@@ -18,7 +18,7 @@ const models = {
 
 /** Scores a fake provider that behaves like the real ones, except for one defect. */
 async function scored(
-  spoil: Omit<Spoil, 'name' | 'failed'> = {},
+  spoil: Omit<Defect, 'name' | 'failed'> = {},
   options: Partial<ScoreOptions> = {},
 ): Promise<Report> {
   const brain = spoil.model === undefined ? {} : { brain: spoil.model }
@@ -31,7 +31,7 @@ async function scored(
     retries: 0,
     timeoutMs: 20_000,
     concurrency: 1,
-    fetch: spoiled(provider.fetch as typeof fetch, spoil),
+    fetch: withDefect(provider.fetch as typeof fetch, spoil),
     ...options,
   })
 }
@@ -92,7 +92,7 @@ const formatsOf = (names: readonly string[]): ScoredFormat[] =>
   formatNames.filter((format) => names.some((name) => name.startsWith(`${format}/`)))
 
 describe('detection of a defect by exactly its checks', () => {
-  test.each(spoils)('$name', async (spoil) => {
+  test.each(defects)('$name', async (spoil) => {
     const failed = expanded(spoil.failed)
     const report = await scored(spoil, { only: formatsOf(failed) })
     expect(namesOf(report, 'failed').sort()).toEqual(failed)
@@ -100,7 +100,7 @@ describe('detection of a defect by exactly its checks', () => {
   })
 
   test('every check fails for at least one defect', () => {
-    const noticed = new Set(spoils.flatMap(({ failed }) => expanded(failed)))
+    const noticed = new Set(defects.flatMap(({ failed }) => expanded(failed)))
     // Sessions need a socket and have their own test.
     expect(all.filter((name) => !noticed.has(name))).toEqual(['realtime/session', 'realtime/wrong-token'])
   })
@@ -111,7 +111,7 @@ describe('features that are not served', () => {
     const gone = (path: string): boolean => /messages|embeddings/.test(path)
     const reply = (answer: Response, path: string): Response =>
       gone(path) ? Response.json({ detail: 'Not Found' }, { status: 404 }) : answer
-    const report = await scored({ reply })
+    const report = await scored({ replaceResponse: reply })
     expect(namesOf(report, 'failed')).toEqual([])
     const behind = ['models/list-for-Anthropic', 'models/pages-for-Anthropic', 'tokens/for-messages']
     expect(namesOf(report, 'not served')).toEqual(
@@ -125,7 +125,7 @@ describe('features that are not served', () => {
       path.endsWith('/messages')
         ? Response.json({ message: 'messages is not supported here' }, { status: 500 })
         : answer
-    const report = await scored({ reply }, { only: ['chat', 'messages'] })
+    const report = await scored({ replaceResponse: reply }, { only: ['chat', 'messages'] })
     expect(report.formats.map(({ asked, notServed }) => [asked, notServed])).toEqual([
       [40, 0],
       [0, 36],
@@ -173,7 +173,7 @@ describe('score of a server', () => {
         busy = false
         return new Response('{}', { status: 503, headers: { 'retry-after': '0.01' } })
       }
-      return (await scored({ reply }, { only: ['rerank'], retries })).passed
+      return (await scored({ replaceResponse: reply }, { only: ['rerank'], retries })).passed
     }
     expect([await passed(0), await passed(1)]).toEqual([1, 2])
   })
@@ -186,7 +186,7 @@ describe('score of a server', () => {
       setTimeout(() => end.abort(new Error('enough')), 20)
       return new Response('{}', { status: 503, headers: { 'retry-after': '30' } })
     }
-    const asked = scored({ reply }, { only: ['rerank'], retries: 1, signal: end.signal })
+    const asked = scored({ replaceResponse: reply }, { only: ['rerank'], retries: 1, signal: end.signal })
     await expect(asked).rejects.toThrow('enough')
   })
 

@@ -4,7 +4,7 @@ import { checks, nameOf } from './checks.ts'
 import { createContext, type Target } from './context.ts'
 import { findModels, listModels, type ModelKind } from './models.ts'
 import { outcomeOf } from './outcome.ts'
-import { refusalOf, toldBy } from './rejection.ts'
+import { describeRejection, rejectionOf } from './rejection.ts'
 import { type Report, type Result, reportOf } from './report.ts'
 
 /** Options of `score`. */
@@ -67,7 +67,7 @@ export async function score(options: ScoreOptions): Promise<Report> {
   const take = async (check: Check): Promise<void> => {
     const from = Date.now()
     const outcome = await outcomeOf(check, target, closed, options, () => calls++)
-    if (check.door === true && outcome.verdict === 'not served') closed.set(check.format, outcome.why ?? '')
+    if (check.isEntry === true && outcome.verdict === 'not served') closed.set(check.format, outcome.why ?? '')
     const { format, feature, proves } = check
     const why = outcome.why === undefined ? undefined : withoutToken(outcome.why, target.token)
     const result = {
@@ -83,7 +83,7 @@ export async function score(options: ScoreOptions): Promise<Report> {
     onResult?.(result, results.size, wanted.length)
   }
   // Authentication is checked first.
-  const [doors, others] = [true, false].map((is) => wanted.filter(({ door = false }) => door === is))
+  const [doors, others] = [true, false].map((is) => wanted.filter(({ isEntry: door = false }) => door === is))
   await inTurn(doors ?? [], concurrency, take)
   mustBeLetIn([...results.values()])
   await inTurn(others ?? [], concurrency, take)
@@ -132,8 +132,8 @@ async function reach(target: Target): Promise<{ readonly listed: readonly string
   try {
     return { listed: await listModels(context.openai) }
   } catch (error) {
-    const refusal = refusalOf(error)
-    if (refusal !== undefined) return { listed: [], refused: withoutToken(toldBy(refusal), target.token) }
+    const refusal = rejectionOf(error)
+    if (refusal !== undefined) return { listed: [], refused: withoutToken(describeRejection(refusal), target.token) }
     // An unreadable list only fails its check; an unreachable server ends the run.
     const cause = connectionFault(error)
     if (cause !== undefined) throw new ScoreError(`Cannot reach ${target.origin}: ${cause}`)

@@ -10,7 +10,7 @@ import {
   pixel,
   pixelBytes,
   rejection,
-  type Setting,
+  type SdkFixture,
   twoCalls,
 } from './context.ts'
 
@@ -25,8 +25,8 @@ const tools = [tool('get_weather'), tool('get_time')]
 const base = { model: 'demo', max_tokens: 1024 }
 
 const modes = {
-  whole: ({ anthropic }: Setting, body: Body): Promise<Anthropic.Message> => anthropic.messages.create(body),
-  streamed: ({ anthropic }: Setting, body: Body): Promise<Anthropic.Message> =>
+  whole: ({ anthropic }: SdkFixture, body: Body): Promise<Anthropic.Message> => anthropic.messages.create(body),
+  streamed: ({ anthropic }: SdkFixture, body: Body): Promise<Anthropic.Message> =>
     anthropic.messages.stream(body).finalMessage(),
 }
 const inBothModes = casesIn(modes)
@@ -77,7 +77,7 @@ export const anthropicCases: readonly Case[] = [
     expect(message).toMatchObject({
       type: 'message',
       role: 'assistant',
-      model: setting.answeredAs,
+      model: setting.responseModel,
       stop_reason: 'end_turn',
     })
     expect(message.content).toMatchObject([{ type: 'text', text: 'Hello — wörld 🙂' }])
@@ -200,7 +200,7 @@ export const anthropicCases: readonly Case[] = [
   },
   {
     name: '401 as AuthenticationError without an upstream call',
-    async run({ strangers, fake }) {
+    async run({ unknownTokenClients: strangers, fake }) {
       const before = fake.requests.length
       const error = await rejection(strangers.anthropic.messages.create({ ...base, messages: say('hello') }))
       expect(error).toBeInstanceOf(Anthropic.AuthenticationError)

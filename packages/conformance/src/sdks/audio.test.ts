@@ -8,7 +8,7 @@ import type { ReadableStream } from 'node:stream/web'
 import type OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { servers } from '../base/servers.ts'
-import { eventAnswer, jsonAnswer, type MediaUpstream, sha256, useMediaSetting } from './multipart-fixture.ts'
+import { eventResponse, jsonResponse, type MediaUpstream, sha256, useMediaFixture } from './multipart-fixture.ts'
 
 const sound = Buffer.alloc(3_000_000, 'RIFF\r\n--\0WAVE')
 const delta = 'data: {"type":"transcript.text.delta","delta":"Hel"}\n\n'
@@ -20,7 +20,7 @@ for (const server of servers)
     let client: OpenAI
     let folder: string
     let wav: string
-    useMediaSetting(server, (setting) => {
+    useMediaFixture(server, (setting) => {
       upstream = setting.upstream
       client = setting.client
     })
@@ -32,7 +32,7 @@ for (const server of servers)
     afterAll(() => rm(folder, { recursive: true }))
 
     test('creates a transcription from a file stream', async () => {
-      upstream.answer = (_call, res) => jsonAnswer(res, { text: 'Hello', duration: 2, segments: [] })
+      upstream.answer = (_call, res) => jsonResponse(res, { text: 'Hello', duration: 2, segments: [] })
       const answer = await client.audio.transcriptions.create({
         file: createReadStream(wav),
         model: 'alias',
@@ -50,7 +50,7 @@ for (const server of servers)
     test('returns a transcript as text and as events', async () => {
       upstream.answer = ({ fields }, res) =>
         fields.stream?.[0] === 'true'
-          ? eventAnswer(res, delta + done)
+          ? eventResponse(res, delta + done)
           : void res.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end('Hellö\n')
       const text = await client.audio.transcriptions.create({
         file: createReadStream(wav),
@@ -69,7 +69,7 @@ for (const server of servers)
     })
 
     test('throws for a truncated transcript stream', async () => {
-      upstream.answer = (_call, res) => eventAnswer(res, delta)
+      upstream.answer = (_call, res) => eventResponse(res, delta)
       const stream = await client.audio.transcriptions.create({
         file: createReadStream(wav),
         model: 'alias',
@@ -82,7 +82,7 @@ for (const server of servers)
     })
 
     test('creates a translation', async () => {
-      upstream.answer = (_call, res) => jsonAnswer(res, { text: 'Hello' })
+      upstream.answer = (_call, res) => jsonResponse(res, { text: 'Hello' })
       expect(await client.audio.translations.create({ file: createReadStream(wav), model: 'alias' })).toEqual({
         text: 'Hello',
       })
@@ -114,7 +114,7 @@ for (const server of servers)
     test('uses the path of models with another API for speech and transcripts', async () => {
       const parts = (part: object) => ({ candidates: [{ content: { parts: [part] }, finishReason: 'STOP' }] })
       upstream.answer = ({ path }, res) =>
-        jsonAnswer(
+        jsonResponse(
           res,
           path.includes('tts')
             ? parts({ inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: 'AQACAA==' } })

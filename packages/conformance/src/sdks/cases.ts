@@ -1,13 +1,13 @@
 import { until } from '@modelgate/testing/test-support'
 import { expect } from 'vitest'
-import { type Case, overloadedAt, rejection, type Setting } from './context.ts'
+import { type Case, overloadedAt, rejection, type SdkFixture } from './context.ts'
 
 /**
  * Creates a case for each mode, streamed by the client's own helper and unstreamed. The rest of the case is the same.
  */
 export const casesIn =
   <Ask>(modes: Readonly<Record<string, Ask>>) =>
-  (name: string, run: (setting: Setting, ask: Ask) => Promise<void>): readonly Case[] =>
+  (name: string, run: (setting: SdkFixture, ask: Ask) => Promise<void>): readonly Case[] =>
     Object.entries(modes).map(([mode, ask]) => ({ name: `${name}, ${mode}`, run: (setting) => run(setting, ask) }))
 
 /** An upstream failure, requested by a directive, and the exception that the client throws. */
@@ -27,7 +27,7 @@ export const expectRetryAfter = (error: Thrown, { name }: Failure): void => {
 /** @param look further expectations of the error */
 export const failureCases = <F extends Failure>(
   failures: readonly F[],
-  ask: (setting: Setting, text: string, stream: boolean) => Promise<unknown>,
+  ask: (setting: SdkFixture, text: string, stream: boolean) => Promise<unknown>,
   look: (error: Thrown, failure: F) => void = expectRetryAfter,
 ): readonly Case[] =>
   [false, true].flatMap((stream) =>
@@ -50,8 +50,8 @@ export const failureCases = <F extends Failure>(
  * @param look further expectations of the exception
  */
 export const abortCases = (
-  leave: (setting: Setting, text: string) => Promise<void>,
-  wait: (setting: Setting, text: string, signal: AbortSignal) => Promise<unknown>,
+  leave: (setting: SdkFixture, text: string) => Promise<void>,
+  wait: (setting: SdkFixture, text: string, signal: AbortSignal) => Promise<unknown>,
   look: (error: Thrown) => void,
 ): readonly Case[] => [
   {

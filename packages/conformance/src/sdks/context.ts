@@ -4,7 +4,7 @@ import { createGateway, type FinishEvent, type Gateway, type Loss } from '@model
 import { createFakeProvider, type FakeProvider, listen } from '@modelgate/testing'
 import { until } from '@modelgate/testing/test-support'
 import type OpenAI from 'openai'
-import { forgetful, upstreamKey, upstreamOf } from '../base/gateways.ts'
+import { noSharedHealth, upstreamKey, upstreamOf } from '../base/gateways.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import { anthropicClient, googleClient, openaiClient } from '../base/sdk-clients.ts'
 import type { ServerKind } from '../base/servers.ts'
@@ -14,27 +14,27 @@ export interface Case {
   readonly name: string
   /** Runs on two servers only: the case does not depend on the server. */
   readonly rare?: true
-  run(setting: Setting): Promise<void>
+  run(setting: SdkFixture): Promise<void>
 }
 
-export const rarely = (cases: readonly Case[]): readonly Case[] => cases.map((one) => ({ ...one, rare: true }))
+export const onTwoServers = (cases: readonly Case[]): readonly Case[] => cases.map((one) => ({ ...one, rare: true }))
 
 export const modelNames = ['demo', 'org/model-2', 'renamed', 'nameless']
 export const clientToken = 'client-token-93b1f2c4'
 
 /** A server with the gateway, a fake provider of one format as its upstream, and the official clients. */
-export interface Setting {
+export interface SdkFixture {
   readonly upstream: Format
   readonly fake: FakeProvider
   /** The name under which the model `demo` responds. */
-  readonly answeredAs: string
+  readonly responseModel: string
   readonly origin: string
   readonly fetch: typeof fetch
   readonly openai: OpenAI
   readonly anthropic: Anthropic
   readonly google: GoogleGenAI
   /** The same clients with an unknown token. */
-  readonly strangers: { readonly openai: OpenAI; readonly anthropic: Anthropic; readonly google: GoogleGenAI }
+  readonly unknownTokenClients: { readonly openai: OpenAI; readonly anthropic: Anthropic; readonly google: GoogleGenAI }
   /** Events of finished calls. */
   readonly finished: FinishEvent[]
   readonly gateway: Gateway
@@ -45,7 +45,11 @@ export interface Setting {
  * @param upstreamModel the upstream's name for the models of the cases. Default: their own names. With a real model's
  * name, the fake provider enforces its restrictions.
  */
-export async function createSetting(server: ServerKind, upstream: Format, upstreamModel?: string): Promise<Setting> {
+export async function createSdkFixture(
+  server: ServerKind,
+  upstream: Format,
+  upstreamModel?: string,
+): Promise<SdkFixture> {
   const fake = createFakeProvider({ apiKey: upstreamKey, chatReasoning: 'reasoning_content' })
   const provider = await listen(fake)
   const finished: FinishEvent[] = []
@@ -64,7 +68,7 @@ export async function createSetting(server: ServerKind, upstream: Format, upstre
     // Retries have their own tests; each case fails on its first error.
     retry: false,
     breaker: false,
-    health: forgetful,
+    health: noSharedHealth,
   })
   const running = await server.start(gateway)
   const place = { ...running, token: clientToken }
@@ -72,13 +76,13 @@ export async function createSetting(server: ServerKind, upstream: Format, upstre
   return {
     upstream,
     fake,
-    answeredAs: upstreamModel ?? 'demo',
+    responseModel: upstreamModel ?? 'demo',
     origin: running.origin,
     fetch: running.fetch ?? fetch,
     openai: openaiClient(place),
     anthropic: anthropicClient(place),
     google: googleClient(place),
-    strangers: {
+    unknownTokenClients: {
       openai: openaiClient(stranger),
       anthropic: anthropicClient(stranger),
       google: googleClient(stranger),
@@ -105,7 +109,7 @@ export async function rejection(promise: Promise<unknown>): Promise<Error & { [k
 
 /** Returns the losses of the only call made meanwhile, without notes by default. */
 export async function lossesOf(
-  setting: Setting,
+  setting: SdkFixture,
   call: () => Promise<unknown>,
   notes = false,
 ): Promise<readonly Loss[]> {

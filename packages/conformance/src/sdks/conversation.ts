@@ -2,7 +2,7 @@ import type Anthropic from '@anthropic-ai/sdk'
 import type { GoogleGenAI } from '@google/genai'
 import type OpenAI from 'openai'
 import type { JsonObject } from '../base/json.ts'
-import type { Answer } from '../base/response-content.ts'
+import type { ResponseContent } from '../base/response-content.ts'
 
 /** Content of a user message or tool result. Data is base64. */
 export type Piece =
@@ -20,23 +20,23 @@ export interface Clients {
 }
 
 /** Settings of a conversation, in terms of all formats. */
-export interface Manner {
+export interface ConversationOptions {
   /** Default `demo`. */
   readonly model?: string
   readonly stream: boolean
   readonly tools?: readonly string[]
   readonly think?: boolean
   /** Token limit of a response. */
-  readonly most?: number
+  readonly tokenLimit?: number
   readonly system?: string
   /** Additional fields in the client's own format (for Google's SDK: in its `config`). */
   readonly extra?: JsonObject
 }
 
 /** Result of a client's SDK. */
-export interface Said extends Answer {
+export interface ConversationResult extends ResponseContent {
   /** Finish reason in the format's own terms. */
-  readonly end: string
+  readonly finishReason: string
   /** Model name in the response. */
   readonly model: string
   /** Number of text chunks: more than one only if streamed. */
@@ -44,10 +44,10 @@ export interface Said extends Answer {
 }
 
 /** A conversation of an official client, which sends back what its SDK returned. */
-export interface Talk {
-  ask(...pieces: readonly Piece[]): Promise<Said>
+export interface Conversation {
+  sendUserMessage(...pieces: readonly Piece[]): Promise<ConversationResult>
   /** Sends the results of the called tools, by tool name. */
-  answer(results: Readonly<Record<string, readonly Piece[]>>): Promise<Said>
+  sendToolResults(results: Readonly<Record<string, readonly Piece[]>>): Promise<ConversationResult>
 }
 
-export type Talker = (clients: Clients, manner: Manner) => Talk
+export type StartConversation = (clients: Clients, manner: ConversationOptions) => Conversation

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import type { Format } from '../base/recorded-traffic.ts'
-import { type Case, lossesOf, rarely, rejection } from './context.ts'
-import type { Said } from './conversation.ts'
-import { talkers } from './sdk-callers.ts'
+import { type Case, lossesOf, onTwoServers, rejection } from './context.ts'
+import type { ConversationResult } from './conversation.ts'
+import { conversationStarters } from './sdk-callers.ts'
 
 const apology = "I'm sorry, but I can't help with that."
 
@@ -51,29 +51,29 @@ const breaks: readonly { name: string; fault: string; tells?: RegExp; rare?: tru
 ]
 
 /** Responses that end early, and their usage. */
-export const endingCases = (client: Format): readonly Case[] => [
+export const finishCases = (client: Format): readonly Case[] => [
   ...inBothModes('the token limit', (stream) => async (setting) => {
-    const talk = talkers[client](setting, { stream, most: 16 })
-    const said = await talk.ask({ text: '[[words:50]]' })
+    const talk = conversationStarters[client](setting, { stream, tokenLimit: 16 })
+    const said = await talk.sendUserMessage({ text: '[[words:50]]' })
     expect(said.text.split(' ')).toHaveLength(16)
-    expect(said.end).toBe(words[client].length)
+    expect(said.finishReason).toBe(words[client].length)
     expect(said.usage?.output).toBe(16)
   }),
-  ...rarely(
+  ...onTwoServers(
     inBothModes('a content filter', (stream) => async (setting) => {
       setting.fake.reply({ text: 'one two', finish: 'content-filter' })
-      const said = await talkers[client](setting, { stream }).ask({ text: 'Hello' })
-      expect([said.text, said.end]).toEqual(['one two', words[client].filter])
+      const said = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
+      expect([said.text, said.finishReason]).toEqual(['one two', words[client].filter])
     }),
   ),
 
   ...inBothModes('a refusal', (stream) => async (setting) => {
     const { upstream } = setting
-    let said: Said | undefined
+    let said: ConversationResult | undefined
     const losses = await lossesOf(setting, async () => {
-      said = await talkers[client](setting, { stream }).ask({ text: '[[refuse]]' })
+      said = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: '[[refuse]]' })
     })
-    expect(said?.end).toBe(refusalEnd(client, upstream))
+    expect(said?.finishReason).toBe(refusalEnd(client, upstream))
     const apart = refusalIsApart(client, upstream)
     expect([said?.text, said?.refusal]).toEqual(apart ? ['', apology] : [apology, ''])
     // Some clients' encoders name the choice as a prefix, as the IR does.
@@ -81,7 +81,7 @@ export const endingCases = (client: Format): readonly Case[] => [
   }),
   ...inBothModes('cached and reasoning tokens in the format’s own totals', (stream) => async (setting) => {
     setting.fake.reply({ text: 'ok', usage: { input: 1000, cacheRead: 640, output: 90, reasoning: 70 } })
-    const said = await talkers[client](setting, { stream }).ask({ text: 'Hello' })
+    const said = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
     expect(said.usage).toMatchObject({ input: 1000, cacheRead: 640, output: 90, reasoning: 70 })
   }),
   ...breaks.map(
@@ -89,7 +89,9 @@ export const endingCases = (client: Format): readonly Case[] => [
       name: `${name} in mid-stream makes the SDK throw`,
       async run(setting) {
         const { finished } = setting
-        const error = await rejection(talkers[client](setting, { stream: true }).ask({ text: `[[words:50]] ${fault}` }))
+        const error = await rejection(
+          conversationStarters[client](setting, { stream: true }).sendUserMessage({ text: `[[words:50]] ${fault}` }),
+        )
         expect(error).toBeInstanceOf(Error)
         if (tells !== undefined) expect(error.message).toMatch(tells)
         await expect.poll(() => finished.at(-1)?.outcome).toBe('failed')

@@ -17,9 +17,9 @@ import {
   citySchema,
   clientToken,
   modelNames,
-  rarely,
+  onTwoServers,
   rejection,
-  type Setting,
+  type SdkFixture,
   twoCalls,
 } from './context.ts'
 
@@ -42,9 +42,9 @@ const heard = (chunks: readonly GenerateContentResponse[]): Heard => {
   return { parts, last, text: parts.map((part) => (part.thought === true ? '' : (part.text ?? ''))).join('') }
 }
 const modes = {
-  whole: async ({ google }: Setting, ask: Ask): Promise<Heard> =>
+  whole: async ({ google }: SdkFixture, ask: Ask): Promise<Heard> =>
     heard([await google.models.generateContent({ model: 'demo', ...ask })]),
-  async streamed({ google }: Setting, ask: Ask): Promise<Heard> {
+  async streamed({ google }: SdkFixture, ask: Ask): Promise<Heard> {
     const chunks: GenerateContentResponse[] = []
     for await (const chunk of await google.models.generateContentStream({ model: 'demo', ...ask })) chunks.push(chunk)
     return heard(chunks)
@@ -66,7 +66,7 @@ const tools = [
 const user = (...parts: Part[]): Content => ({ role: 'user', parts })
 const toolRound =
   (model: string) =>
-  async (setting: Setting, ask: (typeof modes)['whole']): Promise<void> => {
+  async (setting: SdkFixture, ask: (typeof modes)['whole']): Promise<void> => {
     const question = user({ text: twoCalls })
     const { parts, last } = await ask(setting, { model, contents: [question], config: { tools } })
     expect(last.candidates?.[0]?.finishReason).toBe('STOP')
@@ -95,7 +95,7 @@ const errorOf = (error: Error): { readonly [key: string]: unknown } =>
   objectOf(objectOf(parseJson(error.message)).error)
 
 /** Sends requests that the SDK does not support. */
-const post = ({ fetch, origin }: Setting, path: string, body: object, headers: Record<string, string> = {}) =>
+const post = ({ fetch, origin }: SdkFixture, path: string, body: object, headers: Record<string, string> = {}) =>
   fetch(`${origin}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
@@ -109,7 +109,7 @@ export const googleCases: readonly Case[] = [
     const { text, last } = await ask(setting, { contents: '[[say:Hello — wörld 🙂]]' })
     expect(text).toBe('Hello — wörld 🙂')
     expect(last.candidates?.[0]).toMatchObject({ finishReason: 'STOP', content: { role: 'model' } })
-    expect(last.modelVersion).toBe(setting.answeredAs)
+    expect(last.modelVersion).toBe(setting.responseModel)
     expect(last.responseId).not.toBe('')
     const { promptTokenCount = 0, candidatesTokenCount = 0, totalTokenCount } = last.usageMetadata ?? {}
     expect(promptTokenCount).toBeGreaterThan(0)
@@ -150,7 +150,7 @@ export const googleCases: readonly Case[] = [
   },
   {
     name: 'the renamed model, and a name with a slash',
-    async run({ google, fake, answeredAs }) {
+    async run({ google, fake, responseModel: answeredAs }) {
       for (const [model, upstream] of [
         ['renamed', 'upstream-name'],
         ['org/model-2', 'org/model-2'],
@@ -162,7 +162,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   ...inBothModes('a parallel tool round trip', toolRound('demo')),
-  ...rarely(inBothModes('the same with a model whose calls have no ids', toolRound('nameless'))),
+  ...onTwoServers(inBothModes('the same with a model whose calls have no ids', toolRound('nameless'))),
   {
     name: 'functions that the SDK calls automatically',
     rare: true,
@@ -232,7 +232,7 @@ export const googleCases: readonly Case[] = [
   },
   {
     name: 'an invalid key as Google reports it, without an upstream call',
-    async run({ strangers, fake }) {
+    async run({ unknownTokenClients: strangers, fake }) {
       const before = fake.requests.length
       const error = await rejection(strangers.google.models.generateContent({ model: 'demo', contents: 'hello' }))
       expect(error).toBeInstanceOf(ApiError)

@@ -3,7 +3,7 @@ import type OpenAI from 'openai'
 import { type APIError, toFile } from 'openai'
 import { describe, expect, test } from 'vitest'
 import { type Running, servers } from '../base/servers.ts'
-import { eventAnswer, jsonAnswer, type MediaUpstream, sha256, useMediaSetting } from './multipart-fixture.ts'
+import { eventResponse, jsonResponse, type MediaUpstream, sha256, useMediaFixture } from './multipart-fixture.ts'
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
@@ -34,7 +34,7 @@ for (const server of servers)
     let upstream: MediaUpstream
     let running: Running
     let client: OpenAI
-    useMediaSetting(server, (setting) => {
+    useMediaFixture(server, (setting) => {
       upstream = setting.upstream
       running = setting.running
       client = setting.client
@@ -44,7 +44,7 @@ for (const server of servers)
     if (server.name !== 'in process')
       test('generates images with the Google SDK', async () => {
         const prediction = { mimeType: 'image/png', bytesBase64Encoded: png.toString('base64') }
-        upstream.answer = (_call, res) => jsonAnswer(res, { predictions: [prediction] })
+        upstream.answer = (_call, res) => jsonResponse(res, { predictions: [prediction] })
         const google = new GoogleGenAI({ vertexai: true, apiKey: 'good', httpOptions: { baseUrl: running.origin } })
         const { generatedImages } = await google.models.generateImages({
           model: 'imagen-4',
@@ -56,7 +56,7 @@ for (const server of servers)
       })
 
     test('generates images', async () => {
-      upstream.answer = (_call, res) => jsonAnswer(res, made)
+      upstream.answer = (_call, res) => jsonResponse(res, made)
       const answer = await client.images.generate({ model: 'alias', prompt: 'a cat', n: 1 })
       expect(answer).toMatchObject(made)
       expect(upstream.calls[0]).toMatchObject({
@@ -67,7 +67,7 @@ for (const server of servers)
 
     test('generates images with partial images', async () => {
       upstream.answer = (_call, res) =>
-        eventAnswer(
+        eventResponse(
           res,
           event('image_generation.partial_image', { b64_json: 'aa', partial_image_index: 0 }) +
             event('image_generation.completed', { b64_json: 'bb', usage: made.usage }),
@@ -80,7 +80,7 @@ for (const server of servers)
 
     test('throws for a truncated stream', async () => {
       upstream.answer = (_call, res) =>
-        eventAnswer(res, event('image_generation.partial_image', { b64_json: 'aa', partial_image_index: 0 }))
+        eventResponse(res, event('image_generation.partial_image', { b64_json: 'aa', partial_image_index: 0 }))
       const stream = await client.images.generate({ model: 'alias', prompt: 'x', stream: true, partial_images: 1 })
       const reading = (async () => {
         for await (const _ of stream);
@@ -89,7 +89,7 @@ for (const server of servers)
     })
 
     test('edits image files', async () => {
-      upstream.answer = (_call, res) => jsonAnswer(res, made)
+      upstream.answer = (_call, res) => jsonResponse(res, made)
       const image = [await toFile(png, 'ä "1".png', { type: 'image/png' }), await toFile(png.subarray(1), 'b.png')]
       const mask = await toFile(png, 'mask.png', { type: 'image/png' })
       expect(await client.images.edit({ model: 'alias', prompt: 'a hat', image, mask })).toMatchObject(made)
@@ -105,7 +105,7 @@ for (const server of servers)
     })
 
     test('creates an image variation', async () => {
-      upstream.answer = (_call, res) => jsonAnswer(res, made)
+      upstream.answer = (_call, res) => jsonResponse(res, made)
       const image = await toFile(png, 'a.png', { type: 'image/png' })
       expect(await client.images.createVariation({ model: 'alias', image })).toMatchObject(made)
       expect(upstream.calls[0]).toMatchObject({ path: '/v1/images/variations', files: [{ sha256: sha256(png) }] })
@@ -113,7 +113,7 @@ for (const server of servers)
 
     test('serves images of models with another API', async () => {
       upstream.answer = ({ path }, res) =>
-        jsonAnswer(
+        jsonResponse(
           res,
           path.endsWith(':predict') ? { predictions: [{ bytesBase64Encoded: 'aW1n', mimeType: 'image/png' }] } : drawn,
         )

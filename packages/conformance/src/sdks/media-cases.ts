@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
-import { type Case, lossesOf, pixel, pixelBytes, rejection, type Setting } from './context.ts'
-import type { Piece, Talk } from './conversation.ts'
-import { talkers } from './sdk-callers.ts'
+import { type Case, lossesOf, pixel, pixelBytes, rejection, type SdkFixture } from './context.ts'
+import type { Conversation, Piece } from './conversation.ts'
+import { conversationStarters } from './sdk-callers.ts'
 
 const pdf = Buffer.from('%PDF-1.4\n%%EOF').toString('base64')
 /** A WAV file without samples. */
@@ -66,7 +66,7 @@ const places: Readonly<Record<Format, { readonly shown: RegExp; readonly answere
 }
 
 async function expectOutcome(
-  setting: Setting,
+  setting: SdkFixture,
   outcome: Outcome,
   place: RegExp,
   { piece, byTool }: { readonly piece: Piece; readonly byTool: boolean },
@@ -123,8 +123,8 @@ function resultParts(upstream: Format, body: JsonObject): readonly JsonObject[] 
   }
 }
 
-const toolTurn = async (talk: Talk): Promise<void> => {
-  const { tools } = await talk.ask({ text: '[[tool:look {"city":"Paris"}]]' })
+const toolTurn = async (talk: Conversation): Promise<void> => {
+  const { tools } = await talk.sendUserMessage({ text: '[[tool:look {"city":"Paris"}]]' })
   expect(tools).toEqual([{ name: 'look', input: { city: 'Paris' } }])
 }
 
@@ -138,13 +138,13 @@ export const mediaCases = (client: Format): readonly Case[] =>
         cases.push({
           name: `${name}, ${mode}`,
           run(setting) {
-            const talk = talkers[client](setting, { stream })
+            const talk = conversationStarters[client](setting, { stream })
             return expectOutcome(
               setting,
               shown(setting.upstream, client),
               places[client].shown,
               { piece, byTool: false },
-              () => talk.ask({ text: 'What is this?' }, piece),
+              () => talk.sendUserMessage({ text: 'What is this?' }, piece),
             )
           },
         })
@@ -152,14 +152,14 @@ export const mediaCases = (client: Format): readonly Case[] =>
         cases.push({
           name: `${name} in a tool result, ${mode}`,
           async run(setting) {
-            const talk = talkers[client](setting, { stream, tools: ['look'] })
+            const talk = conversationStarters[client](setting, { stream, tools: ['look'] })
             await toolTurn(talk)
             await expectOutcome(
               setting,
               answered(setting.upstream, client),
               places[client].answered,
               { piece, byTool: true },
-              () => talk.answer({ look: [piece] }),
+              () => talk.sendToolResults({ look: [piece] }),
             )
           },
         })

@@ -91,7 +91,7 @@ export const mediaGateway = ({ origin }: MediaUpstream, config: Partial<GatewayC
   } as GatewayConfig)
 
 /** Fixture during the tests of a server. */
-export interface MediaSetting {
+export interface MediaFixture {
   readonly upstream: MediaUpstream
   readonly running: Running
   readonly client: OpenAI
@@ -100,7 +100,7 @@ export interface MediaSetting {
 /**
  * Starts a gateway on a server with OpenAI's client and an upstream, whose recorded calls are cleared before each test.
  */
-export function useMediaSetting(server: ServerKind, begin: (setting: MediaSetting) => void): void {
+export function useMediaFixture(server: ServerKind, begin: (setting: MediaFixture) => void): void {
   let close: (() => Promise<void>) | undefined
   let calls: MediaCall[] = []
   beforeAll(async () => {
@@ -117,11 +117,11 @@ export function useMediaSetting(server: ServerKind, begin: (setting: MediaSettin
   afterAll(() => close?.())
 }
 
-export const jsonAnswer = (res: ServerResponse, body: unknown): void => {
+export const jsonResponse = (res: ServerResponse, body: unknown): void => {
   res.setHeader('content-type', 'application/json')
   res.end(typeof body === 'string' ? body : JSON.stringify(body))
 }
-export const eventAnswer = (res: ServerResponse, text: string): void => {
+export const eventResponse = (res: ServerResponse, text: string): void => {
   res.setHeader('content-type', 'text/event-stream')
   res.end(text)
 }

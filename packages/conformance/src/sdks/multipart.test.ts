@@ -1,7 +1,7 @@
 import { fileSpool } from '@modelgate/node'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { parsingServers, type Running, servers } from '../base/servers.ts'
-import { jsonAnswer, type MediaUpstream, mediaGateway, sha256, startMediaUpstream } from './multipart-fixture.ts'
+import { jsonResponse, type MediaUpstream, mediaGateway, sha256, startMediaUpstream } from './multipart-fixture.ts'
 
 const boundary = 'XyZ-0123456789'
 const bytes = Buffer.concat([
@@ -34,7 +34,7 @@ for (const server of [...servers, ...parsingServers])
       })
     beforeAll(async () => {
       upstream = await startMediaUpstream()
-      upstream.answer = (_call, res) => jsonAnswer(res, { text: 'heard' })
+      upstream.answer = (_call, res) => jsonResponse(res, { text: 'heard' })
       running = await server.start(mediaGateway(upstream))
       small = await server.start(mediaGateway(upstream, { limits: { uploadBytes: 1_000_000 } }))
     })
@@ -78,7 +78,7 @@ for (const server of [...servers, ...parsingServers])
 
 test('accepts uploads above the body limit with a spool if memory is the only storage', async () => {
   const upstream = await startMediaUpstream()
-  upstream.answer = (_call, res) => jsonAnswer(res, { text: 'heard' })
+  upstream.answer = (_call, res) => jsonResponse(res, { text: 'heard' })
   const status = async (spool?: typeof fileSpool) => {
     const gateway = mediaGateway(upstream, { limits: { bodyBytes: 10_000 }, ...(spool === undefined ? {} : { spool }) })
     const headers = { authorization: 'Bearer good', 'content-type': type }

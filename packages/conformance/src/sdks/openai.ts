@@ -10,7 +10,7 @@ import {
   pixel,
   pixelBytes,
   rejection,
-  type Setting,
+  type SdkFixture,
   twoCalls,
 } from './context.ts'
 
@@ -25,9 +25,9 @@ const tools = [tool('get_weather'), tool('get_time')]
 
 /** Streamed by the helper or unstreamed; the rest of a case is the same. */
 const modes = {
-  whole: ({ openai }: Setting, body: OpenAI.ChatCompletionCreateParamsNonStreaming) =>
+  whole: ({ openai }: SdkFixture, body: OpenAI.ChatCompletionCreateParamsNonStreaming) =>
     openai.chat.completions.create(body),
-  streamed: ({ openai }: Setting, body: OpenAI.ChatCompletionCreateParamsNonStreaming) =>
+  streamed: ({ openai }: SdkFixture, body: OpenAI.ChatCompletionCreateParamsNonStreaming) =>
     openai.chat.completions
       .stream({ ...body, stream: true, stream_options: { include_usage: true } })
       .finalChatCompletion(),
@@ -59,7 +59,7 @@ export const openaiCases: readonly Case[] = [
     const completion = await ask(setting, { model: 'demo', messages: say('[[say:Hello — wörld 🙂]]') })
     expect(completion.choices[0]?.message).toMatchObject({ role: 'assistant', content: 'Hello — wörld 🙂' })
     expect(completion.choices[0]?.finish_reason).toBe('stop')
-    expect(completion.model).toBe(setting.answeredAs)
+    expect(completion.model).toBe(setting.responseModel)
     const { prompt_tokens, completion_tokens, total_tokens } = completion.usage as OpenAI.CompletionUsage
     expect(prompt_tokens).toBeGreaterThan(0)
     expect(completion_tokens).toBeGreaterThan(0)
@@ -185,7 +185,7 @@ export const openaiCases: readonly Case[] = [
   },
   {
     name: '401 as AuthenticationError without an upstream call',
-    async run({ strangers, fake }) {
+    async run({ unknownTokenClients: strangers, fake }) {
       const before = fake.requests.length
       const error = await rejection(strangers.openai.chat.completions.create({ model: 'demo', messages: say('hello') }))
       expect(error).toBeInstanceOf(OpenAI.AuthenticationError)

@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import { expect } from 'vitest'
 import { objectOf, parseJson } from '../base/json.ts'
 import { abortCases, casesIn, failureCases } from './cases.ts'
-import { type Case, callResults, citySchema, rarely, rejection, type Setting, twoCalls } from './context.ts'
+import { type Case, callResults, citySchema, onTwoServers, rejection, type SdkFixture, twoCalls } from './context.ts'
 import { openaiFailures } from './openai.ts'
 
 type Body = OpenAI.Responses.ResponseCreateParamsNonStreaming
@@ -22,8 +22,8 @@ const say = (text: string): Item[] => [{ role: 'user', content: text }]
 const base = { model: 'demo', store: false } as const
 
 const modes = {
-  whole: ({ openai }: Setting, body: Body): Promise<Response> => openai.responses.create(body),
-  streamed: ({ openai }: Setting, body: Body): Promise<Response> =>
+  whole: ({ openai }: SdkFixture, body: Body): Promise<Response> => openai.responses.create(body),
+  streamed: ({ openai }: SdkFixture, body: Body): Promise<Response> =>
     openai.responses.stream({ ...body, stream: true }).finalResponse(),
 }
 const inBothModes = casesIn(modes)
@@ -53,7 +53,12 @@ const withResults = (first: Item[], response: Response): Item[] => [
 export const responsesCases: readonly Case[] = [
   ...inBothModes('text', async (setting, ask) => {
     const response = await ask(setting, { ...base, input: '[[say:Hello — wörld 🙂]]' })
-    expect(response).toMatchObject({ object: 'response', status: 'completed', model: setting.answeredAs, error: null })
+    expect(response).toMatchObject({
+      object: 'response',
+      status: 'completed',
+      model: setting.responseModel,
+      error: null,
+    })
     expect(response.output_text).toBe('Hello — wörld 🙂')
     expect(response.output.map(({ type }) => type)).toEqual(['message'])
     const { input_tokens = 0, output_tokens = 0, total_tokens } = response.usage ?? {}
@@ -130,7 +135,7 @@ export const responsesCases: readonly Case[] = [
       expect([...snapshots.values()].map(parseJson)).toEqual([{ city: 'Paris' }, { city: 'Oslo' }])
     },
   },
-  ...rarely(
+  ...onTwoServers(
     inBothModes('a custom tool round trip', async (setting, ask) => {
       const custom: OpenAI.Responses.CustomTool = { type: 'custom', name: 'patch', description: 'Applies a patch' }
       const input = say('Please patch: *** Begin "it" {')
@@ -148,7 +153,7 @@ export const responsesCases: readonly Case[] = [
     }),
   ),
 
-  ...rarely(
+  ...onTwoServers(
     inBothModes('a tool of a namespace, called by its bare name', async (setting, ask) => {
       const namespace = {
         type: 'namespace',
@@ -223,7 +228,7 @@ export const responsesCases: readonly Case[] = [
   },
   {
     name: '401 as AuthenticationError without an upstream call',
-    async run({ strangers, fake }) {
+    async run({ unknownTokenClients: strangers, fake }) {
       const before = fake.requests.length
       const error = await rejection(strangers.openai.responses.create({ ...base, input: 'hello' }))
       expect(error).toBeInstanceOf(OpenAI.AuthenticationError)

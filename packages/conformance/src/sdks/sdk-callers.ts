@@ -12,7 +12,7 @@ import {
   readGemini,
   readResponsesBody,
 } from '../base/response-content.ts'
-import type { Piece, Said, Talker } from './conversation.ts'
+import type { ConversationResult, Piece, StartConversation } from './conversation.ts'
 
 /**
  * Converts content to chat parts. The types allow only text in tool messages, but servers that accept more are common.
@@ -31,7 +31,10 @@ interface Heard {
   readonly pieces: number
 }
 
-export const talkAsChat: Talker = ({ openai }, { model = 'demo', stream, tools, think, most, system, extra }) => {
+export const startChatConversation: StartConversation = (
+  { openai },
+  { model = 'demo', stream, tools, think, tokenLimit: most, system, extra },
+) => {
   const messages: OpenAI.ChatCompletionMessageParam[] =
     system === undefined ? [] : [{ role: 'system', content: system }]
   const limit = most ?? (think ? 32_000 : undefined)
@@ -62,7 +65,7 @@ export const talkAsChat: Talker = ({ openai }, { model = 'demo', stream, tools, 
     })
     return { completion: await stream.finalChatCompletion(), reasoning, pieces }
   }
-  const go = async (): Promise<Said> => {
+  const go = async (): Promise<ConversationResult> => {
     const { completion, reasoning, pieces } = stream ? await streamed() : await whole()
     const [choice] = completion.choices
     if (choice === undefined) throw new Error('no choice')
@@ -75,18 +78,18 @@ export const talkAsChat: Talker = ({ openai }, { model = 'demo', stream, tools, 
       refusal: textOf(message.refusal),
       reasoning,
       tools: chatCalls(objectOf(message)),
-      end: choice.finish_reason,
+      finishReason: choice.finish_reason,
       model: textOf(completion.model),
       pieces,
       ...(usage === undefined ? {} : { usage }),
     }
   }
   return {
-    ask(...pieces) {
+    sendUserMessage(...pieces) {
       messages.push({ role: 'user', content: pieces.map(chatPart) })
       return go()
     },
-    answer(results) {
+    sendToolResults(results) {
       for (const call of calls) {
         const name = call.type === 'function' ? call.function.name : call.custom.name
         const content = (results[name] ?? []).map(chatPart) as OpenAI.ChatCompletionContentPartText[]
@@ -109,7 +112,10 @@ const hasText = ({ candidates }: GenerateContentResponse): boolean =>
   (candidates?.[0]?.content?.parts ?? []).some(({ text = '', thought }) => text !== '' && thought !== true)
 
 /** Uses the SDK's own chat, which sends back every chunk of a stream as a separate content. */
-export const talkAsGemini: Talker = ({ google }, { model = 'demo', stream, tools, think, most, system, extra }) => {
+export const startGeminiConversation: StartConversation = (
+  { google },
+  { model = 'demo', stream, tools, think, tokenLimit: most, system, extra },
+) => {
   const chat = google.chats.create({
     model,
     config: {
@@ -123,7 +129,7 @@ export const talkAsGemini: Talker = ({ google }, { model = 'demo', stream, tools
     },
   })
   let calls: readonly FunctionCall[] = []
-  const go = async (message: Part[]): Promise<Said> => {
+  const go = async (message: Part[]): Promise<ConversationResult> => {
     const chunks: GenerateContentResponse[] = []
     if (stream) for await (const chunk of await chat.sendMessageStream({ message })) chunks.push(chunk)
     else chunks.push(await chat.sendMessage({ message }))
@@ -133,14 +139,14 @@ export const talkAsGemini: Talker = ({ google }, { model = 'demo', stream, tools
     const last = chunks.at(-1)
     return {
       ...answer,
-      end: last?.candidates?.[0]?.finishReason ?? last?.promptFeedback?.blockReason ?? '',
+      finishReason: last?.candidates?.[0]?.finishReason ?? last?.promptFeedback?.blockReason ?? '',
       model: last?.modelVersion ?? '',
       pieces: chunks.filter(hasText).length,
     }
   }
   return {
-    ask: (...pieces) => go(pieces.map(geminiPart)),
-    answer: (results) =>
+    sendUserMessage: (...pieces) => go(pieces.map(geminiPart)),
+    sendToolResults: (results) =>
       go(
         calls.map(({ id, name = '' }): Part => {
           const pieces = results[name] ?? []
@@ -174,9 +180,9 @@ function messagesBlock(piece: Piece): MessagesBlock {
   throw new Error('Messages has no audio')
 }
 
-export const talkAsMessages: Talker = (
+export const startMessagesConversation: StartConversation = (
   { anthropic },
-  { model = 'demo', stream, tools, think, most, system, extra },
+  { model = 'demo', stream, tools, think, tokenLimit: most, system, extra },
 ) => {
   const messages: Anthropic.MessageParam[] = []
   const settings = {
@@ -188,7 +194,7 @@ export const talkAsMessages: Talker = (
     ...extra,
   }
   let calls: readonly Anthropic.ToolUseBlock[] = []
-  const go = async (): Promise<Said> => {
+  const go = async (): Promise<ConversationResult> => {
     let pieces = 0
     const streamed = (): Promise<Anthropic.Message> =>
       anthropic.messages
@@ -205,18 +211,18 @@ export const talkAsMessages: Talker = (
       refusal: textOf(objectOf(message.stop_details).explanation),
       reasoning: content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
       tools: calls.map(({ name, input }) => ({ name, input })),
-      end: message.stop_reason ?? '',
+      finishReason: message.stop_reason ?? '',
       model: textOf(message.model),
       pieces: stream ? pieces : 1,
       ...(usage === undefined ? {} : { usage }),
     }
   }
   return {
-    ask(...pieces) {
+    sendUserMessage(...pieces) {
       messages.push({ role: 'user', content: pieces.map(messagesBlock) })
       return go()
     },
-    answer(results) {
+    sendToolResults(results) {
       const content = calls.map(({ id, name }) => ({
         type: 'tool_result' as const,
         tool_use_id: id,
@@ -247,7 +253,10 @@ function responsesPart(piece: Piece): ResponsesPart {
 }
 
 /** Works without a store, like agents: sends back every item, including encrypted reasoning. */
-export const talkAsResponses: Talker = ({ openai }, { model = 'demo', stream, tools, think, most, system, extra }) => {
+export const startResponsesConversation: StartConversation = (
+  { openai },
+  { model = 'demo', stream, tools, think, tokenLimit: most, system, extra },
+) => {
   const input: OpenAI.Responses.ResponseInputItem[] = []
   const settings = {
     model,
@@ -268,7 +277,7 @@ export const talkAsResponses: Talker = ({ openai }, { model = 'demo', stream, to
     ...extra,
   }
   let calls: readonly OpenAI.Responses.ResponseFunctionToolCall[] = []
-  const go = async (): Promise<Said> => {
+  const go = async (): Promise<ConversationResult> => {
     let pieces = 0
     const streamed = (): Promise<OpenAI.Responses.Response> =>
       openai.responses
@@ -281,14 +290,14 @@ export const talkAsResponses: Talker = ({ openai }, { model = 'demo', stream, to
     const answer = readResponsesBody(response)
     if (answer === undefined) throw new Error(`no response in ${JSON.stringify(response)}`)
     const end = response.incomplete_details?.reason ?? response.status ?? ''
-    return { ...answer, end, model: textOf(response.model), pieces: stream ? pieces : 1 }
+    return { ...answer, finishReason: end, model: textOf(response.model), pieces: stream ? pieces : 1 }
   }
   return {
-    ask(...pieces) {
+    sendUserMessage(...pieces) {
       input.push({ role: 'user', content: pieces.map(responsesPart) })
       return go()
     },
-    answer(results) {
+    sendToolResults(results) {
       for (const call of calls)
         input.push({
           type: 'function_call_output',
@@ -313,9 +322,9 @@ function sendable(item: OpenAI.Responses.ResponseOutputItem): OpenAI.Responses.R
 }
 
 /** The four official clients. */
-export const talkers: Readonly<Record<Format, Talker>> = {
-  chat: talkAsChat,
-  messages: talkAsMessages,
-  gemini: talkAsGemini,
-  responses: talkAsResponses,
+export const conversationStarters: Readonly<Record<Format, StartConversation>> = {
+  chat: startChatConversation,
+  messages: startMessagesConversation,
+  gemini: startGeminiConversation,
+  responses: startResponsesConversation,
 }

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
 import { type Format, formats as upstreams } from '../base/recorded-traffic.ts'
 import { parsingServers, servers } from '../base/servers.ts'
-import { type Case, createSetting, type Setting } from './context.ts'
-import { endingCases } from './finish-cases.ts'
+import { type Case, createSdkFixture, type SdkFixture } from './context.ts'
+import { finishCases } from './finish-cases.ts'
 import { mediaCases } from './media-cases.ts'
 import { thinkingCases } from './thinking-cases.ts'
 
@@ -27,13 +27,13 @@ const casesOn = (cases: readonly Case[], server: number, upstream: number): read
  * run in parallel. Returns a function that summarises the run.
  */
 export function runSuite(name: string, client: Format, own: readonly Case[]): () => string {
-  const cases = [...own, ...thinkingCases(client), ...endingCases(client), ...mediaCases(client)]
+  const cases = [...own, ...thinkingCases(client), ...finishCases(client), ...mediaCases(client)]
   let passed = 0
   for (const [serverAt, server] of all.entries())
     describe.each(upstreams)(`${name} on ${server.name}, upstream %s`, (upstream) => {
-      let setting: Setting
+      let setting: SdkFixture
       beforeAll(async () => {
-        setting = await createSetting(server, upstream)
+        setting = await createSdkFixture(server, upstream)
       })
       afterAll(() => setting.close())
       // State left at the upstream would affect the next case.
@@ -49,13 +49,13 @@ export function runSuite(name: string, client: Format, own: readonly Case[]): ()
 
 /** Runs the same cases against OpenAI's current models, with a fake provider that enforces their restrictions. */
 export function runCurrentModels(name: string, client: Format, own: readonly Case[]): void {
-  const cases = [...own, ...thinkingCases(client), ...endingCases(client), ...mediaCases(client)]
+  const cases = [...own, ...thinkingCases(client), ...finishCases(client), ...mediaCases(client)]
   const [server] = all.filter(({ name }) => name === 'in process')
   if (server === undefined) throw new Error('no server in process')
   describe.each(currentModels)(`${name}, Responses upstream of OpenAI, model %s`, (model) => {
-    let setting: Setting
+    let setting: SdkFixture
     beforeAll(async () => {
-      setting = await createSetting(server, 'responses', model)
+      setting = await createSdkFixture(server, 'responses', model)
     })
     afterAll(() => setting.close())
     afterEach(() => setting.fake.reset())

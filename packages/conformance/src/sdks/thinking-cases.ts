@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import { type Case, callResults, lossesOf } from './context.ts'
-import { talkers } from './sdk-callers.ts'
+import { conversationStarters } from './sdk-callers.ts'
 
 /** Three turns of a model that thinks before each, and one more question. */
 const script: readonly Script[] = [
@@ -73,20 +73,22 @@ export const thinkingCases = (client: Format): readonly Case[] =>
     async run(setting) {
       const { fake, upstream } = setting
       fake.reply(...script)
-      const talk = talkers[client](setting, { stream, think: true, tools: Object.keys(callResults) })
+      const talk = conversationStarters[client](setting, { stream, think: true, tools: Object.keys(callResults) })
       const results = Object.fromEntries(Object.entries(callResults).map(([name, text]) => [name, [{ text }]]))
-      const first = await talk.ask({ text: 'What is the weather in Paris, and how late is it in Oslo and Rome?' })
-      const second = await talk.answer(results)
+      const first = await talk.sendUserMessage({
+        text: 'What is the weather in Paris, and how late is it in Oslo and Rome?',
+      })
+      const second = await talk.sendToolResults(results)
       let third = second
       const late = await lossesOf(
         setting,
         async () => {
-          third = await talk.answer(results)
+          third = await talk.sendToolResults(results)
         },
         true,
       )
       const [calls, done] = endings[client]
-      expect([first, second, third].map(({ text, tools, end }) => ({ text, tools, end }))).toEqual([
+      expect([first, second, third].map(({ text, tools, finishReason: end }) => ({ text, tools, end }))).toEqual([
         {
           text: '',
           tools: [
@@ -102,7 +104,7 @@ export const thinkingCases = (client: Format): readonly Case[] =>
         isShown(client, upstream) ? thoughts : ['', '', ''],
       )
       for (const { usage } of [first, second, third]) expect(usage?.reasoning).toBeGreaterThan(0)
-      const losses = await lossesOf(setting, () => talk.ask({ text: 'Thank you.' }))
+      const losses = await lossesOf(setting, () => talk.sendUserMessage({ text: 'Thank you.' }))
       const seals = sealsIn(upstream, objectOf(fake.requests.at(-1)?.body))
       expect(new Set(seals).size).toBe(sealsKept(client, upstream, stream))
       expect(losses.map(({ path }) => path)).toEqual(lossesIn(client, upstream))

@@ -29,7 +29,7 @@ export interface Check {
    * The result depends on the server that the gateway is mounted in: checked with each server, also in the short form.
    */
   readonly perServer?: true
-  run(setting: Setting): Promise<Outcome>
+  run(setting: CheckContext): Promise<Outcome>
 }
 
 /** A client's format and the format of the model's upstream. */
@@ -53,7 +53,7 @@ export interface Target {
   /** Returns the output so far. */
   log(): string
   /** Only for a gateway that this kit started. */
-  readonly own: OwnGateway | undefined
+  readonly local: LocalGateway | undefined
   stop(): Promise<void>
 }
 
@@ -134,7 +134,7 @@ export interface GatewayRoute {
 }
 
 /** Additional controls of a gateway that this kit started. */
-export interface OwnGateway {
+export interface LocalGateway {
   readonly server: string
   stats(): Promise<Stats>
   /** Returns the onFinish events since the last call. */
@@ -158,7 +158,7 @@ export interface OwnGateway {
 }
 
 /** Fixture of a check. */
-export interface Setting {
+export interface CheckContext {
   readonly target: Target
   readonly upstream: Upstream
   /** True for the short form, with fewer repetitions. */
@@ -169,24 +169,24 @@ export interface Setting {
    * Starts another gateway of the same kind with another configuration, in its own process, until the check ends.
    * Undefined if the target cannot be configured.
    */
-  fresh(profile: Profile): Promise<(Target & { readonly own: OwnGateway }) | undefined>
+  fresh(profile: Profile): Promise<(Target & { readonly local: LocalGateway }) | undefined>
 }
 
 /** A pair with an unstreamed or a streamed response. */
-export interface Way extends Pair {
+export interface PairVariant extends Pair {
   readonly stream: boolean
 }
 
 /** Returns each pair of the target, unstreamed and streamed. */
-export const waysOf = (target: Target): Way[] =>
+export const variantsOf = (target: Target): PairVariant[] =>
   target.pairs.flatMap((pair) => [false, true].map((stream) => ({ ...pair, stream })))
 
 /** Returns each pair of the target once, half of them streamed, including every format. */
-export const fewWaysOf = (target: Target): Way[] =>
+export const someVariantsOf = (target: Target): PairVariant[] =>
   target.pairs.map((pair) => ({
     ...pair,
     stream: (formats.indexOf(pair.client) + formats.indexOf(pair.upstream)) % 2 === 1,
   }))
 
-export const wayName = ({ client, upstream, stream }: Way): string =>
+export const variantName = ({ client, upstream, stream }: PairVariant): string =>
   `${client} from ${upstream}, ${stream ? 'streamed' : 'whole'}`

@@ -6,7 +6,7 @@ import type { Format } from '../base/recorded-traffic.ts'
 import type { Pair, Target } from './check.ts'
 
 /** A client's request. */
-export interface Ask extends Pair {
+export interface TargetRequest extends Pair {
   /** The prompt. A scene's marker in it selects the upstream's script. */
   readonly text: string
   /** Default false. */
@@ -28,10 +28,10 @@ const said: Readonly<Record<Format, (text: string) => Record<string, unknown>>> 
   responses: (input) => ({ input }),
 }
 
-const modelOf = (target: Target, ask: Ask): string => ask.model ?? target.model(ask.upstream)
+const modelOf = (target: Target, ask: TargetRequest): string => ask.model ?? target.model(ask.upstream)
 
 /** Returns the smallest body of the format with this prompt. */
-export const bodyFor = (target: Target, ask: Ask): string =>
+export const bodyFor = (target: Target, ask: TargetRequest): string =>
   JSON.stringify({
     ...(ask.client === 'gemini' ? {} : { model: modelOf(target, ask), stream: ask.stream ?? false }),
     ...said[ask.client](ask.text),
@@ -39,12 +39,12 @@ export const bodyFor = (target: Target, ask: Ask): string =>
   })
 
 /** Returns path and query of the call. */
-export const pathFor = (target: Target, ask: Ask): string => {
+export const pathFor = (target: Target, ask: TargetRequest): string => {
   const asked = { model: modelOf(target, ask), stream: ask.stream ?? false }
   return `${pathOf(ask.client, asked)}${queryOf(ask.client, asked)}`
 }
 
-export const headersFor = (target: Target, ask: Ask): Record<string, string> =>
+export const headersFor = (target: Target, ask: TargetRequest): Record<string, string> =>
   Object.fromEntries(
     Object.entries({
       'content-type': 'application/json',
@@ -55,7 +55,7 @@ export const headersFor = (target: Target, ask: Ask): Record<string, string> =>
   )
 
 /** Sends the call without waiting for its response. Errors without a listener are ignored. */
-export function send(target: Target, ask: Ask, agent: Agent | false = false): ClientRequest {
+export function send(target: Target, ask: TargetRequest, agent: Agent | false = false): ClientRequest {
   const outgoing = request(`${target.origin}${pathFor(target, ask)}`, {
     method: 'POST',
     agent,
@@ -67,7 +67,7 @@ export function send(target: Target, ask: Ask, agent: Agent | false = false): Cl
 }
 
 /** A response with its times. */
-export interface Answer {
+export interface HttpResponse {
   /** 0 without a response. */
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -92,9 +92,9 @@ export interface ExchangeOptions {
 /** Sends one request and reads the response; never rejects. */
 export function exchange(
   target: Target,
-  ask: Ask,
+  ask: TargetRequest,
   { agent = false, withinMs = 30_000, onData }: ExchangeOptions = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return new Promise((resolve) => {
     const begun = performance.now()
     const parts: Buffer[] = []
@@ -186,7 +186,11 @@ export function rawExchange(target: Target, steps: readonly RawStep[], withinMs 
  * Returns a request head as raw bytes, with the target's credential. @param headers additional headers; an empty value
  * removes a header
  */
-export const rawRequest = (target: Target, ask: Ask, headers: Readonly<Record<string, string>> = {}): string => {
+export const rawRequest = (
+  target: Target,
+  ask: TargetRequest,
+  headers: Readonly<Record<string, string>> = {},
+): string => {
   const { host } = new URL(target.origin)
   const all = { host, ...headersFor(target, ask), ...headers }
   const lines = Object.entries(all).flatMap(([name, value]) => (value === '' ? [] : [`${name}: ${value}\r\n`]))
@@ -200,7 +204,7 @@ export interface Piece {
 }
 
 /** Events at a client, by `performance.now()`. */
-export interface Watched {
+export interface TimedResponse {
   readonly sentAt: number
   /** NaN without a response. */
   readonly headAt: number
@@ -210,7 +214,11 @@ export interface Watched {
 }
 
 /** Sends one request and records the time of every received piece. Never rejects. */
-export async function watch(target: Target, ask: Ask, options: Omit<ExchangeOptions, 'onData'> = {}): Promise<Watched> {
+export async function exchangeTimed(
+  target: Target,
+  ask: TargetRequest,
+  options: Omit<ExchangeOptions, 'onData'> = {},
+): Promise<TimedResponse> {
   const decoder = new StringDecoder('utf8')
   const pieces: Piece[] = []
   const onData = (part: Buffer): void => void pieces.push({ at: performance.now(), text: decoder.write(part) })

@@ -8,7 +8,7 @@ import { otel } from '@modelgate/otel'
 import { createRecorder } from '@modelgate/otel/test-support'
 import { createTokens, fileLedger, folderStorage, redisStorage, type Tokens } from '@modelgate/tokens'
 import { createClient } from 'redis'
-import { forgetful, upstreamKey, upstreamOf } from '../base/gateways.ts'
+import { noSharedHealth, upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { formats } from '../base/recorded-traffic.ts'
 import { callers, type Finished, type Profile, type Stats } from './check.ts'
 import { hosts } from './hosts.ts'
@@ -84,7 +84,7 @@ function configOf({
   ...rest
 }: Profile): GatewayConfig<string> {
   return {
-    ...(defaults === true ? {} : { retry: false, breaker: false, health: forgetful }),
+    ...(defaults === true ? {} : { retry: false, breaker: false, health: noSharedHealth }),
     ...(fetchName === 'global' ? { fetch: globalThis.fetch } : {}),
     auth: tokens?.authenticate ?? fixed,
     upstreams: {

@@ -5,7 +5,7 @@ import {
   callers,
   type Finished,
   type GatewayRoute,
-  type OwnGateway,
+  type LocalGateway,
   type Profile,
   type Stats,
   type Target,
@@ -23,11 +23,11 @@ const closeWithinMs = 40_000
  * @param server one of `hosts`
  * @throws Error if it does not start
  */
-export async function startOwn(
+export async function startLocalTarget(
   server: string,
   upstreamOrigin: string,
   profile: Profile = {},
-): Promise<Target & { readonly own: OwnGateway }> {
+): Promise<Target & { readonly local: LocalGateway }> {
   // Both are bundled into one folder.
   const file = fileURLToPath(new URL('./gateway-process.mjs', import.meta.url))
   const child = fork(file, [server, upstreamOrigin, JSON.stringify(profile)], {
@@ -67,7 +67,7 @@ export async function startOwn(
   })
   const { origin } = await Promise.race([ready, gone])
 
-  const own: OwnGateway = {
+  const own: LocalGateway = {
     server,
     stats: () => ask<Stats>('stats'),
     finished: () => ask<readonly Finished[]>('finished'),
@@ -93,7 +93,7 @@ export async function startOwn(
     headers: () => ({ authorization: `Bearer ${callers.alice}` }),
     pid: child.pid,
     log: () => written,
-    own,
+    local: own,
     async stop() {
       child.kill('SIGKILL')
       await ended

@@ -4,8 +4,8 @@ import { type Format, formats } from '../base/recorded-traffic.ts'
 import type { Check, Pair, Target } from './check.ts'
 import { checks } from './checks.ts'
 import { hosts } from './hosts.ts'
-import { startOwn } from './local-target.ts'
-import { type ForeignOptions, foreign, others } from './remote-target.ts'
+import { startLocalTarget } from './local-target.ts'
+import { otherGateways, type RemoteTargetOptions, remoteTarget } from './remote-target.ts'
 import { asJson, line, summary } from './report.ts'
 import { torture } from './run.ts'
 
@@ -82,9 +82,9 @@ function readMap(texts: readonly string[] | undefined, separator: string, option
   )
 }
 
-function readForeign(url: string): ForeignOptions {
+function readForeign(url: string): RemoteTargetOptions {
   if (!URL.canParse(url))
-    fail(`Invalid value '${url}' of --target. Expected a URL or one of ${Object.keys(others).join(', ')}`)
+    fail(`Invalid value '${url}' of --target. Expected a URL or one of ${Object.keys(otherGateways).join(', ')}`)
   if (values['upstream-port'] === undefined)
     fail('Missing --upstream-port: the port that your gateway sends its calls to')
   return {
@@ -100,17 +100,17 @@ function readForeign(url: string): ForeignOptions {
 /** Returns the gateways to check, by name. */
 function readTargets(): Record<string, (upstreamOrigin: string) => Promise<Target>> {
   if (values.target !== undefined) {
-    const known = others[values.target]
+    const known = otherGateways[values.target]
     if (known !== undefined) return { [values.target]: known }
     const options = readForeign(values.target)
-    return { [values.target]: async () => foreign(options) }
+    return { [values.target]: async () => remoteTarget(options) }
   }
   const names = values.server?.split(',') ?? Object.keys(hosts)
   return Object.fromEntries(
     names.map((name) => {
       if (hosts[name] === undefined)
         fail(`Invalid value '${name}' of --server. Expected one of ${Object.keys(hosts).join(', ')}`)
-      return [name, (upstreamOrigin: string) => startOwn(name, upstreamOrigin)]
+      return [name, (upstreamOrigin: string) => startLocalTarget(name, upstreamOrigin)]
     }),
   )
 }

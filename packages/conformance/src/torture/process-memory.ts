@@ -19,7 +19,7 @@ function residentBytes(pid: number | undefined): number | undefined {
   }
 }
 
-export async function memoryOf({ own, pid }: Target): Promise<Memory> {
+export async function memoryOf({ local: own, pid }: Target): Promise<Memory> {
   if (own === undefined) return { rss: residentBytes(pid), heap: undefined, buffers: undefined }
   const { rss, heapUsed, external } = await own.stats()
   return { rss, heap: heapUsed, buffers: external }

@@ -1,7 +1,7 @@
 import { isObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import { eventData } from '../base/response-content.ts'
-import type { Answer, Ask } from './client.ts'
+import type { HttpResponse, TargetRequest } from './client.ts'
 
 // Reads responses like a client of each format. Written from the formats, without the gateway's code.
 
@@ -65,7 +65,7 @@ export function readStream(format: Format, text: string): StreamReading {
 }
 
 /** Fields of an error object in the dialect. */
-export interface ToldError {
+export interface DialectError {
   readonly message: string
   /** The dialect's own name of the kind: `type`, Google's `status`. */
   readonly type: string
@@ -81,7 +81,10 @@ const fieldOf = (details: unknown): string | undefined =>
     .find((field) => field !== '')
 
 /** Reads an error body in the shape that the dialect's official client expects; undefined for another shape. */
-export function readError(format: Format, { text, status }: Pick<Answer, 'text' | 'status'>): ToldError | undefined {
+export function readError(
+  format: Format,
+  { text, status }: Pick<HttpResponse, 'text' | 'status'>,
+): DialectError | undefined {
   const body = objectOf(parseJson(text))
   const error = objectOf(body.error)
   const message = textOf(error.message)
@@ -99,7 +102,7 @@ export function readError(format: Format, { text, status }: Pick<Answer, 'text' 
  * Returns the defect in how a failure was reported, or undefined. Correct are an error status in the dialect, and a
  * stream with exactly one error at its end and no claim of success.
  */
-export function wrongEnding(format: Format, answer: Answer): string | undefined {
+export function failureDefect(format: Format, answer: HttpResponse): string | undefined {
   if (answer.status === 0) return `no answer (${answer.broken ?? 'nothing was received'})`
   if (answer.status !== 200) {
     if (answer.status < 400) return `status ${answer.status}`
@@ -122,7 +125,10 @@ export function wrongEnding(format: Format, answer: Answer): string | undefined 
 const said = 'one two three'
 
 /** Returns the defect of a response that should be complete, or undefined. */
-export function notWhole({ client, stream }: Pick<Ask, 'client' | 'stream'>, answer: Answer): string | undefined {
+export function completenessDefect(
+  { client, stream }: Pick<TargetRequest, 'client' | 'stream'>,
+  answer: HttpResponse,
+): string | undefined {
   if (answer.status === 0) return `no answer: ${answer.broken}`
   if (answer.status !== 200) return `answered ${answer.status}: ${answer.text.slice(0, 120)}`
   if (answer.broken !== undefined) return `broken off: ${answer.broken}`

@@ -5,7 +5,7 @@ import { type Format, formats } from '../base/recorded-traffic.ts'
 import type { Pair, Target } from './check.ts'
 
 /** Access to a gateway that was started by others. */
-export interface ForeignOptions {
+export interface RemoteTargetOptions {
   readonly url: string
   /** Sent as a bearer token, in addition to `headers`. */
   readonly token?: string
@@ -18,7 +18,7 @@ export interface ForeignOptions {
 }
 
 /** Creates a target for a running gateway that uses the kit's upstream. */
-export const foreign = ({ url, token, headers = {}, pairs, models = {}, pid }: ForeignOptions): Target => ({
+export const remoteTarget = ({ url, token, headers = {}, pairs, models = {}, pid }: RemoteTargetOptions): Target => ({
   name: url,
   origin: url.replace(/\/+$/, ''),
   pairs: pairs ?? formats.flatMap((client) => formats.map((upstream) => ({ client, upstream }))),
@@ -26,7 +26,7 @@ export const foreign = ({ url, token, headers = {}, pairs, models = {}, pid }: F
   headers: () => ({ ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers }),
   pid,
   log: () => '',
-  own: undefined,
+  local: undefined,
   stop: async () => {},
 })
 
@@ -42,7 +42,7 @@ async function startBare(upstreamOrigin: string): Promise<Target> {
     child.once('exit', (code) => reject(new Error(`the bare proxy exited with ${code}`)))
   })
   return {
-    ...foreign({ url: `http://127.0.0.1:${port}`, pairs: straight }),
+    ...remoteTarget({ url: `http://127.0.0.1:${port}`, pairs: straight }),
     name: 'bare proxy',
     pid: child.pid,
     async stop() {
@@ -60,7 +60,7 @@ async function startPeer(upstreamOrigin: string): Promise<Target> {
     messages: { provider: 'anthropic', host: `${upstreamOrigin}/v1` },
   }
   return {
-    ...foreign({
+    ...remoteTarget({
       url: `http://127.0.0.1:${started.port}`,
       pairs: [
         { client: 'chat', upstream: 'chat' },
@@ -78,7 +78,7 @@ async function startPeer(upstreamOrigin: string): Promise<Target> {
 }
 
 /** Other gateways that can be started here for comparison. */
-export const others: Readonly<Record<string, (upstreamOrigin: string) => Promise<Target>>> = {
+export const otherGateways: Readonly<Record<string, (upstreamOrigin: string) => Promise<Target>>> = {
   bare: startBare,
   portkey: startPeer,
 }

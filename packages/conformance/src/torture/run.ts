@@ -1,6 +1,6 @@
 import { startUpstream, type Upstream } from '../base/raw-upstream.ts'
-import type { Check, OwnGateway, Setting, Target } from './check.ts'
-import { startOwn } from './local-target.ts'
+import type { Check, CheckContext, LocalGateway, Target } from './check.ts'
+import { startLocalTarget } from './local-target.ts'
 import type { Row } from './report.ts'
 
 export interface RunOptions {
@@ -45,7 +45,7 @@ export async function torture(
     try {
       for (const check of checks) {
         let row = await askFor(check, target, upstream, short)
-        const most = short && target.own !== undefined ? askings : 1
+        const most = short && target.local !== undefined ? askings : 1
         for (let asked = 1; fellShort(row) && asked < most; asked++)
           row = told(await askFor(check, target, upstream, short), asked + 1)
         rows.push(row)
@@ -61,15 +61,15 @@ export async function torture(
 }
 
 async function askFor(check: Check, target: Target, upstream: Upstream, short: boolean): Promise<Row> {
-  const started: (Target & { readonly own: OwnGateway })[] = []
-  const setting: Setting = {
+  const started: (Target & { readonly local: LocalGateway })[] = []
+  const setting: CheckContext = {
     target,
     upstream,
     short,
     count: (full, few) => (short ? few : full),
     async fresh(profile) {
-      if (target.own === undefined) return undefined
-      const one = await startOwn(target.own.server, upstream.origin, profile)
+      if (target.local === undefined) return undefined
+      const one = await startLocalTarget(target.local.server, upstream.origin, profile)
       started.push(one)
       return one
     },

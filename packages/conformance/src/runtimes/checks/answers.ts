@@ -1,7 +1,7 @@
 import { type Format, formats } from '../../base/recorded-traffic.ts'
-import { type Ask, exchange } from '../../torture/client.ts'
+import { exchange, type TargetRequest } from '../../torture/client.ts'
 import { allPairs } from '../../torture/local-target.ts'
-import { type Case, type Check, type Place, tallyOf } from '../check.ts'
+import { type Case, type Check, type RuntimeTarget, tallyOf } from '../check.ts'
 
 const name = 'get_weather'
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
@@ -57,7 +57,7 @@ const shown: Readonly<Record<Format, object>> = {
   },
 }
 
-type More = NonNullable<Ask['more']>
+type More = NonNullable<TargetRequest['more']>
 
 /** Ordinary requests in each client's format. */
 const scenes: Readonly<Record<string, (client: Format) => { readonly text: string; readonly more?: More }>> = {
@@ -68,7 +68,7 @@ const scenes: Readonly<Record<string, (client: Format) => { readonly text: strin
 }
 
 /** Failures that a gateway with default settings would retry. */
-const failures: Readonly<Record<string, (client: Format) => Partial<Ask> & { readonly text: string }>> = {
+const failures: Readonly<Record<string, (client: Format) => Partial<TargetRequest> & { readonly text: string }>> = {
   limited: () => ({ text: '[[status:429 retry-after:7]]' }),
   broken: () => ({ text: '[[status:500]]' }),
   'broken in mid-stream': () => ({ text: '[[words:20]] [[error-event:overloaded_error after:5]]' }),
@@ -94,9 +94,9 @@ function timeless(text: string): string {
 }
 
 /** Returns everything that a client sees, except for generated values. */
-async function seen(place: Place, ask: Ask, broken: boolean): Promise<string> {
+async function seen(place: RuntimeTarget, ask: TargetRequest, broken: boolean): Promise<string> {
   if (!broken) place.providers.reset()
-  const { status, headers, text, broken: why } = await exchange(broken ? place.strict : place.plain, ask)
+  const { status, headers, text, broken: why } = await exchange(broken ? place.strict : place.withDefaults, ask)
   if (why !== undefined) throw new Error(why)
   const lines = Object.entries(headers).flatMap(([key, value]) => (told.test(key) ? [`${key}: ${value}`] : []))
   return [String(status), ...lines.sort(), '', timeless(text)].join('\n')
@@ -108,7 +108,7 @@ const firstDifference = (one: string, other: string): string => {
   return `${JSON.stringify(ours[at]?.slice(0, 300))} instead of ${JSON.stringify(theirs[at]?.slice(0, 300))}`
 }
 
-function casesAt(place: Place): Case[] {
+function casesAt(place: RuntimeTarget): Case[] {
   const ways = allPairs.flatMap((pair) => [false, true].map((stream) => ({ ...pair, stream })))
   const all = [
     ...Object.entries(scenes).map((one) => [...one, false] as const),

@@ -1,12 +1,16 @@
 import { formats } from '../../base/recorded-traffic.ts'
-import { oddAnswer, oddRequest, oddStream } from '../../base/unusual-json.ts'
-import { type Ask, exchange } from '../../torture/client.ts'
-import { type Case, type Check, type Place, tallyOf } from '../check.ts'
+import { oddRequest, oddResponse, oddStream } from '../../base/unusual-json.ts'
+import { exchange, type TargetRequest } from '../../torture/client.ts'
+import { type Case, type Check, type RuntimeTarget, tallyOf } from '../check.ts'
 
 /** The size of a conversation with a few images. */
 const largeBytes = 3_000_000
 
-async function passes({ providers, plain }: Place, ask: Ask, body: string): Promise<string | undefined> {
+async function passes(
+  { providers, withDefaults: plain }: RuntimeTarget,
+  ask: TargetRequest,
+  body: string,
+): Promise<string | undefined> {
   providers.reset()
   providers.on({}, { raw: { body } })
   try {
@@ -20,7 +24,10 @@ async function passes({ providers, plain }: Place, ask: Ask, body: string): Prom
 }
 
 /** Sends megabytes in both directions: the provider echoes. */
-async function passesLarge({ providers, plain }: Place, ask: Ask): Promise<string | undefined> {
+async function passesLarge(
+  { providers, withDefaults: plain }: RuntimeTarget,
+  ask: TargetRequest,
+): Promise<string | undefined> {
   providers.reset()
   const { status, text } = await exchange(plain, ask, { withinMs: 60_000 })
   if (status !== 200) return `answered ${status}: ${text.slice(0, 200)}`
@@ -29,7 +36,7 @@ async function passesLarge({ providers, plain }: Place, ask: Ask): Promise<strin
   return got >= largeBytes ? undefined : `only ${got} bytes reached the upstream`
 }
 
-const casesAt = (place: Place): Case[] =>
+const casesAt = (place: RuntimeTarget): Case[] =>
   formats.flatMap((format): Case[] => {
     const ask = { client: format, upstream: format, text: '' }
     const other = formats[(formats.indexOf(format) + 1) % formats.length] ?? format
@@ -37,7 +44,7 @@ const casesAt = (place: Place): Case[] =>
     return [
       {
         name: `${format}, JSON`,
-        ask: () => passes(place, { ...ask, body: oddRequest(format, `${format}-model`) }, oddAnswer[format]),
+        ask: () => passes(place, { ...ask, body: oddRequest(format, `${format}-model`) }, oddResponse[format]),
       },
       {
         name: `${format}, streamed`,

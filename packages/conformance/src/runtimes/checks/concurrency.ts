@@ -1,11 +1,11 @@
 import { exchange } from '../../torture/client.ts'
 import { allPairs } from '../../torture/local-target.ts'
 import { readStream } from '../../torture/read-responses.ts'
-import { type Case, type Check, type Place, tallyOf } from '../check.ts'
+import { type Case, type Check, type RuntimeTarget, tallyOf } from '../check.ts'
 
 const count = 240
 
-const casesAt = ({ plain }: Place): Case[] =>
+const casesAt = ({ withDefaults: plain }: RuntimeTarget): Case[] =>
   Array.from({ length: count }, (_, at): Case => {
     const pair = allPairs[at % allPairs.length] as (typeof allPairs)[number]
     const stream = Math.floor(at / allPairs.length) % 2 === 0

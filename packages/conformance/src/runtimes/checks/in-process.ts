@@ -1,10 +1,10 @@
 import { textOf } from '../../base/json.ts'
 import { holdsWithin } from '../../torture/measurements.ts'
-import { type Case, type Check, type Place, tallyOf } from '../check.ts'
+import { type Case, type Check, type RuntimeTarget, tallyOf } from '../check.ts'
 import type { Tried } from '../programs/in-process.js'
 
 /** Returns the cases of a check that ran inside the runtime, from a host's route. */
-async function triedAt({ origin }: Place, path: string): Promise<readonly Case[]> {
+async function triedAt({ origin }: RuntimeTarget, path: string): Promise<readonly Case[]> {
   const response = await fetch(`${origin}${path}`)
   const text = await response.text()
   if (!response.ok) return [{ name: path, ask: async () => `answered ${response.status}: ${text.slice(0, 300)}` }]
@@ -32,7 +32,7 @@ export const inProcess: Check = {
 }
 
 /** One build uses web streams, the other Node's sockets. */
-async function honosBuild(place: Place): Promise<string | undefined> {
+async function honosBuild(place: RuntimeTarget): Promise<string | undefined> {
   const wanted = `@modelgate/hono/dist/${place.pin.program === 'on-node.js' ? 'node.js' : 'index.js'}`
   const found =
     place.pin.program === 'on-workerd.js'
@@ -43,7 +43,7 @@ async function honosBuild(place: Place): Promise<string | undefined> {
   return found.length === 1 && found[0]?.endsWith(wanted) ? undefined : `it is ${found.join(', ')}`
 }
 
-function hostCases(place: Place): Case[] {
+function hostCases(place: RuntimeTarget): Case[] {
   const { origin, token } = place
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
   const chat = (stream: boolean): RequestInit => ({

@@ -3,13 +3,16 @@ import { formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, formatOf } from '../../base/upstream-responses.ts'
 import type { Pair } from '../../torture/check.ts'
-import { type Ask, exchange } from '../../torture/client.ts'
+import { exchange, type TargetRequest } from '../../torture/client.ts'
 import { allPairs } from '../../torture/local-target.ts'
-import { readError, readStream, wrongEnding } from '../../torture/read-responses.ts'
-import { type Case, type Check, type Place, tallyOf, together } from '../check.ts'
+import { failureDefect, readError, readStream } from '../../torture/read-responses.ts'
+import { type Case, type Check, mergeTallies, type RuntimeTarget, tallyOf } from '../check.ts'
 
 /** The upstream sends two words and then nothing until the client has received a heartbeat. */
-async function hears({ stage, hasty }: Place, pair: Pair): Promise<string | undefined> {
+async function hears(
+  { scriptedUpstream: stage, withShortLimits: hasty }: RuntimeTarget,
+  pair: Pair,
+): Promise<string | undefined> {
   let goOn = (): void => {}
   const heard = new Promise<void>((resolve) => {
     goOn = resolve
@@ -43,12 +46,16 @@ async function hears({ stage, hasty }: Place, pair: Pair): Promise<string | unde
 }
 
 /** The upstream is slower than its time limit. */
-const givesUp = async ({ stage, hasty }: Place, ask: Omit<Ask, 'text'>, play: Play): Promise<string | undefined> => {
+const givesUp = async (
+  { scriptedUpstream: stage, withShortLimits: hasty }: RuntimeTarget,
+  ask: Omit<TargetRequest, 'text'>,
+  play: Play,
+): Promise<string | undefined> => {
   const scene = stage.play(play)
   const answer = await exchange(hasty, { ...ask, text: scene.marker })
   scene.end()
   if (ask.stream !== true && answer.status !== 504) return `answered ${answer.status}: ${answer.text.slice(0, 200)}`
-  return wrongEnding(ask.client, answer)
+  return failureDefect(ask.client, answer)
 }
 
 const silent: Play = () => {}
@@ -58,7 +65,10 @@ const stalling: Play = (call) => {
 }
 
 /** An oversized body is rejected in the client's dialect without an upstream call. */
-async function isTooLarge({ stage, hasty }: Place, pair: Pair): Promise<string | undefined> {
+async function isTooLarge(
+  { scriptedUpstream: stage, withShortLimits: hasty }: RuntimeTarget,
+  pair: Pair,
+): Promise<string | undefined> {
   const before = stage.requests
   const answer = await exchange(hasty, { ...pair, text: 'x'.repeat(200_000) })
   if (answer.status !== 413) return `answered ${answer.status}: ${answer.broken ?? answer.text.slice(0, 200)}`
@@ -66,7 +76,7 @@ async function isTooLarge({ stage, hasty }: Place, pair: Pair): Promise<string |
   return readError(pair.client, answer) === undefined ? `not in the dialect: ${answer.text.slice(0, 200)}` : undefined
 }
 
-function casesAt(place: Place): Case[] {
+function casesAt(place: RuntimeTarget): Case[] {
   const patient = allPairs.flatMap((pair): Case[] => {
     const name = `${pair.client} from ${pair.upstream}`
     return [
@@ -94,6 +104,6 @@ export const limits: Check = {
       }),
       1,
     )
-    return together(waiting, large)
+    return mergeTallies(waiting, large)
   },
 }

@@ -1,13 +1,13 @@
-import type { Setting } from '../../torture/check.ts'
+import type { CheckContext } from '../../torture/check.ts'
 import { checks as rows } from '../../torture/checks.ts'
-import { type Case, type Check, type Place, tallyOf } from '../check.ts'
+import { type Case, type Check, type RuntimeTarget, tallyOf } from '../check.ts'
 
 /** Rows of the torture table without time measurements that work with a gateway in another process. */
 const quick = [5, 6, 8, 17, 28, 30]
 /** Rows that take a minute or more. */
 const slow = [3, 4, 7, 14, 15]
 
-const settingOf = ({ strict: target, stage: upstream }: Place): Setting => ({
+const settingOf = ({ strict: target, scriptedUpstream: upstream }: RuntimeTarget): CheckContext => ({
   target,
   upstream,
   short: true,
@@ -15,7 +15,7 @@ const settingOf = ({ strict: target, stage: upstream }: Place): Setting => ({
   fresh: async () => undefined,
 })
 
-const casesAt = (place: Place): Case[] =>
+const casesAt = (place: RuntimeTarget): Case[] =>
   rows
     .filter(({ row }) => quick.includes(row) || (place.full && slow.includes(row)))
     .map(({ row, title, run }) => ({

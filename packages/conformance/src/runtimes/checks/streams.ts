@@ -2,14 +2,14 @@ import type { ClientRequest } from 'node:http'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf, within } from '../../base/upstream-responses.ts'
+import { beginStream, formatOf, resultWithin } from '../../base/upstream-responses.ts'
 import type { Pair, Target } from '../../torture/check.ts'
 import { exchange, send } from '../../torture/client.ts'
 import { allPairs } from '../../torture/local-target.ts'
 import { holdsWithin } from '../../torture/measurements.ts'
 import { readStream } from '../../torture/read-responses.ts'
-import { leave, type Moment, moments } from '../../torture/streams/disconnects.ts'
-import { type Case, type Check, type Place, tallyOf, together } from '../check.ts'
+import { disconnectOne, type Moment, moments } from '../../torture/streams/disconnects.ts'
+import { type Case, type Check, mergeTallies, type RuntimeTarget, tallyOf } from '../check.ts'
 
 const pairName = ({ client, upstream }: Pair): string => `${client} from ${upstream}`
 const patienceMs = 20_000
@@ -24,7 +24,7 @@ function gate(): { readonly opened: Promise<true>; open(): void } {
 }
 
 /** The upstream holds back each word until the client has received the previous one. */
-async function isLive({ stage, strict }: Place, pair: Pair): Promise<string | undefined> {
+async function isLive({ scriptedUpstream: stage, strict }: RuntimeTarget, pair: Pair): Promise<string | undefined> {
   const words = ['one', ' two', ' three']
   const gates = words.map(gate)
   const scene = stage.play(async (call) => {
@@ -65,9 +65,9 @@ export const live: Check = {
 }
 
 /** workerd notices a half-closed connection only when it writes, but a reset at once. */
-const seesResetsOnly = ({ pin }: Place): boolean => pin.program === 'on-workerd.js'
+const seesResetsOnly = ({ pin }: RuntimeTarget): boolean => pin.program === 'on-workerd.js'
 
-const outcomesAt = async ({ origin }: Place): Promise<Record<string, number>> =>
+const outcomesAt = async ({ origin }: RuntimeTarget): Promise<Record<string, number>> =>
   (await fetch(`${origin}/host/more/outcomes`)).json() as Promise<Record<string, number>>
 
 /** A client disconnect aborts the upstream call. */
@@ -75,13 +75,13 @@ export const leaving: Check = {
   name: 'leaving',
   promise: 'a client disconnect aborts the upstream call at any moment, each pair of formats; `onFinish` is called',
   async run(place) {
-    const { strict, beating, stage: upstream } = place
+    const { strict, withShortHeartbeat: beating, scriptedUpstream: upstream } = place
     const open: UpstreamCall[] = []
     const leaves = (target: Target, moment: Moment, how: string, hangUp?: (outgoing: ClientRequest) => void): Case[] =>
       allPairs.map((pair) => ({
         name: `${moment.name}, ${how}${pairName(pair)}`,
         async ask() {
-          const left = await leave({ target, upstream }, moment, pair, open, hangUp)
+          const left = await disconnectOne({ target, upstream }, moment, pair, open, hangUp)
           return typeof left === 'string' ? left : undefined
         },
       }))
@@ -104,7 +104,7 @@ export const leaving: Check = {
     const tally = await tallyOf(cases, 8)
     const after = await tallyOf([told])
     for (const call of open) call.socket.destroy()
-    return together(tally, after)
+    return mergeTallies(tally, after)
   },
 }
 
@@ -113,7 +113,10 @@ const enoughBytes = 48 * 1024 * 1024
 const filler = 'x'.repeat(1000)
 
 /** Sends words as long as they are accepted. */
-async function standsStill({ stage, strict }: Place, pair: Pair): Promise<string | undefined> {
+async function standsStill(
+  { scriptedUpstream: stage, strict }: RuntimeTarget,
+  pair: Pair,
+): Promise<string | undefined> {
   let sent = 0
   const scene = stage.play((call) => {
     beginStream(call)
@@ -132,7 +135,7 @@ async function standsStill({ stage, strict }: Place, pair: Pair): Promise<string
   const outgoing = send(strict, { ...pair, text: scene.marker, stream: true })
   try {
     const answered = new Promise<true>((resolve) => void outgoing.once('response', () => resolve(true)))
-    if ((await within(patienceMs, answered)) === undefined) return 'no response'
+    if ((await resultWithin(patienceMs, answered)) === undefined) return 'no response'
     let before = -1
     for (let still = 0; still < 3 && sent <= enoughBytes; ) {
       await new Promise((resolve) => setTimeout(resolve, 100))
@@ -142,7 +145,7 @@ async function standsStill({ stage, strict }: Place, pair: Pair): Promise<string
     if (sent > enoughBytes) return `${sent} bytes were accepted for a client that does not read`
     const call = await scene.arrived()
     outgoing.destroy()
-    return (await within(patienceMs, call.closed)) === undefined ? 'the upstream call was not aborted' : undefined
+    return (await resultWithin(patienceMs, call.closed)) === undefined ? 'the upstream call was not aborted' : undefined
   } finally {
     outgoing.destroy()
     scene.end()

@@ -1,9 +1,9 @@
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import type { Report } from '../../score/report.ts'
 import { type ScoreOptions, score } from '../../score/score.ts'
-import { type Check, type Place, type Tally, together } from '../check.ts'
+import { type Check, mergeTallies, type RuntimeTarget, type Tally } from '../check.ts'
 
-const ask = ({ origin, token, providers }: Place, options: Partial<ScoreOptions>): Promise<Report> => {
+const ask = ({ origin, token, providers }: RuntimeTarget, options: Partial<ScoreOptions>): Promise<Report> => {
   providers.reset()
   return score({ url: origin, token, model: 'chat-model', ...options })
 }
@@ -31,7 +31,7 @@ export const suite: Check = {
   promise:
     'the checks of `@modelgate/conformance` with the official SDKs: each format with an upstream of its own format, then with a translated one',
   run: async (place) =>
-    together(
+    mergeTallies(
       tallied(await ask(place, { modelOf: shifted(0), skip: ['realtime'] })),
       tallied(await ask(place, { modelOf: shifted(1), only: formats }), { translated: true }),
     ),

@@ -5,24 +5,24 @@ import { isObject, type Json, type JsonObject, listOf, objectOf, parseJson } fro
 export const goodToken = 'good-token-41c7'
 
 /** Kind of a response body or event. */
-export interface About {
+export interface MessageKind {
   readonly ok: boolean
   readonly path: string
   readonly stream: boolean
 }
 
 /** One defect of a server that otherwise behaves like the fake provider. */
-export interface Spoil {
+export interface Defect {
   readonly name: string
   /** Changes the request body. */
-  readonly asked?: (body: JsonObject, url: URL) => JsonObject
+  readonly changeRequest?: (body: JsonObject, url: URL) => JsonObject
   readonly headers?: (headers: Headers) => void
   /** Changes the request URL. */
   readonly url?: (url: URL) => void
   /** Changes the response body, or each event of a stream; undefined drops the event. */
-  readonly answered?: (body: Json, about: About) => Json | undefined
+  readonly changeResponse?: (body: Json, about: MessageKind) => Json | undefined
   /** Changes the whole response. */
-  readonly reply?: (answer: Response, path: string) => Response | Promise<Response>
+  readonly replaceResponse?: (answer: Response, path: string) => Response | Promise<Response>
   readonly model?: NonNullable<FakeProviderOptions['brain']>
   /** Exactly the checks that must fail. A star as the format means every format that has the feature. */
   readonly failed: readonly string[]
@@ -63,8 +63,8 @@ export const turns =
   }
 
 /** Returns a fetch function with a defect. */
-export const spoiled =
-  (inner: typeof fetch, spoil: Omit<Spoil, 'name' | 'failed'>): typeof fetch =>
+export const withDefect =
+  (inner: typeof fetch, spoil: Omit<Defect, 'name' | 'failed'>): typeof fetch =>
   async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input)
     const path = url.pathname
@@ -72,15 +72,19 @@ export const spoiled =
     const headers = new Headers(init?.headers)
     spoil.headers?.(headers)
     const sent = typeof init?.body === 'string' ? parseJson(init.body) : undefined
-    const body = spoil.asked && isObject(sent) ? JSON.stringify(spoil.asked(sent, url)) : init?.body
+    const body = spoil.changeRequest && isObject(sent) ? JSON.stringify(spoil.changeRequest(sent, url)) : init?.body
     const answer = await inner(url, { ...init, headers, ...(body === undefined ? {} : { body }) })
-    const own = spoil.answered
+    const own = spoil.changeResponse
     const changed = own === undefined ? answer : await rewritten(answer, path, own)
-    return spoil.reply?.(changed, path) ?? changed
+    return spoil.replaceResponse?.(changed, path) ?? changed
   }
 
 /** Returns the response with its JSON changed: each event of a stream, or the body. */
-async function rewritten(answer: Response, path: string, change: NonNullable<Spoil['answered']>): Promise<Response> {
+async function rewritten(
+  answer: Response,
+  path: string,
+  change: NonNullable<Defect['changeResponse']>,
+): Promise<Response> {
   const type = answer.headers.get('content-type') ?? ''
   if (!/json|event-stream/.test(type)) return answer
   const stream = type.includes('event-stream')
@@ -102,7 +106,7 @@ async function rewritten(answer: Response, path: string, change: NonNullable<Spo
 }
 
 /** Replaces string values of these keys at every depth. */
-export const worded =
+export const replacingValues =
   (keys: readonly string[], words: Readonly<Record<string, Json>>) =>
   (value: Json): Json =>
     visit(value, (object) => {
@@ -115,20 +119,20 @@ export const worded =
 /** Limits a change to bodies of unstreamed responses. */
 export const whole =
   (change: (value: Json) => Json) =>
-  (value: Json, { stream }: About) =>
+  (value: Json, { stream }: MessageKind) =>
     stream ? value : change(value)
 /** Limits a change to events of streams. */
 export const streamed =
   (change: (value: Json) => Json | undefined) =>
-  (value: Json, { stream }: About) =>
+  (value: Json, { stream }: MessageKind) =>
     stream ? change(value) : value
 /** Limits a change to error bodies. */
 export const onError =
   (change: (value: Json) => Json) =>
-  (value: Json, { ok }: About) =>
+  (value: Json, { ok }: MessageKind) =>
     ok ? value : change(value)
 /** Limits a change to successful responses of matching paths. */
 export const at =
   (end: RegExp, change: (value: JsonObject) => Json) =>
-  (value: Json, { ok, path }: About) =>
+  (value: Json, { ok, path }: MessageKind) =>
     ok && end.test(path) ? change(objectOf(value)) : value

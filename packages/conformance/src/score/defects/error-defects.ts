@@ -1,5 +1,5 @@
 import { objectOf } from '../../base/json.ts'
-import { onError, type Spoil } from './defect.ts'
+import { type Defect, onError } from './defect.ts'
 
 const header =
   (name: string, value?: string) =>
@@ -10,7 +10,7 @@ const header =
     return new Response(answer.body, { status: answer.status, headers })
   }
 /** Returns an error for the next call after a client aborted a stream. */
-function brokenByLeaving(): NonNullable<Spoil['reply']> {
+function brokenByLeaving(): NonNullable<Defect['replaceResponse']> {
   let broken = false
   return (answer) => {
     if (broken) {
@@ -45,10 +45,10 @@ function brokenByLeaving(): NonNullable<Spoil['reply']> {
 }
 
 /** Defects of error handling. */
-export const failedBadly: readonly Spoil[] = [
+export const errorDefects: readonly Defect[] = [
   {
     name: 'errors name no field or model',
-    answered: onError((value) => {
+    changeResponse: onError((value) => {
       const { code, status, type } = objectOf(objectOf(value).error)
       return {
         type: 'error',
@@ -72,7 +72,7 @@ export const failedBadly: readonly Spoil[] = [
   },
   {
     name: 'errors have another shape',
-    answered: onError((value) => ({ detail: JSON.stringify(value) })),
+    changeResponse: onError((value) => ({ detail: JSON.stringify(value) })),
     failed: [
       'chat/unknown-model',
       'responses/unknown-model',
@@ -86,7 +86,7 @@ export const failedBadly: readonly Spoil[] = [
   },
   {
     name: 'errors are HTML pages',
-    reply: (answer) =>
+    replaceResponse: (answer) =>
       answer.ok
         ? answer
         : new Response('<html>error</html>', { status: answer.status, headers: { 'content-type': 'text/html' } }),
@@ -103,7 +103,8 @@ export const failedBadly: readonly Spoil[] = [
   },
   {
     name: 'client errors are reported as server errors',
-    reply: (answer) => (answer.ok ? answer : new Response(answer.body, { status: 500, headers: answer.headers })),
+    replaceResponse: (answer) =>
+      answer.ok ? answer : new Response(answer.body, { status: 500, headers: answer.headers }),
     failed: [
       '*/wrong-token',
       '*/unknown-model',
@@ -118,10 +119,10 @@ export const failedBadly: readonly Spoil[] = [
       'models/one-for-OpenAI',
     ],
   },
-  { name: 'a client disconnect breaks the next call', reply: brokenByLeaving(), failed: ['*/leaving'] },
+  { name: 'a client disconnect breaks the next call', replaceResponse: brokenByLeaving(), failed: ['*/leaving'] },
   {
     name: 'responses have no request id',
-    reply: (answer) => header('request-id')(header('x-request-id')(answer)),
+    replaceResponse: (answer) => header('request-id')(header('x-request-id')(answer)),
     failed: ['*/request-id'],
   },
 ]

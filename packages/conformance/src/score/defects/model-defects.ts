@@ -1,8 +1,8 @@
 import { demoBrain } from '@modelgate/testing'
-import type { Spoil } from './defect.ts'
+import type { Defect } from './defect.ts'
 
 /** Models that lack a capability. */
-export const poorModels: readonly Spoil[] = [
+export const modelDefects: readonly Defect[] = [
   {
     name: 'the model replies in a single token',
     model: (prompt) =>

@@ -1,11 +1,11 @@
 import { listOf, objectOf } from '../../base/json.ts'
-import { at, type Spoil, visit, without } from './defect.ts'
+import { at, type Defect, visit, without } from './defect.ts'
 
 /** Defects of operations other than text generation. */
-export const operatedBadly: readonly Spoil[] = [
+export const operationDefects: readonly Defect[] = [
   {
     name: 'all embeddings are equal',
-    answered: at(/embeddings$/, (body) => ({
+    changeResponse: at(/embeddings$/, (body) => ({
       ...body,
       data: listOf(body.data).map((one, index) => ({ ...objectOf(one), index, embedding: [1, 0, 0] })),
     })),
@@ -13,7 +13,7 @@ export const operatedBadly: readonly Spoil[] = [
   },
   {
     name: 'embeddings have no vectors',
-    answered: at(/embeddings$/, (body) => ({ ...body, data: [] })),
+    changeResponse: at(/embeddings$/, (body) => ({ ...body, data: [] })),
     failed: [
       'embeddings/numbers',
       'embeddings/several',
@@ -24,23 +24,23 @@ export const operatedBadly: readonly Spoil[] = [
   },
   {
     name: 'rerank results are in reverse order',
-    answered: at(/rerank$/, (body) => ({ ...body, results: listOf(body.results).reverse() })),
+    changeResponse: at(/rerank$/, (body) => ({ ...body, results: listOf(body.results).reverse() })),
     failed: ['rerank/order'],
   },
   {
     name: 'images are invalid',
-    answered: at(/images/, (body) => ({ ...body, data: [{ b64_json: 'bm90aGluZw==' }] })),
+    changeResponse: at(/images/, (body) => ({ ...body, data: [{ b64_json: 'bm90aGluZw==' }] })),
     failed: ['images/generate', 'images/edit'],
   },
   {
     name: 'transcripts are empty',
-    answered: at(/transcriptions$/, () => ({ text: null })),
+    changeResponse: at(/transcriptions$/, () => ({ text: null })),
     failed: ['transcriptions/json', 'transcriptions/stream'],
   },
   {
     name: 'transcripts are always JSON',
-    asked: (body) => body,
-    reply: (answer, path) =>
+    changeRequest: (body) => body,
+    replaceResponse: (answer, path) =>
       path.endsWith('/transcriptions') && !/json/.test(answer.headers.get('content-type') ?? '')
         ? Response.json({ text: 'x' })
         : answer,
@@ -48,7 +48,7 @@ export const operatedBadly: readonly Spoil[] = [
   },
   {
     name: 'speech has the wrong content type',
-    reply: (answer, path) =>
+    replaceResponse: (answer, path) =>
       path.endsWith('/speech')
         ? new Response('ID3'.repeat(100), { headers: { 'content-type': 'text/plain' } })
         : answer,
@@ -56,7 +56,7 @@ export const operatedBadly: readonly Spoil[] = [
   },
   {
     name: 'completions are empty',
-    answered: (value, { path }) =>
+    changeResponse: (value, { path }) =>
       /[^t]\/completions$/.test(path)
         ? visit(value, (object) => {
             if ('text' in object) object.text = null
@@ -67,7 +67,7 @@ export const operatedBadly: readonly Spoil[] = [
   },
   {
     name: 'model lists are empty',
-    answered: at(/\/models$/, (body) => ({
+    changeResponse: at(/\/models$/, (body) => ({
       ...body,
       ...(Array.isArray(body.models) ? { models: [] } : { data: [], has_more: false }),
     })),
@@ -81,12 +81,12 @@ export const operatedBadly: readonly Spoil[] = [
   },
   {
     name: 'model lists have another shape',
-    answered: at(/\/models$/, (body) => objectOf(without('object', 'display_name', 'type')(body))),
+    changeResponse: at(/\/models$/, (body) => objectOf(without('object', 'display_name', 'type')(body))),
     failed: ['models/list-for-OpenAI', 'models/list-for-Anthropic'],
   },
   {
     name: 'model names lack their prefix',
-    answered: at(/\/models$/, (body) => ({
+    changeResponse: at(/\/models$/, (body) => ({
       ...body,
       ...(Array.isArray(body.models)
         ? { models: listOf(body.models).map((one) => ({ ...objectOf(one), name: 'demo' })) }
@@ -96,7 +96,7 @@ export const operatedBadly: readonly Spoil[] = [
   },
   {
     name: 'model lists have a first page only',
-    answered: at(/\/models$/, (body) => ({ ...body, ...('has_more' in body ? { has_more: false } : {}) })),
+    changeResponse: at(/\/models$/, (body) => ({ ...body, ...('has_more' in body ? { has_more: false } : {}) })),
     failed: ['models/pages-for-Anthropic'],
   },
   {
@@ -108,7 +108,7 @@ export const operatedBadly: readonly Spoil[] = [
   },
   {
     name: 'token counts are constant',
-    answered: (value) =>
+    changeResponse: (value) =>
       visit(value, (object) => {
         for (const key of ['totalTokens', 'input_tokens']) if (key in object) object[key] = 7
       }),

@@ -1,5 +1,5 @@
 import { type JsonObject, objectOf } from '../../base/json.ts'
-import { dropped, goodToken, type Spoil, turns, worded } from './defect.ts'
+import { type Defect, dropped, goodToken, replacingValues, turns } from './defect.ts'
 
 const essentials: Readonly<Record<string, JsonObject>> = {
   'chat/completions': { messages: [{ role: 'user', content: 'Hello' }] },
@@ -10,10 +10,10 @@ const essentials: Readonly<Record<string, JsonObject>> = {
 const named = { 'conformance-no-such-model': 'demo' }
 
 /** Defects in the handling of requests. */
-export const askedBadly: readonly Spoil[] = [
+export const requestDefects: readonly Defect[] = [
   {
     name: 'system prompts are dropped',
-    asked: (body) =>
+    changeRequest: (body) =>
       turns(({ role }) => role !== 'system' && role !== 'developer')(
         dropped('system', 'systemInstruction', 'system_instruction', 'instructions')(body),
       ),
@@ -21,7 +21,7 @@ export const askedBadly: readonly Spoil[] = [
   },
   {
     name: 'only the last turn reaches the model',
-    asked: turns((_, index, all) => index === all.length - 1),
+    changeRequest: turns((_, index, all) => index === all.length - 1),
     failed: [
       'chat/system',
       '*/turns',
@@ -36,12 +36,12 @@ export const askedBadly: readonly Spoil[] = [
   },
   {
     name: 'stop sequences are dropped',
-    asked: dropped('stop', 'stop_sequences', 'stopSequences'),
+    changeRequest: dropped('stop', 'stop_sequences', 'stopSequences'),
     failed: ['*/stop', 'messages/stop-sequence'],
   },
   {
     name: 'token limits are dropped',
-    asked: (body) =>
+    changeRequest: (body) =>
       dropped(
         'max_completion_tokens',
         'maxOutputTokens',
@@ -51,13 +51,13 @@ export const askedBadly: readonly Spoil[] = [
   },
   {
     name: 'response schemas are dropped',
-    asked: ({ text: _, ...body }) =>
+    changeRequest: ({ text: _, ...body }) =>
       dropped('response_format', 'output_config', 'responseJsonSchema', 'responseSchema')(body),
     failed: ['*/schema', 'chat/json-object', 'gemini/google-schema'],
   },
   {
     name: 'optional output settings are dropped',
-    asked: (body, { pathname }) =>
+    changeRequest: (body, { pathname }) =>
       pathname.endsWith('/messages')
         ? body
         : dropped(
@@ -81,7 +81,7 @@ export const askedBadly: readonly Spoil[] = [
   },
   {
     name: 'tools are dropped',
-    asked: dropped('tools', 'tool_choice', 'toolConfig'),
+    changeRequest: dropped('tools', 'tool_choice', 'toolConfig'),
     failed: [
       '*/tool',
       '*/parallel-tools',
@@ -94,23 +94,23 @@ export const askedBadly: readonly Spoil[] = [
   },
   {
     name: 'tool choices are dropped',
-    asked: dropped('tool_choice', 'toolConfig'),
+    changeRequest: dropped('tool_choice', 'toolConfig'),
     failed: ['*/no-tool', '*/named-tool'],
   },
   {
     name: 'thinking settings are dropped',
-    asked: dropped('reasoning_effort', 'thinking', 'thinkingConfig', 'reasoning', 'include'),
+    changeRequest: dropped('reasoning_effort', 'thinking', 'thinkingConfig', 'reasoning', 'include'),
     failed: ['*/thinking', '*/thinking-with-tools'],
   },
   {
     name: 'reasoning signatures are dropped',
-    asked: dropped('signature', 'thoughtSignature', 'encrypted_content'),
+    changeRequest: dropped('signature', 'thoughtSignature', 'encrypted_content'),
     failed: ['messages/thinking-with-tools', 'gemini/thinking-with-tools', 'responses/thinking-with-tools'],
   },
-  { name: 'an invalid temperature is corrected', asked: dropped('temperature'), failed: ['*/bad-value'] },
+  { name: 'an invalid temperature is corrected', changeRequest: dropped('temperature'), failed: ['*/bad-value'] },
   {
     name: 'missing required fields are filled in',
-    asked: (body, { pathname }) => ({
+    changeRequest: (body, { pathname }) => ({
       ...Object.entries(essentials).find(([end]) => pathname.endsWith(end))?.[1],
       ...body,
     }),
@@ -118,7 +118,7 @@ export const askedBadly: readonly Spoil[] = [
   },
   {
     name: 'the stream flag is dropped',
-    asked: dropped('stream', 'stream_options'),
+    changeRequest: dropped('stream', 'stream_options'),
     failed: [
       'chat/stream',
       'messages/stream',
@@ -143,12 +143,12 @@ export const askedBadly: readonly Spoil[] = [
   },
   {
     name: 'previous_response_id is dropped',
-    asked: dropped('previous_response_id'),
+    changeRequest: dropped('previous_response_id'),
     failed: ['responses/previous-response'],
   },
   {
     name: 'responses are not stored',
-    asked: (body, url) => (url.pathname.endsWith('/responses') ? { ...body, store: false } : body),
+    changeRequest: (body, url) => (url.pathname.endsWith('/responses') ? { ...body, store: false } : body),
     failed: ['responses/previous-response', 'responses/input-items'],
   },
   {
@@ -162,7 +162,7 @@ export const askedBadly: readonly Spoil[] = [
   },
   {
     name: 'every model is accepted',
-    asked: (body) => objectOf(worded(['model'], named)(body)),
+    changeRequest: (body) => objectOf(replacingValues(['model'], named)(body)),
     url: (url) => {
       url.pathname = url.pathname.replace('conformance-no-such-model', 'demo')
     },

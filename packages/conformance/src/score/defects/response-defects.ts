@@ -1,12 +1,12 @@
 import { isObject, objectOf, parseJson } from '../../base/json.ts'
-import { type Spoil, streamed, visit, whole, without, worded } from './defect.ts'
+import { type Defect, replacingValues, streamed, visit, whole, without } from './defect.ts'
 
 const endingKeys = ['finish_reason', 'stop_reason', 'finishReason', 'status']
 /** Defects in model responses. */
-export const answeredBadly: readonly Spoil[] = [
+export const responseDefects: readonly Defect[] = [
   {
     name: 'responses have no usage',
-    answered: without('usage', 'usageMetadata'),
+    changeResponse: without('usage', 'usageMetadata'),
     failed: [
       '*/usage',
       '*/stream-usage',
@@ -24,7 +24,7 @@ export const answeredBadly: readonly Spoil[] = [
   },
   {
     name: 'streams have no usage',
-    answered: streamed(without('usage', 'usageMetadata')),
+    changeResponse: streamed(without('usage', 'usageMetadata')),
     failed: [
       '*/stream-usage',
       'messages/stream',
@@ -36,13 +36,13 @@ export const answeredBadly: readonly Spoil[] = [
   },
   {
     name: 'usage has no details',
-    answered: whole(without('prompt_tokens_details', 'input_tokens_details', 'cache_read_input_tokens')),
+    changeResponse: whole(without('prompt_tokens_details', 'input_tokens_details', 'cache_read_input_tokens')),
     failed: ['*/cache'],
   },
-  { name: 'responses name no model', answered: without('model', 'modelVersion'), failed: ['*/text'] },
+  { name: 'responses name no model', changeResponse: without('model', 'modelVersion'), failed: ['*/text'] },
   {
     name: 'finish reasons are not those of the format',
-    answered: worded(endingKeys, { stop: 'eos', end_turn: 'eos', STOP: 'EOS', completed: 'eos' }),
+    changeResponse: replacingValues(endingKeys, { stop: 'eos', end_turn: 'eos', STOP: 'EOS', completed: 'eos' }),
     failed: [
       '*/text',
       'completions/text',
@@ -63,28 +63,35 @@ export const answeredBadly: readonly Spoil[] = [
   },
   {
     name: 'a token limit has the wrong finish reason',
-    answered: (value) =>
+    changeResponse: (value) =>
       without('incomplete_details')(
-        worded(endingKeys, { length: 'stop', max_tokens: 'end_turn', MAX_TOKENS: 'STOP', incomplete: 'completed' })(
-          value,
-        ),
+        replacingValues(endingKeys, {
+          length: 'stop',
+          max_tokens: 'end_turn',
+          MAX_TOKENS: 'STOP',
+          incomplete: 'completed',
+        })(value),
       ),
     failed: ['*/limit', 'chat/older-limit'],
   },
   {
     name: 'tool calls have the wrong finish reason',
-    answered: worded(endingKeys, { tool_calls: 'stop', tool_use: 'end_turn' }),
+    changeResponse: replacingValues(endingKeys, { tool_calls: 'stop', tool_use: 'end_turn' }),
     failed: ['chat/tool', 'messages/tool', 'chat/streamed-tool', 'messages/streamed-tool'],
   },
-  { name: 'a stop sequence is not reported', answered: without('stop_sequence'), failed: ['messages/stop-sequence'] },
+  {
+    name: 'a stop sequence is not reported',
+    changeResponse: without('stop_sequence'),
+    failed: ['messages/stop-sequence'],
+  },
   {
     name: 'multi-byte characters are broken',
-    answered: (value) => parseJson(JSON.stringify(value).replaceAll('ü', '\ufffd')) ?? null,
+    changeResponse: (value) => parseJson(JSON.stringify(value).replaceAll('ü', '\ufffd')) ?? null,
     failed: ['*/unicode'],
   },
   {
     name: 'tools have other names',
-    answered: worded(['name'], { get_weather: 'weather' }),
+    changeResponse: replacingValues(['name'], { get_weather: 'weather' }),
     failed: [
       '*/tool',
       '*/parallel-tools',
@@ -96,7 +103,7 @@ export const answeredBadly: readonly Spoil[] = [
   },
   {
     name: 'chunks of a stream have different ids',
-    answered: (value, { stream }) =>
+    changeResponse: (value, { stream }) =>
       stream && isObject(value) && value.object === 'chat.completion.chunk'
         ? { ...value, id: String(Math.random()) }
         : value,
@@ -104,7 +111,7 @@ export const answeredBadly: readonly Spoil[] = [
   },
   {
     name: 'all events have the same sequence number',
-    answered: streamed((value) =>
+    changeResponse: streamed((value) =>
       visit(value, (object) => {
         if ('sequence_number' in object) object.sequence_number = 1
       }),
@@ -113,14 +120,14 @@ export const answeredBadly: readonly Spoil[] = [
   },
   {
     name: 'one kind of event is missing',
-    answered: streamed((value) =>
+    changeResponse: streamed((value) =>
       ['content_block_stop', 'response.content_part.done'].includes(String(objectOf(value).type)) ? undefined : value,
     ),
     failed: ['messages/stream-events', 'responses/stream-events'],
   },
   {
     name: 'final events are missing',
-    answered: streamed((value) =>
+    changeResponse: streamed((value) =>
       /"(finish_reason|finishReason)":"|"type":"(message_stop|response.completed|transcript.text.done)"/.test(
         JSON.stringify(value),
       )

@@ -87,7 +87,7 @@ export const callbackMatrix: Check = {
   promise:
     'A function that the host supplies may throw, reject, never settle, settle too late or return garbage: deciders refuse, observers are ignored, nothing hangs and no rejection is unhandled',
   async run({ target }) {
-    if (target.own === undefined) return { skipped: 'functions cannot be given to a gateway in another process' }
+    if (target.local === undefined) return { skipped: 'functions cannot be given to a gateway in another process' }
     const { cells, held, complaints, unhandled } = await tryMatrix()
     return {
       held: held === cells && unhandled.length === 0,

@@ -2,7 +2,7 @@ import { anthropic, createGateway, type Gateway, type GatewayConfig, gemini, ope
 import { pathOf, queryOf } from '../../base/gateways.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { whole } from '../../base/upstream-responses.ts'
+import { wholeResponse } from '../../base/upstream-responses.ts'
 import { readError } from '../read-responses.ts'
 import { callbackMs } from './behaviours.ts'
 
@@ -39,10 +39,10 @@ export function answerOf({ url, body }: Pick<Sent, 'url' | 'body'>): { readonly 
   const host = new URL(url).host as Format
   if (url.includes('/audio/')) return { type: 'application/json', text: '{"text":"three"}' }
   const streams = url.includes(':stream') || /"stream":\s*true/.test(body)
-  if (good[host] === undefined) return { type: 'application/json', text: JSON.stringify(whole.chat) }
+  if (good[host] === undefined) return { type: 'application/json', text: JSON.stringify(wholeResponse.chat) }
   return streams
     ? { type: 'text/event-stream', text: good[host].join('') }
-    : { type: 'application/json', text: JSON.stringify(whole[host]) }
+    : { type: 'application/json', text: JSON.stringify(wholeResponse[host]) }
 }
 
 /** Creates a `fetch` for the upstreams that records the calls. */

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Play, Upstream, UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerWell, beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
-import type { Check, OwnGateway, Pair, Profile, Setting, Target } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import { beginStream, formatOf, sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, LocalGateway, Pair, Profile, Target } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { tally } from '../measurements.ts'
 
-type Gateway = Target & { readonly own: OwnGateway }
+type Gateway = Target & { readonly local: LocalGateway }
 
 /** A gateway whose clock will be stepped. */
 interface Stepping {
@@ -57,7 +57,7 @@ async function stream(
   play: Play,
   pair: Pair = { client: 'chat', upstream: 'chat' },
   model = gateway.model(pair.upstream),
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const scene = upstream.play(play)
   try {
     const ask = { ...pair, text: scene.marker, stream: true, model, headers }
@@ -91,12 +91,12 @@ const began = (call: UpstreamCall): void => {
 const within = (what: string, took: number, due = limitMs): string[] =>
   took >= due - 50 && took <= due + slackMs ? [] : [`${what} after ${Math.round(took)} ms instead of ${due} ms`]
 
-const isLimited = ({ status }: Answer): boolean => status === 429 || status === 503
+const isLimited = ({ status }: HttpResponse): boolean => status === 429 || status === 503
 
 /** Fails once, then tries again right after the step and until the cooldown ends. */
 async function rest({ gateway, upstream, headers, stepped }: Stepping, model: string, fail: Play, failures: number) {
   let isFailing = true
-  const scene = upstream.play((call) => (isFailing ? fail(call) : answerWell(call)))
+  const scene = upstream.play((call) => (isFailing ? fail(call) : sendGoodResponse(call)))
   const ask = () =>
     exchange(gateway, { client: 'responses', upstream: 'responses', text: scene.marker, model, headers })
   try {
@@ -119,8 +119,8 @@ async function rest({ gateway, upstream, headers, stepped }: Stepping, model: st
 
 /** An exhausted limit must not be renewed by the step, and must be renewed in time. */
 async function window({ gateway, upstream, stepped }: Stepping): Promise<readonly string[]> {
-  const { secret } = await gateway.own.issue({ limits: [{ requests: 2, window: limitMs / 1000 }] })
-  const scene = upstream.play(answerWell)
+  const { secret } = await gateway.local.issue({ limits: [{ requests: 2, window: limitMs / 1000 }] })
+  const scene = upstream.play(sendGoodResponse)
   const headers = { authorization: `Bearer ${secret}` }
   const ask = async () =>
     (await exchange(gateway, { client: 'chat', upstream: 'chat', text: scene.marker, headers })).status
@@ -198,17 +198,17 @@ const cases: readonly Case[] = [
 ]
 
 /** Runs all cases in one gateway and steps its clock while they run. */
-async function over(setting: Setting, stepMs: number): Promise<string[]> {
+async function over(setting: CheckContext, stepMs: number): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'modelgate-torture-'))
   try {
     const gateway = await setting.fresh({ ...profile, tokens: { folder } })
     if (gateway === undefined) throw new Error('this gateway cannot be configured')
-    const { secret } = await gateway.own.issue({})
+    const { secret } = await gateway.local.issue({})
     const stepping: Stepping = {
       gateway,
       upstream: setting.upstream,
       headers: { authorization: `Bearer ${secret}` },
-      stepped: sleep(stepAtMs).then(() => gateway.own.stepClock(stepMs)),
+      stepped: sleep(stepAtMs).then(() => gateway.local.stepClock(stepMs)),
     }
     const found = await Promise.all(
       cases.map(async ({ name, run }) => (await run(stepping)).map((what) => `${stepMs / 1000} s, ${name}: ${what}`)),
@@ -227,7 +227,7 @@ export const clockStep: Check = {
   promise:
     "A step of the system clock, forwards or backwards, ends no stream, stops no heartbeat and no time limit, and neither ends nor prolongs a circuit breaker's open state, a cooldown or a rate limit's window",
   async run(setting) {
-    if (setting.target.own === undefined) return { skipped: 'its clock cannot be set from outside' }
+    if (setting.target.local === undefined) return { skipped: 'its clock cannot be set from outside' }
     const complaints: string[] = []
     for (const stepMs of steps) complaints.push(...(await over(setting, stepMs)))
     const asked = steps.length * cases.length

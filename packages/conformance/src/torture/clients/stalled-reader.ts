@@ -5,13 +5,13 @@ import { WebSocket } from 'ws'
 import { upstreamKey } from '../../base/gateways.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf, sleep, whole, within } from '../../base/upstream-responses.ts'
-import type { Check, Finished, OwnGateway, Pair, Setting, Target } from '../check.ts'
+import { beginStream, formatOf, resultWithin, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Finished, LocalGateway, Pair, Target } from '../check.ts'
 import { bodyFor, rawRequest } from '../client.ts'
 import { holdsWithin, mb, ms, tally } from '../measurements.ts'
 import { growth, memoryOf } from '../process-memory.ts'
 
-type Gateway = Target & { readonly own: OwnGateway }
+type Gateway = Target & { readonly local: LocalGateway }
 
 /** Shortened limits. Only one of them can be reached in each group. */
 const limitMs = 1000
@@ -176,7 +176,7 @@ async function play(call: UpstreamCall): Promise<void> {
     return pour(call, event.repeat(Math.ceil(writeBytes / event.length)))
   }
   // One JSON string that makes up most of the response.
-  const [before = '', after = ''] = JSON.stringify(whole[format]).split('one two three')
+  const [before = '', after = ''] = JSON.stringify(wholeResponse[format]).split('one two three')
   call.response.writeHead(200, { 'content-type': 'application/json' })
   call.response.write(before)
   call.response.write('x'.repeat(pouredBytes))
@@ -198,7 +198,7 @@ interface Group {
   readonly grown: number | undefined
 }
 
-async function askGroup(setting: Setting, limits: Way['limits'], count: number): Promise<Group> {
+async function askGroup(setting: CheckContext, limits: Way['limits'], count: number): Promise<Group> {
   const fake = await listenRealtime({ mute: true })
   const mine = ways.filter((way) => way.limits === limits)
   const gateway = await setting.fresh({
@@ -227,13 +227,13 @@ async function askGroup(setting: Setting, limits: Way['limits'], count: number):
     const begun = performance.now()
     const finished: Finished[] = []
     const settled = await holdsWithin(async () => {
-      finished.push(...(await gateway.own.finished()))
+      finished.push(...(await gateway.local.finished()))
       return finished.length >= clients.length
     }, limitMs + lateMs)
     const settledMs = performance.now() - begun
     // An unstreamed upstream response is already complete, and its connection is reused.
     const streams = [...scene.calls.filter((call) => call.stream), ...speeches]
-    const closed = await within(lateMs, Promise.all(streams.map((call) => call.closed)))
+    const closed = await resultWithin(lateMs, Promise.all(streams.map((call) => call.closed)))
     const left = await holdsWithin(() => fake.sessions.every((session) => session.closed !== undefined), lateMs)
     await sleep(Math.max(0, begun + limitMs + lateMs / 2 - performance.now()))
     const cut = await Promise.all(clients.map(({ client }) => client.isCut()))
@@ -286,7 +286,7 @@ export const stalledReader: Check = {
     'A client that does not read its response holds resources no longer than totalMs and clientStallMs: the call is settled, upstream call and connection are closed, the memory is released',
   perServer: true,
   async run(setting) {
-    if (setting.target.own === undefined) return { skipped: 'its limits cannot be set from outside' }
+    if (setting.target.local === undefined) return { skipped: 'its limits cannot be set from outside' }
     const groups: Group[] = []
     for (const limits of [byStall, byTotal]) groups.push(await askGroup(setting, limits, setting.count(20, 2)))
     const all = groups.flatMap((group) => group.all)

@@ -7,7 +7,7 @@ import { type Attack, attacksOn, formAttacks, formBoundary, unique } from './bod
 import { operationAnswers } from './operation-answers.ts'
 import { attackedBodies, moreOperationCalls } from './request-bodies.ts'
 import { plainStream, streamAttacks } from './stream-attacks.ts'
-import { generating, type Spoken } from './targets.ts'
+import { generating, type UpstreamFormat } from './targets.ts'
 import { pumps } from './text-attacks.ts'
 
 /** Response of an upstream. */
@@ -49,10 +49,10 @@ const json = (status: number, body: JsonObject | string): Answer => ({
   body: typeof body === 'string' ? body : JSON.stringify(body),
 })
 
-const streamTypes = (speaks: Spoken): string =>
+const streamTypes = (speaks: UpstreamFormat): string =>
   speaks === 'converse' ? 'application/vnd.amazon.eventstream' : 'text/event-stream'
 
-const spokenAt: readonly (readonly [RegExp, Spoken])[] = [
+const spokenAt: readonly (readonly [RegExp, UpstreamFormat])[] = [
   [/\/chat\/completions$/, 'chat'],
   [/\/messages$/, 'messages'],
   [/enerateContent$/, 'gemini'],
@@ -223,7 +223,7 @@ const caseOf = (
 })
 
 /** Returns cases of an attacked response from this upstream, for the clients of every format. */
-function answerCases(upstream: string, speaks: Spoken): Case[] {
+function answerCases(upstream: string, speaks: UpstreamFormat): Case[] {
   const answers = attackedAnswers(speaks).flatMap(attacksOn)
   const streams = streamAttacks.filter((attack) => attack.speaks === speaks)
   const errors = errorBodies[speaks].flatMap((wrap, shape) =>

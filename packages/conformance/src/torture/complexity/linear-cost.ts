@@ -172,7 +172,7 @@ export const linearCost: Check = {
   title: 'Cost grows linearly with size',
   promise: `exponent ≤ ${bounds.exponent}, ≤ ${bounds.msPerMb} ms of CPU per MB, for structural attacks on every endpoint × pair`,
   async run({ target, short }) {
-    if (target.own === undefined) return { skipped: 'costs are measured in a process of this kit' }
+    if (target.local === undefined) return { skipped: 'costs are measured in a process of this kit' }
     const form: Form = short ? forms.short : forms.full
     const cases = allCases()
     const names = sample(cases, form.shares)

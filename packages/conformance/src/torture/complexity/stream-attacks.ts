@@ -1,12 +1,12 @@
 import { frame, streamedEvents, textHeader } from '@modelgate/core/test-support'
 import type { Json } from '../../base/json.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { spoil } from '../../fuzz/json-mutations.ts'
+import { mutateJson } from '../../fuzz/json-mutations.ts'
 import { streamBases } from '../../fuzz/streams.ts'
 import { type Attack, attacksOn } from './body-attacks.ts'
 import { growthsOf, repetitions } from './growths.ts'
 import { growingText, placesOf } from './places.ts'
-import type { Spoken } from './targets.ts'
+import type { UpstreamFormat } from './targets.ts'
 
 /** One event as sent; `name` is empty if the format has no event names. */
 interface Sent {
@@ -16,14 +16,14 @@ interface Sent {
 
 interface Seed {
   readonly label: string
-  readonly speaks: Spoken
+  readonly speaks: UpstreamFormat
   readonly events: readonly { readonly name: string; readonly data: Json | undefined; readonly text: string }[]
 }
 
 export interface StreamAttack {
   readonly name: string
   readonly kind: Attack['kind'] | 'events' | 'lines'
-  readonly speaks: Spoken
+  readonly speaks: UpstreamFormat
   /** Returns a stream of about this many bytes. */
   write(bytes: number): Uint8Array
 }
@@ -33,7 +33,7 @@ const seeds: readonly Seed[] = [
     label: `${format} stream ${at}`,
     speaks: format,
     events: events.map(({ event, data }) => {
-      const text = typeof data === 'string' ? data : spoil(data, [])
+      const text = typeof data === 'string' ? data : mutateJson(data, [])
       return { name: event, data: typeof data === 'string' ? undefined : (JSON.parse(text) as Json), text }
     }),
   })),
@@ -47,7 +47,7 @@ const seeds: readonly Seed[] = [
 const encoder = new TextEncoder()
 const frameOf = ({ name, data }: Sent): Uint8Array =>
   frame([textHeader(':event-type', name), textHeader(':message-type', 'event')], data)
-const onWire = (speaks: Spoken, events: readonly Sent[]): Uint8Array =>
+const onWire = (speaks: UpstreamFormat, events: readonly Sent[]): Uint8Array =>
   speaks === 'converse'
     ? Buffer.concat(events.map(frameOf))
     : encoder.encode(
@@ -160,7 +160,7 @@ const lineAttacks: readonly StreamAttack[] = formats.flatMap((speaks) =>
 export const streamAttacks: readonly StreamAttack[] = [...seeds.flatMap(attacksOnSeed), ...lineAttacks]
 
 /** Returns the stream without an attack. */
-export function plainStream(speaks: Spoken): Uint8Array {
+export function plainStream(speaks: UpstreamFormat): Uint8Array {
   const { events } = seeds.find((seed) => seed.speaks === speaks) as Seed
   return onWire(
     speaks,

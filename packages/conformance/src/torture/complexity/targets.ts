@@ -9,15 +9,15 @@ import {
   type Upstream,
   voyage,
 } from '@modelgate/core'
-import { forgetful, upstreamOf } from '../../base/gateways.ts'
+import { noSharedHealth, upstreamOf } from '../../base/gateways.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 
 /** Formats of upstreams. */
-export type Spoken = Format | 'converse'
+export type UpstreamFormat = Format | 'converse'
 
 /** An upstream that receives requests, by the name of its model (`<name>-model`). */
 export interface Attacked {
-  readonly speaks: Spoken
+  readonly speaks: UpstreamFormat
   readonly upstream: Upstream
 }
 
@@ -52,7 +52,7 @@ export function attackedGateway(fetch: typeof globalThis.fetch, withMedia: boole
     logger: false,
     retry: false,
     breaker: false,
-    health: forgetful,
+    health: noSharedHealth,
     explain: true,
     fetch,
     // Stored lists of responses must not grow from one measurement to the next.

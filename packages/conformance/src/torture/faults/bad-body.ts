@@ -1,8 +1,8 @@
 import { objectOf, parseJson } from '../../base/json.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
-import { formatOf, whole } from '../../base/upstream-responses.ts'
-import { type Check, wayName, waysOf } from '../check.ts'
+import { formatOf, wholeResponse } from '../../base/upstream-responses.ts'
+import { type Check, variantName, variantsOf } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
@@ -21,8 +21,8 @@ const bodies: Readonly<
   'a number': { type: json, body: '42' },
   'a text': { type: json, body: '"well"' },
   'an empty list': { type: json, streams: false, body: '[]' },
-  'half an answer': { type: json, body: (format) => JSON.stringify(whole[format]).slice(0, -20) },
-  'two concatenated responses': { type: json, body: (format) => JSON.stringify(whole[format]).repeat(2) },
+  'half an answer': { type: json, body: (format) => JSON.stringify(wholeResponse[format]).slice(0, -20) },
+  'two concatenated responses': { type: json, body: (format) => JSON.stringify(wholeResponse[format]).repeat(2) },
   'no JSON': { type: json, body: '{"choices": [}' },
   'random bytes': { type: json, body: '\u0000\u0001\ufffd\u001f{' },
   'a page': { type: 'text/html', body: page },
@@ -49,7 +49,7 @@ export const badBody: Check = {
   promise: '502 `upstream_bad_response`',
   async run({ target, upstream, count }) {
     const cases = Object.entries(bodies).flatMap(([name, body]) =>
-      waysOf(target)
+      variantsOf(target)
         .filter(({ stream }) => (stream ? body.streams !== false : body.type !== events))
         .map((way) => ({ name, body, way })),
     )
@@ -67,14 +67,14 @@ export const badBody: Check = {
       })
       const answer = await exchange(target, { ...way, text: scene.marker }, { withinMs: 10_000 })
       scene.end()
-      const what = `${name}, ${wayName(way)}`
+      const what = `${name}, ${variantName(way)}`
       if (answer.status !== 502) {
         complaints.push(`${what}: answered ${answer.status || answer.broken}: ${answer.text.slice(0, 100)}`)
         return
       }
       const code = codes[way.client]
       if (readError(way.client, answer) === undefined) complaints.push(`${what}: not in the dialect`)
-      else if (target.own !== undefined && objectOf(objectOf(parseJson(answer.text)).error).code !== code)
+      else if (target.local !== undefined && objectOf(objectOf(parseJson(answer.text)).error).code !== code)
         complaints.push(`${what}: another code: ${answer.text.slice(0, 200)}`)
     })
     return {

@@ -5,7 +5,7 @@ import type { Format } from '../../base/recorded-traffic.ts'
 // Reads the tables of docs/errors.md, so that documentation and behaviour cannot diverge.
 
 /** The representation of an error kind in one dialect. */
-export interface Telling {
+export interface DocumentedError {
   readonly status: number
   readonly type: string
   /** Undefined if the table has none; the error may then have the upstream's own code. */
@@ -13,13 +13,13 @@ export interface Telling {
 }
 
 export interface Kind {
-  readonly tellings: Readonly<Record<Format, Telling>>
+  readonly tellings: Readonly<Record<Format, DocumentedError>>
   /** Undefined if the response has no such header. */
   readonly retryAfter: string | undefined
   readonly hopeless: boolean
 }
 
-export interface Published {
+export interface DocumentedErrors {
   readonly kinds: Readonly<Record<string, Kind>>
   /** Kinds by an upstream's status and format. */
   readonly statuses: Readonly<Record<number, Readonly<Record<Format, string>>>>
@@ -45,7 +45,7 @@ function rowsOf(text: string, mark: string): string[][] {
 
 const bare = (cell = ''): string => cell.replaceAll('`', '')
 
-const tellingOf = (cell = ''): Telling => ({
+const tellingOf = (cell = ''): DocumentedError => ({
   status: Number(cell.slice(0, 3)),
   type: /`(\w+)`/.exec(cell)?.[1] ?? '',
   code: /code `(\w+)`/.exec(cell)?.[1],
@@ -55,7 +55,7 @@ const byFormat = <T>(cells: readonly string[], read: (cell: string | undefined) 
   Object.fromEntries(columns.map((format, place) => [format, read(cells[place])])) as Record<Format, T>
 
 /** @throws Error if the tables have changed their shape */
-export function readPublished(): Published {
+export function readDocumentedErrors(): DocumentedErrors {
   // Relative to the folder of the bundle.
   const text = readFileSync(fileURLToPath(new URL('../../../../../docs/errors.md', import.meta.url)), 'utf8')
   const kinds = rowsOf(text, 'kinds').map(([kind, ...cells]): [string, Kind] => {

@@ -9,9 +9,9 @@ import {
   inflateSync,
 } from 'node:zlib'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
-import { bodySaying, eventsSaying, formatOf, sleep } from '../../base/upstream-responses.ts'
-import { type Check, type Setting, type Way, wayName, waysOf } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import { bodyWithWords, eventsWithWords, formatOf, sleep } from '../../base/upstream-responses.ts'
+import { type Check, type CheckContext, type PairVariant, variantName, variantsOf } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readError, readStream } from '../read-responses.ts'
 
@@ -81,7 +81,7 @@ async function sendInPieces({ response }: UpstreamCall, bytes: Buffer): Promise<
 }
 
 /** Decodes the body according to its headers, like a client; undefined if that fails. */
-function believed({ bytes, headers }: Answer): string | undefined {
+function believed({ bytes, headers }: HttpResponse): string | undefined {
   try {
     const names = (headers['content-encoding'] ?? '').split(',').map((name) => name.trim())
     return names
@@ -94,7 +94,7 @@ function believed({ bytes, headers }: Answer): string | undefined {
   }
 }
 
-function wrong(way: Way, answer: Answer): string | undefined {
+function wrong(way: PairVariant, answer: HttpResponse): string | undefined {
   if (answer.status !== 200) return `answered ${answer.status || answer.broken}`
   if (answer.broken !== undefined) return `broken: ${answer.broken}`
   const length = answer.headers['content-length']
@@ -119,15 +119,17 @@ export const encodingNames: readonly string[] = Object.keys(encodings)
  * @returns the response and its defect
  */
 export async function askEncoded(
-  { target, upstream }: Pick<Setting, 'target' | 'upstream'>,
+  { target, upstream }: Pick<CheckContext, 'target' | 'upstream'>,
   name: string,
-  way: Way,
+  way: PairVariant,
   place: number,
-): Promise<{ readonly answer: Answer; readonly wrong: string | undefined }> {
+): Promise<{ readonly answer: HttpResponse; readonly wrong: string | undefined }> {
   const { says, encode } = encodings[name] ?? { says: name, encode: (data: Buffer) => data }
   const scene = upstream.play((call) => {
     const format = formatOf(call)
-    const bytes = encode(Buffer.from(call.stream ? eventsSaying(format, words).join('') : bodySaying(format, words)))
+    const bytes = encode(
+      Buffer.from(call.stream ? eventsWithWords(format, words).join('') : bodyWithWords(format, words)),
+    )
     call.response.writeHead(200, {
       'content-type': call.stream ? 'text/event-stream' : 'application/json',
       'content-encoding': says,
@@ -152,14 +154,14 @@ export const encodedAnswers: Check = {
   async run(setting) {
     const cases = encodingNames
       .filter((_, place) => !setting.short || place % 2 === 0 || place === 5)
-      .flatMap((name) => waysOf(setting.target).map((way) => ({ name, way })))
+      .flatMap((name) => variantsOf(setting.target).map((way) => ({ name, way })))
     const complaints: string[] = []
     let undecodable = 0
     await inParallel(cases, 4, async ({ name, way }, place) => {
       const { answer, wrong } = await askEncoded(setting, name, way, place)
       if (name === 'zstd' && !haveZstd && answer.status === 502 && readError(way.client, answer) !== undefined)
         undecodable++
-      else if (wrong !== undefined) complaints.push(`${name}, ${wayName(way)}: ${wrong}`)
+      else if (wrong !== undefined) complaints.push(`${name}, ${variantName(way)}: ${wrong}`)
     })
     const asked = cases.length - undecodable
     return {

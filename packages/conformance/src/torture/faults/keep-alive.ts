@@ -1,7 +1,7 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, beginStream, formatOf, sleep, whole } from '../../base/upstream-responses.ts'
-import { type Check, fewWaysOf, wayName } from '../check.ts'
+import { beginStream, formatOf, sendJson, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import { type Check, someVariantsOf, variantName } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 
@@ -33,19 +33,19 @@ export const keepAliveRace: Check = {
       seen.push(/call (\d+)\./.exec(call.body.toString('latin1'))?.[1] ?? '?')
       closeWhenIdle(call)
       // Written by hand without a keep-alive hint, which would make clients avoid the race.
-      if (!call.stream) return answerJson(call, 200, whole[formatOf(call)], { connection: 'keep-alive' })
+      if (!call.stream) return sendJson(call, 200, wholeResponse[formatOf(call)], { connection: 'keep-alive' })
       call.response.setHeader('connection', 'keep-alive')
       beginStream(call)
       call.response.end(good[formatOf(call)].join(''))
     })
-    const ways = fewWaysOf(target)
+    const ways = someVariantsOf(target)
     const complaints: string[] = []
     await inParallel(Array.from({ length: total }), 20, async (_, place) => {
       const way = ways[place % ways.length]
       if (way === undefined) return
       const answer = await exchange(target, { ...way, text: `${scene.marker} call ${place}.` }, { withinMs: 10_000 })
       if (answer.status !== 200 || answer.broken !== undefined || !answer.text.includes('three'))
-        complaints.push(`${wayName(way)}: ${answer.broken ?? `answered ${answer.status}`}`)
+        complaints.push(`${variantName(way)}: ${answer.broken ?? `answered ${answer.status}`}`)
       await sleep(idleMs - 2 + (place % 6))
     })
     scene.end()

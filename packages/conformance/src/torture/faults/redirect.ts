@@ -1,4 +1,4 @@
-import { answerWell } from '../../base/upstream-responses.ts'
+import { sendGoodResponse } from '../../base/upstream-responses.ts'
 import type { Check } from '../check.ts'
 import { exchange } from '../client.ts'
 import { tally } from '../measurements.ts'
@@ -18,7 +18,7 @@ export const redirect: Check = {
     for (const pair of target.pairs)
       for (const status of statuses) {
         const scene = upstream.play((call) => {
-          if (call.number > 1) return answerWell(call)
+          if (call.number > 1) return sendGoodResponse(call)
           call.response.writeHead(status, { location: `${upstream.origin}${call.path}` })
           call.response.end()
         })

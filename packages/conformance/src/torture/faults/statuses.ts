@@ -1,10 +1,10 @@
 import type { Format } from '../../base/recorded-traffic.ts'
-import { answerJson } from '../../base/upstream-responses.ts'
-import { type Check, type Way, wayName, waysOf } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import { sendJson } from '../../base/upstream-responses.ts'
+import { type Check, type PairVariant, variantName, variantsOf } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
-import { type Published, readPublished } from './documented-errors.ts'
+import { type DocumentedErrors, readDocumentedErrors } from './documented-errors.ts'
 
 interface Body {
   readonly type: string
@@ -42,7 +42,7 @@ const usual: Readonly<Record<string, Body>> = {
 const unlisted = [418, 451, 505, 520, 524, 599]
 
 /** Returns the defect of a response according to the documented table, or undefined. */
-function byTable(table: Published, status: number, way: Way, answer: Answer): string | undefined {
+function byTable(table: DocumentedErrors, status: number, way: PairVariant, answer: HttpResponse): string | undefined {
   const name = table.statuses[status]?.[way.upstream]
   if (name === undefined) return loosely(status, way, answer)
   const kind = table.kinds[name]
@@ -60,7 +60,7 @@ function byTable(table: Published, status: number, way: Way, answer: Answer): st
 }
 
 /** Checks rules for any gateway: an error keeps its class, and the gateway's key does not leak. */
-function loosely(status: number, way: Way, answer: Answer): string | undefined {
+function loosely(status: number, way: PairVariant, answer: HttpResponse): string | undefined {
   if (answer.status < 400) return `answered ${answer.status || answer.broken}`
   if (readError(way.client, answer) === undefined) return `not in the dialect: ${answer.text.slice(0, 100)}`
   const own = status === 401 || status === 403
@@ -77,24 +77,24 @@ export const statusTable: Check = {
   title: 'Status table',
   promise: 'mapped by a published table; upstream 401 becomes 502/500-class, never "your key is wrong"',
   async run({ target, upstream, short }) {
-    const table = readPublished()
+    const table = readDocumentedErrors()
     const statuses = [...Object.keys(table.statuses).map(Number), ...unlisted]
     const cases = statuses.flatMap((status) =>
-      Object.entries(target.own === undefined ? usual : bare)
+      Object.entries(target.local === undefined ? usual : bare)
         .slice(0, short ? 1 : undefined)
-        .flatMap(([name, body]) => waysOf(target).map((way) => ({ status, name, body, way }))),
+        .flatMap(([name, body]) => variantsOf(target).map((way) => ({ status, name, body, way }))),
     )
     const complaints: string[] = []
     await inParallel(cases, 8, async ({ status, name, body, way }) => {
       const scene = upstream.play((call) =>
-        answerJson(call, status, body.text(way.upstream, status), { 'content-type': body.type }),
+        sendJson(call, status, body.text(way.upstream, status), { 'content-type': body.type }),
       )
       const answer = await exchange(target, { ...way, text: scene.marker }, { withinMs: 10_000 })
       scene.end()
-      const wrong = target.own === undefined ? loosely(status, way, answer) : byTable(table, status, way, answer)
-      if (wrong !== undefined) complaints.push(`${status} with ${name}, ${wayName(way)}: ${wrong}`)
+      const wrong = target.local === undefined ? loosely(status, way, answer) : byTable(table, status, way, answer)
+      if (wrong !== undefined) complaints.push(`${status} with ${name}, ${variantName(way)}: ${wrong}`)
     })
-    const by = target.own === undefined ? 'mapped as any table must' : 'mapped as in docs/errors.md'
+    const by = target.local === undefined ? 'mapped as any table must' : 'mapped as in docs/errors.md'
     return {
       held: complaints.length === 0,
       figure: `${cases.length - complaints.length}/${cases.length} ${by} (${statuses.length} statuses)`,

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { selfSigned } from '../../base/certificate.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { type Check, fewWaysOf, type Profile, wayName, waysOf } from '../check.ts'
+import { type Check, type Profile, someVariantsOf, variantName, variantsOf } from '../check.ts'
 import { exchange } from '../client.ts'
 import { ms, percentile, tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
@@ -51,7 +51,7 @@ export const unreachable: Check = {
   group: 'Faults',
   title: 'Refused, DNS, TLS failure',
   promise: '502 < 50 ms (+ DNS time), dialect shape, no internal host in the text',
-  async run({ target: { own, name: gateway }, upstream, count, fresh }) {
+  async run({ target: { local: own, name: gateway }, upstream, count, fresh }) {
     if (own === undefined) return { skipped: `the upstream addresses of ${gateway} cannot be configured` }
     const { places, close } = await badAddresses(upstream.port)
     // Keep-alive, like real clients.
@@ -81,13 +81,13 @@ export const unreachable: Check = {
         // A resolver that loses a packet takes seconds, so it is measured less often.
         const byResolver = baseURL.includes(host)
         const rounds = count(byResolver ? 2 : 10, 1)
-        const ways = byResolver ? fewWaysOf(target) : waysOf(target)
+        const ways = byResolver ? someVariantsOf(target) : variantsOf(target)
         // The first round pays for lazily loaded modules: it is checked, but not timed.
         for (let round = 0; round <= rounds; round++)
           for (const way of ways) {
             const model = `bad-${place}-${way.upstream}`
             const answer = await exchange(target, { ...way, model, text: 'Hello' }, { agent })
-            const name = `${what}: ${wayName(way)}`
+            const name = `${what}: ${variantName(way)}`
             asked++
             if (round > 0) times.push(answer.endMs)
             if (answer.status !== 502) complaints.push(`${name}: answered ${answer.status || answer.broken}`)

@@ -1,10 +1,10 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import { pathOf } from '../../base/gateways.ts'
-import { answerWell } from '../../base/upstream-responses.ts'
+import { sendGoodResponse } from '../../base/upstream-responses.ts'
 import type { Check, Target } from '../check.ts'
 import { mb, ms, tally } from '../measurements.ts'
-import { chunked, filler, headOf, type Poured, type PourStep, pour } from './slow-upload.ts'
-import { meanwhile, type Noticed, upToThrice, withLimits } from './watch-process.ts'
+import { chunked, filler, headOf, type UploadResult, type UploadStep, uploadSlowly } from './slow-upload.ts'
+import { type ObservedEffects, observeDuring, retryWhileSlow, withLimits } from './watch-process.ts'
 
 /** Limit of our gateway; other gateways receive eight times as much. */
 const bodyBytes = 8 * 1024 * 1024
@@ -23,7 +23,7 @@ interface Way {
   readonly expected: readonly number[]
   /** The limit that bounds the memory use. */
   readonly limit: keyof Size
-  steps(target: Target, marker: string, size: Size): Iterable<PourStep>
+  steps(target: Target, marker: string, size: Size): Iterable<UploadStep>
 }
 
 const chatPath = pathOf('chat')
@@ -198,8 +198,8 @@ const ways: readonly Way[] = [
 ]
 
 interface Tried {
-  readonly poured: Poured
-  readonly noticed: Noticed
+  readonly poured: UploadResult
+  readonly noticed: ObservedEffects
   readonly reached: number
 }
 
@@ -220,7 +220,7 @@ export const bodySize: Check = {
   perServer: true,
   async run(setting) {
     const target = await withLimits(setting, { bodyBytes, uploadBytes })
-    const ours = target.own !== undefined
+    const ours = target.local !== undefined
     const size: Size = ours ? { body: bodyBytes, upload: uploadBytes } : { body: foreignBytes, upload: foreignBytes }
     const complaints: string[] = []
     const tries = setting.count(8, 1)
@@ -234,11 +234,11 @@ export const bodySize: Check = {
     for (const way of ways) {
       const room = size[way.limit] * 3 + 20_000_000
       // Created first, because compression takes this process longer than anything it measures.
-      const marker = setting.upstream.play(answerWell)
+      const marker = setting.upstream.play(sendGoodResponse)
       const steps = [...way.steps(target, marker.marker, size)]
       const once = async (): Promise<Tried> => {
         const before = marker.calls.length
-        const { result, noticed } = await meanwhile(target, setting.upstream, () => pour(target, steps))
+        const { result, noticed } = await observeDuring(target, setting.upstream, () => uploadSlowly(target, steps))
         return { poured: result, noticed, reached: marker.calls.length - before }
       }
       const wrongOf = ({ poured, noticed, reached }: Tried): string | undefined => {
@@ -256,7 +256,7 @@ export const bodySize: Check = {
         return noticed.worstMs > othersWithin ? `another client waited ${ms(noticed.worstMs)}` : undefined
       }
       for (let round = 0; round < tries; round++) {
-        const tried = await upToThrice(
+        const tried = await retryWhileSlow(
           once,
           (outcome) => wrongOf(outcome) !== undefined || lateOf(outcome) === undefined,
         )

@@ -2,14 +2,14 @@ import { Agent } from 'node:http'
 import { isObject, parseJson } from '../../base/json.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, answerWell, beginStream, sleep, whole } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
-import { type Answer, type Ask, bodyFor, exchange, headersFor } from '../client.ts'
+import { beginStream, sendGoodResponse, sendJson, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
+import { bodyFor, exchange, type HttpResponse, headersFor, type TargetRequest } from '../client.ts'
 import { ms, tally } from '../measurements.ts'
-import { readError, readStream, wrongEnding } from '../read-responses.ts'
+import { failureDefect, readError, readStream } from '../read-responses.ts'
 import { callEvents, calling, deepen, isText, type Nest, otherRequests, requestPlaces } from './depth-places.ts'
-import { headOf, pour } from './slow-upload.ts'
-import { upToThrice } from './watch-process.ts'
+import { headOf, uploadSlowly } from './slow-upload.ts'
+import { retryWhileSlow } from './watch-process.ts'
 
 /** Milliseconds of the promise. */
 const within = 20
@@ -40,15 +40,15 @@ const kinds = {
 } as const
 
 const nestNames = ['objects', 'lists'] as const satisfies readonly Nest[]
-const notInDialect = (format: Format, { status, text }: Pick<Answer, 'status' | 'text'>): string | undefined =>
+const notInDialect = (format: Format, { status, text }: Pick<HttpResponse, 'status' | 'text'>): string | undefined =>
   readError(format, { status, text }) === undefined ? `${status} not in the dialect: ${text.slice(0, 120)}` : undefined
-const refused = (format: Format, status: number, answer: Pick<Answer, 'status' | 'text'>): string | undefined =>
+const refused = (format: Format, status: number, answer: Pick<HttpResponse, 'status' | 'text'>): string | undefined =>
   answer.status === status
     ? notInDialect(format, answer)
     : `status ${answer.status} instead of ${status}: ${answer.text.slice(0, 120)}`
 
 /** Returns requests of one pair. */
-function requestCases({ target, upstream }: Setting, pair: Pair): Case[] {
+function requestCases({ target, upstream }: CheckContext, pair: Pair): Case[] {
   const { client } = pair
   return Object.entries(requestPlaces).flatMap(([place, fieldsAt]) =>
     nestNames.flatMap((way) => {
@@ -60,8 +60,8 @@ function requestCases({ target, upstream }: Setting, pair: Pair): Case[] {
           name: `${client} for ${pair.upstream}: ${levels} levels of ${nest} in ${place}`,
           kind: passes ? 'fine' : written ? 'texts' : 'requests',
           async run(agent) {
-            const scene = upstream.play(answerWell)
-            const ask: Ask = { ...pair, text: scene.marker }
+            const scene = upstream.play(sendGoodResponse)
+            const ask: TargetRequest = { ...pair, text: scene.marker }
             const body = deepen(bodyFor(target, { ...ask, more: fieldsAt(client, scene.marker) }), nest, levels)
             const answer = await exchange(target, { ...ask, body }, { agent })
             const called = scene.calls.length
@@ -86,7 +86,7 @@ function requestCases({ target, upstream }: Setting, pair: Pair): Case[] {
 }
 
 /** Returns requests of other operations, and some with unclosed levels. */
-function otherCases({ target, upstream }: Setting): Case[] {
+function otherCases({ target, upstream }: CheckContext): Case[] {
   const cases = otherRequests.flatMap(({ name, format, path, body }) =>
     tooDeep.flatMap((levels) =>
       nestNames.map((nest) => ({
@@ -110,7 +110,7 @@ function otherCases({ target, upstream }: Setting): Case[] {
       const headers = { ...headersFor(target, { client: format, upstream: format, text: '' }), connection: 'close' }
       const head = headOf(target, path(model), { ...headers, 'content-length': String(bytes.length) })
       const before = upstream.requests
-      const { status, raw, answerMs } = await pour(target, ['mark', Buffer.concat([Buffer.from(head), bytes])])
+      const { status, raw, answerMs } = await uploadSlowly(target, ['mark', Buffer.concat([Buffer.from(head), bytes])])
       const called = upstream.requests - before
       const answer = { status, text: raw.slice(raw.indexOf('\r\n\r\n') + 4) }
       return {
@@ -123,8 +123,8 @@ function otherCases({ target, upstream }: Setting): Case[] {
 
 /** Unstreamed responses of an upstream: a tool call, or an unknown member. */
 const answers: Readonly<Record<string, (format: Format) => string>> = {
-  'a call': (format) => JSON.stringify({ ...whole[format], ...calling[format] }),
-  'an unknown member': (format) => JSON.stringify({ x_deep: '@deep@', ...whole[format] }),
+  'a call': (format) => JSON.stringify({ ...wholeResponse[format], ...calling[format] }),
+  'an unknown member': (format) => JSON.stringify({ x_deep: '@deep@', ...wholeResponse[format] }),
 }
 /** Streams of an upstream, some of which continue correctly after the nested event. */
 const streams: Readonly<Record<string, (format: Format) => readonly string[]>> = {
@@ -134,7 +134,7 @@ const streams: Readonly<Record<string, (format: Format) => readonly string[]>> =
 }
 
 /** Returns responses for one pair, unstreamed and streamed. */
-function answerCases({ target, upstream }: Setting, pair: Pair): Case[] {
+function answerCases({ target, upstream }: CheckContext, pair: Pair): Case[] {
   const straight = pair.client === pair.upstream
   const makeAll = (stream: boolean, what: string, nest: Nest, levels: number): Case => {
     const pieces = stream ? (streams[what]?.(pair.upstream) ?? []) : [answers[what]?.(pair.upstream) ?? '']
@@ -160,7 +160,7 @@ function answerCases({ target, upstream }: Setting, pair: Pair): Case[] {
           if (stream) call.response.end()
           else {
             begun = performance.now()
-            answerJson(call, 200, sent.join(''))
+            sendJson(call, 200, sent.join(''))
           }
         })
         const answer = await exchange(target, { ...pair, text: scene.marker, stream }, { agent })
@@ -176,7 +176,7 @@ function answerCases({ target, upstream }: Setting, pair: Pair): Case[] {
         if (isWhole && (passes || written || levels <= carried || asItWas)) return { wrong: undefined, ms: Number.NaN }
         if (passes) return { wrong: `answered ${answer.status}: ${answer.text.slice(-200)}`, ms: Number.NaN }
         const wrong =
-          stream && answer.status === 200 ? wrongEnding(pair.client, answer) : refused(pair.client, 502, answer)
+          stream && answer.status === 200 ? failureDefect(pair.client, answer) : refused(pair.client, 502, answer)
         return { wrong, ms: took }
       },
     }
@@ -188,7 +188,7 @@ function answerCases({ target, upstream }: Setting, pair: Pair): Case[] {
   )
 }
 
-const endsWell = (format: Format, { text }: Answer): boolean => readStream(format, text).successes.length > 0
+const endsWell = (format: Format, { text }: HttpResponse): boolean => readStream(format, text).successes.length > 0
 
 async function stillThere(target: Target, pair: Pair): Promise<boolean> {
   return (await exchange(target, { ...pair, text: 'still there?' })).status === 200
@@ -217,7 +217,7 @@ export const depth: Check = {
     const counts = new Map<Case['kind'], { asked: number; held: number; slowest: number }>()
     let errors = 0
     for (const { name, kind, run } of cases) {
-      const { wrong, ms: took } = await upToThrice(
+      const { wrong, ms: took } = await retryWhileSlow(
         () => run(agent),
         (came) => came.wrong !== undefined || !(came.ms > within),
       )

@@ -1,9 +1,9 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, answerWell, beginStream, formatOf, whole } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
-import { type Ask, bodyFor, exchange } from '../client.ts'
+import { beginStream, formatOf, sendGoodResponse, sendJson, wholeResponse } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
+import { bodyFor, exchange, type TargetRequest } from '../client.ts'
 import { tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
 
@@ -66,7 +66,11 @@ function difference(sent: string, got: string): string | undefined {
 }
 
 /** Checks requests as the upstream receives them. */
-async function requests({ target, upstream, fresh }: Setting): Promise<Record<'same' | 'renamed' | 'twice', Tally>> {
+async function requests({
+  target,
+  upstream,
+  fresh,
+}: CheckContext): Promise<Record<'same' | 'renamed' | 'twice', Tally>> {
   const same = new Tally()
   const renamed = new Tally()
   const twice = new Tally()
@@ -74,15 +78,15 @@ async function requests({ target, upstream, fresh }: Setting): Promise<Record<'s
     formats.map((format) => [`alias-${format}`, { upstream: format, model: `real-${format}` }]),
   )
   const renaming = await fresh({ models: aliases })
-  const scene = upstream.play(answerWell)
-  const send = async (to: Target, ask: Ask): Promise<string> => {
+  const scene = upstream.play(sendGoodResponse)
+  const send = async (to: Target, ask: TargetRequest): Promise<string> => {
     const before = scene.calls.length
     const { status } = await exchange(to, ask)
     const call = scene.calls[before]
     return call === undefined ? `no call (answered ${status})` : call.body.toString('utf8')
   }
   for (const pair of straight(target)) {
-    const ask: Ask = { ...pair, text: scene.marker }
+    const ask: TargetRequest = { ...pair, text: scene.marker }
     for (const [name, member] of Object.entries(oddMembers)) {
       const body = withMember(bodyFor(target, ask), member)
       const what = `${pair.client}, ${name}`
@@ -118,19 +122,19 @@ const withOddities = (json: string): string =>
 function answerOddly(call: UpstreamCall): void {
   const format = formatOf(call)
   if (!call.stream) {
-    answerJson(call, 200, oddAnswer(format))
+    sendJson(call, 200, oddAnswer(format))
     return
   }
   beginStream(call)
   for (const event of oddStream(format)) call.response.write(event)
   call.response.end()
 }
-const oddAnswer = (format: Format): string => withOddities(JSON.stringify(whole[format], undefined, 1))
+const oddAnswer = (format: Format): string => withOddities(JSON.stringify(wholeResponse[format], undefined, 1))
 const oddStream = (format: Format): string[] =>
   good[format].map((event) => event.replaceAll(/^(data: )(\{)/gm, (_, data: string) => data + withOddities('{')))
 
 /** Checks responses as the client receives them. */
-async function answers({ target, upstream }: Setting): Promise<Tally> {
+async function answers({ target, upstream }: CheckContext): Promise<Tally> {
   const told = new Tally()
   const scene = upstream.play(answerOddly)
   for (const pair of straight(target))
@@ -145,9 +149,9 @@ async function answers({ target, upstream }: Setting): Promise<Tally> {
 }
 
 /** Checks invalid bytes in a value, in a key and outside of both. */
-async function invalid({ target, upstream }: Setting): Promise<Tally> {
+async function invalid({ target, upstream }: CheckContext): Promise<Tally> {
   const told = new Tally()
-  const scene = upstream.play(answerWell)
+  const scene = upstream.play(sendGoodResponse)
   const clients = [...new Map(target.pairs.map((pair) => [pair.client, pair])).values()]
   for (const pair of clients)
     for (const [name, bytes] of Object.entries(noText))
@@ -156,7 +160,7 @@ async function invalid({ target, upstream }: Setting): Promise<Tally> {
         ['a key', '{"', '":1,'],
         ['outside of any text', '{', ' '],
       ] as const) {
-        const ask: Ask = { ...pair, text: scene.marker }
+        const ask: TargetRequest = { ...pair, text: scene.marker }
         const rest = bodyFor(target, ask).slice(1)
         const body = Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after + rest)])
         const calls = scene.calls.length
@@ -179,14 +183,14 @@ async function invalid({ target, upstream }: Setting): Promise<Tally> {
 const poison = '{"polluted":"by-torture"}'
 
 /** Sends poisoned members of objects in requests and responses, over all pairs, translated or not. */
-async function pollution({ target, upstream }: Setting): Promise<{ attempts: number; complaints: string[] }> {
+async function pollution({ target, upstream }: CheckContext): Promise<{ attempts: number; complaints: string[] }> {
   const complaints: string[] = []
   let attempts = 0
   const scene = upstream.play(answerOddly)
   const member = `"__proto__":${poison},"constructor":{"prototype":${poison}}`
   for (const pair of target.pairs)
     for (const stream of [false, true]) {
-      const ask: Ask = { ...pair, text: scene.marker, stream }
+      const ask: TargetRequest = { ...pair, text: scene.marker, stream }
       const clean = bodyFor(target, ask)
       // In every object of the body, and in a list of tools in the format with the most of them.
       const body = withMember(
@@ -201,7 +205,7 @@ async function pollution({ target, upstream }: Setting): Promise<{ attempts: num
     }
   scene.end()
   // Inherited properties would show in an ordinary call, at the upstream or in the response.
-  const after = upstream.play(answerWell)
+  const after = upstream.play(sendGoodResponse)
   for (const pair of target.pairs) {
     const answer = await exchange(target, { ...pair, text: after.marker })
     const seen = `${after.calls.at(-1)?.body.toString('latin1')} ${JSON.stringify(after.calls.at(-1)?.headers)} ${answer.text}`
@@ -210,7 +214,7 @@ async function pollution({ target, upstream }: Setting): Promise<{ attempts: num
       complaints.push(`${pair.client} > ${pair.upstream}: a later call has status ${answer.status}`)
   }
   after.end()
-  const names = (await target.own?.stats())?.polluted ?? []
+  const names = (await target.local?.stats())?.polluted ?? []
   if (names.length > 0) complaints.push(`every object has inherited ${names.join(', ')}`)
   return { attempts, complaints }
 }

@@ -1,10 +1,10 @@
 import { pathOf } from '../../base/gateways.ts'
-import { answerJson, answerWell, sleep, whole } from '../../base/upstream-responses.ts'
-import type { Check, Setting, Target } from '../check.ts'
+import { sendGoodResponse, sendJson, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Target } from '../check.ts'
 import { bodyFor, headersFor } from '../client.ts'
 import { ms, tally } from '../measurements.ts'
 import { frames, hiding, largeHeads, type RawCase, type Words } from './framing-table.ts'
-import { type Poured, type PourStep, pour } from './slow-upload.ts'
+import { type UploadResult, type UploadStep, uploadSlowly } from './slow-upload.ts'
 
 /** Milliseconds of the promise, and the tolerance of a timer sweep. */
 const slowBodyWithin = 30_000
@@ -36,13 +36,13 @@ interface Asked {
 }
 
 /** Sends raw requests, each on a new connection; a hidden request must not reach the upstream. */
-async function rawCases({ target, upstream }: Setting, cases: readonly RawCase[]): Promise<Asked> {
+async function rawCases({ target, upstream }: CheckContext, cases: readonly RawCase[]): Promise<Asked> {
   const complaints: string[] = []
   for (const { name, steps, expected } of cases) {
-    const carrier = upstream.play(answerWell)
-    const smuggled = upstream.play(answerWell)
+    const carrier = upstream.play(sendGoodResponse)
+    const smuggled = upstream.play(sendGoodResponse)
     const words = wordsFor(target, carrier.marker, smuggled.marker)
-    const { status, closed } = await pour(target, [Buffer.from(steps(words), 'latin1')], 2000)
+    const { status, closed } = await uploadSlowly(target, [Buffer.from(steps(words), 'latin1')], 2000)
     await sleep(10)
     // As part of a forwarded body, it is not a request.
     const calls = smuggled.calls.filter(({ body }) => body[0] === 0x7b)
@@ -58,13 +58,13 @@ async function rawCases({ target, upstream }: Setting, cases: readonly RawCase[]
 }
 
 /** Sends Expect: known, unknown, and for a body that is rejected. */
-async function expectations({ target, upstream }: Setting): Promise<Asked> {
+async function expectations({ target, upstream }: CheckContext): Promise<Asked> {
   const complaints: string[] = []
-  const scene = upstream.play(answerWell)
+  const scene = upstream.play(sendGoodResponse)
   const { path, host, headers, body } = wordsFor(target, scene.marker, '')
   const head = (more: string): string => `POST ${path} HTTP/1.1\r\nhost: ${host}\r\n${headers}${more}\r\n`
   const length = `content-length: ${body.length}\r\n`
-  const cases: readonly (readonly [string, PourStep[], (poured: Poured) => boolean])[] = [
+  const cases: readonly (readonly [string, UploadStep[], (poured: UploadResult) => boolean])[] = [
     [
       '100-continue',
       [head(`expect: 100-continue\r\n${length}`), { restMs: 100 }, body],
@@ -84,7 +84,7 @@ async function expectations({ target, upstream }: Setting): Promise<Asked> {
     ['200-ok', [head(`expect: 200-ok\r\n${length}`)], ({ status }) => status === 417],
   ]
   for (const [name, steps, isRight] of cases) {
-    const poured = await pour(target, steps, 3000)
+    const poured = await uploadSlowly(target, steps, 3000)
     if (!isRight(poured)) complaints.push(`Expect: ${name}: ${JSON.stringify(poured.raw.slice(0, 100))}`)
   }
   scene.end()
@@ -92,7 +92,7 @@ async function expectations({ target, upstream }: Setting): Promise<Asked> {
 }
 
 /** Sends wrong methods, and HEAD, which has no body. */
-async function methods({ target, upstream }: Setting): Promise<Asked> {
+async function methods({ target, upstream }: CheckContext): Promise<Asked> {
   const complaints: string[] = []
   const { host, headers } = wordsFor(target, '', '')
   const posts = [...new Set(target.pairs.map(({ client }) => pathOf(client)))]
@@ -110,7 +110,11 @@ async function methods({ target, upstream }: Setting): Promise<Asked> {
   ]
   const before = upstream.requests
   for (const [method, path, expected] of cases) {
-    const { raw, status } = await pour(target, [`${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${headers}\r\n`], 3000)
+    const { raw, status } = await uploadSlowly(
+      target,
+      [`${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${headers}\r\n`],
+      3000,
+    )
     const what = `${method} ${path}`
     const [head = '', body] = raw.split(/\r\n\r\n(.*)/s)
     if (status !== expected) complaints.push(`${what}: answered ${status}`)
@@ -123,7 +127,7 @@ async function methods({ target, upstream }: Setting): Promise<Asked> {
 }
 
 /** Sends pipelined requests: each must get its response in order, even if some fail. */
-async function pipelined({ target, upstream, count }: Setting): Promise<Asked> {
+async function pipelined({ target, upstream, count }: CheckContext): Promise<Asked> {
   const complaints: string[] = []
   const rounds = count(50, 10)
   const each = 8
@@ -132,14 +136,14 @@ async function pipelined({ target, upstream, count }: Setting): Promise<Asked> {
       const number = /number (\d)/.exec(call.body.toString())?.[1]
       // The first response is the last to be ready.
       await sleep(20 - 2 * Number(number))
-      answerJson(call, 200, { ...whole.chat, id: `answer-${number}` })
+      sendJson(call, 200, { ...wholeResponse.chat, id: `answer-${number}` })
     })
     const requests = Array.from({ length: each }, (_, place) => {
       const { path, host, headers, body } = wordsFor(target, `${scene.marker} number ${place}`, '')
       const to = place === 3 ? '/v1/nothing' : path
       return `POST ${to} HTTP/1.1\r\nhost: ${host}\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`
     })
-    const { raw } = await pour(target, [requests.join(''), { restMs: 120 }], 2000)
+    const { raw } = await uploadSlowly(target, [requests.join(''), { restMs: 120 }], 2000)
     scene.end()
     const statuses = [...raw.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status).join(' ')
     const ids = [...raw.matchAll(/answer-(\d)/g)].map(([, id]) => id).join('')
@@ -153,11 +157,11 @@ async function pipelined({ target, upstream, count }: Setting): Promise<Asked> {
 async function slow({
   target,
   upstream,
-}: Setting): Promise<{ readonly complaints: string[]; readonly figure: string }> {
-  const scene = upstream.play(answerWell)
+}: CheckContext): Promise<{ readonly complaints: string[]; readonly figure: string }> {
+  const scene = upstream.play(sendGoodResponse)
   const { path, host, headers, body } = wordsFor(target, scene.marker, '')
   const head = (more: string): string => `POST ${path} HTTP/1.1\r\nhost: ${host}\r\n${headers}${more}\r\n`
-  function* drip(begin: string, piece: string, seconds: number): Generator<PourStep> {
+  function* drip(begin: string, piece: string, seconds: number): Generator<UploadStep> {
     yield begin
     for (let second = 0; second < seconds; second++) {
       yield { restMs: 1000 }
@@ -167,13 +171,13 @@ async function slow({
   const long = 'content-length: 100000\r\n'
   const form = (more: string): string =>
     head(more).replace('application/json', 'multipart/form-data; boundary=b').replace(path, '/v1/audio/transcriptions')
-  const bodies: readonly (readonly [string, Iterable<PourStep>])[] = [
+  const bodies: readonly (readonly [string, Iterable<UploadStep>])[] = [
     ['a body byte by byte', drip(head(long) + body, ' ', 40)],
     ['chunks byte by byte', drip(head('transfer-encoding: chunked\r\n'), '1\r\na\r\n', 40)],
     ['no body at all', [head(long), { restMs: 40_000 }]],
     ['an upload byte by byte', drip(form(long), 'a', 40)],
   ]
-  const heads: readonly (readonly [string, Iterable<PourStep>])[] = [
+  const heads: readonly (readonly [string, Iterable<UploadStep>])[] = [
     ['a head byte by byte', drip(`POST ${path} HTTP/1.1\r\nhost: ${host}\r\nx: `, 'y', 95)],
     ['half a head', [`POST ${path} HTTP/1.1\r\nhost`, { restMs: 95_000 }]],
   ]
@@ -181,7 +185,7 @@ async function slow({
   const slowest = async (cases: typeof bodies, within: number): Promise<number> => {
     const poured = await Promise.all(
       cases.map(async ([name, steps]) => {
-        const { status, answerMs } = await pour(target, timed(steps), 1000)
+        const { status, answerMs } = await uploadSlowly(target, timed(steps), 1000)
         if (status !== 408) complaints.push(`${name}: received ${status || 'nothing'} after ${ms(answerMs)}`)
         else if (answerMs > within + late) complaints.push(`${name}: 408 after ${ms(answerMs)}`)
         return Number.isNaN(answerMs) ? 0 : answerMs
@@ -198,7 +202,7 @@ async function slow({
   }
 }
 
-function* timed(steps: Iterable<PourStep>): Generator<PourStep> {
+function* timed(steps: Iterable<UploadStep>): Generator<UploadStep> {
   yield 'mark'
   yield* steps
 }

@@ -7,7 +7,7 @@ import { choice, playRecipes, requestRecipes, streamRecipes } from '../../fuzz/r
 import { type FuzzRequest, type RequestRecipe, requestBases, requestOf } from '../../fuzz/requests.ts'
 import { streamBases, streamOf } from '../../fuzz/streams.ts'
 import { type Play, playOf } from '../../fuzz/upstream.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 
@@ -80,8 +80,8 @@ const decoder = new TextDecoder()
 
 function requestTries({
   target,
-}: Setting): (at: number, recipe: RequestRecipe) => { what: string; attempt: Try } | undefined {
-  const own = target.own !== undefined
+}: CheckContext): (at: number, recipe: RequestRecipe) => { what: string; attempt: Try } | undefined {
+  const own = target.local !== undefined
   const served = (base: { dialect: string; upstream: string; generates: boolean }): boolean =>
     target.pairs.some(
       ({ client, upstream }) => upstream === base.upstream && (client === base.dialect || !base.generates),

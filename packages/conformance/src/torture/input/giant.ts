@@ -1,12 +1,12 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { answerWell, beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
+import { beginStream, formatOf, sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
 import { bodyFor, exchange } from '../client.ts'
 import { mb, ms, tally } from '../measurements.ts'
-import { readStream, wrongEnding } from '../read-responses.ts'
-import { meanwhile, type Noticed, upToThrice, withLimits } from './watch-process.ts'
+import { failureDefect, readStream } from '../read-responses.ts'
+import { type ObservedEffects, observeDuring, retryWhileSlow, withLimits } from './watch-process.ts'
 
 const mib = 1024 * 1024
 
@@ -67,7 +67,7 @@ type Run = (target: Target) => Promise<Timed>
 
 /** Measures a stream with a giant event: from its first byte until the client has received everything. */
 const giantAnswer =
-  ({ upstream }: Setting, pair: Pair, stuff: string, manner: string, size: number): Run =>
+  ({ upstream }: CheckContext, pair: Pair, stuff: string, manner: string, size: number): Run =>
   async (target) => {
     let begun = Number.NaN
     const giant = (stuffs[stuff] as (size: number) => string)(size)
@@ -103,9 +103,9 @@ const giantAnswer =
 
 /** Measures a request with a giant: from its first byte until the upstream has received everything. */
 const giantRequest =
-  ({ upstream }: Setting, pair: Pair, stuff: string, size: number): Run =>
+  ({ upstream }: CheckContext, pair: Pair, stuff: string, size: number): Run =>
   async (target) => {
-    const scene = upstream.play(answerWell)
+    const scene = upstream.play(sendGoodResponse)
     const giant = (stuffs[stuff] as (size: number) => string)(size)
     const body = bodyFor(target, { ...pair, text: scene.marker }).replace(scene.marker, () => scene.marker + giant)
     const bytes = Buffer.from(body)
@@ -145,10 +145,10 @@ interface Cut {
   readonly sentBytes: number
 }
 
-async function sendEndlessly({ upstream }: Setting, target: Target, pair: Pair, what: string): Promise<Cut> {
+async function sendEndlessly({ upstream }: CheckContext, target: Target, pair: Pair, what: string): Promise<Cut> {
   const { stream, open, piece } = endless[what] as (typeof endless)[string]
   const block = Buffer.from(piece.repeat(Math.ceil((64 * 1024) / piece.length)))
-  const most = target.own === undefined ? foreignBytes : mostBytes
+  const most = target.local === undefined ? foreignBytes : mostBytes
   let sentBytes = 0
   let left = false
   const scene = upstream.play(async (call) => {
@@ -172,7 +172,7 @@ async function sendEndlessly({ upstream }: Setting, target: Target, pair: Pair, 
   const wrong = left
     ? answer.status === 200 && !stream
       ? 'answered 200'
-      : wrongEnding(pair.client, answer)
+      : failureDefect(pair.client, answer)
     : `not cut off within ${mb(most)}`
   return { wrong, sentBytes }
 }
@@ -183,12 +183,12 @@ interface Series {
   /** How often the client received the largest giant. */
   readonly told: number
   readonly wrong: string | undefined
-  readonly noticed: Noticed
+  readonly noticed: ObservedEffects
 }
 
-async function series(setting: Setting, makeRun: (size: number) => Run): Promise<Series> {
+async function series(setting: CheckContext, makeRun: (size: number) => Run): Promise<Series> {
   const { target, upstream } = setting
-  const { result, noticed } = await meanwhile(target, upstream, async () => {
+  const { result, noticed } = await observeDuring(target, upstream, async () => {
     const times: number[] = []
     let told = 1
     let wrong: string | undefined
@@ -204,7 +204,7 @@ async function series(setting: Setting, makeRun: (size: number) => Run): Promise
 }
 
 /** Returns how much longer another client waited than directly at the upstream, which waits for this kit as well. */
-const beyondDirect = ({ worstMs, directMs }: Noticed): number => Math.max(0, worstMs - directMs)
+const beyondDirect = ({ worstMs, directMs }: ObservedEffects): number => Math.max(0, worstMs - directMs)
 
 /** Returns true if twice the size takes at most twice the time, with a tolerance of the same again. */
 const isLinear = ([small = 0, , large = 0]: readonly number[]): boolean => large <= Math.max(small, 10) * 4 * 2
@@ -274,7 +274,7 @@ export const giant: Check = {
         best = tried.times.map((time, place) => Math.min(time, best[place] as number))
         return { ...tried, times: best }
       }
-      const outcome = await upToThrice(
+      const outcome = await retryWhileSlow(
         tryOnce,
         (tried) =>
           tried.wrong !== undefined ||
@@ -296,8 +296,8 @@ export const giant: Check = {
         // Each of them once in the short form.
         if (short && at % pairs.length !== place) continue
         asked++
-        const { result, noticed } = await upToThrice(
-          () => meanwhile(capped, upstream, () => sendEndlessly(setting, capped, pair, what)),
+        const { result, noticed } = await retryWhileSlow(
+          () => observeDuring(capped, upstream, () => sendEndlessly(setting, capped, pair, what)),
           ({ result, noticed }) => result.wrong !== undefined || beyondDirect(noticed) <= othersWithin,
         )
         const name = `${pair.client} from ${pair.upstream}, endless ${what}`
@@ -310,7 +310,7 @@ export const giant: Check = {
       held: complaints.length === 0,
       figure:
         `16 MB in ${ms(slowest)} at most (direct ${ms(slowestDirect)}), ${linear}/${cases.length} linear; ${cut}/${asked} endless ones cut off with one error` +
-        `${capped.own === undefined ? '' : ` (limit ${mb(eventBytes)}, ${mb(mostSent)} sent)`}`,
+        `${capped.local === undefined ? '' : ` (limit ${mb(eventBytes)}, ${mb(mostSent)} sent)`}`,
       notes: tally(complaints),
       ...(Math.max(worst, worstByGiants) <= othersWithin
         ? {}

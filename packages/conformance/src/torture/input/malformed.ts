@@ -2,11 +2,11 @@ import type { Format } from '../../base/recorded-traffic.ts'
 import { sleep } from '../../base/upstream-responses.ts'
 import type { Check, Target } from '../check.ts'
 import { inParallel, tally } from '../measurements.ts'
-import { readError, type ToldError } from '../read-responses.ts'
+import { type DialectError, readError } from '../read-responses.ts'
 import { type Endpoint, endpoints } from './endpoints.ts'
 import { faultsOf } from './malformed-fields.ts'
 import { brokenForms, formFaultsOf, formType, writeForm } from './malformed-forms.ts'
-import { headOf, pour } from './slow-upload.ts'
+import { headOf, uploadSlowly } from './slow-upload.ts'
 
 /** Number of bodies per endpoint: half of them invalid as a whole, half with one invalid field. */
 const bodiesEach = 60
@@ -56,7 +56,7 @@ function casesOf(endpoint: Endpoint, model: string): Case[] {
 const plain = (name: string): string => name.toLowerCase().replaceAll('_', '')
 
 /** In dialects without a separate property, the message contains the name. */
-const names = ({ param, message }: ToldError, wanted: string, format: Format): boolean =>
+const names = ({ param, message }: DialectError, wanted: string, format: Format): boolean =>
   format === 'messages' || format === 'gemini'
     ? plain(`${param ?? ''} ${message}`).includes(plain(wanted))
     : param !== undefined && plain(param).startsWith(plain(wanted))
@@ -76,7 +76,7 @@ async function ask(target: Target, { endpoint, body, type, headers }: Case) {
     ...(endpoint.format === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
     ...headers,
   })
-  const { status, raw } = await pour(target, [Buffer.concat([Buffer.from(head), bytes])])
+  const { status, raw } = await uploadSlowly(target, [Buffer.concat([Buffer.from(head), bytes])])
   return { status, text: Buffer.from(raw.slice(raw.indexOf('\r\n\r\n') + 4), 'latin1').toString('utf8') }
 }
 

@@ -1,11 +1,11 @@
 import { Agent, request } from 'node:http'
 import type { ModelRoute } from '@modelgate/core'
-import { answerWell } from '../../base/upstream-responses.ts'
+import { sendGoodResponse } from '../../base/upstream-responses.ts'
 import type { Check, Pair, Target } from '../check.ts'
 import { exchange, headersFor } from '../client.ts'
 import { ms, percentile, tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
-import { upToThrice } from './watch-process.ts'
+import { retryWhileSlow } from './watch-process.ts'
 
 /** Names with a meaning in patterns, prototypes, paths, headers, logs and databases. */
 const hostile: Readonly<Record<string, string>> = {
@@ -95,7 +95,7 @@ export const hostileNames: Check = {
     const rounds = count(60, 15)
     const agent = new Agent({ keepAlive: true })
     const clients = [...new Map(target.pairs.map((pair) => [pair.client, pair])).values()]
-    const scene = upstream.play(answerWell)
+    const scene = upstream.play(sendGoodResponse)
     let asked = 0
     let most = 0
 
@@ -109,7 +109,7 @@ export const hostileNames: Check = {
       return took - plain
     }
     const timed = async (what: string, to: Target, pair: Pair, model: string): Promise<void> => {
-      const took = await upToThrice(
+      const took = await retryWhileSlow(
         () => excess(to, pair, model),
         (excessMs) => excessMs <= within,
       )

@@ -3,9 +3,9 @@ import { sleep } from '../../base/upstream-responses.ts'
 import type { Target } from '../check.ts'
 
 /** Bytes to send, a pause, or the moment from which the response is timed. */
-export type PourStep = string | Uint8Array | { readonly restMs: number } | 'mark' | 'end'
+export type UploadStep = string | Uint8Array | { readonly restMs: number } | 'mark' | 'end'
 
-export interface Poured {
+export interface UploadResult {
   /** 0 without a response. */
   readonly status: number
   /** All received bytes. */
@@ -31,7 +31,7 @@ const restOfAnswerMs = 50
  *
  * @param withinMs time limit after the last step for a response or progress
  */
-export function pour(target: Target, steps: Iterable<PourStep>, withinMs = 5000): Promise<Poured> {
+export function uploadSlowly(target: Target, steps: Iterable<UploadStep>, withinMs = 5000): Promise<UploadResult> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(target.origin)
     const begun = performance.now()

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
-import { answerJson } from '../../base/upstream-responses.ts'
-import type { Check, Setting, Target } from '../check.ts'
+import { sendJson } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Target } from '../check.ts'
 import { mb, tally } from '../measurements.ts'
-import { chunked, headOf, type PourStep, pour } from './slow-upload.ts'
+import { chunked, headOf, type UploadStep, uploadSlowly } from './slow-upload.ts'
 import { watchMemory } from './watch-process.ts'
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
@@ -108,7 +108,7 @@ const type = `multipart/form-data; boundary=${boundary}`
 
 /** Ways to split a body: with its length, in chunks, and byte by byte unless that would take too long. */
 const manners: Readonly<
-  Record<string, (body: Buffer) => { headers: Record<string, string>; steps: Iterable<PourStep> } | undefined>
+  Record<string, (body: Buffer) => { headers: Record<string, string>; steps: Iterable<UploadStep> } | undefined>
 > = {
   'with its length': (body) => ({ headers: { 'content-length': String(body.length) }, steps: [body] }),
   'in odd chunks': (body) => ({
@@ -125,7 +125,7 @@ function* cut(body: Buffer, size: number): Generator<Buffer> {
 
 /** Sends one upload and returns the defect in what arrived. */
 async function upload(
-  { target, upstream }: Setting,
+  { target, upstream }: CheckContext,
   place: Place,
   filename: string,
   file: Uint8Array,
@@ -137,10 +137,10 @@ async function upload(
   let arrived: Arrived | undefined
   const end = upstream.playAt(place.path, async (call: UpstreamCall, incoming) => {
     arrived = await readUpload(incoming)
-    answerJson(call, 200, place.answer)
+    sendJson(call, 200, place.answer)
   })
   const head = headOf(target, place.path, { 'content-type': type, connection: 'close', ...way.headers })
-  const { status } = await pour(target, [head, ...way.steps], 10_000)
+  const { status } = await uploadSlowly(target, [head, ...way.steps], 10_000)
   end()
   if (status !== 200) return `answered ${status === 0 ? 'nothing' : status}`
   if (arrived === undefined) return 'status 200, but nothing arrived'
@@ -154,7 +154,7 @@ async function upload(
 }
 
 /** Sends a file larger than the gateway may buffer. */
-async function large({ target, upstream }: Setting, bytes: number) {
+async function large({ target, upstream }: CheckContext, bytes: number) {
   const piece = randomBytes(64 * 1024)
   const count = Math.ceil(bytes / piece.length)
   const wanted = createHash('sha256')
@@ -165,18 +165,18 @@ async function large({ target, upstream }: Setting, bytes: number) {
   let arrived: Arrived | undefined
   const end = upstream.playAt(place.path, async (call, incoming) => {
     arrived = await readUpload(incoming)
-    answerJson(call, 200, place.answer)
+    sendJson(call, 200, place.answer)
   })
-  function* steps(): Generator<PourStep> {
+  function* steps(): Generator<UploadStep> {
     yield headOf(target, place.path, { 'content-type': type, connection: 'close', 'content-length': String(size) })
     yield open
     for (let sent = 0; sent < count; sent++) yield piece
     yield closing
   }
-  await target.own?.stats()
+  await target.local?.stats()
   const grown = watchMemory(target.pid)
   const begun = performance.now()
-  const { status } = await pour(target, steps(), 60_000)
+  const { status } = await uploadSlowly(target, steps(), 60_000)
   const seconds = (performance.now() - begun) / 1000
   const grownBytes = grown()
   end()

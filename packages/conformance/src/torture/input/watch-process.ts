@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import type { Upstream } from '../../base/raw-upstream.ts'
-import { answerWell, sleep } from '../../base/upstream-responses.ts'
-import type { Setting, Target } from '../check.ts'
+import { sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import type { CheckContext, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { percentile } from '../measurements.ts'
 
 /** Effects of an action on other clients. */
-export interface Noticed {
+export interface ObservedEffects {
   /** Growth of the resident memory at its peak; undefined without /proc. */
   readonly grownBytes: number | undefined
   /** The slowest of the other client's calls, and the 90th percentile, in milliseconds; NaN if none ended. */
@@ -82,15 +82,15 @@ const restMs = 3
  * Runs an action on a gateway while another client sends small calls, and watches the process's memory. A gateway of
  * this kit collects garbage first, so that the measured growth belongs to the action.
  */
-export async function meanwhile<T>(
+export async function observeDuring<T>(
   target: Target,
   upstream: Upstream,
   act: () => Promise<T>,
-): Promise<{ readonly result: T; readonly noticed: Noticed }> {
-  await target.own?.stats()
+): Promise<{ readonly result: T; readonly noticed: ObservedEffects }> {
+  await target.local?.stats()
   const [pair] = target.pairs
   if (pair === undefined) throw new Error('the target serves no pair')
-  const scene = upstream.play(answerWell)
+  const scene = upstream.play(sendGoodResponse)
   const through = new Agent({ keepAlive: true })
   const straight = new Agent({ keepAlive: true })
   const direct: Target = { ...target, origin: upstream.origin }
@@ -133,7 +133,7 @@ export async function meanwhile<T>(
  * run. Effects of the gateway repeat, effects of other load do not, so a limit in milliseconds can be enforced in every
  * case.
  */
-export async function upToThrice<T>(run: () => Promise<T>, isOver: (outcome: T) => boolean): Promise<T> {
+export async function retryWhileSlow<T>(run: () => Promise<T>, isOver: (outcome: T) => boolean): Promise<T> {
   for (let round = 1; ; round++) {
     const outcome = await run()
     if (round === 3 || isOver(outcome)) return outcome
@@ -142,6 +142,6 @@ export async function upToThrice<T>(run: () => Promise<T>, isOver: (outcome: T) 
 
 /** Starts a gateway with smaller limits; returns the target itself if it cannot be configured. */
 export const withLimits = async (
-  { target, fresh }: Setting,
-  limits: NonNullable<Parameters<Setting['fresh']>[0]['limits']>,
+  { target, fresh }: CheckContext,
+  limits: NonNullable<Parameters<CheckContext['fresh']>[0]['limits']>,
 ): Promise<Target> => (await fresh({ limits })) ?? target

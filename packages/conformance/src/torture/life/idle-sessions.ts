@@ -4,11 +4,11 @@ import type { Format } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
 import type { Pair, Target } from '../check.ts'
-import { type Ask, bodyFor, rawRequest } from '../client.ts'
+import { bodyFor, rawRequest, type TargetRequest } from '../client.ts'
 import { holdsWithin } from '../measurements.ts'
 import { growth, memoryOf } from '../process-memory.ts'
 
-export interface Slept {
+export interface StalledReaders {
   /** Per stream: heap, heap and buffers together, resident memory. Undefined if unknown. */
   readonly heapEach: number | undefined
   readonly withBuffersEach: number | undefined
@@ -53,7 +53,7 @@ const pouring =
   }
 
 /** Requests a stream and reads nothing of it. */
-function fallAsleep(target: Target, ask: Ask): Socket {
+function fallAsleep(target: Target, ask: TargetRequest): Socket {
   const { hostname, port } = new URL(target.origin)
   const body = bodyFor(target, ask)
   const socket = connect({ host: hostname, port: Number(port) })
@@ -67,7 +67,7 @@ const stillMs = 1000
 const patienceMs = 60_000
 
 /** Runs this many clients that request a stream and do not read it, and measures what the gateway keeps for them. */
-export async function sleepers(target: Target, upstream: Upstream, count: number): Promise<Slept> {
+export async function runStalledReaders(target: Target, upstream: Upstream, count: number): Promise<StalledReaders> {
   const complaints: string[] = []
   let sent = 0
   const scene = upstream.play(

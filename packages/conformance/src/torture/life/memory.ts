@@ -2,7 +2,7 @@ import type { Check } from '../check.ts'
 import { holdsWithin, mb, tally } from '../measurements.ts'
 import { growth, memoryOf } from '../process-memory.ts'
 import { beyond, holdings } from '../streams/baseline.ts'
-import { sleepers } from './idle-sessions.ts'
+import { runStalledReaders } from './idle-sessions.ts'
 import { mixed, warmUp } from './mixed-load.ts'
 
 const mostPerRequest = 100
@@ -55,9 +55,9 @@ export const memory: Check = {
     const left = await calm()
     const grown = growth(rss, (await memoryOf(target)).rss)
 
-    const slept = await sleepers(target, upstream, count(50, 16))
+    const slept = await runStalledReaders(target, upstream, count(50, 16))
     left.push(...(await calm()))
-    const rejections = (await target.own?.stats())?.unhandledRejections ?? 0
+    const rejections = (await target.local?.stats())?.unhandledRejections ?? 0
     const complaints = [...load.complaints, ...slept.complaints, ...left]
     if (rejections > 0) complaints.push(`${rejections} unhandled rejections`)
     return {

@@ -1,12 +1,19 @@
 import { Agent, type IncomingMessage } from 'node:http'
 import type { Play, Upstream } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerWell, beginStream, formatOf, sleep, whole, within } from '../../base/upstream-responses.ts'
+import {
+  beginStream,
+  formatOf,
+  resultWithin,
+  sendGoodResponse,
+  sleep,
+  wholeResponse,
+} from '../../base/upstream-responses.ts'
 import type { Pair, Target } from '../check.ts'
-import { type Ask, exchange, send } from '../client.ts'
+import { exchange, send, type TargetRequest } from '../client.ts'
 import { inParallel } from '../measurements.ts'
 import { memoryOf } from '../process-memory.ts'
-import { notWhole } from '../read-responses.ts'
+import { completenessDefect } from '../read-responses.ts'
 
 export interface Mixed {
   readonly requests: number
@@ -29,19 +36,19 @@ const patienceMs = 5000
 
 /** Sends good responses, or the beginning of one for clients that disconnect. */
 const play: Play = (call) => {
-  if (!call.body.includes(leaver)) return answerWell(call)
+  if (!call.body.includes(leaver)) return sendGoodResponse(call)
   const format = formatOf(call)
   if (call.stream) {
     beginStream(call)
     for (const event of good[format].slice(0, 3)) call.response.write(event)
   } else {
     call.response.writeHead(200, { 'content-type': 'application/json' })
-    call.response.write(JSON.stringify(whole[format]).slice(0, 60))
+    call.response.write(JSON.stringify(wholeResponse[format]).slice(0, 60))
   }
 }
 
 /** Disconnects at once or soon, or with the first bytes of the response. */
-async function leave(target: Target, ask: Ask, early: boolean): Promise<void> {
+async function leave(target: Target, ask: TargetRequest, early: boolean): Promise<void> {
   const outgoing = send(target, ask)
   const gone = new Promise<void>((resolve) => outgoing.once('close', resolve))
   if (early) setTimeout(() => outgoing.destroy(), Math.random() * latestMs)
@@ -51,7 +58,7 @@ async function leave(target: Target, ask: Ask, early: boolean): Promise<void> {
       response.once('data', () => outgoing.destroy())
     })
   // An incomplete unstreamed response may never begin for the client.
-  await within(ask.stream === true ? patienceMs : latestMs, gone)
+  await resultWithin(ask.stream === true ? patienceMs : latestMs, gone)
   outgoing.destroy()
 }
 
@@ -70,12 +77,15 @@ async function round(target: Target, upstream: Upstream, count: number, complain
       return leave(target, { ...pair, stream, more, text: `${scene.marker} ${leaver}` }, at % 3 === 0)
     }
     const ask = { ...pair, stream, more, text: scene.marker }
-    const wrong = notWhole(ask, await exchange(target, ask, { agent }))
+    const wrong = completenessDefect(ask, await exchange(target, ask, { agent }))
     if (wrong !== undefined) complaints.push(`${pair.client} from ${pair.upstream}: ${wrong}`)
   })
   agent.destroy()
   // Upstream calls of disconnected clients must end before the count.
-  await within(patienceMs, Promise.all(scene.calls.map((call) => (call.response.closed ? undefined : call.closed))))
+  await resultWithin(
+    patienceMs,
+    Promise.all(scene.calls.map((call) => (call.response.closed ? undefined : call.closed))),
+  )
   for (const call of scene.calls) if (!call.response.closed) call.socket.destroy()
   scene.end()
   return aborted
@@ -110,7 +120,7 @@ export async function mixed(target: Target, upstream: Upstream, count: number, r
   let aborted = 0
   const read = async (at: number): Promise<void> => {
     // Removes this kit's own records from the gateway's process.
-    await target.own?.finished()
+    await target.local?.finished()
     await sleep(100)
     const { heap } = await memoryOf(target)
     if (heap !== undefined) readings.push({ at, bytes: heap })

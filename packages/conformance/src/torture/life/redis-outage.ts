@@ -1,12 +1,12 @@
 import { Agent } from 'node:http'
 import { startRedis, type TestRedis, withoutRedisToKill } from '@modelgate/tokens/test-support'
-import { answerWell, sleep } from '../../base/upstream-responses.ts'
-import type { Check, OwnGateway, Setting, Target } from '../check.ts'
+import { sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, LocalGateway, Target } from '../check.ts'
 import { exchange } from '../client.ts'
-import { upToThrice } from '../input/watch-process.ts'
+import { retryWhileSlow } from '../input/watch-process.ts'
 import { holdsWithin, ms, percentile, tally } from '../measurements.ts'
 
-type Own = Target & { readonly own: OwnGateway }
+type Own = Target & { readonly local: LocalGateway }
 
 /** A way to make Redis unavailable and available again. */
 interface Outage {
@@ -87,13 +87,13 @@ const held = ({ refusedMs, longestWaitMs, overspent, complaints }: Weathered): b
  * and two that use cached results and local counts.
  */
 async function weather(
-  { upstream }: Setting,
+  { upstream }: CheckContext,
   [closed, ...local]: readonly [Own, Own, Own],
   redis: TestRedis,
   { name, begin, end }: Outage,
 ): Promise<Weathered> {
   const complaints: string[] = []
-  const scene = upstream.play(answerWell)
+  const scene = upstream.play(sendGoodResponse)
   const agent = new Agent({ keepAlive: true })
   const callerOf =
     ({ secret }: { secret: string }) =>
@@ -105,8 +105,8 @@ async function weather(
       const answer = await exchange(gateway, ask, { agent })
       return { status: answer.status, retryAfter: answer.headers['retry-after'], at, ms: answer.endMs }
     }
-  const strict = callerOf(await closed.own.issue({ limits: { requests: 1_000_000 } }))(closed)
-  const limited = local.map(callerOf(await closed.own.issue({ limits: { requests: limit, window: 'day' } })))
+  const strict = callerOf(await closed.local.issue({ limits: { requests: 1_000_000 } }))(closed)
+  const limited = local.map(callerOf(await closed.local.issue({ limits: { requests: limit, window: 'day' } })))
   try {
     const healthy: Call[] = []
     for (let n = 0; n < 40; n++) healthy.push(await strict())
@@ -163,14 +163,14 @@ async function weather(
 }
 
 /** Tokens and limits in a Redis that is unavailable or slow. */
-export const redisAway: Check = {
+export const redisOutage: Check = {
   row: 41,
   group: 'Distributed state',
   title: 'Redis killed, 2 s slow, and back',
   promise:
     'auth closed: 503 + Retry-After ≤ 20 ms; limits local, then closed; overspend ≤ one window’s limit; no request waits > 550 ms on the store',
   async run(setting) {
-    if (setting.target.own === undefined) return { skipped: 'where it keeps its tokens is not known' }
+    if (setting.target.local === undefined) return { skipped: 'where it keeps its tokens is not known' }
     if (withoutRedisToKill !== undefined) return { skipped: withoutRedisToKill }
     const redis = await startRedis({ keeps: true })
     try {
@@ -185,7 +185,7 @@ export const redisAway: Check = {
         return { skipped: 'it cannot be started with Redis' }
       const results: Weathered[] = []
       for (const outage of outages)
-        results.push(await upToThrice(() => weather(setting, [closed, first, second], redis, outage), held))
+        results.push(await retryWhileSlow(() => weather(setting, [closed, first, second], redis, outage), held))
       return {
         held: results.every(held),
         figure: results

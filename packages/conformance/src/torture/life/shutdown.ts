@@ -1,11 +1,11 @@
 import { Agent } from 'node:http'
 import type { Play, UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, beginStream, formatOf, sleep, whole } from '../../base/upstream-responses.ts'
-import type { Check, OwnGateway, Pair, Setting, Target } from '../check.ts'
-import { type Ask, exchange } from '../client.ts'
+import { beginStream, formatOf, sendJson, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, LocalGateway, Pair, Target } from '../check.ts'
+import { exchange, type TargetRequest } from '../client.ts'
 import { ms, tally } from '../measurements.ts'
-import { notWhole } from '../read-responses.ts'
+import { completenessDefect } from '../read-responses.ts'
 import { reloadUnderLoad } from './reload.ts'
 
 /** Number of calls of each kind: streamed and unstreamed. */
@@ -20,7 +20,7 @@ const slowly =
     const format = formatOf(call)
     if (!call.stream) {
       await sleep(takesMs)
-      return answerJson(call, 200, whole[format])
+      return sendJson(call, 200, wholeResponse[format])
     }
     beginStream(call)
     for (const event of good[format]) {
@@ -31,7 +31,7 @@ const slowly =
   }
 
 /** Checks a client that connects while the gateway drains: it must be rejected as promised. */
-async function comes(target: Target, ask: Ask): Promise<string | undefined> {
+async function comes(target: Target, ask: TargetRequest): Promise<string | undefined> {
   const { status, broken = '' } = await exchange(target, ask, { withinMs: 2000 })
   const turnedAway = status === 503 || (status === 0 && broken.includes('ECONNREFUSED'))
   return turnedAway ? undefined : `a new client received ${status === 0 ? `nothing (${broken})` : status}`
@@ -50,28 +50,28 @@ interface Ended {
 
 /** Shuts a gateway down during calls, and checks these calls and later ones. */
 async function endAmidCalls(
-  { upstream }: Setting,
-  target: Target & { readonly own: OwnGateway },
+  { upstream }: CheckContext,
+  target: Target & { readonly local: LocalGateway },
   takesMs: number,
 ): Promise<Ended> {
   const scene = upstream.play(slowly(takesMs))
-  const asks = Array.from({ length: 2 * each }, (_, at): Ask => {
+  const asks = Array.from({ length: 2 * each }, (_, at): TargetRequest => {
     const pair = target.pairs[Math.floor(at / 2) % target.pairs.length] as Pair
     return { ...pair, text: scene.marker, stream: at % 2 === 0 }
   })
   const agent = new Agent({ keepAlive: true })
   // An idle connection must not delay the shutdown.
-  const ordinary: Ask = { ...(asks[0] as Ask), text: 'hello', stream: false }
+  const ordinary: TargetRequest = { ...(asks[0] as TargetRequest), text: 'hello', stream: false }
   await exchange(target, ordinary, { agent })
   let lastEnd = 0
   const answers = asks.map(async (ask) => {
     const answer = await exchange(target, ask, { withinMs: drainMs + 5000 })
     lastEnd = performance.now()
-    return notWhole(ask, answer)
+    return completenessDefect(ask, answer)
   })
   await scene.arrived(2 * each)
   const begun = performance.now()
-  const ending = target.own.close().then((code) => ({ code, at: performance.now() }))
+  const ending = target.local.close().then((code) => ({ code, at: performance.now() }))
   // A signal takes time to be handled.
   await sleep(100)
   const visits: (string | undefined)[] = []

@@ -1,4 +1,4 @@
-import type { Check, Outcome, Setting, Target } from '../check.ts'
+import type { Check, CheckContext, Outcome, Target } from '../check.ts'
 import { call, inFolder, withTokens } from '../secrets/callers.ts'
 import { casesOf, controlOf, faultOf, type ModelCase, type Observed } from './matrix.ts'
 import { realtimeCases } from './realtime-cases.ts'
@@ -9,7 +9,7 @@ const mostNotes = 20
 
 /** Sends a request and reports whether an upstream was called: no other calls run meanwhile. */
 async function observe(
-  setting: Setting,
+  setting: CheckContext,
   target: Target,
   token: string,
   { surface, headers, body }: Pick<ModelCase, 'surface' | 'headers' | 'body'>,
@@ -36,11 +36,11 @@ const inShort = ({ lane, name, format }: Surface): boolean =>
 const isMain = ({ place, variant }: ModelCase): boolean =>
   !place.startsWith('extra_body') && (variant === 'listed' || variant === 'unlisted')
 
-async function run(setting: Setting): Promise<Outcome> {
+async function run(setting: CheckContext): Promise<Outcome> {
   return inFolder(async (folder): Promise<Outcome> => {
     const target = await withTokens(setting, folder, { explain: true })
     if (target === undefined) return { skipped: 'its tokens cannot be issued by this kit' }
-    const { secret } = await target.own.issue({ name: 'limited', models: listedModels })
+    const { secret } = await target.local.issue({ name: 'limited', models: listedModels })
     const faults: string[] = []
     let count = 0
     let nth = 0

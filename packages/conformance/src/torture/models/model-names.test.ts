@@ -1,6 +1,6 @@
 import { createGateway } from '@modelgate/core'
 import { describe, expect, it } from 'vitest'
-import { forgetful, upstreamOf } from '../../base/gateways.ts'
+import { noSharedHealth, upstreamOf } from '../../base/gateways.ts'
 import { formats } from '../../base/recorded-traffic.ts'
 import { casesOf, controlOf, faultOf, type ModelCase, type Observed } from './matrix.ts'
 import { realtimeCases } from './realtime-cases.ts'
@@ -14,7 +14,7 @@ function setUp(identity: { id: string; models?: readonly string[] }) {
     models: { ...Object.fromEntries(formats.map((format) => [`${format}-model`, format])), 'other-model': 'chat' },
     retry: false,
     breaker: false,
-    health: forgetful,
+    health: noSharedHealth,
     explain: true,
     logger: false,
     fetch: async () => {

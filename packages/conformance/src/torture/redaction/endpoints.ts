@@ -1,7 +1,7 @@
 import { pathOf, queryOf } from '../../base/gateways.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { whole } from '../../base/upstream-responses.ts'
+import { wholeResponse } from '../../base/upstream-responses.ts'
 
 /** The upstreams of the matrix: one of each format, and one for rerank. */
 export const providers = [...formats, 'cohere'] as const
@@ -52,7 +52,7 @@ const generation: readonly Endpoint[] = formats.flatMap((client) =>
         },
         stream,
         passes: client === provider,
-        answer: whole[provider],
+        answer: wholeResponse[provider],
         events: good[provider],
       }
     }),
@@ -120,7 +120,7 @@ const services: readonly Endpoint[] = [
     stream: true,
     events: [`data: ${JSON.stringify(completion)}\n\n`, 'data: [DONE]\n\n'],
   }),
-  post('completions of a messages upstream', '/v1/completions', { prompt: 'hello' }, whole.messages, {
+  post('completions of a messages upstream', '/v1/completions', { prompt: 'hello' }, wholeResponse.messages, {
     provider: 'messages',
     passes: false,
   }),
@@ -163,7 +163,7 @@ const services: readonly Endpoint[] = [
       events: transcribed,
     },
   ),
-  post('transcriptions of a gemini upstream', '/v1/audio/transcriptions', form({ file: sound }), whole.gemini, {
+  post('transcriptions of a gemini upstream', '/v1/audio/transcriptions', form({ file: sound }), wholeResponse.gemini, {
     provider: 'gemini',
     passes: false,
   }),
@@ -217,10 +217,10 @@ const counts: readonly Endpoint[] = [
 
 const stored: readonly Endpoint[] = (
   [
-    ['GET', '', whole.responses],
+    ['GET', '', wholeResponse.responses],
     ['DELETE', '', { id: 'resp_1', object: 'response', deleted: false }],
     ['GET', '/input_items', { object: 'list', data: [], has_more: false }],
-    ['POST', '/cancel', whole.responses],
+    ['POST', '/cancel', wholeResponse.responses],
   ] as const
 ).map(
   ([method, behind, answer]): Endpoint => ({

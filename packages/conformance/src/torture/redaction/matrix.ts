@@ -128,10 +128,10 @@ interface Place {
   readonly provider: string
   /** The upstream's address must be hidden too. */
   readonly hidesAddress: boolean
-  run(number: number, spell: (secret: string) => string): Promise<Told>
+  run(number: number, spell: (secret: string) => string): Promise<CallOutcome>
 }
 
-interface Told {
+interface CallOutcome {
   /** The upstream was called. */
   readonly reached: boolean
   /** Everything that the client received. */
@@ -196,7 +196,7 @@ async function ask(
   endpoint: Endpoint,
   number: number,
   { shape, spell, split }: Played,
-): Promise<Told & { readonly sent: string; readonly body: string }> {
+): Promise<CallOutcome & { readonly sent: string; readonly body: string }> {
   const { upstream } = target
   let sent: string | undefined
   const reply = shape.play(endpoint)

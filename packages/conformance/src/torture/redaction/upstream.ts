@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { WebSocketServer } from 'ws'
-import { whole } from '../../base/upstream-responses.ts'
+import { wholeResponse } from '../../base/upstream-responses.ts'
 import { keyIn } from '../secrets/echoes.ts'
 import { addressMark, mark, type Reply } from './shapes.ts'
 
@@ -52,7 +52,7 @@ export async function startMatrixUpstream(): Promise<MatrixUpstream> {
       const id = `resp_${named.exec(body)?.[0]}`
       return void response
         .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ ...whole.responses, id }))
+        .end(JSON.stringify({ ...wholeResponse.responses, id }))
     }
     answer(response, incoming, part, part.reply)
   })

@@ -1,26 +1,33 @@
 import type { Play } from '../../base/raw-upstream.ts'
-import { answerJson, failing, limiting, resetting, silent, within } from '../../base/upstream-responses.ts'
-import { type Check, wayName, waysOf } from '../check.ts'
+import {
+  failWithRateLimit,
+  failWithStatus,
+  neverRespond,
+  resetConnection,
+  resultWithin,
+  sendJson,
+} from '../../base/upstream-responses.ts'
+import { type Check, variantName, variantsOf } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { sdkClients } from './sdk-clients.ts'
 
 /** Permanent upstream failures. None requests a long delay: the SDKs would obey, even for an hour. */
 const outages: Readonly<Record<string, Play>> = {
-  '503': failing(503),
-  '429': limiting(),
+  '503': failWithStatus(503),
+  '429': failWithRateLimit(),
   // Mostly on reused connections: simulates a prompt that crashes its server.
-  'a reset': resetting,
-  'an empty body': (call) => answerJson(call, 200, ''),
-  '429 with Retry-After: 1': limiting({ 'retry-after': '1' }),
-  '500': failing(500),
-  silence: silent,
-  '529': failing(529),
-  '408': failing(408),
-  '409': failing(409),
-  '502': failing(502),
-  '504': failing(504),
-  '401': failing(401),
+  'a reset': resetConnection,
+  'an empty body': (call) => sendJson(call, 200, ''),
+  '429 with Retry-After: 1': failWithRateLimit({ 'retry-after': '1' }),
+  '500': failWithStatus(500),
+  silence: neverRespond,
+  '529': failWithStatus(529),
+  '408': failWithStatus(408),
+  '409': failWithStatus(409),
+  '502': failWithStatus(502),
+  '504': failWithStatus(504),
+  '401': failWithStatus(401),
 }
 
 /** Clients retry these by themselves: the gateway never tells them not to. */
@@ -58,7 +65,7 @@ export const amplification: Check = {
         () => 'well',
         () => 'an error',
       )
-      const end = await within(40_000, told)
+      const end = await resultWithin(40_000, told)
       scene.end()
       const what = `${client.name} from ${pair.upstream}, ${outage}`
       const { length } = scene.calls
@@ -68,7 +75,7 @@ export const amplification: Check = {
       if (end !== 'an error') complaints.push(`${what}: the SDK reports ${end ?? 'nothing'}`)
     })
     const byHand = chosen.flatMap(([outage, play]) =>
-      waysOf(target)
+      variantsOf(target)
         .filter(({ client, upstream: to }) => !short || client === to)
         .map((way) => ({ outage, play, way })),
     )
@@ -82,7 +89,7 @@ export const amplification: Check = {
       retried++
       const { 'x-should-retry': again, 'retry-after': wait } = answer.headers
       if (overloads.has(answer.status) ? again === undefined && wait !== undefined : again === 'false') told++
-      else complaints.push(`${outage}, ${wayName(way)}: x-should-retry ${again}, retry-after ${wait}`)
+      else complaints.push(`${outage}, ${variantName(way)}: x-should-retry ${again}, retry-after ${wait}`)
     })
     return {
       held: complaints.length === 0 && (fresh === undefined || retried > 0),

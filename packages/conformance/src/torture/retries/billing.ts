@@ -1,7 +1,7 @@
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { sleep } from '../../base/upstream-responses.ts'
-import type { Check, Finished, OwnGateway, Pair, Target } from '../check.ts'
-import { type Ask, exchange, send } from '../client.ts'
+import type { Check, Finished, LocalGateway, Pair, Target } from '../check.ts'
+import { exchange, send, type TargetRequest } from '../client.ts'
 import { holdsWithin, inParallel, tally } from '../measurements.ts'
 import { type Counts, type Exit, exits } from './exits.ts'
 
@@ -25,8 +25,8 @@ const add = (sum: Counts, more: Counts): Counts => ({ input: sum.input + more.in
 
 /** Sends the call and simulates its client; resolves when the client is done. */
 async function act(target: Target, { exit, pair, model }: Job, text: string, arrived: Promise<void>): Promise<void> {
-  const { leaves } = exit
-  const ask: Ask = { ...pair, model, text, stream: exit.stream ?? false }
+  const { disconnects: leaves } = exit
+  const ask: TargetRequest = { ...pair, model, text, stream: exit.stream ?? false }
   if (leaves === undefined) {
     await exchange(target, ask)
     return
@@ -48,7 +48,7 @@ async function act(target: Target, { exit, pair, model }: Job, text: string, arr
 }
 
 /** Returns all onFinish events, once no more arrive. */
-async function booksOf(own: OwnGateway, expected: number): Promise<Finished[]> {
+async function booksOf(own: LocalGateway, expected: number): Promise<Finished[]> {
   const books: Finished[] = []
   await holdsWithin(async () => {
     books.push(...(await own.finished()))
@@ -68,7 +68,7 @@ export const billing: Check = {
   promise:
     'exactly one onFinish per request on every outcome (ok, abort, error, timeout, retry): 10,000/10,000, sums equal the mock’s ledger',
   perServer: true,
-  async run({ target: { own, name }, upstream, count, fresh }) {
+  async run({ target: { local: own, name }, upstream, count, fresh }) {
     if (own === undefined) return { skipped: `onFinish of ${name} is not visible from outside` }
     const target = await fresh({
       limits,
@@ -105,7 +105,7 @@ export const billing: Check = {
       const attempt = attempts.get(id) ?? 0
       attempts.set(id, attempt + 1)
       arrivals[id]?.resolve()
-      const deeds = jobs[id]?.exit.deeds ?? []
+      const deeds = jobs[id]?.exit.behaviours ?? []
       deeds[Math.min(attempt, deeds.length - 1)]?.(call, countsOf(id), (counts) => {
         answered++
         ledger = add(ledger, counts)
@@ -114,7 +114,7 @@ export const billing: Check = {
     await inParallel(jobs, 200, (job) =>
       act(target, job, `${scene.marker} call ${job.id}.`, arrivals[job.id]?.arrived ?? Promise.resolve()),
     )
-    const books = await booksOf(target.own, total)
+    const books = await booksOf(target.local, total)
     scene.end()
 
     const told = new Map<string, Finished[]>()

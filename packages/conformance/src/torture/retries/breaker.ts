@@ -1,14 +1,20 @@
 import { type Play, startUpstream, type Upstream } from '../../base/raw-upstream.ts'
-import { answerWell, failing, resetting, silent, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Outcome, Pair, Setting, Target } from '../check.ts'
+import {
+  failWithStatus,
+  neverRespond,
+  resetConnection,
+  sendGoodResponse,
+  sleep,
+} from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Outcome, Pair, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { ms, tally } from '../measurements.ts'
 
 /** Ways in which an upstream is down. */
 const deaths: Readonly<Record<string, Play>> = {
-  'answers 500': failing(500),
-  'resets connections': resetting,
-  'never responds': silent,
+  'answers 500': failWithStatus(500),
+  'resets connections': resetConnection,
+  'never responds': neverRespond,
 }
 
 const restMs = 5000
@@ -39,20 +45,20 @@ interface Mortal {
 }
 
 async function watch(
-  { upstream }: Setting,
+  { upstream }: CheckContext,
   target: Target,
   { mortal, model, deadMs }: { mortal: Mortal; model: string; deadMs: number },
 ): Promise<Course> {
   const { name, play } = mortal
   let dead = true
   const reached: { at: number; well: boolean }[] = []
-  const scene = upstream.play(answerWell)
+  const scene = upstream.play(sendGoodResponse)
   const end = mortal.upstream.playAt('/', async (call, incoming) => {
     for await (const _ of incoming) {
       // To its end: what breaks off before is no call.
     }
     reached.push({ at: performance.now(), well: !dead })
-    return dead ? play(call) : answerWell(call)
+    return dead ? play(call) : sendGoodResponse(call)
   })
   const pairs: readonly Pair[] = target.pairs.filter(({ upstream: to }) => to === 'chat')
   const complaints: string[] = []

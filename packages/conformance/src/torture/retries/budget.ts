@@ -1,6 +1,6 @@
 import { formats } from '../../base/recorded-traffic.ts'
-import { failing, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Profile, Setting, Target } from '../check.ts'
+import { failWithStatus, sleep } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Profile, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 
 /** Allowed retries: a share of the calls, with a minimum. */
@@ -8,9 +8,10 @@ const share = 0.2
 const floor = 3
 
 /** Sends one call every 10 ms to an upstream that is down; counts the retries that reach it. */
-async function outage({ upstream }: Setting, target: Target, calls: number): Promise<number> {
-  const scene = upstream.play(failing(503))
-  const pairs = target.own === undefined ? target.pairs : formats.map((client): Pair => ({ client, upstream: 'chat' }))
+async function outage({ upstream }: CheckContext, target: Target, calls: number): Promise<number> {
+  const scene = upstream.play(failWithStatus(503))
+  const pairs =
+    target.local === undefined ? target.pairs : formats.map((client): Pair => ({ client, upstream: 'chat' }))
   const answers: Promise<unknown>[] = []
   for (let number = 0; number < calls; number++) {
     const pair = pairs[number % pairs.length]
@@ -43,7 +44,7 @@ export const retryBudget: Check = {
       held &&= retries <= allowed
       figures.push(`${name}: ${retries} retries of ${total} calls (${((retries / total) * 100).toFixed(1)} %)`)
     }
-    if (setting.target.own === undefined) told('full outage', await outage(setting, setting.target, total))
+    if (setting.target.local === undefined) told('full outage', await outage(setting, setting.target, total))
     else
       for (const [name, profile] of Object.entries(profiles)) {
         const target = await setting.fresh(profile)

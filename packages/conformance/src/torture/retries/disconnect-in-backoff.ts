@@ -1,6 +1,6 @@
 import type { Play, Scene } from '../../base/raw-upstream.ts'
-import { answerWell, failing, sleep, within } from '../../base/upstream-responses.ts'
-import { type Check, type Setting, type Target, type Way, wayName, waysOf } from '../check.ts'
+import { failWithStatus, resultWithin, sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import { type Check, type CheckContext, type PairVariant, type Target, variantName, variantsOf } from '../check.ts'
 import { exchange, send } from '../client.ts'
 import { timeOthers } from '../faults/time-limits.ts'
 import { inParallel, tally } from '../measurements.ts'
@@ -12,8 +12,8 @@ const watchMs = 3500
 
 /** Causes of a delay: the upstream's header, or the gateway's own back-off. */
 const waits: readonly { readonly name: string; readonly play: Play }[] = [
-  { name: 'Retry-After: 1', play: failing(503, { 'retry-after': '1' }) },
-  { name: 'a back-off', play: failing(500) },
+  { name: 'Retry-After: 1', play: failWithStatus(503, { 'retry-after': '1' }) },
+  { name: 'a back-off', play: failWithStatus(500) },
 ]
 
 /**
@@ -29,29 +29,29 @@ interface Leave {
 }
 
 async function leaveOnce(
-  { upstream }: Setting,
+  { upstream }: CheckContext,
   target: Target,
-  { way, wait, afterMs }: { way: Way; wait: (typeof waits)[number]; afterMs: number },
+  { way, wait, afterMs }: { way: PairVariant; wait: (typeof waits)[number]; afterMs: number },
 ): Promise<Leave> {
   let failed = (): void => {}
   const failing = new Promise<void>((resolve) => {
     failed = resolve
   })
   const scene = upstream.play((call) => {
-    if (call.number > 1) return answerWell(call)
+    if (call.number > 1) return sendGoodResponse(call)
     call.response.once('finish', failed)
     return wait.play(call)
   })
   const outgoing = send(target, { ...way, text: scene.marker })
-  await within(10_000, failing)
+  await resultWithin(10_000, failing)
   await sleep(afterMs)
   const leftAt = performance.now()
   outgoing.destroy()
-  return { what: `${wait.name}, ${wayName(way)}`, scene, leftAt }
+  return { what: `${wait.name}, ${variantName(way)}`, scene, leftAt }
 }
 
 /** Clients that disconnect while the gateway waits for a retry. */
-export const leavingInBackoff: Check = {
+export const disconnectInBackoff: Check = {
   row: 24,
   group: 'Retries and fallback',
   title: 'Client disconnects during back-off',
@@ -59,10 +59,10 @@ export const leavingInBackoff: Check = {
   async run(setting) {
     const fresh = await setting.fresh({ retry: { budgetFloor: 1_000_000, backoffMs, maxBackoffMs: backoffMs } })
     const target = fresh ?? setting.target
-    const ways = waysOf(target)
+    const ways = variantsOf(target)
     // A client that stays connected must get a retry: otherwise the check proves nothing.
     const stayed = await inParallel(ways, 32, async (way) => {
-      const scene = setting.upstream.play((call) => (call.number > 1 ? answerWell(call) : waits[0]?.play(call)))
+      const scene = setting.upstream.play((call) => (call.number > 1 ? sendGoodResponse(call) : waits[0]?.play(call)))
       const { status } = await exchange(
         target,
         { ...way, text: scene.marker },
@@ -75,7 +75,7 @@ export const leavingInBackoff: Check = {
     if (again === 0) return { skipped: `${target.name} does not retry by itself` }
     const total = setting.count(1000, 160)
     const jobs = Array.from({ length: total }, (_, place) => ({
-      way: ways[place % ways.length] as Way,
+      way: ways[place % ways.length] as PairVariant,
       wait: waits[Math.floor(place / ways.length) % waits.length] as (typeof waits)[number],
       afterMs: place % 40,
     }))

@@ -1,8 +1,8 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { errorEvent, malformed } from '../../base/streams.ts'
-import { beginStream, eventsSaying, formatOf, within } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
+import { beginStream, eventsWithWords, formatOf, resultWithin } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
 import { send } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readStream } from '../read-responses.ts'
@@ -24,7 +24,7 @@ const textOf = (attempt: number): string => `one${attempt} two${attempt} three${
 /** Attempts from the second on succeed. */
 function answerAgain(call: UpstreamCall): void {
   beginStream(call)
-  call.response.end(eventsSaying(formatOf(call), wordsOf(call.number)).join(''))
+  call.response.end(eventsWithWords(formatOf(call), wordsOf(call.number)).join(''))
 }
 
 interface Told {
@@ -37,7 +37,7 @@ interface Told {
 /** Runs one stream whose first attempt sends some events, waits until the client has received data, and breaks. */
 async function breakOnce(
   target: Target,
-  { upstream }: Pick<Setting, 'upstream'>,
+  { upstream }: Pick<CheckContext, 'upstream'>,
   { pair, model, events, how }: { pair: Pair; model: string; events: number; how: string },
 ): Promise<Told> {
   let begun = false
@@ -47,11 +47,11 @@ async function breakOnce(
   })
   const scene = upstream.play(async (call) => {
     if (call.number > 1) return answerAgain(call)
-    const said = eventsSaying(formatOf(call), wordsOf(1))
+    const said = eventsWithWords(formatOf(call), wordsOf(1))
     if (events > 0) {
       beginStream(call)
       call.response.write(said.slice(0, events).join(''))
-      await within(3000, first)
+      await resultWithin(3000, first)
     }
     breaks[how]?.(call, said[events] ?? '')
   })

@@ -1,20 +1,26 @@
 import type { Play } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
-import { answerJson, answerWell, beginStream, failing, resetting } from '../../base/upstream-responses.ts'
-import type { Check, Setting, Target } from '../check.ts'
+import {
+  beginStream,
+  failWithStatus,
+  resetConnection,
+  sendGoodResponse,
+  sendJson,
+} from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { tally } from '../measurements.ts'
 import { asTenant, inFolder, withTokens } from '../secrets/callers.ts'
 
 /** Ways in which an upstream fails one caller's requests only. */
 const ways: Readonly<Record<string, Play>> = {
-  500: failing(500),
-  503: failing(503),
-  504: failing(504),
-  401: failing(401),
-  403: failing(403),
-  'a web page': (call) => answerJson(call, 200, '<html></html>', { 'content-type': 'text/html' }),
-  'a reset': resetting,
+  500: failWithStatus(500),
+  503: failWithStatus(503),
+  504: failWithStatus(504),
+  401: failWithStatus(401),
+  403: failWithStatus(403),
+  'a web page': (call) => sendJson(call, 200, '<html></html>', { 'content-type': 'text/html' }),
+  'a reset': resetConnection,
   'a stream that breaks off': (call) => {
     beginStream(call)
     setTimeout(() => call.socket.resetAndDestroy(), 10)
@@ -24,7 +30,7 @@ const ways: Readonly<Record<string, Play>> = {
 /** A failing caller whose calls reach the upstream more often than this is not blocked from it. */
 const mostReached = 20
 
-interface Harm {
+interface CallerEffect {
   readonly others: number
   readonly failed: number
   readonly complaints: readonly string[]
@@ -32,13 +38,13 @@ interface Harm {
 
 /** One caller's calls to a target fail in one way, while another caller uses it. */
 async function fail(
-  { upstream, count }: Setting,
+  { upstream, count }: CheckContext,
   hostile: Target,
   other: Target,
   { format, name, play }: { readonly format: Format; readonly name: string; readonly play: Play },
-): Promise<Harm> {
+): Promise<CallerEffect> {
   const bad = upstream.play(play)
-  const good = upstream.play(answerWell)
+  const good = upstream.play(sendGoodResponse)
   const pair = { client: format, upstream: format }
   const complaints: string[] = []
   let others = 0
@@ -80,18 +86,18 @@ export const healthIsolation: Check = {
       if (gateway === undefined)
         return { skipped: `${setting.target.name} needs several tokens, which only its owner can issue` }
       const tenant = async (owner: string): Promise<Target> =>
-        asTenant(gateway, (await gateway.own.issue({ owner })).secret)
+        asTenant(gateway, (await gateway.local.issue({ owner })).secret)
       const other = await tenant('other')
       const harms = await Promise.all(
         formats.map(async (format) => {
-          const found: Harm[] = []
+          const found: CallerEffect[] = []
           for (const [name, play] of Object.entries(ways))
             found.push(await fail(setting, await tenant(`${format} ${name}`), other, { format, name, play }))
           return found
         }),
       )
       const all = harms.flat()
-      const sum = (of: (harm: Harm) => number): number => all.reduce((total, harm) => total + of(harm), 0)
+      const sum = (of: (harm: CallerEffect) => number): number => all.reduce((total, harm) => total + of(harm), 0)
       const complaints = all.flatMap((harm) => harm.complaints)
       const others = sum((harm) => harm.others)
       return {

@@ -1,8 +1,8 @@
 import type { Play, UpstreamCall } from '../../base/raw-upstream.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { answerJson, answerWell, failing, limiting } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Profile, Setting, Target } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import { failWithRateLimit, failWithStatus, sendGoodResponse, sendJson } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Profile, Target } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { timeOthers } from '../faults/time-limits.ts'
 import { inParallel, ms, tally } from '../measurements.ts'
 
@@ -18,7 +18,7 @@ interface Statement {
 }
 
 const saying = (name: string, headers: Readonly<Record<string, string>>, waitMs: number | 'back-off' | 'too long') =>
-  [limiting(headers), failing(503, headers)].map(
+  [failWithRateLimit(headers), failWithStatus(503, headers)].map(
     (play, place): Statement => ({
       name: `${name} on ${place === 0 ? 429 : 503}`,
       say(call) {
@@ -37,7 +37,7 @@ const statements: readonly Statement[] = [
     say(call) {
       // Dates have whole seconds only.
       const at = Math.ceil(Date.now() / 1000) * 1000 + 1000
-      void limiting({ 'retry-after': new Date(at).toUTCString() })(call)
+      void failWithRateLimit({ 'retry-after': new Date(at).toUTCString() })(call)
       return at
     },
   },
@@ -46,7 +46,7 @@ const statements: readonly Statement[] = [
     only: 'gemini',
     say(call) {
       const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '0.900s' }]
-      answerJson(call, 429, { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Slow down', details } })
+      sendJson(call, 429, { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Slow down', details } })
       return Date.now() + 900
     },
   },
@@ -62,14 +62,14 @@ const backoffMs = 500
 interface Seen {
   readonly statement: Statement
   readonly pair: Pair
-  readonly answer: Answer
+  readonly answer: HttpResponse
   /** Milliseconds between the second call and the requested time; undefined without a second call. */
   readonly missedMs: number | undefined
   readonly said: number | 'back-off' | 'too long' | undefined
 }
 
 async function tell(
-  { upstream }: Setting,
+  { upstream }: CheckContext,
   target: Target,
   { statement, pair, model }: { statement: Statement; pair: Pair; model: string },
 ): Promise<Seen> {
@@ -83,7 +83,7 @@ async function tell(
       return
     }
     missedMs ??= Date.now() - (typeof said === 'number' ? said : failedAt)
-    answerWell(call)
+    sendGoodResponse(call)
   }
   const scene = upstream.play(play)
   const answer = await exchange(target, { ...pair, model, text: scene.marker }, { withinMs: 8000 })
@@ -106,7 +106,7 @@ function wrong({ said, missedMs, answer }: Seen): string | undefined {
 }
 
 /** Returns the times of the retries of clients that failed together, in milliseconds since the failure. */
-async function retriesOf({ upstream }: Setting, target: Target, pair: Pair, clients: number): Promise<number[]> {
+async function retriesOf({ upstream }: CheckContext, target: Target, pair: Pair, clients: number): Promise<number[]> {
   const waits: number[] = []
   await Promise.all(
     Array.from({ length: clients }, async () => {
@@ -114,10 +114,10 @@ async function retriesOf({ upstream }: Setting, target: Target, pair: Pair, clie
       const scene = upstream.play((call) => {
         if (call.number > 1) {
           waits.push(performance.now() - failedAt)
-          return answerWell(call)
+          return sendGoodResponse(call)
         }
         failedAt = performance.now()
-        return failing(503)(call)
+        return failWithStatus(503)(call)
       })
       await exchange(target, { ...pair, text: scene.marker }, { withinMs: 5000 })
       scene.end()

@@ -1,23 +1,23 @@
 import type { Format } from '../../base/recorded-traffic.ts'
 import { sleep } from '../../base/upstream-responses.ts'
-import type { Check, GatewayRoute, Outcome, OwnGateway, Setting, Target } from '../check.ts'
+import type { Check, CheckContext, GatewayRoute, LocalGateway, Outcome, Target } from '../check.ts'
 import { bodyFor, rawExchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
 import {
   bearer,
+  type CallOutcome,
   type Carrier,
   call,
   carriers,
   generationPaths,
   inFolder,
-  type Told,
   withoutCredential,
   withTokens,
 } from './callers.ts'
 
 /** A route to attack. */
-interface Door {
+interface AttackedRoute {
   readonly method: string
   readonly path: string
   readonly format: Format
@@ -45,7 +45,7 @@ const fixedRoutes: readonly GatewayRoute[] = Object.entries(generationPaths).map
  * Returns every route in every accepted spelling: without its version, with one too many, with a trailing slash, HEAD
  * for GET.
  */
-function doorsOf(routes: readonly GatewayRoute[], target: Target, short: boolean): Door[] {
+function doorsOf(routes: readonly GatewayRoute[], target: Target, short: boolean): AttackedRoute[] {
   return routes.flatMap(({ method, path, operation, format, bare, queryKey }) => {
     const whole = path.replace('{model}', target.model('gemini')).replace('{id}', 'resp_0')
     const doubled = /^\/v1(beta)?\//.test(whole) ? [`/v1${whole}`] : []
@@ -56,7 +56,7 @@ function doorsOf(routes: readonly GatewayRoute[], target: Target, short: boolean
 }
 
 /** Returns a body that the operation accepts. */
-function bodyOf(target: Target, { operation, format }: Pick<Door, 'operation' | 'format'>): string {
+function bodyOf(target: Target, { operation, format }: Pick<AttackedRoute, 'operation' | 'format'>): string {
   if (operation === 'generate') return bodyFor(target, { client: format, upstream: format, text: 'hello' })
   const model = target.model(format)
   return JSON.stringify({
@@ -70,12 +70,12 @@ function bodyOf(target: Target, { operation, format }: Pick<Door, 'operation' | 
 }
 
 /** Returns the dialect of an authentication error. One path serves three dialects, selected by headers. */
-const dialectOf = ({ format, operation }: Door, carrier: Carrier | undefined): Format =>
+const dialectOf = ({ format, operation }: AttackedRoute, carrier: Carrier | undefined): Format =>
   carrier?.name === 'x-goog-api-key' && format === 'chat' && operation.includes('-model') ? 'gemini' : format
 
 async function knock(
   target: Target,
-  door: Door,
+  door: AttackedRoute,
   carrier: Carrier | undefined,
   token: string,
 ): Promise<string | undefined> {
@@ -101,7 +101,7 @@ async function knock(
 /** Google's error for an invalid key is a 400 with a reason, which its clients rely on (docs/errors.md). */
 const isBadKey = (text: string): boolean => text.includes('"reason":"API_KEY_INVALID"')
 
-function notRefused(door: Door, carrier: Carrier | undefined, answer: Told): string | undefined {
+function notRefused(door: AttackedRoute, carrier: Carrier | undefined, answer: CallOutcome): string | undefined {
   const { status, text } = answer
   const format = dialectOf(door, carrier)
   const refusal = status === 401 || status === 403
@@ -139,7 +139,7 @@ async function knockByUpgrade(target: Target, query: string, more: readonly stri
 const subprotocol = (token: string): string => `Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.${token}`
 
 async function knockEverywhere(
-  { upstream, short }: Setting,
+  { upstream, short }: CheckContext,
   target: Target,
   routes: readonly GatewayRoute[],
   bad: readonly Bad[],
@@ -182,7 +182,7 @@ async function knockEverywhere(
 }
 
 /** The valid token must be accepted on the same routes, otherwise the rejections prove nothing. */
-async function openDoors(setting: Setting, target: Target, secret: string): Promise<string[]> {
+async function openDoors(setting: CheckContext, target: Target, secret: string): Promise<string[]> {
   const path = generationPaths.gemini.replace('{model}', target.model('gemini'))
   const complaints: string[] = []
   for (const carrier of carriers) {
@@ -217,7 +217,7 @@ async function openDoors(setting: Setting, target: Target, secret: string): Prom
 const inQueryOf = (secret: string): string => `key=${encodeURIComponent(secret)}`
 
 /** A model that a token may not use must look like a missing one, so that names are not revealed. */
-async function knockAtModels({ upstream }: Setting, target: Target, secret: string): Promise<string[]> {
+async function knockAtModels({ upstream }: CheckContext, target: Target, secret: string): Promise<string[]> {
   const before = upstream.requests
   const complaints: string[] = []
   for (const [format, path] of Object.entries(generationPaths)) {
@@ -237,17 +237,17 @@ async function knockAtModels({ upstream }: Setting, target: Target, secret: stri
   return complaints
 }
 
-async function asOwner(setting: Setting, folder: string): Promise<Outcome | undefined> {
+async function asOwner(setting: CheckContext, folder: string): Promise<Outcome | undefined> {
   const target = await withTokens(setting, `${folder}/ours`)
   const other = await withTokens(setting, `${folder}/theirs`)
   if (target === undefined || other === undefined) return undefined
-  const { own }: { own: OwnGateway } = target
+  const { local: own }: { local: LocalGateway } = target
   const good = await own.issue({ owner: 'ours' })
   const revoked = await own.issue({})
   await own.revoke(revoked.id)
   const expired = await own.issue({ expiresAt: Date.now() + 300 })
   const narrow = await own.issue({ models: ['none-of-these'] })
-  const foreign = await other.own.issue({ owner: 'theirs' })
+  const foreign = await other.local.issue({ owner: 'theirs' })
   await sleep(400)
   const bad: readonly Bad[] = [
     { name: 'malformed token', token: 'mg-not-a-token' },
@@ -273,7 +273,7 @@ const figureOf = (asked: number, complaints: readonly string[], routes: number, 
 })
 
 /** A client without a valid token gets nothing on any route. */
-export const doors: Check = {
+export const authentication: Check = {
   row: 35,
   group: 'Auth and secrets',
   title: 'Every route and WebSocket upgrade without, or with a bad, expired, revoked or other tenant’s token',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rawCall } from '../../base/raw-http.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
-import type { Profile, Setting, Target } from '../check.ts'
+import type { CheckContext, Profile, Target } from '../check.ts'
 
 /** Places for tokens in requests. */
 export interface Carrier {
@@ -50,7 +50,7 @@ export const asTenant = (target: Target, token: string): Target => ({
 })
 
 /** Outcome of a call; status 0 without a response. */
-export interface Told {
+export interface CallOutcome {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
@@ -63,7 +63,7 @@ export const call = (
   path: string,
   headers: Readonly<Record<string, string>>,
   body?: string,
-): Promise<Told> =>
+): Promise<CallOutcome> =>
   rawCall({ origin }, { method, path, headers, ...(body === undefined ? {} : { body }) }).catch((error: unknown) => ({
     status: 0,
     headers: {},
@@ -89,5 +89,5 @@ export async function inFolder<Result>(work: (folder: string) => Promise<Result>
 }
 
 /** Starts a gateway whose tokens are in this folder. Undefined if the target cannot be configured. */
-export const withTokens = (setting: Setting, folder: string, profile: Profile = {}) =>
+export const withTokens = (setting: CheckContext, folder: string, profile: Profile = {}) =>
   setting.fresh({ ...profile, tokens: { folder } })

@@ -1,9 +1,9 @@
 import { Agent } from 'node:http'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
-import { answerJson, answerWell, formatOf, sleep } from '../../base/upstream-responses.ts'
-import type { Check, OwnGateway, Pair, Profile, Setting, Target } from '../check.ts'
-import { type Ask, bodyFor, exchange, headersFor, pathFor } from '../client.ts'
+import { sendJson, sendGoodResponse, formatOf, sleep } from '../../base/upstream-responses.ts'
+import type { Check, LocalGateway, Pair, Profile, CheckContext, Target } from '../check.ts'
+import { type TargetRequest, bodyFor, exchange, headersFor, pathFor } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { asTenant, type Carrier, call, carriers, inFolder, inQuery, withoutCredential } from './callers.ts'
 import { type Echo, echoes, keyOf } from './echoes.ts'
@@ -12,9 +12,9 @@ import { filesIn } from './token-store.ts'
 
 /** Secrets to search for in one gateway. */
 interface Scene {
-  readonly setting: Setting
+  readonly setting: CheckContext
   readonly target: Target
-  readonly own: OwnGateway | undefined
+  readonly own: LocalGateway | undefined
   readonly folder: string
   readonly watch: Watch
   readonly token: string
@@ -137,7 +137,7 @@ function straysIn(received: UpstreamCall, { watch, keys }: Scene, headerWatch: W
 }
 
 /** Sends a call as each kind of client makes it, with the token at each possible place. */
-async function callFrom(target: Target, carrier: Carrier, ask: Ask, token: string): Promise<string> {
+async function callFrom(target: Target, carrier: Carrier, ask: TargetRequest, token: string): Promise<string> {
   const path = pathFor(target, ask)
   const query = carrier.query(token)
   const answer = await call(
@@ -171,8 +171,8 @@ async function followCalls(scene: Scene): Promise<number> {
   )
   await inParallel(jobs, 16, async ({ pair, carrier, then, stream }) => {
     const played = setting.upstream.play((received) => {
-      if (received.number > 1 || then === undefined) return answerWell(received)
-      answerJson(received, 503, { error: { message: `Key ${keyOf(received)}`, type: 'server_error', code: 503 } })
+      if (received.number > 1 || then === undefined) return sendGoodResponse(received)
+      sendJson(received, 503, { error: { message: `Key ${keyOf(received)}`, type: 'server_error', code: 503 } })
     })
     const model = then === undefined ? {} : { model: inTurn(pair.upstream, then) }
     const ask = { ...pair, ...model, text: played.marker, stream, headers }
@@ -222,7 +222,7 @@ async function searchRemains({ target, own, folder, watch, complaints }: Scene):
   return `${target.log().length} characters of log, ${spans.length} of traces, ${files.length} files`
 }
 
-async function startScene(setting: Setting, folder: string): Promise<Scene> {
+async function startScene(setting: CheckContext, folder: string): Promise<Scene> {
   const watch = createWatch()
   const guarded = (name: string): [string, string] => {
     const secret = canary('sk')
@@ -239,9 +239,9 @@ async function startScene(setting: Setting, folder: string): Promise<Scene> {
     watch.guard('the client token', token)
     return { setting, target: asTenant(setting.target, token), own: undefined, folder, watch, token, keys, complaints }
   }
-  const { secret: token } = await fresh.own.issue({ owner: 'torture' })
+  const { secret: token } = await fresh.local.issue({ owner: 'torture' })
   watch.guard('the client token', token)
-  return { setting, target: asTenant(fresh, token), own: fresh.own, folder, watch, token, keys, complaints }
+  return { setting, target: asTenant(fresh, token), own: fresh.local, folder, watch, token, keys, complaints }
 }
 
 /** Secrets must not leak, whatever the upstream sends. */

@@ -1,9 +1,9 @@
 import { type AddressInfo, createServer } from 'node:net'
 import type { Scene, UpstreamCall } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
-import { answerWell, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
-import { type Ask, bodyFor, exchange, headersFor, pathFor, rawExchange } from '../client.ts'
+import { sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
+import { bodyFor, exchange, headersFor, pathFor, rawExchange, type TargetRequest } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { mediaOf } from './media.ts'
 
@@ -134,8 +134,8 @@ const targets = ({ host, origin }: Trap): readonly Pick<Attempt, 'name' | 'targe
 const placeOf = ({ method, path, headers }: UpstreamCall): string => `${method} ${headers.host} ${path}`
 
 /** Returns the destination of the pair's calls without an attack. */
-async function usualPlace({ target, upstream }: Setting, pair: Pair): Promise<string | undefined> {
-  const scene = upstream.play(answerWell)
+async function usualPlace({ target, upstream }: CheckContext, pair: Pair): Promise<string | undefined> {
+  const scene = upstream.play(sendGoodResponse)
   await exchange(target, { ...pair, text: scene.marker })
   scene.end()
   const [received] = scene.calls
@@ -143,7 +143,11 @@ async function usualPlace({ target, upstream }: Setting, pair: Pair): Promise<st
 }
 
 /** Returns the request's bytes without the corrections of a library. */
-function rawAttempt(target: Target, ask: Ask, { headers = {}, target: line, method = 'POST' }: Attempt): string {
+function rawAttempt(
+  target: Target,
+  ask: TargetRequest,
+  { headers = {}, target: line, method = 'POST' }: Attempt,
+): string {
   const body = bodyFor(target, ask)
   const path = pathFor(target, ask)
   const all = {
@@ -165,15 +169,15 @@ interface Found {
 
 /** Makes the attempt. Whatever the gateway responds, an upstream call must have the usual destination. */
 async function attempt(
-  setting: Setting,
+  setting: CheckContext,
   target: Target,
   pair: Pair,
   usual: string,
   way: Attempt,
   found: Found,
 ): Promise<void> {
-  const scene: Scene = setting.upstream.play(answerWell)
-  const ask: Ask = {
+  const scene: Scene = setting.upstream.play(sendGoodResponse)
+  const ask: TargetRequest = {
     ...pair,
     text: scene.marker,
     ...(way.model === undefined ? {} : { model: way.model }),
@@ -203,7 +207,7 @@ const attemptsOf = (trap: Trap, model: string, short: boolean): readonly Attempt
 ]
 
 /** Names that match a pattern come from clients and may contain anything. */
-async function openNames(setting: Setting, trap: Trap, found: Found): Promise<void> {
+async function openNames(setting: CheckContext, trap: Trap, found: Found): Promise<void> {
   const models = Object.fromEntries(formats.map((format) => [`any-${format}/*`, { upstream: format, model: '*' }]))
   const target = await setting.fresh({ models })
   if (target === undefined) return
@@ -213,7 +217,7 @@ async function openNames(setting: Setting, trap: Trap, found: Found): Promise<vo
     const good = pair.upstream === 'gemini' ? /^\/v1beta\/models\/[^?#\\]+:generateContent$/ : undefined
     const usual = await usualPlace(setting, pair)
     for (const name of hostModels(trap, 'm')) {
-      const scene = setting.upstream.play(answerWell)
+      const scene = setting.upstream.play(sendGoodResponse)
       const answer = await exchange(target, { ...pair, text: scene.marker, model: `any-${pair.upstream}/${name}` })
       scene.end()
       found.tried++
@@ -231,12 +235,12 @@ async function openNames(setting: Setting, trap: Trap, found: Found): Promise<vo
 }
 
 /** URLs of images, files and tools are plain text: the gateway forwards or rejects them, but never fetches them. */
-async function sendMedia(setting: Setting, trap: Trap, found: Found): Promise<number> {
+async function sendMedia(setting: CheckContext, trap: Trap, found: Found): Promise<number> {
   const { target, upstream } = setting
   const jobs = target.pairs.flatMap((pair) => mediaOf(pair.client, trap.origin).map((media) => ({ pair, ...media })))
   await inParallel(jobs, 8, async ({ pair, name, body }) => {
-    const scene = upstream.play(answerWell)
-    const ask: Ask = { ...pair, text: scene.marker }
+    const scene = upstream.play(sendGoodResponse)
+    const ask: TargetRequest = { ...pair, text: scene.marker }
     const own = JSON.parse(bodyFor(target, ask)) as Record<string, unknown>
     await exchange(target, { ...ask, body: JSON.stringify({ ...own, ...body(scene.marker) }) })
     scene.end()

@@ -1,7 +1,7 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { errorEvent, good } from '../../base/streams.ts'
-import { answerJson, answerWell, beginStream, formatOf, whole } from '../../base/upstream-responses.ts'
+import { beginStream, formatOf, sendGoodResponse, sendJson, wholeResponse } from '../../base/upstream-responses.ts'
 
 /** A way in which an upstream repeats its own key. */
 export interface Echo {
@@ -65,32 +65,32 @@ const refusals: readonly Echo[] = [
   ...statuses.map(
     (status): Echo => ({
       name: `${status}`,
-      play: (call, said) => answerJson(call, status, errorOf[formatOf(call)](said, status)),
+      play: (call, said) => sendJson(call, status, errorOf[formatOf(call)](said, status)),
     }),
   ),
   ...[400, 429, 500].flatMap((status): Echo[] => [
-    { name: `${status} in fields`, play: (call, said) => answerJson(call, status, besides[formatOf(call)](said)) },
+    { name: `${status} in fields`, play: (call, said) => sendJson(call, status, besides[formatOf(call)](said)) },
     {
       name: `${status} as text`,
-      play: (call, said) => answerJson(call, status, said, { 'content-type': 'text/plain' }),
+      play: (call, said) => sendJson(call, status, said, { 'content-type': 'text/plain' }),
     },
     {
       name: `${status} as HTML`,
-      play: (call, said) => answerJson(call, status, page(said), { 'content-type': 'text/html' }),
+      play: (call, said) => sendJson(call, status, page(said), { 'content-type': 'text/html' }),
     },
-    { name: `${status} as a JSON text`, play: (call, said) => answerJson(call, status, `"${inJson(said)}"`) },
+    { name: `${status} as a JSON text`, play: (call, said) => sendJson(call, status, `"${inJson(said)}"`) },
     {
       name: `${status} in a list`,
-      play: (call, said) => answerJson(call, status, `[${errorOf[formatOf(call)](said, status)}]`),
+      play: (call, said) => sendJson(call, status, `[${errorOf[formatOf(call)](said, status)}]`),
     },
     {
       name: `${status} at the length where messages are truncated`,
-      play: (call, said) => answerJson(call, status, errorOf[formatOf(call)](`${'word '.repeat(98)}${said}`, status)),
+      play: (call, said) => sendJson(call, status, errorOf[formatOf(call)](`${'word '.repeat(98)}${said}`, status)),
     },
     {
       name: `${status} with every received header`,
       play: (call) =>
-        answerJson(call, status, errorOf[formatOf(call)](JSON.stringify(call.headers).replaceAll('"', "'"), status)),
+        sendJson(call, status, errorOf[formatOf(call)](JSON.stringify(call.headers).replaceAll('"', "'"), status)),
     },
     {
       name: `${status} in Latin-1 that is invalid UTF-8`,
@@ -142,24 +142,24 @@ const inHeaders: readonly Echo[] = [
     name: '200 in headers',
     play(call, said) {
       for (const [name, value] of Object.entries(headersWith(said))) call.response.setHeader(name, value)
-      answerWell(call)
+      sendGoodResponse(call)
     },
   },
 ]
 
 /** With a success status. */
 const under200: readonly Echo[] = [
-  { name: '200 with an error', play: (call, said) => answerJson(call, 200, errorOf[formatOf(call)](said, 400)) },
+  { name: '200 with an error', play: (call, said) => sendJson(call, 200, errorOf[formatOf(call)](said, 400)) },
   {
     name: '200 with an error in a list',
-    play: (call, said) => answerJson(call, 200, `[${errorOf[formatOf(call)](said, 400)}]`),
+    play: (call, said) => sendJson(call, 200, `[${errorOf[formatOf(call)](said, 400)}]`),
   },
-  { name: '200 with an error in fields', play: (call, said) => answerJson(call, 200, besides[formatOf(call)](said)) },
-  { name: '200 with HTML', play: (call, said) => answerJson(call, 200, page(said), { 'content-type': 'text/html' }) },
-  { name: '200 with text', play: (call, said) => answerJson(call, 200, said, { 'content-type': 'text/plain' }) },
+  { name: '200 with an error in fields', play: (call, said) => sendJson(call, 200, besides[formatOf(call)](said)) },
+  { name: '200 with HTML', play: (call, said) => sendJson(call, 200, page(said), { 'content-type': 'text/html' }) },
+  { name: '200 with text', play: (call, said) => sendJson(call, 200, said, { 'content-type': 'text/plain' }) },
   {
     name: '200 with a truncated error',
-    play: (call, said) => answerJson(call, 200, errorOf[formatOf(call)](said, 400).slice(0, -2)),
+    play: (call, said) => sendJson(call, 200, errorOf[formatOf(call)](said, 400).slice(0, -2)),
   },
   {
     name: '200 that breaks off within an error',
@@ -174,13 +174,13 @@ const under200: readonly Echo[] = [
     stream: false,
     play: (call, said) =>
       formatOf(call) === 'responses'
-        ? answerJson(call, 200, {
-            ...whole.responses,
+        ? sendJson(call, 200, {
+            ...wholeResponse.responses,
             status: 'failed',
             error: { code: 'server_error', message: said },
             output: [],
           })
-        : answerJson(call, 200, errorOf[formatOf(call)](said, 400)),
+        : sendJson(call, 200, errorOf[formatOf(call)](said, 400)),
   },
 ]
 

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { formatOf, whole } from '../../base/upstream-responses.ts'
-import type { Setting, Target } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import { formatOf, wholeResponse } from '../../base/upstream-responses.ts'
+import type { CheckContext, Target } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { inParallel } from '../measurements.ts'
 import { canary } from './leaks.ts'
 
@@ -163,7 +163,9 @@ function answerWith(received: UpstreamCall, status: number, headers: Readonly<Re
     return
   }
   const body =
-    status === 200 ? whole[format] : { type: 'error', error: { message: 'no', type: 'api_error', code: status } }
+    status === 200
+      ? wholeResponse[format]
+      : { type: 'error', error: { message: 'no', type: 'api_error', code: status } }
   received.response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
@@ -178,7 +180,7 @@ export interface HeaderReport {
 }
 
 /** Finds the client headers that reach an upstream, and the upstream headers that reach the client. */
-export async function tryHeaders({ upstream }: Setting, target: Target): Promise<HeaderReport> {
+export async function tryHeaders({ upstream }: CheckContext, target: Target): Promise<HeaderReport> {
   const onward = new Set<string>()
   const back = new Set<string>()
   const complaints: string[] = []
@@ -189,7 +191,7 @@ export async function tryHeaders({ upstream }: Setting, target: Target): Promise
     const asked = valued(fromClients)
     const given = valued(fromUpstreams)
     const scene = upstream.play((received) => answerWith(received, status, given))
-    const answer: Answer = await exchange(target, { ...pair, text: scene.marker, stream, headers: asked })
+    const answer: HttpResponse = await exchange(target, { ...pair, text: scene.marker, stream, headers: asked })
     scene.end()
     const what = `${pair.client} to ${pair.upstream}, ${status}`
     for (const received of scene.calls) {

@@ -4,10 +4,10 @@ import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerWell, beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
-import type { Setting, Target } from '../check.ts'
+import { beginStream, formatOf, sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import type { CheckContext, Target } from '../check.ts'
 import { exchange, headersFor } from '../client.ts'
-import { upToThrice } from '../input/watch-process.ts'
+import { retryWhileSlow } from '../input/watch-process.ts'
 import { holdsWithin, ms, percentile } from '../measurements.ts'
 import type { Orders, Way } from './hostile-client.ts'
 
@@ -68,10 +68,10 @@ interface Times {
  * Measures the p99 of other clients' small calls, and of the same calls directly to the upstream, which is the
  * machine's own share.
  */
-async function measure({ upstream }: Setting, target: Target, calls: number): Promise<Times> {
+async function measure({ upstream }: CheckContext, target: Target, calls: number): Promise<Times> {
   const [pair] = target.pairs
   if (pair === undefined) throw new Error('the target serves no pair')
-  const scene = upstream.play(answerWell)
+  const scene = upstream.play(sendGoodResponse)
   const agents = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })] as const
   const direct: Target = { ...target, origin: upstream.origin }
   const beside = { client: pair.upstream, upstream: pair.upstream } as const
@@ -95,7 +95,7 @@ async function measure({ upstream }: Setting, target: Target, calls: number): Pr
   return { through: percentile(through, 0.99), straight: percentile(straight, 0.99), failed }
 }
 
-export interface Harm {
+export interface HostileEffect {
   readonly way: Way
   /** Number of hostile actions during the measurement. */
   readonly acts: number
@@ -109,17 +109,21 @@ export interface Harm {
  * Measures the effect of each kind of hostile client on others. @param enemy the same gateway with the hostile client's
  * own token
  */
-export async function tryHostile(setting: Setting, target: Target, enemy: Target): Promise<readonly Harm[]> {
+export async function tryHostile(
+  setting: CheckContext,
+  target: Target,
+  enemy: Target,
+): Promise<readonly HostileEffect[]> {
   const calls = setting.count(2000, 200)
   const pair = { client: 'chat', upstream: 'chat' } as const
   const endless = setting.upstream.play(streamOn)
-  const harms: Harm[] = []
+  const harms: HostileEffect[] = []
   await measure(setting, target, 100)
   let calm = await measure(setting, target, calls)
   let spoilt = false
   for (const way of ways)
     harms.push(
-      await upToThrice(
+      await retryWhileSlow(
         async () => {
           if (spoilt) calm = await measure(setting, target, calls)
           const hostile = unleash({
@@ -158,7 +162,7 @@ export const mostRaiseMs = 50
  */
 export const mostRaiseByHugeMs = 1000
 
-export const worstOf = (harms: readonly Harm[]): string =>
+export const worstOf = (harms: readonly HostileEffect[]): string =>
   harms
     .map(({ way, acts, raise, machine }) => {
       const times = holding.has(way) ? '' : `${acts} times, `

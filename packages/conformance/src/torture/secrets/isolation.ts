@@ -1,8 +1,8 @@
 import { listenRealtime } from '@modelgate/testing'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, beginStream, formatOf, sleep, whole } from '../../base/upstream-responses.ts'
-import type { Check, OwnGateway, Setting, Target } from '../check.ts'
+import { sendJson, beginStream, formatOf, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import type { Check, LocalGateway, CheckContext, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, ms, tally } from '../measurements.ts'
 import { asTenant, inFolder } from './callers.ts'
@@ -19,7 +19,7 @@ async function answerById(received: UpstreamCall): Promise<void> {
   const [id = 'nobody'] = received.body.toString('latin1').match(ids) ?? []
   const named = (text: string): string => text.replaceAll(/\bone\b/g, id)
   await sleep(Math.random() * 200)
-  if (!received.stream) return answerJson(received, 200, named(JSON.stringify(whole[format])))
+  if (!received.stream) return sendJson(received, 200, named(JSON.stringify(wholeResponse[format])))
   beginStream(received)
   for (const event of good[format]) {
     received.response.write(named(event))
@@ -29,7 +29,7 @@ async function answerById(received: UpstreamCall): Promise<void> {
 }
 
 /** Sends many concurrent calls of both tenants in turn: each must receive its own id, and no other. */
-async function crossTalk({ upstream }: Setting, tenants: readonly Target[], count: number): Promise<string[]> {
+async function crossTalk({ upstream }: CheckContext, tenants: readonly Target[], count: number): Promise<string[]> {
   const complaints: string[] = []
   const scene = upstream.play(answerById)
   const requestIds = new Set<string>()
@@ -62,7 +62,7 @@ async function crossTalk({ upstream }: Setting, tenants: readonly Target[], coun
 }
 
 /** Sends the same prompt of two tenants, twice each: responses must not be shared. */
-async function samePrompt({ upstream }: Setting, tenants: readonly Target[]): Promise<{ calls: number; due: number }> {
+async function samePrompt({ upstream }: CheckContext, tenants: readonly Target[]): Promise<{ calls: number; due: number }> {
   let calls = 0
   let due = 0
   for (const pair of tenants[0]?.pairs ?? []) {
@@ -85,10 +85,10 @@ async function samePrompt({ upstream }: Setting, tenants: readonly Target[]): Pr
 interface Tenants {
   readonly all: readonly Target[]
   readonly secrets: readonly string[]
-  readonly own: OwnGateway | undefined
+  readonly own: LocalGateway | undefined
 }
 
-async function startTenants(setting: Setting, folder: string, liveOrigin: string): Promise<Tenants> {
+async function startTenants(setting: CheckContext, folder: string, liveOrigin: string): Promise<Tenants> {
   const fresh = await setting.fresh({
     tokens: { folder },
     upstreams: { live: { format: 'chat', baseURL: liveOrigin } },
@@ -96,14 +96,14 @@ async function startTenants(setting: Setting, folder: string, liveOrigin: string
   })
   // For a gateway of others there is only one token, hence one tenant.
   if (fresh === undefined) return { all: [setting.target, setting.target], secrets: [], own: undefined }
-  const issued = [await fresh.own.issue({ owner: 'one' }), await fresh.own.issue({ owner: 'two' })]
+  const issued = [await fresh.local.issue({ owner: 'one' }), await fresh.local.issue({ owner: 'two' })]
   const secrets = issued.map(({ secret }) => secret)
-  return { all: secrets.map((secret) => asTenant(fresh, secret)), secrets, own: fresh.own }
+  return { all: secrets.map((secret) => asTenant(fresh, secret)), secrets, own: fresh.local }
 }
 
 /** Checks that need a gateway with several tenants. */
 async function askOwn(
-  setting: Setting,
+  setting: CheckContext,
   { all, secrets, own }: Tenants,
   fake: Awaited<ReturnType<typeof listenRealtime>>,
 ) {

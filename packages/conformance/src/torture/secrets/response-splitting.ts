@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
-import { answerWell } from '../../base/upstream-responses.ts'
+import { sendGoodResponse } from '../../base/upstream-responses.ts'
 import { hostileResponses, judgeResponses, keptAlive, sendInTurn } from '../../protocols/response-splitting.ts'
 import type { Check, Target } from '../check.ts'
 import { tally } from '../measurements.ts'
@@ -22,14 +22,14 @@ export const responseSplitting: Check = {
     'whatever lengths, encodings and content types a hostile upstream sends, the next response on a connection belongs to the next call',
   perServer: true,
   async run({ target, upstream, fresh }) {
-    if (target.own === undefined)
+    if (target.local === undefined)
       return { skipped: `${target.name} needs a model for speech, which only its owner can configure` }
     const byFetch = await fresh({ fetch: 'global' })
     const targets: readonly (readonly [string, Target])[] = [
       ['the adapter’s transport', target],
       ...(byFetch === undefined ? [] : [['fetch', byFetch] as const]),
     ]
-    const scene = upstream.play(answerWell)
+    const scene = upstream.play(sendGoodResponse)
     const end = upstream.playAt('/v1/audio/speech', answerHostile)
     const complaints: string[] = []
     let asked = 0

@@ -1,13 +1,13 @@
 import { objectOf, parseJson, textOf } from '../../base/json.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { answerWell } from '../../base/upstream-responses.ts'
-import type { OwnGateway, Setting, Target } from '../check.ts'
+import { sendGoodResponse } from '../../base/upstream-responses.ts'
+import type { CheckContext, LocalGateway, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { bearer, call } from './callers.ts'
 
 /** Uses one tenant's response ids as another tenant. */
 export async function tryOthersResponses(
-  { upstream }: Setting,
+  { upstream }: CheckContext,
   mine: Target,
   theirs: string,
 ): Promise<{ asked: number; complaints: string[] }> {
@@ -15,7 +15,7 @@ export async function tryOthersResponses(
   let asked = 0
   for (const format of formats) {
     const pair = { client: 'responses', upstream: format } as const
-    const scene = upstream.play((received) => answerWell(received))
+    const scene = upstream.play((received) => sendGoodResponse(received))
     const first = await exchange(mine, { ...pair, text: `${scene.marker} the secret is 4711`, more: { store: true } })
     const id = textOf(objectOf(parseJson(first.text)).id)
     if (first.status !== 200 || id === '') {
@@ -59,7 +59,7 @@ const headersOf = (target: Target): Record<string, string> => ({
 })
 
 /** Counts the calls per recorded owner. */
-export async function countOwners(own: OwnGateway): Promise<ReadonlyMap<string, number>> {
+export async function countOwners(own: LocalGateway): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>()
   for (const { identity } of await own.finished()) counts.set(identity ?? '', (counts.get(identity ?? '') ?? 0) + 1)
   return counts

@@ -1,19 +1,19 @@
 import { objectOf, parseJson, textOf } from '../../base/json.ts'
-import { answerWell } from '../../base/upstream-responses.ts'
+import { sendGoodResponse } from '../../base/upstream-responses.ts'
 import { referenceMatrix } from '../../laws/reference-matrix.ts'
-import type { Check, Setting } from '../check.ts'
+import type { Check, CheckContext } from '../check.ts'
 import { exchange } from '../client.ts'
 import { call } from './callers.ts'
 
 /** Continues a response in another process: the store in memory ended with the first. */
-async function afterRestart({ upstream, fresh }: Setting): Promise<{ asked: number; complaints: string[] }> {
+async function afterRestart({ upstream, fresh }: CheckContext): Promise<{ asked: number; complaints: string[] }> {
   const pair = { client: 'responses', upstream: 'responses' } as const
   const first = await fresh({})
   if (first === undefined) return { asked: 0, complaints: [] }
-  const scene = upstream.play((received) => answerWell(received))
+  const scene = upstream.play((received) => sendGoodResponse(received))
   const made = await exchange(first, { ...pair, text: `${scene.marker} hello`, more: { store: true } })
   scene.end()
-  await first.own.close()
+  await first.local.close()
   const id = textOf(objectOf(parseJson(made.text)).id)
   if (made.status !== 200 || id === '') return { asked: 1, complaints: [`no response was created (${made.status})`] }
   const second = await fresh({})
@@ -36,7 +36,7 @@ export const references: Check = {
   promise:
     'every kind × place × format: no upstream receives a reference that the caller does not own, unstreamed, streamed, translated, after a restart',
   async run(setting) {
-    if (setting.target.own === undefined) return { skipped: 'needs a gateway whose store can be removed' }
+    if (setting.target.local === undefined) return { skipped: 'needs a gateway whose store can be removed' }
     const matrix = await referenceMatrix(setting.short)
     const restart = await afterRestart(setting)
     const asked = matrix.asked + restart.asked

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { base62, startRedis, withoutRedisToKill } from '@modelgate/tokens/test-support'
 import { sleep } from '../../base/upstream-responses.ts'
-import type { Check, OwnGateway, Setting, Target } from '../check.ts'
+import type { Check, CheckContext, LocalGateway, Target } from '../check.ts'
 import { holdsWithin, inParallel, ms, tally } from '../measurements.ts'
 import { bearer, call, inFolder, withTokens } from './callers.ts'
 import { createWatch } from './leaks.ts'
 
-type Gateway = Target & { readonly own: OwnGateway }
+type Gateway = Target & { readonly local: LocalGateway }
 
 const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
@@ -34,11 +34,15 @@ async function searchFolder(
   const watch = createWatch()
   const digests: string[] = []
   for (let number = 0; number < count; number++) {
-    const { id, secret } = await gateway.own.issue({ name: `number ${number}`, owner: 'torture', metadata: { number } })
+    const { id, secret } = await gateway.local.issue({
+      name: `number ${number}`,
+      owner: 'torture',
+      metadata: { number },
+    })
     watch.guard('a secret', secret)
     digests.push(digestOf(secret))
     await statusFor(gateway, secret)
-    if (number % 4 === 0) await gateway.own.revoke(id)
+    if (number % 4 === 0) await gateway.local.revoke(id)
   }
   await sleep(300)
   const files = filesIn(folder)
@@ -87,9 +91,12 @@ function mutationsOf({ id, secret }: { id: string; secret: string }, other: stri
 }
 
 /** Sends each next to calls with the valid token, so that caches are warm. */
-async function tryMutations(gateway: Gateway, { upstream }: Setting): Promise<{ tried: number; complaints: string[] }> {
-  const good = await gateway.own.issue({ owner: 'torture' })
-  const other = await gateway.own.issue({ owner: 'somebody else' })
+async function tryMutations(
+  gateway: Gateway,
+  { upstream }: CheckContext,
+): Promise<{ tried: number; complaints: string[] }> {
+  const good = await gateway.local.issue({ owner: 'torture' })
+  const other = await gateway.local.issue({ owner: 'somebody else' })
   const mutations = mutationsOf(good, other.secret).filter((token) => token !== good.secret && token !== other.secret)
   const before = upstream.requests
   const complaints: string[] = []
@@ -139,14 +146,14 @@ async function watchRevocation(target: Target, secret: string, revoke: () => Pro
 
 async function revokeSome(gateway: Gateway, count: number): Promise<number> {
   const times = await inParallel(Array.from({ length: count }), 5, async () => {
-    const { id, secret } = await gateway.own.issue({})
-    return watchRevocation(gateway, secret, () => gateway.own.revoke(id))
+    const { id, secret } = await gateway.local.issue({})
+    return watchRevocation(gateway, secret, () => gateway.local.revoke(id))
   })
   return Math.max(...times)
 }
 
 /** The same with one process that revokes and another one that is called. Undefined without a Redis to share. */
-async function revokeElsewhere(setting: Setting, count: number): Promise<number | undefined> {
+async function revokeElsewhere(setting: CheckContext, count: number): Promise<number | undefined> {
   if (withoutRedisToKill !== undefined) return undefined
   const redis = await startRedis()
   try {
@@ -155,8 +162,8 @@ async function revokeElsewhere(setting: Setting, count: number): Promise<number 
     const there = await setting.fresh({ tokens })
     if (here === undefined || there === undefined) return undefined
     const times = await inParallel(Array.from({ length: count }), 5, async () => {
-      const { id, secret } = await here.own.issue({})
-      return watchRevocation(there, secret, () => here.own.revoke(id))
+      const { id, secret } = await here.local.issue({})
+      return watchRevocation(there, secret, () => here.local.revoke(id))
     })
     await Promise.all([here.stop(), there.stop()])
     return Math.max(...times)

@@ -1,10 +1,10 @@
 import type { Play } from '../../base/raw-upstream.ts'
-import { within } from '../../base/upstream-responses.ts'
-import type { Pair, Setting } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import { resultWithin } from '../../base/upstream-responses.ts'
+import type { CheckContext, Pair } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
-import { wrongEnding } from '../read-responses.ts'
-import { askOfficially } from './send-with-sdk.ts'
+import { failureDefect } from '../read-responses.ts'
+import { sendWithOfficialSdk } from './send-with-sdk.ts'
 
 /** One way for a response to break. */
 export interface Break {
@@ -12,7 +12,7 @@ export interface Break {
   readonly stream: boolean
   readonly play: Play
   /** Returns a further defect, in addition to the general rules. */
-  wrong?(pair: Pair, answer: Answer): string | undefined
+  wrong?(pair: Pair, answer: HttpResponse): string | undefined
 }
 
 export interface Breaking {
@@ -34,7 +34,7 @@ const patienceMs = 5000
  * @param official repetitions with the official SDK of each format
  */
 export async function breakAll(
-  setting: Setting,
+  setting: CheckContext,
   breaks: readonly Break[],
   { rounds, official }: { rounds: number; official: number },
 ): Promise<Breaking> {
@@ -73,24 +73,32 @@ interface Case {
   readonly way: Break
 }
 
-async function wrongWith({ target, upstream }: Setting, one: Case, hanging: Set<Case>): Promise<string | undefined> {
+async function wrongWith(
+  { target, upstream }: CheckContext,
+  one: Case,
+  hanging: Set<Case>,
+): Promise<string | undefined> {
   const { pair, way } = one
   const scene = upstream.play(way.play)
   const ask = { ...pair, text: scene.marker, stream: way.stream }
   const answer = await exchange(target, ask, { withinMs: patienceMs })
   scene.end()
   if (answer.endMs >= patienceMs) hanging.add(one)
-  return wrongEnding(pair.client, answer) ?? way.wrong?.(pair, answer)
+  return failureDefect(pair.client, answer) ?? way.wrong?.(pair, answer)
 }
 
-async function unthrown({ target, upstream }: Setting, one: Case, hanging: Set<Case>): Promise<string | undefined> {
+async function unthrown(
+  { target, upstream }: CheckContext,
+  one: Case,
+  hanging: Set<Case>,
+): Promise<string | undefined> {
   const { pair, way } = one
   const scene = upstream.play(way.play)
-  const asked = askOfficially(target, { ...pair, text: scene.marker, stream: way.stream }).then(
+  const asked = sendWithOfficialSdk(target, { ...pair, text: scene.marker, stream: way.stream }).then(
     () => 'it returned a response',
     () => 'it threw',
   )
-  const end = await within(patienceMs, asked)
+  const end = await resultWithin(patienceMs, asked)
   scene.end()
   if (end === undefined) hanging.add(one)
   return end === 'it threw' ? undefined : (end ?? 'it hangs')

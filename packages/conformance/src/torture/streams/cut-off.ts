@@ -1,6 +1,6 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf, rawHead, sleep, whole } from '../../base/upstream-responses.ts'
+import { beginStream, formatOf, rawHead, sleep, wholeResponse } from '../../base/upstream-responses.ts'
 import type { Check } from '../check.ts'
 import { type Break, breakAll, heldOf, throwsOf } from './broken-streams.ts'
 
@@ -65,7 +65,7 @@ const breaks: readonly Break[] = [
       stream: false,
       play(call) {
         call.response.writeHead(200, { 'content-type': 'application/json' })
-        call.response.write(JSON.stringify(whole[formatOf(call)]).slice(0, 80))
+        call.response.write(JSON.stringify(wholeResponse[formatOf(call)]).slice(0, 80))
         return finish(call)
       },
     }),

@@ -1,11 +1,11 @@
 import { Agent } from 'node:http'
 import { good } from '../../base/streams.ts'
 import { beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
-import { watch } from '../client.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
+import { exchangeTimed } from '../client.ts'
 import { ms, percentile } from '../measurements.ts'
 import { readStream } from '../read-responses.ts'
-import { foreign } from '../remote-target.ts'
+import { remoteTarget } from '../remote-target.ts'
 
 /** Milliseconds between words: long enough for each to travel alone. */
 const paceMs = 5
@@ -20,7 +20,7 @@ interface Times {
 
 const words = ['one', 'one two', 'one two three']
 
-async function timesOf({ upstream }: Setting, target: Target, pair: Pair, agent: Agent): Promise<Times> {
+async function timesOf({ upstream }: CheckContext, target: Target, pair: Pair, agent: Agent): Promise<Times> {
   const writtenAt: number[] = []
   const scene = upstream.play(async (call) => {
     beginStream(call)
@@ -33,7 +33,7 @@ async function timesOf({ upstream }: Setting, target: Target, pair: Pair, agent:
     }
     call.response.end()
   })
-  const { sentAt, pieces } = await watch(target, { ...pair, text: scene.marker, stream: true }, { agent })
+  const { sentAt, pieces } = await exchangeTimed(target, { ...pair, text: scene.marker, stream: true }, { agent })
   scene.end()
   let text = ''
   const seenAt: number[] = []
@@ -53,7 +53,7 @@ interface Added extends Pair {
 }
 
 /** Alternates both ways, so that both meet the same load of the machine. */
-async function addedBy(setting: Setting, direct: Target, pair: Pair, rounds: number): Promise<Added> {
+async function addedBy(setting: CheckContext, direct: Target, pair: Pair, rounds: number): Promise<Added> {
   const agents = [new Agent({ keepAlive: true, maxSockets: 1 }), new Agent({ keepAlive: true, maxSockets: 1 })] as const
   const straight: Times[] = []
   const through: Times[] = []
@@ -90,7 +90,7 @@ export const delay: Check = {
   promise: 'first token ≤ 5 ms p50 over direct; no sleeps',
   perServer: true,
   async run(setting) {
-    const direct = foreign({ url: setting.upstream.origin })
+    const direct = remoteTarget({ url: setting.upstream.origin })
     const rounds = setting.count(100, 5)
     const added: Added[] = []
     for (const pair of setting.target.pairs) added.push(await addedBy(setting, direct, pair, rounds))

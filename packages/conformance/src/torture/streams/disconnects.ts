@@ -1,8 +1,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Play, Scene, UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf, sleep, whole, within } from '../../base/upstream-responses.ts'
-import type { Pair, Setting, Target } from '../check.ts'
+import { beginStream, formatOf, resultWithin, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import type { CheckContext, Pair, Target } from '../check.ts'
 import { send } from '../client.ts'
 import { inParallel } from '../measurements.ts'
 import { type Baseline, baselineOf } from './baseline.ts'
@@ -76,7 +76,7 @@ export const moments: readonly Moment[] = [
     stream: false,
     play(call) {
       sendHead(call)
-      call.response.write(JSON.stringify(whole[formatOf(call)]).slice(0, 60))
+      call.response.write(JSON.stringify(wholeResponse[formatOf(call)]).slice(0, 60))
     },
     ripe: underway,
   },
@@ -89,7 +89,7 @@ const width = 4
 const enough = 16
 
 /** Result of a moment. */
-export interface Left {
+export interface DisconnectResult {
   readonly moment: string
   readonly count: number
   /** Milliseconds from the disconnect to the end of the upstream connection, for those that ended. */
@@ -104,8 +104,8 @@ export interface Left {
  * @param hangUp disconnects
  * @returns milliseconds until the upstream's connection was closed, or the defect
  */
-export async function leave(
-  { target, upstream }: Pick<Setting, 'target' | 'upstream'>,
+export async function disconnectOne(
+  { target, upstream }: Pick<CheckContext, 'target' | 'upstream'>,
   moment: Moment,
   pair: Pair,
   open: UpstreamCall[],
@@ -115,11 +115,11 @@ export async function leave(
   const outgoing = send(target, { ...pair, text: scene.marker, stream: moment.stream })
   try {
     const ripe = moment.ripe(outgoing, scene).then(() => true)
-    if ((await within(10_000, ripe)) === undefined) return 'no data within 10 s'
+    if ((await resultWithin(10_000, ripe)) === undefined) return 'no data within 10 s'
     const call = await scene.arrived()
     const left = performance.now()
     hangUp(outgoing)
-    const closed = await within(patienceMs, call.closed)
+    const closed = await resultWithin(patienceMs, call.closed)
     if (closed !== undefined) return Math.max(0, closed - left)
     open.push(call)
     return `not closed within ${patienceMs} ms`
@@ -131,14 +131,21 @@ export async function leave(
   }
 }
 
-async function leaveAt(setting: Setting, moment: Moment, count: number, open: UpstreamCall[]): Promise<Left> {
+async function leaveAt(
+  setting: CheckContext,
+  moment: Moment,
+  count: number,
+  open: UpstreamCall[],
+): Promise<DisconnectResult> {
   const { pairs } = setting.target
   const closedMs: number[] = []
   const complaints: string[] = []
   let done = 0
   while (done < count && !(done >= enough && closedMs.length === 0)) {
     const batch = Array.from({ length: Math.min(enough, count - done) }, (_, at) => pairs[(done + at) % pairs.length])
-    const results = await inParallel(batch as readonly Pair[], width, (pair) => leave(setting, moment, pair, open))
+    const results = await inParallel(batch as readonly Pair[], width, (pair) =>
+      disconnectOne(setting, moment, pair, open),
+    )
     for (const [at, result] of results.entries())
       if (typeof result === 'number') closedMs.push(result)
       else complaints.push(`${moment.name}, ${batch[at]?.client} from ${batch[at]?.upstream}: ${result}`)
@@ -150,7 +157,7 @@ async function leaveAt(setting: Setting, moment: Moment, count: number, open: Up
 interface Leaving {
   /** Resources before the disconnects. */
   readonly before: Baseline
-  readonly moments: readonly Left[]
+  readonly moments: readonly DisconnectResult[]
   /** Upstream calls that were not aborted; they can be ended once they have been counted. */
   readonly open: readonly UpstreamCall[]
 }
@@ -158,12 +165,12 @@ interface Leaving {
 const known = new WeakMap<Target, Promise<Leaving>>()
 
 /** Disconnects clients at every moment, spread over all pairs. */
-export function leaveAll(setting: Setting): Promise<Leaving> {
+export function disconnectAll(setting: CheckContext): Promise<Leaving> {
   const earlier = known.get(setting.target)
   const leaving = (async () => {
     // Earlier leaks must not count as the baseline.
     const before = (await earlier)?.before ?? (await baselineOf(setting))
-    const lefts: Left[] = []
+    const lefts: DisconnectResult[] = []
     const open: UpstreamCall[] = []
     for (const moment of moments) lefts.push(await leaveAt(setting, moment, setting.count(1000, 48), open))
     return { before, moments: lefts, open }
@@ -173,4 +180,5 @@ export function leaveAll(setting: Setting): Promise<Leaving> {
 }
 
 /** Returns the shared result of the disconnects, for checks of their effects. */
-export const afterLeaving = (setting: Setting): Promise<Leaving> => known.get(setting.target) ?? leaveAll(setting)
+export const disconnectResults = (setting: CheckContext): Promise<Leaving> =>
+  known.get(setting.target) ?? disconnectAll(setting)

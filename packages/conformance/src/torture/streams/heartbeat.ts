@@ -3,11 +3,11 @@ import type { Format } from '../../base/recorded-traffic.ts'
 import { eventData } from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
-import { type Piece, watch } from '../client.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
+import { exchangeTimed, type Piece } from '../client.ts'
 import { tally } from '../measurements.ts'
 import { readStream } from '../read-responses.ts'
-import { askOfficially } from './send-with-sdk.ts'
+import { sendWithOfficialSdk } from './send-with-sdk.ts'
 
 /** Start of the silence: before any data, not even a head, or within the response. */
 const silences = { 'from the start': 0, 'mid-stream': 3 } as const
@@ -83,7 +83,7 @@ interface Heard {
   readonly complaints: readonly string[]
 }
 
-async function listen(setting: Setting, target: Target, { pair, silence }: Case, terms: Terms): Promise<Heard> {
+async function listen(setting: CheckContext, target: Target, { pair, silence }: Case, terms: Terms): Promise<Heard> {
   let [from, to] = [0, 0]
   const scene = setting.upstream.play(async (call) => {
     const events = good[formatOf(call)]
@@ -99,7 +99,7 @@ async function listen(setting: Setting, target: Target, { pair, silence }: Case,
   })
   const withinMs = terms.silentMs + 20_000
   const ask = { ...pair, text: scene.marker, stream: true }
-  const { status, headAt, pieces, broken } = await watch(target, ask, { withinMs })
+  const { status, headAt, pieces, broken } = await exchangeTimed(target, ask, { withinMs })
   scene.end()
 
   const complaints: string[] = []
@@ -134,7 +134,7 @@ function beatsAmong(client: Format, pieces: readonly Piece[], behind: string, be
 
 /** Checks that an official client survives the silence and reads the whole response. */
 async function sitOut(
-  setting: Setting,
+  setting: CheckContext,
   target: Target,
   { pair, silence }: Case,
   terms: Terms,
@@ -151,7 +151,7 @@ async function sitOut(
     call.response.end()
   })
   try {
-    const { text } = await askOfficially(target, { ...pair, text: scene.marker, stream: true })
+    const { text } = await sendWithOfficialSdk(target, { ...pair, text: scene.marker, stream: true })
     return text === 'one two three' ? [] : [`the official SDK returned '${text}'`]
   } catch (error) {
     return [`the official SDK threw: ${error instanceof Error ? error.message : String(error)}`]

@@ -2,8 +2,8 @@ import { listOf, objectOf, parseJson, textOf } from '../../base/json.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { beginStream, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import type { Check, CheckContext, Pair } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readStream, type StreamReading } from '../read-responses.ts'
 import { type Mutated, mutatedStreams } from './mutations.ts'
@@ -41,7 +41,7 @@ const isCompleteWithoutMarker = (upstream: Format, { end }: Mutated, { events }:
   )
 
 /** Returns the defect of a response, given the upstream's own stream. */
-function judge({ client, upstream }: Pair, mutated: Mutated, answer: Answer): Verdict | undefined {
+function judge({ client, upstream }: Pair, mutated: Mutated, answer: HttpResponse): Verdict | undefined {
   const said = read(upstream, mutated.bytes.toString('utf8'))
   const withoutMarker = isCompleteWithoutMarker(upstream, mutated, said)
   const { successes, errors } = read(client, answer.text)
@@ -55,7 +55,12 @@ function judge({ client, upstream }: Pair, mutated: Mutated, answer: Answer): Ve
   return told || (withoutMarker && client === upstream) ? undefined : 'no ending'
 }
 
-async function ask({ target, upstream }: Setting, pair: Pair, stream: Mutated, withinMs: number): Promise<Answer> {
+async function ask(
+  { target, upstream }: CheckContext,
+  pair: Pair,
+  stream: Mutated,
+  withinMs: number,
+): Promise<HttpResponse> {
   const scene = upstream.play((call) => play(call, stream))
   const answer = await exchange(target, { ...pair, text: scene.marker, stream: true }, { withinMs })
   scene.end()

@@ -1,14 +1,14 @@
 import { type JsonObject, objectOf, parseJson } from '../../base/json.ts'
-import type { Answer } from '../../base/response-content.ts'
-import { askAs } from '../../base/sdk-clients.ts'
+import type { ResponseContent } from '../../base/response-content.ts'
+import { sendWithSdk } from '../../base/sdk-clients.ts'
 import type { Target } from '../check.ts'
-import { type Ask, bodyFor, headersFor } from '../client.ts'
+import { bodyFor, headersFor, type TargetRequest } from '../client.ts'
 
 /**
  * Sends a call with the official SDK of the client's format and returns what its accumulator reads; rejects with its
  * exception.
  */
-export function askOfficially(target: Target, ask: Ask): Promise<Answer> {
+export function sendWithOfficialSdk(target: Target, ask: TargetRequest): Promise<ResponseContent> {
   const body: JsonObject = {
     ...objectOf(parseJson(bodyFor(target, ask))),
     model: ask.model ?? target.model(ask.upstream),
@@ -21,5 +21,5 @@ export function askOfficially(target: Target, ask: Ask): Promise<Answer> {
     for (const [name, value] of Object.entries(ours)) headers.set(name, value)
     return globalThis.fetch(input, { ...init, headers })
   }
-  return askAs(ask.client, { origin: target.origin, fetch }, body)
+  return sendWithSdk(ask.client, { origin: target.origin, fetch }, body)
 }

@@ -11,8 +11,8 @@ import { readRecording } from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
 import { type Cuts, cut } from '../../base/upstream-fetch.ts'
 import { beginStream } from '../../base/upstream-responses.ts'
-import type { Check, Setting } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import type { Check, CheckContext } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readStream } from '../read-responses.ts'
 
@@ -103,7 +103,7 @@ const positions = (bytes: number, count: number, seed: number): number[] =>
   fc.sample(fc.integer({ min: 1, max: bytes - 1 }), { numRuns: count, seed })
 
 /** Returns the clients of a stream: its own format's, and one or all of the others. */
-function clientsOf({ target, short }: Setting, { format }: Stream, place: number, all: boolean): Format[] {
+function clientsOf({ target, short }: CheckContext, { format }: Stream, place: number, all: boolean): Format[] {
   const clients = target.pairs.filter((pair) => pair.upstream === format).map((pair) => pair.client)
   const others = clients.filter((client) => client !== format)
   const other = others[place % others.length]
@@ -111,7 +111,7 @@ function clientsOf({ target, short }: Setting, { format }: Stream, place: number
   return [...clients.filter((client) => client === format), ...(other === undefined ? [] : [other])]
 }
 
-function casesOf(setting: Setting, recorded: readonly Stream[]): Served[] {
+function casesOf(setting: CheckContext, recorded: readonly Stream[]): Served[] {
   const cases: Served[] = []
   for (const [place, stream] of shortStreams.entries())
     for (const client of clientsOf(setting, stream, place, true)) {
@@ -143,11 +143,11 @@ function settled(text: string): string {
 }
 
 const ask = async (
-  { target, upstream }: Setting,
+  { target, upstream }: CheckContext,
   { stream, client }: Served,
   text: string,
   cuts: Cuts,
-): Promise<Answer> => {
+): Promise<HttpResponse> => {
   const bytes = Buffer.from(text)
   const scene = upstream.play((call) => {
     beginStream(call)
@@ -174,7 +174,7 @@ const isPassedOn = (came: string, sent: string): boolean =>
 const strangers = (text: string): number => text.split('\uFFFD').length - 1
 
 /** Returns the defect of a response, compared with the same stream in one piece with plain line ends. */
-function wrongWith({ stream, client, text }: Served, answer: Answer, whole: Answer): string | undefined {
+function wrongWith({ stream, client, text }: Served, answer: HttpResponse, whole: HttpResponse): string | undefined {
   if (answer.status !== whole.status) return `status ${answer.status}, but ${whole.status} in one piece`
   if (answer.broken !== undefined) return `it broke: ${answer.broken}`
   if (strangers(answer.text) > strangers(text)) return 'U+FFFD'
@@ -195,8 +195,8 @@ export const splits: Check = {
     const all = haveRecordings ? wholeStreams() : []
     const recorded = setting.short ? all.filter((_, place) => place % 16 === 0) : all
     const cases = casesOf(setting, recorded)
-    const wholes = new Map<string, Promise<Answer>>()
-    const wholeOf = (served: Served): Promise<Answer> => {
+    const wholes = new Map<string, Promise<HttpResponse>>()
+    const wholeOf = (served: Served): Promise<HttpResponse> => {
       const { stream, client } = served
       const key = `${client} ${stream.name}`
       const known = wholes.get(key) ?? ask(setting, served, stream.text.replaceAll('\r\n', '\n'), mostBytes)

@@ -1,13 +1,13 @@
 import { numberOf, objectOf, parseJson, textOf } from '../../base/json.ts'
-import { errorEvent, errorWords, good, malformed } from '../../base/streams.ts'
+import { errorEvent, errorMessages, good, malformed } from '../../base/streams.ts'
 import { beginStream, formatOf } from '../../base/upstream-responses.ts'
 import type { Check, Pair } from '../check.ts'
-import type { Answer } from '../client.ts'
-import { readError, readStream, type ToldError } from '../read-responses.ts'
+import type { HttpResponse } from '../client.ts'
+import { type DialectError, readError, readStream } from '../read-responses.ts'
 import { type Break, breakAll, heldOf, throwsOf } from './broken-streams.ts'
 
 /** Returns the error of a response, from its status or its stream. */
-function toldIn({ client }: Pair, answer: Answer): ToldError | undefined {
+function toldIn({ client }: Pair, answer: HttpResponse): DialectError | undefined {
   if (answer.status !== 200) return readError(client, answer)
   const { events, errors } = readStream(client, answer.text)
   const text = events[errors[0] ?? -1] ?? ''
@@ -15,14 +15,15 @@ function toldIn({ client }: Pair, answer: Answer): ToldError | undefined {
 }
 
 /** Returns the field by which this dialect's clients distinguish kinds of errors. */
-const kindOf = ({ client }: Pair, { type, code }: ToldError): string => (client === 'responses' ? textOf(code) : type)
+const kindOf = ({ client }: Pair, { type, code }: DialectError): string =>
+  client === 'responses' ? textOf(code) : type
 
-function typeLost(pair: Pair, answer: Answer): string | undefined {
+function typeLost(pair: Pair, answer: HttpResponse): string | undefined {
   const told = toldIn(pair, answer)
   if (told === undefined) return `no error in the dialect: ${answer.text.slice(-200)}`
   if (!told.message.includes('Boom at the provider')) return `the upstream's message is lost: ${told.message}`
   const kind = kindOf(pair, told)
-  const due = errorWords[pair.client](pair.upstream)
+  const due = errorMessages[pair.client](pair.upstream)
   return kind === due ? undefined : `'${kind}' instead of '${due}'`
 }
 
@@ -61,7 +62,7 @@ export const errorMidStream: Check = {
 }
 
 /** Requires that all events except the error stay readable. */
-function unreadable({ client }: Pair, answer: Answer): string | undefined {
+function unreadable({ client }: Pair, answer: HttpResponse): string | undefined {
   if (answer.status !== 200) return undefined
   const { broken, text } = readStream(client, answer.text)
   if (broken > 0) return `${broken} events do not parse`

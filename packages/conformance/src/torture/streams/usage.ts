@@ -1,8 +1,8 @@
 import { type JsonObject, objectOf, parseJson } from '../../base/json.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
-import { readRecording, type Answer as Said, type Totals } from '../../base/response-content.ts'
+import { readRecording, type ResponseContent as Said, type UsageTotals } from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, beginStream, whole } from '../../base/upstream-responses.ts'
+import { beginStream, sendJson, wholeResponse } from '../../base/upstream-responses.ts'
 import type { Check, Pair } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
@@ -111,9 +111,9 @@ const orders: Readonly<Record<Format, Record<string, string[]>>> = {
 
 /** Returns the unstreamed response with these numbers. */
 const wholeOf = (format: Format): string =>
-  JSON.stringify({ ...whole[format], [format === 'gemini' ? 'usageMetadata' : 'usage']: counted[format] })
+  JSON.stringify({ ...wholeResponse[format], [format === 'gemini' ? 'usageMetadata' : 'usage']: counted[format] })
 
-const sums = (usage: Totals | undefined): string =>
+const sums = (usage: UsageTotals | undefined): string =>
   usage === undefined
     ? 'no usage'
     : `${usage.input} in (${usage.cacheRead ?? 0} cached), ${usage.output} out (${usage.reasoning ?? 0} reasoning)`
@@ -148,7 +148,7 @@ export const usage: Check = {
     const complaints: string[] = []
     await inParallel(rounds, 8, async ({ order, stream, answer, ...pair }) => {
       const scene = upstream.play((call) => {
-        if (!stream) return answerJson(call, 200, answer)
+        if (!stream) return sendJson(call, 200, answer)
         beginStream(call)
         call.response.end(answer)
       })
