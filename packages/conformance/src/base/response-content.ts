@@ -63,8 +63,8 @@ export function chatReasoning(message: JsonObject): string {
   for (const key of ['reasoning_content', 'reasoning'])
     if (typeof message[key] === 'string' && message[key] !== '') return message[key]
   const details = listOf(message.reasoning_details).map(objectOf)
-  const told = details.map((detail) => textOf(detail.text) || textOf(detail.summary)).join('')
-  if (told !== '') return told
+  const reported = details.map((detail) => textOf(detail.text) || textOf(detail.summary)).join('')
+  if (reported !== '') return reported
   return listOf(message.content)
     .map(objectOf)
     .filter((part) => part.type === 'thinking')

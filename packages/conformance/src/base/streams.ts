@@ -13,7 +13,7 @@ const candidates = (text: string, more: object = {}, tokens = 1): string =>
 let number = 0
 const numbered = (type: string, data: object): string => event(type, { sequence_number: number++, ...data })
 const place = { item_id: 'msg_1', output_index: 0, content_index: 0 }
-const said = (text: string, status: string): object => ({
+const messageItem = (text: string, status: string): object => ({
   id: 'msg_1',
   type: 'message',
   status,
@@ -65,7 +65,7 @@ export const good: Readonly<Record<Format, readonly string[]>> = {
   ],
   responses: [
     numbered('response.created', response('in_progress', { output: [], usage: null })) +
-      numbered('response.output_item.added', { output_index: 0, item: said('', 'in_progress') }) +
+      numbered('response.output_item.added', { output_index: 0, item: messageItem('', 'in_progress') }) +
       numbered('response.content_part.added', {
         ...place,
         part: { type: 'output_text', annotations: [], logprobs: [], text: '' },
@@ -78,11 +78,11 @@ export const good: Readonly<Record<Format, readonly string[]>> = {
         ...place,
         part: { type: 'output_text', annotations: [], logprobs: [], text: 'one two three' },
       }),
-    numbered('response.output_item.done', { output_index: 0, item: said('one two three', 'completed') }),
+    numbered('response.output_item.done', { output_index: 0, item: messageItem('one two three', 'completed') }),
     numbered(
       'response.completed',
       response('completed', {
-        output: [said('one two three', 'completed')],
+        output: [messageItem('one two three', 'completed')],
         usage: {
           input_tokens: 3,
           input_tokens_details: { cached_tokens: 0 },

@@ -15,7 +15,7 @@ const someOfThem = formats.map((client, at) => ({ client, upstream: formats[(at 
 const perServer: Readonly<Record<string, number>> = { 'node:http': 320 }
 const batch = 25
 
-const said: Readonly<Record<Format, (text: string) => Record<string, unknown>>> = {
+const requestFields: Readonly<Record<Format, (text: string) => Record<string, unknown>>> = {
   chat: (content) => ({ messages: [{ role: 'user', content }] }),
   messages: (content) => ({ messages: [{ role: 'user', content }], max_tokens: 8000 }),
   gemini: (text) => ({ contents: [{ parts: [{ text }] }] }),
@@ -38,7 +38,7 @@ function post(place: Running, { client, upstream, text, stream }: Asked): Client
   })
   // The test destroys the connection itself.
   outgoing.on('error', () => {})
-  outgoing.end(bodyOf(client, { ...more, ...said[client](text) }))
+  outgoing.end(bodyOf(client, { ...more, ...requestFields[client](text) }))
   return outgoing
 }
 

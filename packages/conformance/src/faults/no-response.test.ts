@@ -132,7 +132,7 @@ describe.each(failedAnswers)('upstream response 200 with %s', (_name, more, choi
   })
   const event = (body: object): string =>
     `data: ${JSON.stringify({ id: 'c1', created: 1, model: 'm', object: 'chat.completion.chunk', ...body })}\n\n`
-  const said = event({ choices: [{ index: 0, delta: message, finish_reason: null }] })
+  const output = event({ choices: [{ index: 0, delta: message, finish_reason: null }] })
   const failed = event({ ...more, choices: [{ index: 0, delta: { content: '' }, ...choice }] })
   const done = 'data: [DONE]\n\n'
   const witnessed = (body: string, stream: boolean) => {
@@ -161,7 +161,7 @@ describe.each(failedAnswers)('upstream response 200 with %s', (_name, more, choi
   })
 
   test.each(formats)('ends the stream of a %s client with an error in mid-stream', async (client) => {
-    const { gateway, finished } = witnessed(said + failed + done, true)
+    const { gateway, finished } = witnessed(output + failed + done, true)
     const request = requestTo(client, JSON.stringify(simpleRequest(client, true)), {}, { stream: true })
     const response = await gateway.fetch(request)
     expect(response.status).toBe(200)
@@ -170,10 +170,10 @@ describe.each(failedAnswers)('upstream response 200 with %s', (_name, more, choi
   })
 
   test('passes through unchanged to a chat client in mid-stream', async () => {
-    const { gateway } = witnessed(said + failed + done, true)
+    const { gateway } = witnessed(output + failed + done, true)
     const request = requestTo('chat', JSON.stringify(simpleRequest('chat', true)), {}, { stream: true })
     const text = await (await gateway.fetch(request)).text()
-    expect(text.startsWith(said + failed.trimEnd())).toBe(true)
+    expect(text.startsWith(output + failed.trimEnd())).toBe(true)
   })
 
   test.each(formats)('is the response status of a %s stream that begins with it', async (client) => {

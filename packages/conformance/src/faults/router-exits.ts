@@ -137,14 +137,14 @@ export async function randomExits(
   const headersFor = (id: number): Record<string, string> =>
     credentials.length === 0 ? {} : { authorization: `Bearer ${credentials[id % credentials.length]}` }
   const call = async (format: Format, name: string, id: number): Promise<void> => {
-    const { route, stream = false, disconnects: leaves } = scenarios[name] as Scenario
+    const { route, stream = false, disconnects } = scenarios[name] as Scenario
     const model = `${route}/${name}/${id}`
     const client = new AbortController()
     const body = JSON.stringify({ ...simpleRequest(format, stream), ...(format === 'gemini' ? {} : { model }) })
     const request = new Request(requestTo(format, body, headersFor(id), { model, stream }), { signal: client.signal })
-    if (typeof leaves === 'number') setTimeout(() => client.abort(), leaves)
+    if (typeof disconnects === 'number') setTimeout(() => client.abort(), disconnects)
     const response = await w.gateway.fetch(request)
-    if (leaves !== 'reading') return void (await response.text().catch(() => ''))
+    if (disconnects !== 'reading') return void (await response.text().catch(() => ''))
     const reader = response.body?.getReader()
     await reader?.read()
     client.abort()

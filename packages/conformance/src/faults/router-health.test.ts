@@ -168,11 +168,11 @@ describe('three upstreams under load', () => {
     await load(10_000)
     const answersOfA = w.to('a').filter(({ at }) => at >= revived)
     const back = (answersOfA[1]?.at ?? Number.POSITIVE_INFINITY) - revived
-    const told = await runClockUntil(Promise.all(answers))
-    const failed = told.filter(({ status, text }) => status !== 200 || (stream && !text.includes('[DONE]'))).length
+    const reported = await runClockUntil(Promise.all(answers))
+    const failed = reported.filter(({ status, text }) => status !== 200 || (stream && !text.includes('[DONE]'))).length
     printFigure(
       23,
-      `three upstreams, ${told.length} ${stream ? 'streams' : 'calls'}, one killed: ${failed} failed, skipped after ${skipped} calls, ${tries.length - skipped} probes in 15 s, back after ${back} ms`,
+      `three upstreams, ${reported.length} ${stream ? 'streams' : 'calls'}, one killed: ${failed} failed, skipped after ${skipped} calls, ${tries.length - skipped} probes in 15 s, back after ${back} ms`,
     )
     expect(share).toBeGreaterThan(0.2)
     expect(failed).toBe(0)

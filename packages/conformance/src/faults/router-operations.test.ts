@@ -37,8 +37,8 @@ describe('operations other than chat', () => {
   })
 
   test('repeat an upload completely', async () => {
-    const heard: Behaviour = () => Response.json({ text: 'hello' })
-    const w = createWorld({ a: failWith(500), b: heard })
+    const received: Behaviour = () => Response.json({ text: 'hello' })
+    const w = createWorld({ a: failWith(500), b: received })
     const form = new FormData()
     form.append('model', 'm')
     form.append('file', new Blob(['sound '.repeat(20_000)], { type: 'audio/wav' }), 'a.wav')

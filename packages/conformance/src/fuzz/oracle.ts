@@ -53,7 +53,7 @@ function wordOf(value: Json | undefined, event: string): string {
   if (value === undefined || (typeof type === 'string' && event !== '' && type !== event)) return ''
   return textOf(type) === '' ? event : textOf(type)
 }
-const said = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== false
+const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== false
 
 /** Events by which a client of the format considers a response complete. */
 const successes: Readonly<Record<Format, (data: string, value: Json | undefined, event: string) => boolean>> = {
@@ -61,7 +61,7 @@ const successes: Readonly<Record<Format, (data: string, value: Json | undefined,
   // Clients of Messages ignore events without a name.
   messages: (_, value, event) => event === 'message_stop' && wordOf(value, event) === event,
   gemini: (_, value) =>
-    listOf(objectOf(value).candidates).some((one) => said(objectOf(one).finishReason)) ||
+    listOf(objectOf(value).candidates).some((one) => isSet(objectOf(one).finishReason)) ||
     (objectOf(objectOf(value).promptFeedback).blockReason ?? undefined) !== undefined,
   responses: (_, value, event) => ['response.completed', 'response.incomplete'].includes(wordOf(value, event)),
 }
@@ -83,9 +83,9 @@ const errors: Readonly<Record<Format, (value: Json | undefined, event: string) =
  */
 function isFault(format: Format, value: Json | undefined, event: string, passed: boolean): boolean {
   if (event === 'error') return true
-  const told = Boolean(objectOf(value).error)
-  if (format === 'messages') return event === '' && (typeOf(value) === 'error' || (typeOf(value) === '' && told))
-  return (typeOf(value) === 'error' || told) && (format !== 'responses' || !passed || event === '')
+  const reported = Boolean(objectOf(value).error)
+  if (format === 'messages') return event === '' && (typeOf(value) === 'error' || (typeOf(value) === '' && reported))
+  return (typeOf(value) === 'error' || reported) && (format !== 'responses' || !passed || event === '')
 }
 
 export interface StreamSummary {
@@ -96,19 +96,19 @@ export interface StreamSummary {
   readonly broken: readonly number[]
 }
 
-function readTold(format: Format, bytes: Uint8Array): StreamSummary {
+function summarizeStream(format: Format, bytes: Uint8Array): StreamSummary {
   const events = readSse(bytes)
-  const told = { events, successes: [] as number[], errors: [] as number[], broken: [] as number[] }
+  const reported = { events, successes: [] as number[], errors: [] as number[], broken: [] as number[] }
   for (const [place, { data, event }] of events.entries()) {
     // Whitespace and a byte order mark around the JSON are ignored.
     const parsed = parseJson(data.trim())
     // Gemini streams may be one array, and some servers send several elements per event.
     const values = Array.isArray(parsed) ? parsed : [parsed]
-    if (values.some((value) => successes[format](data, value, event))) told.successes.push(place)
-    else if (values.some((value) => errors[format](value, event))) told.errors.push(place)
-    if (parsed === undefined && !['', '[DONE]'].includes(data.trim())) told.broken.push(place)
+    if (values.some((value) => successes[format](data, value, event))) reported.successes.push(place)
+    else if (values.some((value) => errors[format](value, event))) reported.errors.push(place)
+    if (parsed === undefined && !['', '[DONE]'].includes(data.trim())) reported.broken.push(place)
   }
-  return told
+  return reported
 }
 
 /** Results that an upstream's bytes allow. */
@@ -121,7 +121,7 @@ export interface AllowedResult {
 
 /** @param passed the client receives the upstream's own events and detects defects in them itself */
 function allowedBy(format: Format, bytes: Uint8Array, passed: boolean): AllowedResult {
-  const { events, successes: named, broken } = readTold(format, bytes)
+  const { events, successes: named, broken } = summarizeStream(format, bytes)
   const places = (holds: (value: Json | undefined, event: string) => boolean): number[] =>
     events.flatMap(({ data, event }, place) => (holds(parseJson(data.trim()), event) ? [place] : []))
   const faults = places((value, event) => isFault(format, value, event, passed))
@@ -129,7 +129,9 @@ function allowedBy(format: Format, bytes: Uint8Array, passed: boolean): AllowedR
   const ends = [...named, ...places((value) => terminals.has(typeOf(value)))]
   // Google's readers accept both spellings; a pass-through leaves that to the client.
   if (format === 'gemini' && !passed)
-    ends.push(...places((value) => listOf(objectOf(value).candidates).some((one) => said(objectOf(one).finish_reason))))
+    ends.push(
+      ...places((value) => listOf(objectOf(value).candidates).some((one) => isSet(objectOf(one).finish_reason))),
+    )
   const bare = /(^|[\r\n])\s*\{/.test(new TextDecoder().decode(bytes))
   const fatal = Math.min(faults[0] ?? events.length, passed ? events.length : (broken[0] ?? events.length))
   return {
@@ -193,32 +195,33 @@ export function streamDefect(
 ): string | undefined {
   const allowed = allowedBy(upstream, sent, client === upstream)
   if (came.status !== 200) return errorDefect(client, came, ownFault || allowed.error)
-  const told = readTold(client, came.bytes)
-  const { events } = told
-  if (client !== upstream && told.broken.length > 0)
-    return `an event is not JSON: ${events[told.broken[0] as number]?.data}`
-  if (told.successes.length > 0 && !allowed.success) return 'the stream claims success, but the upstream did not'
-  if (client === upstream && told.successes.length > 0) {
+  const reported = summarizeStream(client, came.bytes)
+  const { events } = reported
+  if (client !== upstream && reported.broken.length > 0)
+    return `an event is not JSON: ${events[reported.broken[0] as number]?.data}`
+  if (reported.successes.length > 0 && !allowed.success) return 'the stream claims success, but the upstream did not'
+  if (client === upstream && reported.successes.length > 0) {
     // Events after the upstream's end may arrive in the same chunk and are not read.
-    const own = readTold(upstream, sent).errors.length
-    return client !== 'gemini' && told.errors.length > own
+    const own = summarizeStream(upstream, sent).errors.length
+    return client !== 'gemini' && reported.errors.length > own
       ? 'the stream claims success before an error of the gateway'
       : undefined
   }
   if (client === upstream) {
     // A second error is allowed only where clients would not recognise the first.
     const last = parseJson(events.at(-1)?.data ?? '')
-    if (allowed.success && told.errors.length === 0 && terminals.has(typeOf(last))) return undefined
-    if (told.errors.length === 0 && typeOf(last) === 'response.failed') return undefined
+    if (allowed.success && reported.errors.length === 0 && terminals.has(typeOf(last))) return undefined
+    if (reported.errors.length === 0 && typeOf(last) === 'response.failed') return undefined
   }
-  if (told.errors.length > 1) return `${told.errors.length} errors`
-  if (told.successes.length > 1) return `the stream claims success ${told.successes.length} times`
-  if (told.successes.length > 0 && told.errors.length > 0) return 'the stream contains success and an error'
-  if (told.successes.length === 0 && told.errors.length === 0) return 'the stream contains neither success nor an error'
-  if (told.errors.length === 1) {
+  if (reported.errors.length > 1) return `${reported.errors.length} errors`
+  if (reported.successes.length > 1) return `the stream claims success ${reported.successes.length} times`
+  if (reported.successes.length > 0 && reported.errors.length > 0) return 'the stream contains success and an error'
+  if (reported.successes.length === 0 && reported.errors.length === 0)
+    return 'the stream contains neither success nor an error'
+  if (reported.errors.length === 1) {
     // Heartbeats are not part of a response.
     const behind = events
-      .slice((told.errors[0] as number) + 1)
+      .slice((reported.errors[0] as number) + 1)
       .map(({ data }) => typeOf(parseJson(data)))
       .filter((type) => type !== 'keepalive')
     const follows = client === 'responses' && behind[0] === 'response.failed' ? 1 : 0

@@ -148,8 +148,8 @@ export async function fuzz<T>(
   console.log(`fuzz: ${name}: ${done} runs, seed ${seed}, ${seconds.toFixed(1)} s`)
   expect(done).toBeGreaterThanOrEqual(runs)
   if (kinds.size === 0) return
-  const told = [...kinds.values()].map(({ count, example }) => `${count} × ${example}`)
-  throw new Error(`${name}: FUZZ_SEED=${seed}: ${kinds.size} kinds of complaints\n\n${told.join('\n\n')}`)
+  const reported = [...kinds.values()].map(({ count, example }) => `${count} × ${example}`)
+  throw new Error(`${name}: FUZZ_SEED=${seed}: ${kinds.size} kinds of complaints\n\n${reported.join('\n\n')}`)
 }
 
 const textOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))

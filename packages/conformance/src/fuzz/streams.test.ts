@@ -91,14 +91,14 @@ async function ask(request: Request, leaves: number | null): Promise<Came> {
 
 function judge(client: Format, upstream: Format, play: Play, came: Came, array: boolean): string | undefined {
   const { status } = play
-  const told = { ...came }
+  const reported = { ...came }
   if (array && came.status === 200) {
     const events = eventsOf(came.text)
     if (events === undefined) return 'the array is not closed'
-    told.text = events
-    told.bytes = Buffer.from(events)
+    reported.text = events
+    reported.bytes = Buffer.from(events)
   }
-  const wrong = streamDefect(client, upstream, sentBytes(play), told, status >= 400 && status < 500)
+  const wrong = streamDefect(client, upstream, sentBytes(play), reported, status >= 400 && status < 500)
   return (
     wrong ??
     (status === 401 && came.status !== 200 && came.status < 500 ? `an upstream's 401 became ${came.status}` : undefined)

@@ -80,9 +80,9 @@ function valueAt(body: JsonObject | undefined, pointer: string): Json | undefine
   return value
 }
 
-function expectRefused(told: Told, field: string): void {
-  expect([told.status, told.sent]).toEqual([400, undefined])
-  const error = objectOf(told.body.error)
+function expectRefused(reported: Told, field: string): void {
+  expect([reported.status, reported.sent]).toEqual([400, undefined])
+  const error = objectOf(reported.body.error)
   expect(`${textOf(error.param)} ${textOf(error.message)}`).toContain(field.slice(1).replaceAll('/', '.'))
   counts.refused++
 }
@@ -99,29 +99,30 @@ describe.each(['chat', 'messages'] as const)('translation of %s fields to the ot
   test.each(tables[format] as Field[])(
     'arrives or is reported: $name',
     async ({ give, arrives, lost, harmless, refused }) => {
-      const told = await tell(format, { ...smallest[format], ...give })
+      const reported = await tell(format, { ...smallest[format], ...give })
       if (refused) {
-        expectRefused(told, lost ?? '')
+        expectRefused(reported, lost ?? '')
         return
       }
-      expect(told.sent, JSON.stringify(told.body)).toBeDefined()
+      expect(reported.sent, JSON.stringify(reported.body)).toBeDefined()
       for (const [pointer, value] of Object.entries(arrives ?? {})) {
-        expect(valueAt(told.sent, pointer), `${pointer} in ${JSON.stringify(told.sent)}`).toEqual(value)
+        expect(valueAt(reported.sent, pointer), `${pointer} in ${JSON.stringify(reported.sent)}`).toEqual(value)
         counts.arrived++
       }
       const strict = await tell(format, { ...smallest[format], ...give }, 'reject')
       if (lost === undefined) {
         expect(arrives, 'a field must arrive or be reported').toBeDefined()
-        expect(told.losses.filter(({ severity }) => severity !== 'note')).toEqual([])
+        expect(reported.losses.filter(({ severity }) => severity !== 'note')).toEqual([])
         expect(strict.sent).toBeDefined()
         return
       }
       const severity = harmless ? 'note' : 'warn'
-      const loss = told.losses.find((one) => one.path === lost && one.severity === severity)
-      expect(loss, `${severity} at ${lost} among ${JSON.stringify(told.losses)}`).toBeDefined()
+      const loss = reported.losses.find((one) => one.path === lost && one.severity === severity)
+      expect(loss, `${severity} at ${lost} among ${JSON.stringify(reported.losses)}`).toBeDefined()
       expect(loss?.detail).toMatch(/\w/)
       counts.reported++
-      if (give.stream !== true) expect(told.header).toContain(`"${lost}";kind=${loss?.kind};severity=${loss?.severity}`)
+      if (give.stream !== true)
+        expect(reported.header).toContain(`"${lost}";kind=${loss?.kind};severity=${loss?.severity}`)
       if (harmless) {
         expect(strict.sent).toBeDefined()
         return
@@ -135,11 +136,11 @@ describe.each(['chat', 'messages'] as const)('translation of %s fields to the ot
     for (const { name, give, refused } of tables[format]) {
       if (refused) continue
       const { body, leaves } = marked({ ...smallest[format], ...give })
-      const told = await tell(format, body)
-      const sent = JSON.stringify(told.sent)
+      const described = await tell(format, body)
+      const sent = JSON.stringify(described.sent)
       for (const { pointer, text } of leaves) {
         counts.leaves++
-        const reported = told.losses.some(({ path }) => pointer.startsWith(path) || path.startsWith(pointer))
+        const reported = described.losses.some(({ path }) => pointer.startsWith(path) || path.startsWith(pointer))
         if (!reported) expect(sent, `${name}: ${pointer}`).toContain(text)
       }
     }

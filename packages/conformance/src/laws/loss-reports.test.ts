@@ -6,7 +6,7 @@ import { laneFor, type Outcome, type StreamEvent, sendAnswer, sendRequest, sendS
 import { askingFor } from '../openapi/response-translations.ts'
 
 const short = ({ path, kind, severity }: Loss): string => `${path} ${kind} ${severity}`
-const told = ({ losses }: Outcome): string[] => losses.map(short)
+const reported = ({ losses }: Outcome): string[] => losses.map(short)
 
 const least: { readonly [F in Format]: JsonObject } = {
   chat: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
@@ -150,7 +150,7 @@ describe('losses that used to be silent or unnamed', () => {
   ])('include %s', (_, run, wanted) => {
     const outcome = run()
     expect(outcome.refusal).toBeUndefined()
-    expect(told(outcome)).toContain(wanted)
+    expect(reported(outcome)).toContain(wanted)
     expect(outcome.losses.filter(({ path, detail }) => path === '' || detail === '')).toEqual([])
   })
 
@@ -212,10 +212,10 @@ describe('documented defaults', () => {
   })
 
   it('are reported as losses with any other value', () => {
-    expect(told(request('chat', 'messages', { store: true }))).toEqual(['/store unsupported note'])
-    expect(told(request('chat', 'messages', { store: false }))).toEqual([])
-    expect(told(request('responses', 'chat', { truncation: 'auto' }))).toEqual(['/truncation unsupported warn'])
-    expect(told(request('responses', 'chat', { truncation: 'disabled' }))).toEqual([])
+    expect(reported(request('chat', 'messages', { store: true }))).toEqual(['/store unsupported note'])
+    expect(reported(request('chat', 'messages', { store: false }))).toEqual([])
+    expect(reported(request('responses', 'chat', { truncation: 'auto' }))).toEqual(['/truncation unsupported warn'])
+    expect(reported(request('responses', 'chat', { truncation: 'disabled' }))).toEqual([])
   })
 })
 
@@ -234,10 +234,10 @@ describe('token limit that the client did not set', () => {
 
   it.each(['chat', 'gemini', 'responses'] as const)('is reported to %s when it ends a response', (client) => {
     const cut = '/stop_reason clamped warn'
-    expect(told(answer('messages', client, whole('end_turn')))).not.toContain(cut)
-    expect(told(answer('messages', client, whole('max_tokens')))).toContain(cut)
+    expect(reported(answer('messages', client, whole('end_turn')))).not.toContain(cut)
+    expect(reported(answer('messages', client, whole('max_tokens')))).toContain(cut)
     const delta = { type: 'message_delta', delta: { stop_reason: 'max_tokens' } }
-    expect(told(stream('messages', client, began, delta, ended))).toContain(cut)
+    expect(reported(stream('messages', client, began, delta, ended))).toContain(cut)
   })
 
   it('is not reported if the client set one', () => {
@@ -276,11 +276,11 @@ describe('fields that chat and responses share', () => {
   })
 
   it('are reported if the other side has no place for them', () => {
-    const said = [{ role: 'assistant', content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: breakpoint }] }]
-    const outcome = request('chat', 'responses', { messages: [...said, { role: 'user', content: 'hi' }] })
-    expect(told(outcome)).toEqual(['/messages/0/content/0/prompt_cache_breakpoint unsupported note'])
+    const text = [{ role: 'assistant', content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: breakpoint }] }]
+    const outcome = request('chat', 'responses', { messages: [...text, { role: 'user', content: 'hi' }] })
+    expect(reported(outcome)).toEqual(['/messages/0/content/0/prompt_cache_breakpoint unsupported note'])
     expect(outcome.sent).not.toContain('prompt_cache_breakpoint')
-    expect(told(request('chat', 'messages', chatBody)).filter((one) => one.includes('breakpoint'))).toHaveLength(2)
+    expect(reported(request('chat', 'messages', chatBody)).filter((one) => one.includes('breakpoint'))).toHaveLength(2)
   })
 })
 
@@ -313,7 +313,7 @@ describe('thinking object of chat requests', () => {
 
   it('reports its unknown fields', () => {
     const outcome = request('chat', 'messages', { thinking: { ...budget.thinking, new_field: 1 } }, claude)
-    expect(told(outcome)).toContain('/thinking/new_field unsupported warn')
+    expect(reported(outcome)).toContain('/thinking/new_field unsupported warn')
   })
 })
 

@@ -171,7 +171,7 @@ describe.each(
     target: { model: 'claude-opus-5', quirks: { laterChanges: accepted } },
   })
   /** The client's own format lacks some fields. */
-  const said = (list: readonly (SettingsChange | undefined)[]) =>
+  const text = (list: readonly (SettingsChange | undefined)[]) =>
     client.carries.requests['turns.removedTools'].client ? list : list.filter((one) => one?.removedTools === undefined)
 
   test.each([{ accepted: [] }, { accepted: ['effort' as const, 'tools' as const] }])(
@@ -179,7 +179,7 @@ describe.each(
     ({ accepted }) => {
       fc.assert(
         fc.property(changes, (drawn) => {
-          const list = said(drawn)
+          const list = text(drawn)
           const wire = client.encodeRequest(
             { ...changedConversation(list), at: { ...client.fieldPointers } },
             contextWith(['effort', 'tools']),

@@ -89,8 +89,8 @@ const cut: readonly RegExp[] = [
 describe.skipIf(!haveRecordings)('recorded response that a client sends back', () => {
   const { counts, count, check, expectNoneWrong } = createTally()
   afterAll(() => {
-    const told = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
-    console.log(`replay: recorded answers sent back by their clients: ${told.join(' · ')}`)
+    const reported = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
+    console.log(`replay: recorded answers sent back by their clients: ${reported.join(' · ')}`)
   })
 
   test('decodes to the same content as the original', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 // Claude Code searches its deferred tools itself and sends the results in `tool_reference` blocks.
 
 const references = ['WebFetch', 'NotebookEdit'].map((tool_name) => ({ type: 'tool_reference' as const, tool_name }))
-const told = 'Tools found, ready to be called: WebFetch, NotebookEdit'
+const reported = 'Tools found, ready to be called: WebFetch, NotebookEdit'
 const apiKey = 'upstream-key'
 const upstreams = {
   chat: openai({ apiKey, baseURL: 'http://upstream.test', formats: ['chat'] }),
@@ -63,7 +63,7 @@ describe('tool search result of the Anthropic SDK', () => {
     'reaches an upstream of %s as text, without a loss',
     async (format) => {
       const { sent, lost } = await send(format)
-      expect(sent).toContain(told)
+      expect(sent).toContain(reported)
       expect(lost.filter((path) => path.startsWith('/messages'))).toEqual([])
     },
   )
@@ -71,6 +71,6 @@ describe('tool search result of the Anthropic SDK', () => {
   it('reaches an upstream of Messages unchanged, even if the body is re-encoded', async () => {
     const { sent } = await send('messages', [{ type: 'text', text: 'mgs1.gemini.c2VhbA==' }])
     expect(sent).toContain(JSON.stringify(references).slice(0, -1))
-    expect(sent).not.toContain(told)
+    expect(sent).not.toContain(reported)
   })
 })

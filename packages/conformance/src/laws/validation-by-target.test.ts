@@ -254,8 +254,8 @@ describe('diagnostics thread of Anthropic’s SDK', () => {
   const threads = (): unknown[] => received.map(({ body }) => objectOf(body.thread).type)
 
   test.each([
-    ['whole', async (thread: Thread, text: string) => void (await thread.send(said(text)))],
-    ['streamed', async (thread: Thread, text: string) => void (await thread.stream(said(text)).finalMessage())],
+    ['whole', async (thread: Thread, text: string) => void (await thread.send(output(text)))],
+    ['streamed', async (thread: Thread, text: string) => void (await thread.stream(output(text)).finalMessage())],
   ])('passes to Anthropic with one key for all turns, %s', async (_name, say) => {
     const thread = claude().beta.messages.thread(turn)
     for (const text of ['one', 'two', 'three', 'four']) await say(thread, text)
@@ -266,7 +266,7 @@ describe('diagnostics thread of Anthropic’s SDK', () => {
 
   test('uses all keys for different callers', async () => {
     for (let caller = 0; caller < 24; caller++)
-      await claude(`caller-${caller}`).beta.messages.thread(turn).send(said('Hello'))
+      await claude(`caller-${caller}`).beta.messages.thread(turn).send(output('Hello'))
     expect(new Set(received.map(({ key }) => key)).size).toBe(3)
   })
 
@@ -284,14 +284,14 @@ describe('diagnostics thread of Anthropic’s SDK', () => {
 
   test.each(['gpt', 'other'])('is dropped for %s, and the SDK continues without it', async (model) => {
     const thread = claude().beta.messages.thread({ ...turn, model, unsupportedRequestBehavior: 'continue_unthreaded' })
-    await thread.send(said('one'))
-    await thread.send(said('two'))
+    await thread.send(output('one'))
+    await thread.send(output('two'))
     expect(threads()).toEqual([undefined, undefined])
     expect(JSON.stringify(received[1]?.body)).toContain('one')
   })
 })
 
-const said = (content: string) => ({ role: 'user' as const, content })
+const output = (content: string) => ({ role: 'user' as const, content })
 type Thread = ReturnType<Anthropic['beta']['messages']['thread']>
 
 let server: Server

@@ -28,11 +28,11 @@ export function isReported(
   without: Carried,
   send: (body: JsonObject) => Carried,
 ): boolean {
-  return carried.losses.some(({ path: told, kind, detail }) => {
-    const path = standing(body, told)
+  return carried.losses.some(({ path: reported, kind, detail }) => {
+    const path = standing(body, reported)
     if (path === subject || path.startsWith(`${subject}/`)) return true
     if (path === '' || !subject.startsWith(`${path}/`)) return false
-    if (!without.losses.some((other) => other.path === told && other.detail === detail)) return true
+    if (!without.losses.some((other) => other.path === reported && other.detail === detail)) return true
     if (kind !== 'unsupported') return false
     return [undefined, stranger].some((one) => equal(send(replaced(body, path, one)).sent, carried.sent))
   })

@@ -8,10 +8,10 @@ const unnamed = (event: JsonObject): string => `data: ${JSON.stringify(event)}\n
 function chat({ usage, ...body }: JsonObject): string {
   const choices = listOf(body.choices).map(objectOf)
   const frame = { ...body, object: 'chat.completion.chunk' }
-  const said = choices.map(({ message, finish_reason: _, ...choice }) => ({ ...choice, delta: deltaOf(message) }))
+  const text = choices.map(({ message, finish_reason: _, ...choice }) => ({ ...choice, delta: deltaOf(message) }))
   const ended = choices.map(({ index = 0, finish_reason = null }) => ({ index, delta: {}, finish_reason }))
   const chunks: JsonObject[] = [
-    { ...frame, choices: said },
+    { ...frame, choices: text },
     { ...frame, choices: ended },
   ]
   if (usage !== undefined) chunks.push({ ...frame, choices: [], usage })

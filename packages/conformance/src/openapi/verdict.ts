@@ -46,7 +46,7 @@ export function travel(probes: readonly Probe[], journey: Journey): Outcome {
   const lost: string[] = []
   for (const [path, family] of familiesOf(probes)) {
     const carried = new Map(family.map((probe) => [probe, journey.send(probe.body)]))
-    const told = new Map<string, Probe>()
+    const reported = new Map<string, Probe>()
     for (const probe of family) {
       const verdict = verdictOf(probe, carried, journey)
       if (verdict === 'lost') lost.push(`${path} = ${JSON.stringify(probe.value)}`)
@@ -54,10 +54,10 @@ export function travel(probes: readonly Probe[], journey: Journey): Outcome {
       if (verdict !== 'kept' || probe.kind !== 'word' || isSynonym(probe, journey)) continue
       // Two values that produce the same body are indistinguishable.
       const body = JSON.stringify(carried.get(probe)?.sent)
-      const twin = told.get(body)
+      const twin = reported.get(body)
       if (twin !== undefined)
         lost.push(`${path} = ${JSON.stringify(probe.value)} produces the same body as ${JSON.stringify(twin.value)}`)
-      told.set(body, probe)
+      reported.set(body, probe)
     }
   }
   return { ...counts, lost }

@@ -21,8 +21,8 @@ describe.each(realtimeServers)('realtime sessions on $name', ({ start }) => {
       rt.send({ type: 'response.create' })
       await until(() => events.filter(({ type }) => type === 'response.done').length > before, 'response.done')
     }
-    const said = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('')
-    expect(said).toBe('You said: one twoYou said: three')
+    const output = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('')
+    expect(output).toBe('You said: one twoYou said: three')
     expect(events[0]).toMatchObject({ type: 'session.created', session: { model: 'upstream-name' } })
 
     const session = await sessionOf(setting)
@@ -245,10 +245,10 @@ describe('upstream of realtime sessions', () => {
     const { code, reason } = await client.closed
     expect(code).toBe(4000)
     expect(reason).toContain('[upstream]')
-    const told = `${reason}${client.messages.join()}`
-    expect(told).toContain('***')
-    expect(told).not.toContain(host)
-    expect(told).not.toContain(upstreamKey)
+    const reported = `${reason}${client.messages.join()}`
+    expect(reported).toContain('***')
+    expect(reported).not.toContain(host)
+    expect(reported).not.toContain(upstreamKey)
   })
 
   it("is closed when the client's connection breaks", async () => {

@@ -69,9 +69,9 @@ describe.skipIf(!haveRecordings)('recorded responses of Azure and Vertex AI', ()
             const body = { ...simpleRequest(format, stream), ...(format === 'gemini' ? {} : { model }) }
             const reply = await gateway.fetch(requestTo(format, JSON.stringify(body), {}, { model, stream }))
             const text = await reply.text()
-            const said = readRecording({ format, stream, answer: text })
-            if (said === undefined) throw new Error(`${format} ${reply.status}: ${text.slice(0, 300)}`)
-            expectSame(said, use.read)
+            const output = readRecording({ format, stream, answer: text })
+            if (output === undefined) throw new Error(`${format} ${reply.status}: ${text.slice(0, 300)}`)
+            expectSame(output, use.read)
           })
       }
       expectNoneWrong()

@@ -235,8 +235,8 @@ describe('request with every OpenAI field', () => {
       expect(Object.keys(sent).filter((field) => !known.includes(field))).toEqual([])
       expect(messageFields(sent).filter((field) => !words(inMessages[maker]).includes(field))).toEqual([])
       // Each removed field is reported, unless it was renamed or has no effect.
-      const told = new Set(losses.map(({ path }) => path.split('/')[1]))
-      const gone = Object.keys(everything).filter((field) => !(field in sent) && !told.has(field))
+      const reported = new Set(losses.map(({ path }) => path.split('/')[1]))
+      const gone = Object.keys(everything).filter((field) => !(field in sent) && !reported.has(field))
       expect(
         gone.filter((field) => !['max_completion_tokens', 'seed', 'stream_options', 'modalities'].includes(field)),
       ).toEqual([])

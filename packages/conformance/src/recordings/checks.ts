@@ -61,22 +61,22 @@ export const requestOf = ({ method, request }: Exchange): JsonObject | undefined
 const joined = (text: string): string => text.replaceAll(/\s+/g, '')
 
 /** Expects the client's result to equal the recording; usage only as far as the recording has it. */
-export function expectSame(said: ResponseContent, read: ResponseContent): void {
+export function expectSame(text: ResponseContent, read: ResponseContent): void {
   // A format without refusals returns them as text.
-  expect(said.text + said.refusal).toBe(read.text + read.refusal)
+  expect(text.text + text.refusal).toBe(read.text + read.refusal)
   // Formats without freeform tools carry plain input as the only field of an object.
   const plain = ({ name, input }: ResponseContent['tools'][number]): unknown => ({
     name,
     input: typeof input === 'string' ? { input } : input,
   })
-  expect(said.tools.map(plain)).toEqual(read.tools.map(plain))
-  expect(joined(said.reasoning)).toBe(joined(read.reasoning))
+  expect(text.tools.map(plain)).toEqual(read.tools.map(plain))
+  expect(joined(text.reasoning)).toBe(joined(read.reasoning))
   if (read.usage === undefined) return
-  expect(said.usage?.output).toBe(read.usage.output)
+  expect(text.usage?.output).toBe(read.usage.output)
   // One vendor counts more cached input than input, which makes the total undefined.
-  if ((read.usage.cacheRead ?? 0) <= read.usage.input) expect(said.usage?.input).toBe(read.usage.input)
-  expect(said.usage?.cacheRead ?? 0).toBe(read.usage.cacheRead ?? 0)
-  expect(said.usage?.reasoning ?? 0).toBe(read.usage.reasoning ?? 0)
+  if ((read.usage.cacheRead ?? 0) <= read.usage.input) expect(text.usage?.input).toBe(read.usage.input)
+  expect(text.usage?.cacheRead ?? 0).toBe(read.usage.cacheRead ?? 0)
+  expect(text.usage?.reasoning ?? 0).toBe(read.usage.reasoning ?? 0)
 }
 
 /** Counts successes by name, and collects failures until all recordings are checked. */

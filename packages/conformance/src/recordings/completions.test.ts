@@ -79,14 +79,14 @@ describe.skipIf(exchanges.length === 0)('recorded completions', () => {
       const chatty = openaiCompatible({ apiKey: 'key', baseURL: 'http://upstream.test/v1' })
       const set = replay({ ...exchange, stream: false, status: 200, answer: JSON.stringify(completion) }, chatty)
       const reply = await set.post(path, body)
-      const told = parseJson(await reply.text())
+      const reported = parseJson(await reply.text())
       const texts = Array.isArray(body.prompt) ? body.prompt : [body.prompt ?? '']
       const sayable = texts.length === 1 && typeof texts[0] === 'string' && texts[0] !== ''
       if (!sayable || (exchange.status !== 200 && reply.status === 400)) {
         expect(reply.status, exchange.path).toBe(400)
         continue
       }
-      expect(at(told, 'choices', 0, 'text'), `${exchange.path}: ${JSON.stringify(told)}`).toBe(
+      expect(at(reported, 'choices', 0, 'text'), `${exchange.path}: ${JSON.stringify(reported)}`).toBe(
         body.echo === true ? `${texts[0]}hello` : 'hello',
       )
       expect(at(parseJson(set.received[0] ?? ''), 'messages', 0, 'content'), exchange.path).toBe(texts[0])

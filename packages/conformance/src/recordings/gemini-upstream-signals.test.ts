@@ -75,13 +75,13 @@ describe('Gemini error without a meaningful status name', () => {
     [413, 413],
     [422, 400],
     [529, 503],
-  ])('and with the status %i reaches the OpenAI SDK with the status %i', async (status, told) => {
+  ])('and with the status %i reaches the OpenAI SDK with the status %i', async (status, reported) => {
     for (const word of ['UNKNOWN', 'INTERNAL', 'WORD_OF_TOMORROW']) {
       const { fake, openai: client } = geminiBehind()
       const error = { code: status, message: 'It did not work.', status: word }
       fake.reply({ raw: { status, body: JSON.stringify({ error }) } })
       const call = client.chat.completions.create({ model: 'gemini-3', messages: hello })
-      await expect(call).rejects.toMatchObject({ status: told })
+      await expect(call).rejects.toMatchObject({ status: reported })
     }
   })
 

@@ -55,8 +55,8 @@ describe.skipIf(!haveRecordings)('recorded exchanges', () => {
   beforeAll(() => void vi.spyOn(console, 'warn').mockImplementation(() => {}))
   afterAll(() => {
     vi.restoreAllMocks()
-    const told = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
-    console.log(`recorded: ${exchanges.length} exchanges with the official SDKs; ${told.join(' · ')}`)
+    const reported = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
+    console.log(`recorded: ${exchanges.length} exchanges with the official SDKs; ${reported.join(' · ')}`)
   })
 
   test(
@@ -117,8 +117,8 @@ describe.skipIf(!haveRecordings)('recorded exchanges', () => {
           const request = simpleRequest(format, stream)
           if (use.kind === 'broken') {
             await check(`broken as expected: ${use.why}`, exchange, async () => {
-              const told = await outcome(sendWithSdk(format, place, { ...request, stream }))
-              if (format !== exchange.format || stream) expect(told).toHaveProperty('failure')
+              const reported = await outcome(sendWithSdk(format, place, { ...request, stream }))
+              if (format !== exchange.format || stream) expect(reported).toHaveProperty('failure')
             })
             continue
           }
@@ -129,13 +129,15 @@ describe.skipIf(!haveRecordings)('recorded exchanges', () => {
             continue
           }
           await check(`${exchange.format}→${format} ${stream ? 'streams' : 'bodies'}`, exchange, async () => {
-            const told = await outcome(sendWithSdk(format, place, { ...request, stream }))
+            const reported = await outcome(sendWithSdk(format, place, { ...request, stream }))
             if (own) {
               // In pass-through, a vendor's own dialect stays unchanged: the SDK has the same result as without the
               // gateway.
-              expect(told).toEqual(await outcome(sendWithSdk(format, { fetch: served.fetch }, { ...request, stream })))
-            } else if ('failure' in told) throw new Error(`the SDK failed with ${told.failure}`)
-            else expectSame(told, use.read)
+              expect(reported).toEqual(
+                await outcome(sendWithSdk(format, { fetch: served.fetch }, { ...request, stream })),
+              )
+            } else if ('failure' in reported) throw new Error(`the SDK failed with ${reported.failure}`)
+            else expectSame(reported, use.read)
           })
         }
       }

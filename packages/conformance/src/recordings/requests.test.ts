@@ -117,7 +117,7 @@ describe.skipIf(!haveRecordings)('recorded requests', () => {
             const { stream, model = 'recorded' } = exchange
             const text = JSON.stringify(withModel(format, body, model))
             const answer = await gateway.fetch(requestTo(format, text, {}, { model, stream }))
-            const told = await answer.text()
+            const reported = await answer.text()
             const { losses = [] } = finished[0] ?? {}
             expectPlaces(losses, body)
             const sent = fake.requests[0]
@@ -132,14 +132,14 @@ describe.skipIf(!haveRecordings)('recorded requests', () => {
               if (missing.length > 0) throw new Error(`neither sent nor reported: ${JSON.stringify(missing)}`)
               return
             }
-            if (sent !== undefined && unanswered.test(told)) {
+            if (sent !== undefined && unanswered.test(reported)) {
               count('of them with an unanswered tool call')
               return
             }
-            const reason = refusals.map((words) => words.exec(told)?.[0]).find((words) => words !== undefined)
+            const reason = refusals.map((words) => words.exec(reported)?.[0]).find((words) => words !== undefined)
             if (sent === undefined && answer.status === 400 && reason !== undefined)
               count(`of them rejected: ${reason}`)
-            else throw new Error(`${answer.status} ${told.slice(0, 300)} for ${sent?.bodyText.slice(0, 600)}`)
+            else throw new Error(`${answer.status} ${reported.slice(0, 300)} for ${sent?.bodyText.slice(0, 600)}`)
           })
       }
       expectNoneWrong()

@@ -80,10 +80,10 @@ describe('input tokens in the Anthropic SDK are correct for', () => {
       },
       { input_tokens: 378, output_tokens: 11 },
     ],
-  ])('%s', async (_, usage, told) => {
+  ])('%s', async (_, usage, reported) => {
     const { fake, anthropic } = behind('chat')
     fake.reply({ raw: { body: completion(usage) } })
-    expect((await anthropic.messages.create(base)).usage).toMatchObject(told)
+    expect((await anthropic.messages.create(base)).usage).toMatchObject(reported)
   })
 })
 

@@ -30,7 +30,7 @@ export async function install(pin: Pin, folder: string): Promise<Installed> {
     await run(program, ['--version'])
     return { program, version: pin.version }
   } catch (error) {
-    return { absent: `it could not be installed: ${said(error)}` }
+    return { absent: `it could not be installed: ${output(error)}` }
   }
 }
 
@@ -52,7 +52,7 @@ async function fetchInto(home: string, spec: string): Promise<void> {
   }
 }
 
-const said = (error: unknown): string => {
+const output = (error: unknown): string => {
   const { stderr, message } = error as { stderr?: string; message?: string }
   const text = stderr === undefined || stderr === '' ? String(message ?? error) : stderr
   return text.trim().split('\n')[0] ?? ''

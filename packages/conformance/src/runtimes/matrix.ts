@@ -97,6 +97,6 @@ async function askOne(check: Check, place: RuntimeTarget): Promise<Cell> {
 }
 
 const broken = (error: unknown): Tally => {
-  const said = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  return { held: 0, asked: 1, complaints: [said] }
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return { held: 0, asked: 1, complaints: [text] }
 }

@@ -139,11 +139,11 @@ export function createContext(target: Target, meter: Meter, signal: AbortSignal)
       }
     },
     reportedLoss(field) {
-      const told = new RegExp(`[^,]*/${field}"?(?![\\w/])[^,]*`)
+      const reported = new RegExp(`[^,]*/${field}"?(?![\\w/])[^,]*`)
       return answers
         .flatMap(({ headers }) => [...headers])
         .flatMap(([name, value]) => {
-          const part = told.exec(value)?.[0]
+          const part = reported.exec(value)?.[0]
           return part === undefined ? [] : [`${name}: ${part.trim()}`]
         })[0]
     },
@@ -174,8 +174,8 @@ function clientsOf(place: ClientTarget): Clients {
 
 /** Requires a requested part. The check is not served if a header reports the field as lost, otherwise it fails. */
 export function requireUnlessLost(context: Context, field: string, there: boolean, why: string): void {
-  const told = there ? undefined : context.reportedLoss(field)
-  if (told !== undefined) throw new NotServed(`reported as lost: ${told}`)
+  const reported = there ? undefined : context.reportedLoss(field)
+  if (reported !== undefined) throw new NotServed(`reported as lost: ${reported}`)
   must(there, why)
 }
 

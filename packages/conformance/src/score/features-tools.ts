@@ -22,11 +22,11 @@ function called({ tools, text }: ConversationResult, ...wanted: readonly string[
   }
 }
 
-function reported(said: ConversationResult, dialect: Dialect): void {
-  must(said.text.includes('18'), `the text does not contain the tool result: ${formatValue(said.text)}`)
+function reported(text: ConversationResult, dialect: Dialect): void {
+  must(text.text.includes('18'), `the text does not contain the tool result: ${formatValue(text.text)}`)
   must(
-    said.finishReason === dialect.ends.stop,
-    `the finish reason is ${formatValue(said.finishReason)}, expected ${formatValue(dialect.ends.stop)}`,
+    text.finishReason === dialect.ends.stop,
+    `the finish reason is ${formatValue(text.finishReason)}, expected ${formatValue(dialect.ends.stop)}`,
   )
 }
 
@@ -46,11 +46,11 @@ export const toolFeatures: readonly Feature[] = [
     proves: 'A required tool is called with arguments that match its schema.',
     calls: 1,
     async run(context, dialect) {
-      const said = await forced(context, dialect, ['get_weather']).sendUserMessage({ text: weather })
-      called(said, 'get_weather')
+      const text = await forced(context, dialect, ['get_weather']).sendUserMessage({ text: weather })
+      called(text, 'get_weather')
       must(
-        said.finishReason === dialect.ends.tools,
-        `the finish reason is ${formatValue(said.finishReason)}, expected ${formatValue(dialect.ends.tools)}`,
+        text.finishReason === dialect.ends.tools,
+        `the finish reason is ${formatValue(text.finishReason)}, expected ${formatValue(dialect.ends.tools)}`,
       )
     },
   },
@@ -60,11 +60,11 @@ export const toolFeatures: readonly Feature[] = [
     calls: 1,
     async run(context, dialect) {
       const talk = conversationIn(context, dialect)({ tools: ['get_weather'], extra: dialect.fields.never })
-      const said = await talk.sendUserMessage({
+      const text = await talk.sendUserMessage({
         text: 'What is the weather in Paris? Answer without a tool, in one sentence.',
       })
-      must(said.tools.length === 0, `${said.tools.map(({ name }) => name).join(', ')} was called`)
-      must(said.text !== '', 'the response has no text')
+      must(text.tools.length === 0, `${text.tools.map(({ name }) => name).join(', ')} was called`)
+      must(text.text !== '', 'the response has no text')
     },
   },
   {
@@ -88,11 +88,11 @@ export const toolFeatures: readonly Feature[] = [
     proves: 'Streamed tool arguments form valid JSON.',
     calls: 1,
     async run(context, dialect) {
-      const said = await forced(context, dialect, ['get_weather'], true).sendUserMessage({ text: weather })
-      called(said, 'get_weather')
+      const text = await forced(context, dialect, ['get_weather'], true).sendUserMessage({ text: weather })
+      called(text, 'get_weather')
       must(
-        said.finishReason === dialect.ends.tools,
-        `the finish reason is ${formatValue(said.finishReason)}, expected ${formatValue(dialect.ends.tools)}`,
+        text.finishReason === dialect.ends.tools,
+        `the finish reason is ${formatValue(text.finishReason)}, expected ${formatValue(dialect.ends.tools)}`,
       )
     },
   },

@@ -21,15 +21,15 @@ export const conversationIn =
   (manner: Parameters<Context['startConversation']>[1] & object) =>
     context.startConversation(format, wantsLimit === true ? { tokenLimit: room, ...manner } : manner)
 
-function ended(said: ConversationResult, wanted: string): void {
+function ended(text: ConversationResult, wanted: string): void {
   must(
-    said.finishReason === wanted,
-    `the finish reason is ${formatValue(said.finishReason)}, expected ${formatValue(wanted)}`,
+    text.finishReason === wanted,
+    `the finish reason is ${formatValue(text.finishReason)}, expected ${formatValue(wanted)}`,
   )
 }
 
-const says = (said: ConversationResult, pattern: RegExp): void =>
-  must(pattern.test(said.text), `the text is ${formatValue(said.text)}, expected a match of ${pattern.source}`)
+const says = (text: ConversationResult, pattern: RegExp): void =>
+  must(pattern.test(text.text), `the text is ${formatValue(text.text)}, expected a match of ${pattern.source}`)
 
 const counting = 'Count from one to thirty in words, separated by commas.'
 
@@ -41,10 +41,10 @@ export const textFeatures: readonly Feature[] = [
     calls: 1,
     isEntry: true,
     async run(context, dialect) {
-      const said = await conversationIn(context, dialect)({}).sendUserMessage({ text: shortPrompt })
-      must(said.text !== '', 'the response has no text')
-      must(said.model !== '', 'the response has no model name')
-      ended(said, dialect.ends.stop)
+      const text = await conversationIn(context, dialect)({}).sendUserMessage({ text: shortPrompt })
+      must(text.text !== '', 'the response has no text')
+      must(text.model !== '', 'the response has no model name')
+      ended(text, dialect.ends.stop)
     },
   },
   {
@@ -79,10 +79,10 @@ export const textFeatures: readonly Feature[] = [
     proves: 'A stream arrives in several chunks, which the SDK accumulates to a response with a finish reason.',
     calls: 1,
     async run(context, dialect) {
-      const said = await conversationIn(context, dialect)({ stream: true }).sendUserMessage({ text: counting })
-      must(said.text !== '', 'the stream has no text')
-      must(said.pieces > 1, 'the text arrived in one chunk: this is not a stream')
-      ended(said, dialect.ends.stop)
+      const text = await conversationIn(context, dialect)({ stream: true }).sendUserMessage({ text: counting })
+      must(text.text !== '', 'the stream has no text')
+      must(text.pieces > 1, 'the text arrived in one chunk: this is not a stream')
+      ended(text, dialect.ends.stop)
     },
   },
   {
@@ -99,11 +99,11 @@ export const textFeatures: readonly Feature[] = [
     calls: 1,
     async run(context, dialect) {
       const words = 'Grüße, 世界 🙂'
-      const said = await conversationIn(
+      const text = await conversationIn(
         context,
         dialect,
       )({ stream: true }).sendUserMessage({ text: `Reply with exactly: ${words}` })
-      must(said.text.includes(words), `the text is ${formatValue(said.text)}, expected ${formatValue(words)}`)
+      must(text.text.includes(words), `the text is ${formatValue(text.text)}, expected ${formatValue(words)}`)
     },
   },
   {
@@ -114,22 +114,22 @@ export const textFeatures: readonly Feature[] = [
     async run(context, dialect) {
       const { fields, ends } = dialect
       const extra = fields.stop('gamma')
-      const said = await context.optionalFeature(fields.stopName, () =>
+      const text = await context.optionalFeature(fields.stopName, () =>
         conversationIn(
           context,
           dialect,
         )({ extra }).sendUserMessage({ text: 'Reply with exactly: alpha beta gamma delta' }),
       )
-      says(said, /alpha beta/i)
+      says(text, /alpha beta/i)
       requireUnlessLost(
         context,
         fields.stopName,
-        !/gamma|delta/i.test(said.text),
-        `the text continues after the stop sequence: ${formatValue(said.text)}`,
+        !/gamma|delta/i.test(text.text),
+        `the text continues after the stop sequence: ${formatValue(text.text)}`,
       )
       must(
-        [ends.stop, ends.sequence].includes(said.finishReason),
-        `the finish reason is ${formatValue(said.finishReason)}`,
+        [ends.stop, ends.sequence].includes(text.finishReason),
+        `the finish reason is ${formatValue(text.finishReason)}`,
       )
     },
   },
@@ -139,9 +139,9 @@ export const textFeatures: readonly Feature[] = [
     calls: 1,
     async run(context, dialect) {
       const most = 20
-      const said = await conversationIn(context, dialect)({ tokenLimit: most }).sendUserMessage({ text: counting })
-      ended(said, dialect.ends.length)
-      const { output = 0 } = said.usage ?? {}
+      const text = await conversationIn(context, dialect)({ tokenLimit: most }).sendUserMessage({ text: counting })
+      ended(text, dialect.ends.length)
+      const { output = 0 } = text.usage ?? {}
       must(output <= most, `received ${output} tokens with a limit of ${most}`)
     },
   },
@@ -151,10 +151,10 @@ export const textFeatures: readonly Feature[] = [
     calls: 1,
     async run(context, dialect) {
       const { sampling, samplingNames } = dialect.fields
-      const said = await context.optionalFeature(samplingNames, () =>
+      const text = await context.optionalFeature(samplingNames, () =>
         conversationIn(context, dialect)({ extra: sampling }).sendUserMessage({ text: shortPrompt }),
       )
-      must(said.text !== '', 'the response has no text')
+      must(text.text !== '', 'the response has no text')
     },
   },
   {
@@ -169,12 +169,12 @@ export const textFeatures: readonly Feature[] = [
         additionalProperties: false,
       }
       const extra = dialect.fields.schema(schema)
-      const said = await conversationIn(
+      const text = await conversationIn(
         context,
         dialect,
       )({ extra }).sendUserMessage({ text: 'Tell me about the city of Paris, as JSON.' })
-      const value = parseJson(said.text)
-      must(value !== undefined, `the text is not JSON: ${formatValue(said.text)}`)
+      const value = parseJson(text.text)
+      must(value !== undefined, `the text is not JSON: ${formatValue(text.text)}`)
       const { city, population } = objectOf(value)
       must(typeof city === 'string', `'city' is ${formatValue(city)}, expected a string`)
       must(Number.isInteger(population), `'population' is ${formatValue(population)}, expected an integer`)
@@ -186,9 +186,9 @@ export const textFeatures: readonly Feature[] = [
     calls: 1,
     async run(context, dialect) {
       const text = 'What colour is this picture? Reply with one word: red, green, blue or yellow.'
-      const said = await conversationIn(context, dialect)({}).sendUserMessage({ text }, { image: redPicture })
-      says(said, /\bred\b/i)
-      must(!/green|blue|yellow/i.test(said.text), `the text names more than one colour: ${formatValue(said.text)}`)
+      const output = await conversationIn(context, dialect)({}).sendUserMessage({ text }, { image: redPicture })
+      says(output, /\bred\b/i)
+      must(!/green|blue|yellow/i.test(output.text), `the text names more than one colour: ${formatValue(output.text)}`)
     },
   },
   {

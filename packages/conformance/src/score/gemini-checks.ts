@@ -108,12 +108,12 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
     proves: 'Audio input is accepted, or rejected as unsupported by the model.',
     calls: 1,
     async run(context) {
-      const said = await context.optionalFeature('audio', () =>
+      const text = await context.optionalFeature('audio', () =>
         context
           .startConversation('gemini')
           .sendUserMessage({ text: 'Describe this sound in one sentence.' }, { audio: base64Of(toneBytes()) }),
       )
-      must(said.text !== '', 'the response has no text')
+      must(text.text !== '', 'the response has no text')
     },
   },
 ]

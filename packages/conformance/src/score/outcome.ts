@@ -21,10 +21,10 @@ export async function outcomeOf(
   { retries = 2, signal }: { readonly retries?: number | undefined; readonly signal?: AbortSignal | undefined },
   count: () => void,
 ): Promise<Outcome> {
-  const { needs, format, dependsOn: behind } = check
+  const { needs, format, dependsOn } = check
   if (needs !== undefined && target.models[needs] === undefined)
     return { verdict: 'not asked', why: `no ${needs} model was given or found in the server’s list` }
-  const door = closed.get(format) ?? (behind === undefined ? undefined : closed.get(behind))
+  const door = closed.get(format) ?? (dependsOn === undefined ? undefined : closed.get(dependsOn))
   if (door !== undefined) return { verdict: 'not served', why: door }
   for (let again = retries; ; again--) {
     const { outcome, busy } = await oneTry(check, target, signal, count)
@@ -75,7 +75,7 @@ const waitOf = (headers: Headers): number =>
 function judged(
   error: unknown,
   refusal: Rejection | undefined,
-  { isEntry: door, hasExtraPaths: apart }: Check,
+  { isEntry, hasExtraPaths }: Check,
   { models, modelOf }: Target,
 ): Outcome {
   if (error instanceof NotServed) return { verdict: 'not served', why: error.message }
@@ -85,9 +85,9 @@ function judged(
   const why = describeRejection(refusal)
   // A missing path is not a missing model: errors that name the model count as failures.
   const named = [...Object.values(models), ...Object.values(modelOf)].some((name) => refusal.message.includes(name))
-  const missing = (door === true || apart === true) && [404, 405].includes(refusal.status) && !named
+  const missing = (isEntry === true || hasExtraPaths === true) && [404, 405].includes(refusal.status) && !named
   // Some servers report a missing operation in the message, others by the status.
-  const unsupported = door === true && unserved.test(refusal.message)
+  const unsupported = isEntry === true && unserved.test(refusal.message)
   const absent = missing || unsupported || refusal.status === 501
   return { verdict: absent ? 'not served' : 'failed', why }
 }

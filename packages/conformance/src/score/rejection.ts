@@ -75,9 +75,9 @@ const spelt = (text: string): string =>
 
 /** Returns true if the error names the field, in any spelling, as separate words. */
 export function namesField({ message, details, param }: Rejection, field: string): boolean {
-  const told = ` ${spelt(`${param} ${message} ${details}`)} `
+  const reported = ` ${spelt(`${param} ${message} ${details}`)} `
   const at = new RegExp(`[^a-z0-9]${spelt(field).replaceAll(/[^a-z0-9 ]/g, '\\$&')}[^a-z0-9]`)
-  return at.test(told)
+  return at.test(reported)
 }
 
 /** Formats status and message in one line. */

@@ -83,7 +83,7 @@ export async function score(options: ScoreOptions): Promise<Report> {
     onResult?.(result, results.size, wanted.length)
   }
   // Authentication is checked first.
-  const [doors, others] = [true, false].map((is) => wanted.filter(({ isEntry: door = false }) => door === is))
+  const [doors, others] = [true, false].map((is) => wanted.filter(({ isEntry = false }) => isEntry === is))
   await inTurn(doors ?? [], concurrency, take)
   mustBeLetIn([...results.values()])
   await inTurn(others ?? [], concurrency, take)
@@ -143,14 +143,14 @@ async function reach(target: Target): Promise<{ readonly listed: readonly string
 
 /** Returns the cause of a broken connection: the innermost cause with a message. */
 function connectionFault(error: unknown): string | undefined {
-  let told: string | undefined
+  let reported: string | undefined
   let broken = false
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     broken ||= cause.constructor.name === 'APIConnectionError' || cause.message === 'fetch failed'
     const code = 'code' in cause && typeof cause.code === 'string' ? `${cause.code} ` : ''
-    if (cause.message !== '' || code !== '') told = `${code}${cause.message}`.trim()
+    if (cause.message !== '' || code !== '') reported = `${code}${cause.message}`.trim()
   }
-  return broken ? told : undefined
+  return broken ? reported : undefined
 }
 
 /** Processes items in order with limited concurrency. */

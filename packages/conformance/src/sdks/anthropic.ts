@@ -200,9 +200,9 @@ export const anthropicCases: readonly Case[] = [
   },
   {
     name: '401 as AuthenticationError without an upstream call',
-    async run({ unknownTokenClients: strangers, fake }) {
+    async run({ unknownTokenClients, fake }) {
       const before = fake.requests.length
-      const error = await rejection(strangers.anthropic.messages.create({ ...base, messages: say('hello') }))
+      const error = await rejection(unknownTokenClients.anthropic.messages.create({ ...base, messages: say('hello') }))
       expect(error).toBeInstanceOf(Anthropic.AuthenticationError)
       expect([error.status, kindOf(error)]).toEqual([401, 'authentication_error'])
       expect(fake.requests).toHaveLength(before)

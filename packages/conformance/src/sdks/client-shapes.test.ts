@@ -60,10 +60,10 @@ describe.each(formats.filter((format) => format !== 'responses'))('response of a
     const thoughts = whole.output.filter(({ type }) => type === 'reasoning')
     expect(thoughts.length).toBeGreaterThan(0)
     for (const item of thoughts) expect(item).toHaveProperty('status', 'completed')
-    const told: (string | undefined)[] = []
+    const reported: (string | undefined)[] = []
     for await (const event of await openai.responses.create({ ...body, stream: true }))
-      if ('item' in event && event.item.type === 'reasoning') told.push(event.item.status)
-    expect(told).toEqual(thoughts.flatMap(() => ['in_progress', 'completed']))
+      if ('item' in event && event.item.type === 'reasoning') reported.push(event.item.status)
+    expect(reported).toEqual(thoughts.flatMap(() => ['in_progress', 'completed']))
   })
 })
 

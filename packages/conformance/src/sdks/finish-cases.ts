@@ -54,35 +54,35 @@ const breaks: readonly { name: string; fault: string; tells?: RegExp; rare?: tru
 export const finishCases = (client: Format): readonly Case[] => [
   ...inBothModes('the token limit', (stream) => async (setting) => {
     const talk = conversationStarters[client](setting, { stream, tokenLimit: 16 })
-    const said = await talk.sendUserMessage({ text: '[[words:50]]' })
-    expect(said.text.split(' ')).toHaveLength(16)
-    expect(said.finishReason).toBe(words[client].length)
-    expect(said.usage?.output).toBe(16)
+    const text = await talk.sendUserMessage({ text: '[[words:50]]' })
+    expect(text.text.split(' ')).toHaveLength(16)
+    expect(text.finishReason).toBe(words[client].length)
+    expect(text.usage?.output).toBe(16)
   }),
   ...onTwoServers(
     inBothModes('a content filter', (stream) => async (setting) => {
       setting.fake.reply({ text: 'one two', finish: 'content-filter' })
-      const said = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
-      expect([said.text, said.finishReason]).toEqual(['one two', words[client].filter])
+      const text = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
+      expect([text.text, text.finishReason]).toEqual(['one two', words[client].filter])
     }),
   ),
 
   ...inBothModes('a refusal', (stream) => async (setting) => {
     const { upstream } = setting
-    let said: ConversationResult | undefined
+    let text: ConversationResult | undefined
     const losses = await lossesOf(setting, async () => {
-      said = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: '[[refuse]]' })
+      text = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: '[[refuse]]' })
     })
-    expect(said?.finishReason).toBe(refusalEnd(client, upstream))
+    expect(text?.finishReason).toBe(refusalEnd(client, upstream))
     const apart = refusalIsApart(client, upstream)
-    expect([said?.text, said?.refusal]).toEqual(apart ? ['', apology] : [apology, ''])
+    expect([text?.text, text?.refusal]).toEqual(apart ? ['', apology] : [apology, ''])
     // Some clients' encoders name the choice as a prefix, as the IR does.
     expect(losses.map(({ path }) => path.replace('/choices/0', ''))).toEqual(refusalLosses(client, upstream))
   }),
   ...inBothModes('cached and reasoning tokens in the format’s own totals', (stream) => async (setting) => {
     setting.fake.reply({ text: 'ok', usage: { input: 1000, cacheRead: 640, output: 90, reasoning: 70 } })
-    const said = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
-    expect(said.usage).toMatchObject({ input: 1000, cacheRead: 640, output: 90, reasoning: 70 })
+    const text = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
+    expect(text.usage).toMatchObject({ input: 1000, cacheRead: 640, output: 90, reasoning: 70 })
   }),
   ...breaks.map(
     ({ name, fault, tells }): Case => ({

@@ -35,7 +35,7 @@ interface Heard {
   readonly last: GenerateContentResponse
 }
 
-const heard = (chunks: readonly GenerateContentResponse[]): Heard => {
+const received = (chunks: readonly GenerateContentResponse[]): Heard => {
   const parts = chunks.flatMap((chunk) => chunk.candidates?.[0]?.content?.parts ?? [])
   const last = chunks.at(-1)
   if (last === undefined) throw new Error('the stream was empty')
@@ -43,11 +43,11 @@ const heard = (chunks: readonly GenerateContentResponse[]): Heard => {
 }
 const modes = {
   whole: async ({ google }: SdkFixture, ask: Ask): Promise<Heard> =>
-    heard([await google.models.generateContent({ model: 'demo', ...ask })]),
+    received([await google.models.generateContent({ model: 'demo', ...ask })]),
   async streamed({ google }: SdkFixture, ask: Ask): Promise<Heard> {
     const chunks: GenerateContentResponse[] = []
     for await (const chunk of await google.models.generateContentStream({ model: 'demo', ...ask })) chunks.push(chunk)
-    return heard(chunks)
+    return received(chunks)
   },
 }
 const inBothModes = casesIn(modes)
@@ -150,11 +150,11 @@ export const googleCases: readonly Case[] = [
   },
   {
     name: 'the renamed model, and a name with a slash',
-    async run({ google, fake, responseModel: answeredAs }) {
+    async run({ google, fake, responseModel }) {
       for (const [model, upstream] of [
         ['renamed', 'upstream-name'],
         ['org/model-2', 'org/model-2'],
-        ['models/demo', answeredAs],
+        ['models/demo', responseModel],
       ] as const) {
         await google.models.generateContent({ model, contents: 'hello' })
         expect(fake.requests.at(-1)?.model).toBe(upstream)
@@ -232,9 +232,11 @@ export const googleCases: readonly Case[] = [
   },
   {
     name: 'an invalid key as Google reports it, without an upstream call',
-    async run({ unknownTokenClients: strangers, fake }) {
+    async run({ unknownTokenClients, fake }) {
       const before = fake.requests.length
-      const error = await rejection(strangers.google.models.generateContent({ model: 'demo', contents: 'hello' }))
+      const error = await rejection(
+        unknownTokenClients.google.models.generateContent({ model: 'demo', contents: 'hello' }),
+      )
       expect(error).toBeInstanceOf(ApiError)
       expect(error.status).toBe(400)
       expect(errorOf(error)).toMatchObject({
@@ -302,7 +304,7 @@ export const googleCases: readonly Case[] = [
       expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
       const chunks = listOf(parseJson(await answer.text())) as unknown as GenerateContentResponse[]
       expect(chunks.length).toBeGreaterThan(2)
-      expect(heard(chunks).text).toBe('one two three')
+      expect(received(chunks).text).toBe('one two three')
       const broken = [{ parts: [{ text: '[[words:50]] [[error-event after:8]]' }] }]
       const failed = await post(setting, '/v1beta/models/demo:streamGenerateContent', { contents: broken }, keyed)
       const last = objectOf(listOf(parseJson(await failed.text())).at(-1))
@@ -320,7 +322,7 @@ export const googleCases: readonly Case[] = [
       ]) {
         const answer = await post(setting, path, body, path.includes('key=') ? {} : keyed)
         expect(answer.status, path).toBe(200)
-        expect(heard([(await answer.json()) as GenerateContentResponse]).text).toBe('hi')
+        expect(received([(await answer.json()) as GenerateContentResponse]).text).toBe('hi')
         expect(setting.fake.requests.at(-1)?.bodyText).toMatch(/"max\w*_?tokens"?\w*:\s*16|"maxOutputTokens":\s*16/i)
       }
     },

@@ -76,8 +76,8 @@ async function expectOutcome(
     const before = setting.fake.requests.length
     const error = await rejection(call())
     expect(error.status).toBe(400)
-    const told = error.param ?? /[\w.]+\.\d+[\w.]*(?=: audio)/.exec(error.message)?.[0]
-    expect(told).toMatch(place)
+    const reported = error.param ?? /[\w.]+\.\d+[\w.]*(?=: audio)/.exec(error.message)?.[0]
+    expect(reported).toMatch(place)
     expect(error.message).toContain('audio cannot be sent')
     expect(setting.fake.requests).toHaveLength(before)
     return

@@ -185,9 +185,11 @@ export const openaiCases: readonly Case[] = [
   },
   {
     name: '401 as AuthenticationError without an upstream call',
-    async run({ unknownTokenClients: strangers, fake }) {
+    async run({ unknownTokenClients, fake }) {
       const before = fake.requests.length
-      const error = await rejection(strangers.openai.chat.completions.create({ model: 'demo', messages: say('hello') }))
+      const error = await rejection(
+        unknownTokenClients.openai.chat.completions.create({ model: 'demo', messages: say('hello') }),
+      )
       expect(error).toBeInstanceOf(OpenAI.AuthenticationError)
       expect(error).toMatchObject({ status: 401, code: 'invalid_api_key' })
       expect(fake.requests).toHaveLength(before)

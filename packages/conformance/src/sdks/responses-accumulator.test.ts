@@ -52,12 +52,12 @@ function overlapping(parts: readonly Part[], first = 0): ModelEvent[] {
   const begun = numbered.map(({ value, part }): ModelEvent => {
     return { type: 'part-start', choice: 0, part, value: { ...value, ...(emptied(value) as object) } }
   })
-  const said = numbered.flatMap(({ value, part }) =>
+  const output = numbered.flatMap(({ value, part }) =>
     halves(textOf(value)).map((text): ModelEvent => {
       return { type: 'part-delta', choice: 0, part, delta: { type: deltaOf(value), text } }
     }),
   )
-  return [...begun, ...said, ...numbered.map(({ part }): ModelEvent => ({ type: 'part-end', choice: 0, part }))]
+  return [...begun, ...output, ...numbered.map(({ part }): ModelEvent => ({ type: 'part-end', choice: 0, part }))]
 }
 const emptied = (part: Part): Partial<Part> => (part.type === 'tool-call' ? { input: '' } : { text: '' })
 const textOf = (part: Part): string => (part.type === 'tool-call' ? part.input : 'text' in part ? part.text : '')

@@ -228,9 +228,9 @@ export const responsesCases: readonly Case[] = [
   },
   {
     name: '401 as AuthenticationError without an upstream call',
-    async run({ unknownTokenClients: strangers, fake }) {
+    async run({ unknownTokenClients, fake }) {
       const before = fake.requests.length
-      const error = await rejection(strangers.openai.responses.create({ ...base, input: 'hello' }))
+      const error = await rejection(unknownTokenClients.openai.responses.create({ ...base, input: 'hello' }))
       expect(error).toBeInstanceOf(OpenAI.AuthenticationError)
       expect(error).toMatchObject({ status: 401, code: 'invalid_api_key' })
       expect(fake.requests).toHaveLength(before)

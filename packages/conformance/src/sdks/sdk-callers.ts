@@ -33,11 +33,11 @@ interface Heard {
 
 export const startChatConversation: StartConversation = (
   { openai },
-  { model = 'demo', stream, tools, think, tokenLimit: most, system, extra },
+  { model = 'demo', stream, tools, think, tokenLimit, system, extra },
 ) => {
   const messages: OpenAI.ChatCompletionMessageParam[] =
     system === undefined ? [] : [{ role: 'system', content: system }]
-  const limit = most ?? (think ? 32_000 : undefined)
+  const limit = tokenLimit ?? (think ? 32_000 : undefined)
   const settings = {
     model,
     ...(tools === undefined
@@ -114,7 +114,7 @@ const hasText = ({ candidates }: GenerateContentResponse): boolean =>
 /** Uses the SDK's own chat, which sends back every chunk of a stream as a separate content. */
 export const startGeminiConversation: StartConversation = (
   { google },
-  { model = 'demo', stream, tools, think, tokenLimit: most, system, extra },
+  { model = 'demo', stream, tools, think, tokenLimit, system, extra },
 ) => {
   const chat = google.chats.create({
     model,
@@ -124,7 +124,7 @@ export const startGeminiConversation: StartConversation = (
         ? {}
         : { tools: [{ functionDeclarations: tools.map((name) => ({ name, parametersJsonSchema: citySchema })) }] }),
       ...(think ? { thinkingConfig: { includeThoughts: true, thinkingBudget: 4096 } } : {}),
-      ...(most === undefined ? {} : { maxOutputTokens: most }),
+      ...(tokenLimit === undefined ? {} : { maxOutputTokens: tokenLimit }),
       ...extra,
     },
   })
@@ -150,13 +150,13 @@ export const startGeminiConversation: StartConversation = (
       go(
         calls.map(({ id, name = '' }): Part => {
           const pieces = results[name] ?? []
-          const said = pieces.flatMap((piece) => ('text' in piece ? [piece.text] : []))
+          const text = pieces.flatMap((piece) => ('text' in piece ? [piece.text] : []))
           const shown = pieces.filter((piece) => !('text' in piece)).map(geminiPart)
           return {
             functionResponse: {
               name,
               ...(id === undefined ? {} : { id }),
-              response: said.length > 0 ? { output: said.join('\n') } : {},
+              response: text.length > 0 ? { output: text.join('\n') } : {},
               ...(shown.length > 0 ? { parts: shown as NonNullable<Part['functionResponse']>['parts'] & object } : {}),
             },
           }
@@ -182,12 +182,12 @@ function messagesBlock(piece: Piece): MessagesBlock {
 
 export const startMessagesConversation: StartConversation = (
   { anthropic },
-  { model = 'demo', stream, tools, think, tokenLimit: most, system, extra },
+  { model = 'demo', stream, tools, think, tokenLimit, system, extra },
 ) => {
   const messages: Anthropic.MessageParam[] = []
   const settings = {
     model,
-    max_tokens: most ?? 8192,
+    max_tokens: tokenLimit ?? 8192,
     ...(system === undefined ? {} : { system }),
     ...(tools === undefined ? {} : { tools: tools.map((name) => ({ name, input_schema: mutableSchema() })) }),
     ...(think ? { thinking: { type: 'enabled' as const, budget_tokens: 4096, display: 'summarized' as const } } : {}),
@@ -255,7 +255,7 @@ function responsesPart(piece: Piece): ResponsesPart {
 /** Works without a store, like agents: sends back every item, including encrypted reasoning. */
 export const startResponsesConversation: StartConversation = (
   { openai },
-  { model = 'demo', stream, tools, think, tokenLimit: most, system, extra },
+  { model = 'demo', stream, tools, think, tokenLimit, system, extra },
 ) => {
   const input: OpenAI.Responses.ResponseInputItem[] = []
   const settings = {
@@ -273,7 +273,7 @@ export const startResponsesConversation: StartConversation = (
           include: ['reasoning.encrypted_content' as const],
         }
       : {}),
-    ...(most === undefined ? {} : { max_output_tokens: most }),
+    ...(tokenLimit === undefined ? {} : { max_output_tokens: tokenLimit }),
     ...extra,
   }
   let calls: readonly OpenAI.Responses.ResponseFunctionToolCall[] = []

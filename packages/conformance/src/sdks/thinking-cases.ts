@@ -88,7 +88,9 @@ export const thinkingCases = (client: Format): readonly Case[] =>
         true,
       )
       const [calls, done] = endings[client]
-      expect([first, second, third].map(({ text, tools, finishReason: end }) => ({ text, tools, end }))).toEqual([
+      expect(
+        [first, second, third].map(({ text, tools, finishReason }) => ({ text, tools, end: finishReason })),
+      ).toEqual([
         {
           text: '',
           tools: [

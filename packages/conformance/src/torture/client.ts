@@ -21,7 +21,7 @@ export interface TargetRequest extends Pair {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const said: Readonly<Record<Format, (text: string) => Record<string, unknown>>> = {
+const output: Readonly<Record<Format, (text: string) => Record<string, unknown>>> = {
   chat: (content) => ({ messages: [{ role: 'user', content }] }),
   messages: (content) => ({ messages: [{ role: 'user', content }], max_tokens: 1000 }),
   gemini: (text) => ({ contents: [{ role: 'user', parts: [{ text }] }] }),
@@ -34,7 +34,7 @@ const modelOf = (target: Target, ask: TargetRequest): string => ask.model ?? tar
 export const bodyFor = (target: Target, ask: TargetRequest): string =>
   JSON.stringify({
     ...(ask.client === 'gemini' ? {} : { model: modelOf(target, ask), stream: ask.stream ?? false }),
-    ...said[ask.client](ask.text),
+    ...output[ask.client](ask.text),
     ...ask.more,
   })
 

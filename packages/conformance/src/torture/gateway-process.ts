@@ -143,9 +143,9 @@ const needTokens = (): Tokens => {
 const answers: Readonly<Record<string, (argument: never) => unknown>> = {
   stats,
   finished() {
-    const told = finished
+    const reported = finished
     finished = []
-    return told
+    return reported
   },
   issue: (token: Parameters<Tokens['issue']>[0]) => needTokens().issue(token),
   revoke: (id: string) => needTokens().revoke(id),

@@ -19,9 +19,9 @@ function residentBytes(pid: number | undefined): number | undefined {
   }
 }
 
-export async function memoryOf({ local: own, pid }: Target): Promise<Memory> {
-  if (own === undefined) return { rss: residentBytes(pid), heap: undefined, buffers: undefined }
-  const { rss, heapUsed, external } = await own.stats()
+export async function memoryOf({ local, pid }: Target): Promise<Memory> {
+  if (local === undefined) return { rss: residentBytes(pid), heap: undefined, buffers: undefined }
+  const { rss, heapUsed, external } = await local.stats()
   return { rss, heap: heapUsed, buffers: external }
 }
 

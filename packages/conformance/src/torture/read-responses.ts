@@ -111,18 +111,18 @@ export function failureDefect(format: Format, answer: HttpResponse): string | un
       : undefined
   }
   if (answer.broken !== undefined) return `the connection broke: ${answer.broken}`
-  const { events, successes: claimed, errors: told } = readStream(format, answer.text)
+  const { events, successes: claimed, errors: reported } = readStream(format, answer.text)
   if (claimed.length > 0) return `the stream claims success: ${events[claimed[0] as number]?.slice(0, 120)}`
-  if (told.length !== 1) return `${told.length} errors`
+  if (reported.length !== 1) return `${reported.length} errors`
   const last = format === 'responses' ? events.length - 2 : events.length - 1
-  if (told[0] !== last) return 'the error is not the last event'
+  if (reported[0] !== last) return 'the error is not the last event'
   if (format === 'responses' && typeOf(events.at(-1) ?? '') !== 'response.failed')
     return 'no response.failed at the end'
   return undefined
 }
 
 /** Text of every complete response. */
-const said = 'one two three'
+const output = 'one two three'
 
 /** Returns the defect of a response that should be complete, or undefined. */
 export function completenessDefect(
@@ -132,9 +132,9 @@ export function completenessDefect(
   if (answer.status === 0) return `no answer: ${answer.broken}`
   if (answer.status !== 200) return `answered ${answer.status}: ${answer.text.slice(0, 120)}`
   if (answer.broken !== undefined) return `broken off: ${answer.broken}`
-  if (stream !== true) return answer.text.includes(said) ? undefined : `another answer: ${answer.text.slice(0, 120)}`
+  if (stream !== true) return answer.text.includes(output) ? undefined : `another answer: ${answer.text.slice(0, 120)}`
   const { successes, errors, text } = readStream(client, answer.text)
   if (errors.length > 0) return 'an error in the stream'
   if (successes.length === 0) return 'a stream without a successful end'
-  return text === said ? undefined : `a stream with the text '${text.slice(0, 60)}'`
+  return text === output ? undefined : `a stream with the text '${text.slice(0, 60)}'`
 }

@@ -21,7 +21,7 @@ const askings = 3
 const fellShort = ({ outcome }: Row): boolean => !('skipped' in outcome) && !outcome.held
 
 /** Adds the number of attempts to the figure. */
-const told = (row: Row, asked: number): Row =>
+const reported = (row: Row, asked: number): Row =>
   'skipped' in row.outcome
     ? row
     : { ...row, outcome: { ...row.outcome, figure: `${row.outcome.figure} (${asked} attempts)` } }
@@ -47,7 +47,7 @@ export async function torture(
         let row = await askFor(check, target, upstream, short)
         const most = short && target.local !== undefined ? askings : 1
         for (let asked = 1; fellShort(row) && asked < most; asked++)
-          row = told(await askFor(check, target, upstream, short), asked + 1)
+          row = reported(await askFor(check, target, upstream, short), asked + 1)
         rows.push(row)
         onRow?.(row)
       }
@@ -84,8 +84,8 @@ async function askFor(check: Check, target: Target, upstream: Upstream, short: b
     const outcome = await Promise.race([check.run(setting), tooLong])
     return { check, outcome, seconds: seconds() }
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error)
-    return { check, outcome: { held: false, figure: `the check itself failed: ${said}` }, seconds: seconds() }
+    const text = error instanceof Error ? error.message : String(error)
+    return { check, outcome: { held: false, figure: `the check itself failed: ${text}` }, seconds: seconds() }
   } finally {
     clearTimeout(timer)
     await Promise.all(started.map((one) => one.stop()))

@@ -45,11 +45,11 @@ function answerOf(
   if (calls.length > 0) return { toolCalls: calls }
   if (prompt.output !== 'text') return { text: JSON.stringify(structured(prompt.output, rest)) }
   if (results.length > 0) {
-    const told = results.map((result) => {
-      const said = result.text || (result.media.length > 0 ? result.media.map(describe).join(', ') : 'nothing')
-      return `${result.name ?? 'The tool'} ${result.isError ? 'failed' : 'answered'}: ${said}.`
+    const reported = results.map((result) => {
+      const text = result.text || (result.media.length > 0 ? result.media.map(describe).join(', ') : 'nothing')
+      return `${result.name ?? 'The tool'} ${result.isError ? 'failed' : 'answered'}: ${text}.`
     })
-    return { text: told.join(' ') }
+    return { text: reported.join(' ') }
   }
   const plain = answerPlainRequest(prompt, last, rest)
   if (plain !== undefined) return { text: plain }

@@ -51,8 +51,8 @@ describe('plain requests to the demo model', () => {
   })
 
   test('recall a code word from earlier turns and from a PDF', () => {
-    const told = [turn('The code word is MANGO.'), turn('noted', [], 'assistant')]
-    expect(answer([...told, turn('What is the code word?')])).toBe('MANGO')
+    const reported = [turn('The code word is MANGO.'), turn('noted', [], 'assistant')]
+    expect(answer([...reported, turn('What is the code word?')])).toBe('MANGO')
     const page = inline('document', 'application/pdf', btoa('BT (The code word is PAPAYA.) Tj ET'))
     expect(answer([turn('What is the code word in this document?', [page])])).toBe('PAPAYA')
     expect(answer([turn('What is the code word?')])).toBe('Nobody told me a code word.')

@@ -64,10 +64,10 @@ describe('official OpenAI client with Responses', () => {
       .filter((item) => item.type === 'function_call')
       .map((item) => ({ type: 'function_call_output' as const, call_id: item.call_id, output: 'sunny' }))
     // The SDK's helper adds `parsed_arguments`.
-    const said = first.output.map((item) =>
+    const text = first.output.map((item) =>
       item.type === 'function_call' ? { ...item, parsed_arguments: undefined } : item,
     )
-    const history = [question, ...said, ...results] as OpenAI.Responses.ResponseInput
+    const history = [question, ...text, ...results] as OpenAI.Responses.ResponseInput
     const second = await client.responses.create({ ...ask(history), ...stateless })
     expect(second.output_text).toBe('get_weather answered: sunny. get_weather answered: sunny.')
     const changed = history.map((item) =>

@@ -5,7 +5,7 @@ import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { type DriftName, type Probed, probe } from './probe.ts'
 
 // `npm run drift` passes the names of the newest SDKs and reads the outcomes.
-const { DRIFT_NAMES: asked, DRIFT_OUTCOMES: told } = process.env
+const { DRIFT_NAMES: asked, DRIFT_OUTCOMES: reported } = process.env
 
 const lines = (file: URL): string[][] =>
   readFileSync(file, 'utf8')
@@ -38,7 +38,8 @@ const rising = ['ignored', 'reported', 'translated', 'kept']
 it('new SDK names: pass in their own format, and cause no exception in any pair', { timeout: 600_000 }, async () => {
   const probed: Probed[] = []
   for (const name of names) probed.push(await probe(name))
-  if (told !== undefined) writeFileSync(told, JSON.stringify(probed.map(({ sample: _, bare: _b, ...rest }) => rest)))
+  if (reported !== undefined)
+    writeFileSync(reported, JSON.stringify(probed.map(({ sample: _, bare: _b, ...rest }) => rest)))
   const problems = probed.flatMap(({ format, side, name, problems }) =>
     problems.map((problem) => `${format} ${side} ${name}: ${problem}`),
   )

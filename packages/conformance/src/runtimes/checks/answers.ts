@@ -77,7 +77,7 @@ const failures: Readonly<Record<string, (client: Format) => Partial<TargetReques
   'without a body': () => ({ text: '', body: '{"half":' }),
 }
 
-const told = /^(content-type|modelgate-(?!request-id).*|retry-after|x-should-retry|www-authenticate)$/
+const reported = /^(content-type|modelgate-(?!request-id).*|retry-after|x-should-retry|www-authenticate)$/
 
 const idFields =
   /"(?:id|item_id|call_id|callId|tool_call_id|tool_use_id|response_id|responseId|request_id)": ?"([^"]+)"/g
@@ -98,7 +98,7 @@ async function seen(place: RuntimeTarget, ask: TargetRequest, broken: boolean): 
   if (!broken) place.providers.reset()
   const { status, headers, text, broken: why } = await exchange(broken ? place.strict : place.withDefaults, ask)
   if (why !== undefined) throw new Error(why)
-  const lines = Object.entries(headers).flatMap(([key, value]) => (told.test(key) ? [`${key}: ${value}`] : []))
+  const lines = Object.entries(headers).flatMap(([key, value]) => (reported.test(key) ? [`${key}: ${value}`] : []))
   return [String(status), ...lines.sort(), '', timeless(text)].join('\n')
 }
 

@@ -7,14 +7,14 @@ import { type Case, type Check, type RuntimeTarget, tallyOf } from '../check.ts'
 const largeBytes = 3_000_000
 
 async function passes(
-  { providers, withDefaults: plain }: RuntimeTarget,
+  { providers, withDefaults }: RuntimeTarget,
   ask: TargetRequest,
   body: string,
 ): Promise<string | undefined> {
   providers.reset()
   providers.on({}, { raw: { body } })
   try {
-    const { status, text } = await exchange(plain, ask)
+    const { status, text } = await exchange(withDefaults, ask)
     if (status !== 200) return `answered ${status}: ${text.slice(0, 200)}`
     if (text !== body) return `the response is ${JSON.stringify(text.slice(0, 300))}`
     return providers.requests.at(-1)?.bodyText === ask.body ? undefined : 'the upstream received another body'
@@ -25,11 +25,11 @@ async function passes(
 
 /** Sends megabytes in both directions: the provider echoes. */
 async function passesLarge(
-  { providers, withDefaults: plain }: RuntimeTarget,
+  { providers, withDefaults }: RuntimeTarget,
   ask: TargetRequest,
 ): Promise<string | undefined> {
   providers.reset()
-  const { status, text } = await exchange(plain, ask, { withinMs: 60_000 })
+  const { status, text } = await exchange(withDefaults, ask, { withinMs: 60_000 })
   if (status !== 200) return `answered ${status}: ${text.slice(0, 200)}`
   const got = providers.requests.at(-1)?.bodyText.length ?? 0
   providers.reset()

@@ -5,7 +5,7 @@ import { type Case, type Check, type RuntimeTarget, tallyOf } from '../check.ts'
 
 const count = 240
 
-const casesAt = ({ withDefaults: plain }: RuntimeTarget): Case[] =>
+const casesAt = ({ withDefaults }: RuntimeTarget): Case[] =>
   Array.from({ length: count }, (_, at): Case => {
     const pair = allPairs[at % allPairs.length] as (typeof allPairs)[number]
     const stream = Math.floor(at / allPairs.length) % 2 === 0
@@ -13,9 +13,9 @@ const casesAt = ({ withDefaults: plain }: RuntimeTarget): Case[] =>
     return {
       name: `call ${at}, ${pair.client} from ${pair.upstream}`,
       async ask() {
-        const answer = await exchange(plain, { ...pair, text: `[[say:${words}]]`, stream })
-        const said = stream ? readStream(pair.client, answer.text).text : answer.text
-        return said.includes(words) ? undefined : `${answer.status} ${answer.broken ?? said.slice(0, 200)}`
+        const answer = await exchange(withDefaults, { ...pair, text: `[[say:${words}]]`, stream })
+        const text = stream ? readStream(pair.client, answer.text).text : answer.text
+        return text.includes(words) ? undefined : `${answer.status} ${answer.broken ?? text.slice(0, 200)}`
       },
     }
   })

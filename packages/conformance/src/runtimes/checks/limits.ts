@@ -9,19 +9,16 @@ import { failureDefect, readError, readStream } from '../../torture/read-respons
 import { type Case, type Check, mergeTallies, type RuntimeTarget, tallyOf } from '../check.ts'
 
 /** The upstream sends two words and then nothing until the client has received a heartbeat. */
-async function hears(
-  { scriptedUpstream: stage, withShortLimits: hasty }: RuntimeTarget,
-  pair: Pair,
-): Promise<string | undefined> {
+async function hears({ scriptedUpstream, withShortLimits }: RuntimeTarget, pair: Pair): Promise<string | undefined> {
   let goOn = (): void => {}
-  const heard = new Promise<void>((resolve) => {
+  const received = new Promise<void>((resolve) => {
     goOn = resolve
   })
-  const scene = stage.play(async (call) => {
+  const scene = scriptedUpstream.play(async (call) => {
     beginStream(call)
     const events = good[formatOf(call)]
     for (const event of events.slice(0, 3)) call.response.write(event)
-    await heard
+    await received
     for (const event of events.slice(3)) call.response.write(event)
     call.response.end()
   })
@@ -36,23 +33,23 @@ async function hears(
         quiet = text.length
       }, 50)
   }
-  const answer = await exchange(hasty, { ...pair, text: scene.marker, stream: true }, { onData })
+  const answer = await exchange(withShortLimits, { ...pair, text: scene.marker, stream: true }, { onData })
   goOn()
   scene.end()
-  const { text: said, successes } = readStream(pair.client, answer.text)
-  return said === 'one two three' && successes.length === 1
+  const { text: output, successes } = readStream(pair.client, answer.text)
+  return output === 'one two three' && successes.length === 1
     ? undefined
     : `the response ended with '${answer.text.slice(-200)}'`
 }
 
 /** The upstream is slower than its time limit. */
 const givesUp = async (
-  { scriptedUpstream: stage, withShortLimits: hasty }: RuntimeTarget,
+  { scriptedUpstream, withShortLimits }: RuntimeTarget,
   ask: Omit<TargetRequest, 'text'>,
   play: Play,
 ): Promise<string | undefined> => {
-  const scene = stage.play(play)
-  const answer = await exchange(hasty, { ...ask, text: scene.marker })
+  const scene = scriptedUpstream.play(play)
+  const answer = await exchange(withShortLimits, { ...ask, text: scene.marker })
   scene.end()
   if (ask.stream !== true && answer.status !== 504) return `answered ${answer.status}: ${answer.text.slice(0, 200)}`
   return failureDefect(ask.client, answer)
@@ -66,13 +63,13 @@ const stalling: Play = (call) => {
 
 /** An oversized body is rejected in the client's dialect without an upstream call. */
 async function isTooLarge(
-  { scriptedUpstream: stage, withShortLimits: hasty }: RuntimeTarget,
+  { scriptedUpstream, withShortLimits }: RuntimeTarget,
   pair: Pair,
 ): Promise<string | undefined> {
-  const before = stage.requests
-  const answer = await exchange(hasty, { ...pair, text: 'x'.repeat(200_000) })
+  const before = scriptedUpstream.requests
+  const answer = await exchange(withShortLimits, { ...pair, text: 'x'.repeat(200_000) })
   if (answer.status !== 413) return `answered ${answer.status}: ${answer.broken ?? answer.text.slice(0, 200)}`
-  if (stage.requests > before) return 'the upstream was called'
+  if (scriptedUpstream.requests > before) return 'the upstream was called'
   return readError(pair.client, answer) === undefined ? `not in the dialect: ${answer.text.slice(0, 200)}` : undefined
 }
 

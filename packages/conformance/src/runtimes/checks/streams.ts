@@ -24,10 +24,10 @@ function gate(): { readonly opened: Promise<true>; open(): void } {
 }
 
 /** The upstream holds back each word until the client has received the previous one. */
-async function isLive({ scriptedUpstream: stage, strict }: RuntimeTarget, pair: Pair): Promise<string | undefined> {
+async function isLive({ scriptedUpstream, strict }: RuntimeTarget, pair: Pair): Promise<string | undefined> {
   const words = ['one', ' two', ' three']
   const gates = words.map(gate)
-  const scene = stage.play(async (call) => {
+  const scene = scriptedUpstream.play(async (call) => {
     beginStream(call)
     const events = good[formatOf(call)]
     const [first = '', ...rest] = events
@@ -42,15 +42,15 @@ async function isLive({ scriptedUpstream: stage, strict }: RuntimeTarget, pair: 
   let text = ''
   const onData = (part: Buffer): void => {
     text += part.toString()
-    const said = readStream(pair.client, text).text
-    for (const [at] of words.entries()) if (said.startsWith(words.slice(0, at + 1).join(''))) gates[at]?.open()
+    const output = readStream(pair.client, text).text
+    for (const [at] of words.entries()) if (output.startsWith(words.slice(0, at + 1).join(''))) gates[at]?.open()
   }
   const answer = await exchange(strict, { ...pair, text: scene.marker, stream: true }, { onData, withinMs: patienceMs })
   scene.end()
-  const { text: said, successes } = readStream(pair.client, answer.text)
+  const { text: received, successes } = readStream(pair.client, answer.text)
   if (answer.status !== 200) return `answered ${answer.status}: ${answer.text.slice(0, 200)}`
-  if (answer.broken !== undefined) return `after '${said}': ${answer.broken}`
-  return said === words.join('') && successes.length === 1 ? undefined : `it said '${said}'`
+  if (answer.broken !== undefined) return `after '${received}': ${answer.broken}`
+  return received === words.join('') && successes.length === 1 ? undefined : `it said '${received}'`
 }
 
 /** Streams arrive word by word. */
@@ -75,7 +75,7 @@ export const leaving: Check = {
   name: 'leaving',
   promise: 'a client disconnect aborts the upstream call at any moment, each pair of formats; `onFinish` is called',
   async run(place) {
-    const { strict, withShortHeartbeat: beating, scriptedUpstream: upstream } = place
+    const { strict, withShortHeartbeat, scriptedUpstream: upstream } = place
     const open: UpstreamCall[] = []
     const leaves = (target: Target, moment: Moment, how: string, hangUp?: (outgoing: ClientRequest) => void): Case[] =>
       allPairs.map((pair) => ({
@@ -89,11 +89,11 @@ export const leaving: Check = {
       ? moments.flatMap((moment) => [
           ...leaves(strict, moment, 'by a reset,', (outgoing) => outgoing.socket?.resetAndDestroy()),
           // Heartbeats exist only in streams.
-          ...(moment.stream ? leaves(beating, moment, 'noticed by a heartbeat,') : []),
+          ...(moment.stream ? leaves(withShortHeartbeat, moment, 'noticed by a heartbeat,') : []),
         ])
       : moments.flatMap((moment) => leaves(strict, moment, ''))
     const before = (await outcomesAt(place)).aborted ?? 0
-    const told: Case = {
+    const reported: Case = {
       name: 'onFinish',
       async ask() {
         const aborted = async (): Promise<number> => ((await outcomesAt(place)).aborted ?? 0) - before
@@ -102,7 +102,7 @@ export const leaving: Check = {
       },
     }
     const tally = await tallyOf(cases, 8)
-    const after = await tallyOf([told])
+    const after = await tallyOf([reported])
     for (const call of open) call.socket.destroy()
     return mergeTallies(tally, after)
   },
@@ -113,12 +113,9 @@ const enoughBytes = 48 * 1024 * 1024
 const filler = 'x'.repeat(1000)
 
 /** Sends words as long as they are accepted. */
-async function standsStill(
-  { scriptedUpstream: stage, strict }: RuntimeTarget,
-  pair: Pair,
-): Promise<string | undefined> {
+async function standsStill({ scriptedUpstream, strict }: RuntimeTarget, pair: Pair): Promise<string | undefined> {
   let sent = 0
-  const scene = stage.play((call) => {
+  const scene = scriptedUpstream.play((call) => {
     beginStream(call)
     const [opening = '', word = ''] = good[formatOf(call)]
     const delta = word.replace('"one"', `"${filler}"`)

@@ -94,12 +94,12 @@ export const stateSubjects = [
         set: cell.misbehave((...args: Parameters<typeof store.set>) => store.set(...args)),
       })
       const reply = await create(world)
-      const { store: told } = JSON.parse(reply.text) as { store: boolean }
+      const { store: reported } = JSON.parse(reply.text) as { store: boolean }
       const isGarbage = cell.behaviour.endsWith('garbage')
       return [
         ...notServed([reply]),
         // The result of a store's `set` has no meaning, only its failure.
-        ...complainIf(!isGarbage && told !== cell.works, `the response has store: ${told}`),
+        ...complainIf(!isGarbage && reported !== cell.works, `the response has store: ${reported}`),
       ]
     },
   },

@@ -19,7 +19,7 @@ export interface World {
   readonly logged: string[]
 }
 
-const said: Readonly<Record<Format, object>> = {
+const output: Readonly<Record<Format, object>> = {
   chat: { messages: [{ role: 'user', content: 'x' }] },
   messages: { messages: [{ role: 'user', content: 'x' }], max_tokens: 10 },
   gemini: { contents: [{ role: 'user', parts: [{ text: 'x' }] }] },
@@ -107,7 +107,7 @@ export function requestFor(
   { stream = false, model = `${format}-model`, more = {}, query = '' }: Ask = {},
 ): Request {
   const asked = { model, stream }
-  const body = { ...(format === 'gemini' ? {} : asked), ...said[format], ...more }
+  const body = { ...(format === 'gemini' ? {} : asked), ...output[format], ...more }
   const given = queryOf(format, asked)
   return new Request(
     `http://gateway${pathOf(format, asked)}${given}${query === '' ? '' : `${given === '' ? '?' : '&'}${query}`}`,

@@ -12,7 +12,7 @@ async function measure({ name, sizes, runs, leastMs }: Order): Promise<Report> {
   if (one === undefined) throw new Error(`Unknown attack '${name}'`)
   const points = []
   let status = 0
-  let said = ''
+  let text = ''
   for (const size of sizes) {
     const prepared = one.prepare(size)
     let least = Number.POSITIVE_INFINITY
@@ -27,13 +27,13 @@ async function measure({ name, sizes, runs, leastMs }: Order): Promise<Report> {
         spent += outcome.cpuMs
         calls++
         status = outcome.status
-        said = outcome.said
+        text = outcome.said
       } while (spent < leastMs)
       least = Math.min(least, spent / calls)
     }
     points.push({ bytes: Buffer.byteLength(prepared.grown), values: countValues(prepared.grown), cost: least })
   }
-  return { name, points, status, said }
+  return { name, points, status, said: text }
 }
 
 // Number of calls of every kind before the first measurement, because code is slow when it first runs.
@@ -48,8 +48,8 @@ process.on('message', async (order: Order) => {
   try {
     process.send?.(await measure(order))
   } catch (error) {
-    const said = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    process.send?.({ name: order.name, points: [], status: 0, said } satisfies Report)
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    process.send?.({ name: order.name, points: [], status: 0, said: text } satisfies Report)
   }
 })
 process.once('disconnect', () => process.exit())

@@ -72,19 +72,19 @@ export function createMeasurer(limitMs: number): Measurer {
         let cpuAtFirst = cpuOf(running)
         const settle = (report: Report): void => {
           clearInterval(timer)
-          running.off('message', heard).off('exit', ended)
+          running.off('message', received).off('exit', ended)
           resolve(report)
         }
-        const heard = (message: Report | 'called'): void => {
+        const received = (message: Report | 'called'): void => {
           if (message === 'called') {
             begun = performance.now()
             cpuAtFirst = cpuOf(running)
           } else settle(message)
         }
-        const failed = (said: string): void => {
+        const failed = (text: string): void => {
           child = undefined
           running.kill('SIGKILL')
-          settle({ name: order.name, points: [], status: 0, said, hung: true })
+          settle({ name: order.name, points: [], status: 0, said: text, hung: true })
         }
         const ended = (): void => failed('the process exited: out of memory, or a crash')
         const timer = setInterval(() => {
@@ -93,7 +93,7 @@ export function createMeasurer(limitMs: number): Measurer {
           if (spent > limitMs || performance.now() - begun > limitMs * waiting)
             failed(`not finished after ${limitMs} ms of CPU`)
         }, 100)
-        running.on('message', heard).on('exit', ended)
+        running.on('message', received).on('exit', ended)
         running.send(order)
       })
     },

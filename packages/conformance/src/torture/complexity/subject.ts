@@ -53,13 +53,13 @@ export function createSubject(): (one: Case, prepared: Prepared) => Promise<Outc
     })
     const before = process.cpuUsage()
     const response = await gateway.fetch(request)
-    let said = ''
+    let text = ''
     if (response.body !== null) {
       const reader = response.body.getReader()
       for (let read = await reader.read(); !read.done; read = await reader.read())
-        if (said.length < 200) said += new TextDecoder().decode(read.value.subarray(0, 300))
+        if (text.length < 200) text += new TextDecoder().decode(read.value.subarray(0, 300))
     }
     const { user, system } = process.cpuUsage(before)
-    return { status: response.status, said: said.slice(0, 300), cpuMs: (user + system) / 1000 }
+    return { status: response.status, said: text.slice(0, 300), cpuMs: (user + system) / 1000 }
   }
 }

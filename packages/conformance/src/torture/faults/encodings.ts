@@ -103,8 +103,8 @@ function wrong(way: PairVariant, answer: HttpResponse): string | undefined {
   const text = believed(answer)
   if (text === undefined) return `not ${answer.headers['content-encoding']}, although content-encoding declares it`
   if (!way.stream) return text.includes(`${long}`) ? undefined : 'other bytes'
-  const { text: said, successes } = readStream(way.client, text)
-  if (said !== `${long}twothree` && said !== `${long} two three`) return 'other bytes'
+  const { text: output, successes } = readStream(way.client, text)
+  if (output !== `${long}twothree` && output !== `${long} two three`) return 'other bytes'
   return successes.length === 1 ? undefined : 'no end'
 }
 

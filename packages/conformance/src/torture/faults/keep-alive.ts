@@ -19,10 +19,10 @@ export const keepAliveRace: Check = {
     let closed = 0
     const closeWhenIdle = ({ socket, response }: UpstreamCall): void => {
       response.once('finish', () => {
-        const heard = socket.bytesRead
+        const received = socket.bytesRead
         setTimeout(() => {
           // A request that has begun to arrive is served, as by any server.
-          if (socket.bytesRead !== heard || socket.destroyed) return
+          if (socket.bytesRead !== received || socket.destroyed) return
           closed++
           socket.destroy()
         }, idleMs)

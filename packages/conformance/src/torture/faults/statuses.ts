@@ -47,8 +47,8 @@ function byTable(table: DocumentedErrors, status: number, way: PairVariant, answ
   if (name === undefined) return loosely(status, way, answer)
   const kind = table.kinds[name]
   if (kind === undefined) return `'${name}' is not a kind of the table`
-  const { status: told, type, code } = kind.tellings[way.client]
-  if (answer.status !== told) return `status ${answer.status}, expected ${told}`
+  const { status: reported, type, code } = kind.tellings[way.client]
+  if (answer.status !== reported) return `status ${answer.status}, expected ${reported}`
   const error = readError(way.client, answer)
   if (error === undefined) return `not in the dialect: ${answer.text.slice(0, 100)}`
   if (error.type !== type) return `type ${error.type}, expected ${type}`

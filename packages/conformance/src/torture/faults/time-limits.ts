@@ -46,7 +46,7 @@ export function timeOthers(target: Target): () => Promise<{ readonly mostMs: num
     running = false
     await done
     const mostMs = Math.max(0, ...times)
-    const said = `meanwhile ${times.length} ordinary calls took ${ms(percentile(times, 0.5))} (p50) to ${ms(mostMs)}`
-    return { mostMs, said }
+    const text = `meanwhile ${times.length} ordinary calls took ${ms(percentile(times, 0.5))} (p50) to ${ms(mostMs)}`
+    return { mostMs, said: text }
   }
 }

@@ -51,8 +51,8 @@ export const unreachable: Check = {
   group: 'Faults',
   title: 'Refused, DNS, TLS failure',
   promise: '502 < 50 ms (+ DNS time), dialect shape, no internal host in the text',
-  async run({ target: { local: own, name: gateway }, upstream, count, fresh }) {
-    if (own === undefined) return { skipped: `the upstream addresses of ${gateway} cannot be configured` }
+  async run({ target: { local, name: gateway }, upstream, count, fresh }) {
+    if (local === undefined) return { skipped: `the upstream addresses of ${gateway} cannot be configured` }
     const { places, close } = await badAddresses(upstream.port)
     // Keep-alive, like real clients.
     const agent = new Agent({ keepAlive: true })

@@ -233,10 +233,14 @@ export const depth: Check = {
     agent.destroy()
     for (const pair of target.pairs)
       if (!(await stillThere(target, pair))) complaints.push(`${pair.client}: the gateway is gone`)
-    const told = [...counts].map(
+    const reported = [...counts].map(
       ([kind, { asked, held, slowest }]) =>
         `${held}/${asked} ${kinds[kind]}${slowest === 0 ? '' : ` (≤ ${ms(slowest)})`}`,
     )
-    return { held: complaints.length === 0, figure: `${told.join(', ')}; ${errors} × 500`, notes: tally(complaints) }
+    return {
+      held: complaints.length === 0,
+      figure: `${reported.join(', ')}; ${errors} × 500`,
+      notes: tally(complaints),
+    }
   },
 }

@@ -19,7 +19,7 @@ const stream: Field = { at: 'stream', kind: 'boolean' }
 const user: Field = { at: 'user', kind: 'text' }
 const temperature = (max: number): Field => ({ at: 'temperature', kind: 'number', min: 0, max })
 const topP: Field = { at: 'top_p', kind: 'number', min: 0, max: 1 }
-const said = [{ role: 'user', content: 'hi' }]
+const text = [{ role: 'user', content: 'hi' }]
 
 const chatFields: readonly Field[] = [
   model,
@@ -174,14 +174,14 @@ const file: Part = { name: 'file', value: 'RIFF', filename: 'a.wav' }
 
 /** All endpoints with a body, without aliases. */
 export const endpoints: readonly Endpoint[] = [
-  { ...chatErrors('chat/completions'), ...generic(chatFields, (name) => ({ model: name, messages: said })) },
+  { ...chatErrors('chat/completions'), ...generic(chatFields, (name) => ({ model: name, messages: text })) },
   {
     name: 'messages',
     path: () => '/v1/messages',
     format: 'messages',
     ...generic([...messagesFields, stream, { at: 'max_tokens', kind: 'integer', required: true, min: 1 }], (name) => ({
       model: name,
-      messages: said,
+      messages: text,
       max_tokens: 10,
     })),
   },
@@ -201,7 +201,7 @@ export const endpoints: readonly Endpoint[] = [
     name: 'messages/count_tokens',
     path: () => '/v1/messages/count_tokens',
     format: 'messages',
-    ...generic(messagesFields, (name) => ({ model: name, messages: said })),
+    ...generic(messagesFields, (name) => ({ model: name, messages: text })),
   },
   { ...chatErrors('completions'), ...generic(completionsFields, (name) => ({ model: name, prompt: 'hi' })) },
   { ...chatErrors('embeddings'), ...generic(embeddingsFields, (name) => ({ model: name, input: 'hi' })) },

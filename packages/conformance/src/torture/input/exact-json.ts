@@ -135,22 +135,22 @@ const oddStream = (format: Format): string[] =>
 
 /** Checks responses as the client receives them. */
 async function answers({ target, upstream }: CheckContext): Promise<Tally> {
-  const told = new Tally()
+  const reported = new Tally()
   const scene = upstream.play(answerOddly)
   for (const pair of straight(target))
     for (const stream of [false, true]) {
       const more = pair.client === 'chat' && stream ? { more: { stream_options: { include_usage: true } } } : {}
       const answer = await exchange(target, { ...pair, text: scene.marker, stream, ...more })
       const wanted = stream ? oddStream(pair.client).join('') : oddAnswer(pair.client)
-      told.note(`${pair.client}, ${stream ? 'a stream' : 'a response'}`, difference(wanted, answer.text))
+      reported.note(`${pair.client}, ${stream ? 'a stream' : 'a response'}`, difference(wanted, answer.text))
     }
   scene.end()
-  return told
+  return reported
 }
 
 /** Checks invalid bytes in a value, in a key and outside of both. */
 async function invalid({ target, upstream }: CheckContext): Promise<Tally> {
-  const told = new Tally()
+  const reported = new Tally()
   const scene = upstream.play(sendGoodResponse)
   const clients = [...new Map(target.pairs.map((pair) => [pair.client, pair])).values()]
   for (const pair of clients)
@@ -165,7 +165,7 @@ async function invalid({ target, upstream }: CheckContext): Promise<Tally> {
         const body = Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after + rest)])
         const calls = scene.calls.length
         const answer = await exchange(target, { ...ask, body })
-        told.note(
+        reported.note(
           `${pair.client}, ${name} in ${place}`,
           scene.calls.length > calls
             ? 'reached the upstream'
@@ -177,7 +177,7 @@ async function invalid({ target, upstream }: CheckContext): Promise<Tally> {
         )
       }
   scene.end()
-  return told
+  return reported
 }
 
 const poison = '{"polluted":"by-torture"}'

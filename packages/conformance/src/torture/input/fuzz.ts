@@ -176,9 +176,12 @@ export const fuzz: Check = {
     const answered = await tryAll(streams, count(100_000, 2000), (at, { stream, play, pair: which }) => {
       const pair = pick(target.pairs, which)
       const bases = streamBases.filter(({ format }) => format === pair.upstream)
-      const told = playOf(streamOf(pick(bases, stream.base), stream), play, 'text/event-stream')
+      const reported = playOf(streamOf(pick(bases, stream.base), stream), play, 'text/event-stream')
       // Other checks cover time limits for data that never arrives.
-      plays.set(at, told.ending === 'hang' || told.ending === 'no answer' ? { ...told, ending: 'end' } : told)
+      plays.set(
+        at,
+        reported.ending === 'hang' || reported.ending === 'no answer' ? { ...reported, ending: 'end' } : reported,
+      )
       const text = `${scene.marker} fuzz-${at}-`
       return {
         what: `${pair.client} from ${pair.upstream}: ${JSON.stringify({ stream, play })}`,

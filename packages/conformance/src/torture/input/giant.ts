@@ -190,15 +190,15 @@ async function series(setting: CheckContext, makeRun: (size: number) => Run): Pr
   const { target, upstream } = setting
   const { result, noticed } = await observeDuring(target, upstream, async () => {
     const times: number[] = []
-    let told = 1
+    let reported = 1
     let wrong: string | undefined
     for (const size of sizes) {
       const timed = await makeRun(size)(target)
       times.push(timed.tookMs)
-      told = timed.times
+      reported = timed.times
       wrong ??= timed.wrong
     }
-    return { times, told, wrong }
+    return { times, told: reported, wrong }
   })
   return { ...result, noticed }
 }

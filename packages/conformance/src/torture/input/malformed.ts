@@ -106,11 +106,12 @@ export const malformed: Check = {
       if (param !== undefined) fields++
       if (answer.status < 400 || answer.status >= 500) return `${what}: answered ${answer.status}`
       refused++
-      const told = readError(endpoint.format, answer)
-      if (told === undefined) return `${what}: ${answer.status} not in the dialect: ${answer.text.slice(0, 100)}`
+      const reported = readError(endpoint.format, answer)
+      if (reported === undefined) return `${what}: ${answer.status} not in the dialect: ${answer.text.slice(0, 100)}`
       inDialect++
       if (param === undefined) return undefined
-      if (!names(told, param, endpoint.format)) return `${what}: ${param} is not named: ${told.param} / ${told.message}`
+      if (!names(reported, param, endpoint.format))
+        return `${what}: ${param} is not named: ${reported.param} / ${reported.message}`
       named++
       return undefined
     })

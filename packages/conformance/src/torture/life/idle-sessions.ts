@@ -31,7 +31,7 @@ function words(format: Format): string {
 
 /** Sends up to half a gigabyte with backpressure. */
 const pouring =
-  (told: (bytes: number) => void): Play =>
+  (reported: (bytes: number) => void): Play =>
   async (call: UpstreamCall) => {
     const format = formatOf(call)
     const some = words(format)
@@ -40,7 +40,7 @@ const pouring =
     response.write(String(good[format][0]))
     for (let left = streamBytes; left > 0 && !response.destroyed; left -= some.length) {
       const taken = response.write(some)
-      told(some.length)
+      reported(some.length)
       if (!taken)
         await new Promise<void>((resume) => {
           const go = (): void => {

@@ -13,8 +13,8 @@ const mostRss = 30_000_000
 /** Longer than idle connections are kept. */
 const calmMs = 10_000
 
-const known = (bytes: number | undefined, told: (bytes: number) => string): string =>
-  bytes === undefined ? 'not known' : told(bytes)
+const known = (bytes: number | undefined, reported: (bytes: number) => string): string =>
+  bytes === undefined ? 'not known' : reported(bytes)
 const within = (bytes: number | undefined, most: number): boolean => bytes === undefined || bytes <= most
 const each = (bytes: number): string => `${(bytes / 1000).toFixed(3)} kB`
 

@@ -195,14 +195,14 @@ export function controlOf(surface: Surface): Pick<ModelCase, 'headers' | 'body' 
  */
 export function faultOf({ variant, named, place, surface }: ModelCase, observed: Observed, control: Observed) {
   const { status, text, reached } = observed
-  const told = `status ${status}${reached ? ', an upstream was called' : ''}: ${text.slice(0, 200)}`
+  const reported = `status ${status}${reached ? ', an upstream was called' : ''}: ${text.slice(0, 200)}`
   if (variant === 'listed') {
-    if (!reached && text.includes(`'${named}'`)) return `rejected for a listed model: ${told}`
-    return surface.lane === 'wire' && control.reached && !reached ? `no upstream was called: ${told}` : undefined
+    if (!reached && text.includes(`'${named}'`)) return `rejected for a listed model: ${reported}`
+    return surface.lane === 'wire' && control.reached && !reached ? `no upstream was called: ${reported}` : undefined
   }
-  if (reached || ![400, 403, 404].includes(status)) return `not refused: ${told}`
+  if (reached || ![400, 403, 404].includes(status)) return `not refused: ${reported}`
   // Each format has its own error for the call's own model.
   return text.includes(place === 'model' || place === 'session.model' ? 'odel' : named)
     ? undefined
-    : `rejected for another reason: ${told}`
+    : `rejected for another reason: ${reported}`
 }

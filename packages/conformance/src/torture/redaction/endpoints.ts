@@ -29,7 +29,7 @@ export interface Endpoint {
   readonly kept?: true
 }
 
-const said: Readonly<Record<Format, object>> = {
+const text: Readonly<Record<Format, object>> = {
   chat: { messages: [{ role: 'user', content: 'hello' }], stream_options: { include_usage: true } },
   messages: { messages: [{ role: 'user', content: 'hello' }], max_tokens: 100 },
   gemini: { contents: [{ role: 'user', parts: [{ text: 'hello' }] }] },
@@ -39,7 +39,7 @@ const said: Readonly<Record<Format, object>> = {
 const generation: readonly Endpoint[] = formats.flatMap((client) =>
   formats.flatMap((provider) =>
     [false, true].map((stream): Endpoint => {
-      const { stream_options: options, ...fields } = said[client] as { stream_options?: object }
+      const { stream_options: options, ...fields } = text[client] as { stream_options?: object }
       return {
         name: `${client} to ${provider}`,
         provider,
@@ -192,11 +192,11 @@ const services: readonly Endpoint[] = [
 
 const counted = { input_tokens: 3 }
 const counts: readonly Endpoint[] = [
-  post('count_tokens', '/v1/messages/count_tokens', said.messages, counted, { provider: 'messages' }),
+  post('count_tokens', '/v1/messages/count_tokens', text.messages, counted, { provider: 'messages' }),
   post(
     'count_tokens of a gemini upstream',
     '/v1/messages/count_tokens',
-    said.messages,
+    text.messages,
     { totalTokens: 3 },
     {
       provider: 'gemini',
@@ -206,13 +206,13 @@ const counts: readonly Endpoint[] = [
   post(
     'input_tokens',
     '/v1/responses/input_tokens',
-    said.responses,
+    text.responses,
     { object: 'response.input_tokens', ...counted },
     {
       provider: 'responses',
     },
   ),
-  post('countTokens', '/v1beta/models/{model}:countTokens', said.gemini, { totalTokens: 3 }, { provider: 'gemini' }),
+  post('countTokens', '/v1beta/models/{model}:countTokens', text.gemini, { totalTokens: 3 }, { provider: 'gemini' }),
 ]
 
 const stored: readonly Endpoint[] = (

@@ -42,7 +42,7 @@ export const sessionParts: Readonly<Record<string, Pick<Part, 'session' | 'reply
 /** Returns everything that a client of the gateway receives in a session with this model, or instead of it. */
 export function sessionWith(origin: string, token: string, model: string): Promise<string> {
   return new Promise((resolve) => {
-    let told = ''
+    let reported = ''
     const socket = new WebSocket(`${origin.replace('http', 'ws')}/v1/realtime?model=${model}`, {
       headers: { authorization: `Bearer ${token}` },
       perMessageDeflate: false,
@@ -50,16 +50,16 @@ export function sessionWith(origin: string, token: string, model: string): Promi
     const giveUp = setTimeout(() => socket.terminate(), 10_000)
     const finish = (): void => {
       clearTimeout(giveUp)
-      resolve(told)
+      resolve(reported)
     }
     socket.on('message', (data) => {
-      told += `${data}\n`
+      reported += `${data}\n`
     })
     socket.on('error', () => {})
     socket.on('unexpected-response', (_, response) => {
-      told += `${response.statusCode} ${response.statusMessage} ${JSON.stringify(response.headers)}\n`
+      reported += `${response.statusCode} ${response.statusMessage} ${JSON.stringify(response.headers)}\n`
       response.on('data', (data) => {
-        told += data
+        reported += data
       })
       response.on('end', () => {
         socket.terminate()
@@ -67,7 +67,7 @@ export function sessionWith(origin: string, token: string, model: string): Promi
       })
     })
     socket.on('close', (code, reason) => {
-      told += `closed ${code} ${reason}`
+      reported += `closed ${code} ${reason}`
       finish()
     })
   })

@@ -38,7 +38,7 @@ export async function startMatrixUpstream(): Promise<MatrixUpstream> {
   const parts = new Map<number, Part>()
   const partOf = (text: string): Part | undefined => parts.get(Number(named.exec(text)?.[1]))
   let origin = ''
-  const told = (text: string, part: Part, incoming: IncomingMessage): string =>
+  const reported = (text: string, part: Part, incoming: IncomingMessage): string =>
     text.replaceAll(mark, () => part.spell(keyIn(incoming.headers))).replaceAll(addressMark, origin)
 
   const server = createServer(async (incoming, response) => {
@@ -59,14 +59,16 @@ export async function startMatrixUpstream(): Promise<MatrixUpstream> {
 
   function answer(response: ServerResponse, incoming: IncomingMessage, part: Part, reply: Reply): void {
     const written = Object.fromEntries(
-      Object.entries(reply.headers).map(([name, value]) => [name, told(value, part, incoming)]),
+      Object.entries(reply.headers).map(([name, value]) => [name, reported(value, part, incoming)]),
     )
-    const body = told(reply.body, part, incoming)
+    const body = reported(reply.body, part, incoming)
     part.onCall(body)
-    response.writeHead(reply.status, told(reply.reason ?? 'Whatever', part, incoming), written)
+    response.writeHead(reply.status, reported(reply.reason ?? 'Whatever', part, incoming), written)
     if (reply.trailers !== undefined)
       response.addTrailers(
-        Object.fromEntries(Object.entries(reply.trailers).map(([name, value]) => [name, told(value, part, incoming)])),
+        Object.fromEntries(
+          Object.entries(reply.trailers).map(([name, value]) => [name, reported(value, part, incoming)]),
+        ),
       )
     const secret = body.indexOf(part.spell(keyIn(incoming.headers)))
     if (!part.split || secret < 0) return void response.end(body)
@@ -81,20 +83,20 @@ export async function startMatrixUpstream(): Promise<MatrixUpstream> {
     if (part === undefined) return void socket.destroy()
     if (part.session === undefined) {
       const { status, headers, body, reason = 'Whatever' } = part.reply as Reply
-      const text = told(body, part, incoming)
+      const text = reported(body, part, incoming)
       part.onCall(text)
-      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${told(value, part, incoming)}\r\n`)
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${reported(value, part, incoming)}\r\n`)
       socket.end(
-        `HTTP/1.1 ${status} ${told(reason, part, incoming)}\r\n${lines.join('')}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+        `HTTP/1.1 ${status} ${reported(reason, part, incoming)}\r\n${lines.join('')}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
       )
       return
     }
     const { events, reason } = part.session
     sockets.handleUpgrade(incoming, socket, head, (accepted) => {
-      const all = events.map((event) => told(event, part, incoming))
+      const all = events.map((event) => reported(event, part, incoming))
       part.onCall(all.join('\n'))
       for (const event of all) accepted.send(event)
-      accepted.close(4000, told(reason, part, incoming).slice(0, 123))
+      accepted.close(4000, reported(reason, part, incoming).slice(0, 123))
     })
   })
 

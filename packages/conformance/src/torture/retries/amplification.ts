@@ -61,11 +61,11 @@ export const amplification: Check = {
     )
     await inParallel(bySdk, 32, async ({ outage, play, client, pair }) => {
       const scene = upstream.play(play)
-      const told = client.ask(target, pair, scene.marker).then(
+      const reported = client.ask(target, pair, scene.marker).then(
         () => 'well',
         () => 'an error',
       )
-      const end = await resultWithin(40_000, told)
+      const end = await resultWithin(40_000, reported)
       scene.end()
       const what = `${client.name} from ${pair.upstream}, ${outage}`
       const { length } = scene.calls
@@ -80,7 +80,7 @@ export const amplification: Check = {
         .map((way) => ({ outage, play, way })),
     )
     let retried = 0
-    let told = 0
+    let described = 0
     await inParallel(byHand, 16, async ({ outage, play, way }) => {
       const scene = upstream.play(play)
       const answer = await exchange(target, { ...way, text: scene.marker })
@@ -88,12 +88,12 @@ export const amplification: Check = {
       if (scene.calls.length < 2) return
       retried++
       const { 'x-should-retry': again, 'retry-after': wait } = answer.headers
-      if (overloads.has(answer.status) ? again === undefined && wait !== undefined : again === 'false') told++
+      if (overloads.has(answer.status) ? again === undefined && wait !== undefined : again === 'false') described++
       else complaints.push(`${outage}, ${variantName(way)}: x-should-retry ${again}, retry-after ${wait}`)
     })
     return {
       held: complaints.length === 0 && (fresh === undefined || retried > 0),
-      figure: `at most ${highest} upstream calls per user call (${bySdk.length} calls of ${sdkClients.length} SDK clients in ${chosen.length} outages); correct retry headers after ${told}/${retried} last attempts`,
+      figure: `at most ${highest} upstream calls per user call (${bySdk.length} calls of ${sdkClients.length} SDK clients in ${chosen.length} outages); correct retry headers after ${described}/${retried} last attempts`,
       notes: tally(complaints),
     }
   },

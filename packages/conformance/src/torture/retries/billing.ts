@@ -25,9 +25,9 @@ const add = (sum: Counts, more: Counts): Counts => ({ input: sum.input + more.in
 
 /** Sends the call and simulates its client; resolves when the client is done. */
 async function act(target: Target, { exit, pair, model }: Job, text: string, arrived: Promise<void>): Promise<void> {
-  const { disconnects: leaves } = exit
+  const { disconnects } = exit
   const ask: TargetRequest = { ...pair, model, text, stream: exit.stream ?? false }
-  if (leaves === undefined) {
+  if (disconnects === undefined) {
     await exchange(target, ask)
     return
   }
@@ -39,25 +39,25 @@ async function act(target: Target, { exit, pair, model }: Job, text: string, arr
     })
     outgoing.once('close', () => resolve())
   })
-  if (leaves === 'reading') await read
+  if (disconnects === 'reading') await read
   else {
     await arrived
-    await sleep(leaves)
+    await sleep(disconnects)
   }
   outgoing.destroy()
 }
 
 /** Returns all onFinish events, once no more arrive. */
 async function booksOf(own: LocalGateway, expected: number): Promise<Finished[]> {
-  const books: Finished[] = []
+  const events: Finished[] = []
   await holdsWithin(async () => {
-    books.push(...(await own.finished()))
-    return books.length >= expected
+    events.push(...(await own.finished()))
+    return events.length >= expected
   }, 10_000)
   // Duplicate reports would arrive now.
   await sleep(500)
-  books.push(...(await own.finished()))
-  return books
+  events.push(...(await own.finished()))
+  return events
 }
 
 /** Compares every kind of outcome with the onFinish events that billing relies on. */
@@ -68,8 +68,8 @@ export const billing: Check = {
   promise:
     'exactly one onFinish per request on every outcome (ok, abort, error, timeout, retry): 10,000/10,000, sums equal the mock’s ledger',
   perServer: true,
-  async run({ target: { local: own, name }, upstream, count, fresh }) {
-    if (own === undefined) return { skipped: `onFinish of ${name} is not visible from outside` }
+  async run({ target: { local, name }, upstream, count, fresh }) {
+    if (local === undefined) return { skipped: `onFinish of ${name} is not visible from outside` }
     const target = await fresh({
       limits,
       retry: { budgetFloor: 1_000_000, backoffMs: 20 },
@@ -114,17 +114,17 @@ export const billing: Check = {
     await inParallel(jobs, 200, (job) =>
       act(target, job, `${scene.marker} call ${job.id}.`, arrivals[job.id]?.arrived ?? Promise.resolve()),
     )
-    const books = await booksOf(target.local, total)
+    const events = await booksOf(target.local, total)
     scene.end()
 
-    const told = new Map<string, Finished[]>()
-    for (const one of books) told.set(one.model ?? '', [...(told.get(one.model ?? '') ?? []), one])
+    const reported = new Map<string, Finished[]>()
+    for (const one of events) reported.set(one.model ?? '', [...(reported.get(one.model ?? '') ?? []), one])
     const complaints: string[] = []
     let once = 0
     let billed: Counts = { input: 0, output: 0 }
     let finished = 0
     for (const { name: exitName, exit, pair, model } of jobs) {
-      const of = told.get(model) ?? []
+      const of = reported.get(model) ?? []
       const what = `${exitName}, ${pair.client} from ${pair.upstream}`
       if (of.length === 1) once++
       else complaints.push(`${what}: reported ${of.length} times`)
@@ -135,7 +135,7 @@ export const billing: Check = {
         billed = add(billed, { input: inputTokens, output: outputTokens })
       }
     }
-    if (books.length > total) complaints.push(`${books.length - total} more reports than calls`)
+    if (events.length > total) complaints.push(`${events.length - total} more reports than calls`)
     const same = billed.input === ledger.input && billed.output === ledger.output && finished === answered
     return {
       held: complaints.length === 0 && once === total && same,

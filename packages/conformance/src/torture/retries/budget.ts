@@ -40,15 +40,15 @@ export const retryBudget: Check = {
     const allowed = Math.max(floor, total * share)
     const figures: string[] = []
     let held = true
-    const told = (name: string, retries: number): void => {
+    const reported = (name: string, retries: number): void => {
       held &&= retries <= allowed
       figures.push(`${name}: ${retries} retries of ${total} calls (${((retries / total) * 100).toFixed(1)} %)`)
     }
-    if (setting.target.local === undefined) told('full outage', await outage(setting, setting.target, total))
+    if (setting.target.local === undefined) reported('full outage', await outage(setting, setting.target, total))
     else
       for (const [name, profile] of Object.entries(profiles)) {
         const target = await setting.fresh(profile)
-        if (target !== undefined) told(name, await outage(setting, target, total))
+        if (target !== undefined) reported(name, await outage(setting, target, total))
       }
     // With few calls, the minimum applies.
     const few = await setting.fresh({ defaults: true, breaker: false })

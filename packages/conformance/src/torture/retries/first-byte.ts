@@ -41,19 +41,19 @@ async function breakOnce(
   { pair, model, events, how }: { pair: Pair; model: string; events: number; how: string },
 ): Promise<Told> {
   let begun = false
-  let heard = (): void => {}
+  let received = (): void => {}
   const first = new Promise<void>((resolve) => {
-    heard = resolve
+    received = resolve
   })
   const scene = upstream.play(async (call) => {
     if (call.number > 1) return answerAgain(call)
-    const said = eventsWithWords(formatOf(call), wordsOf(1))
+    const text = eventsWithWords(formatOf(call), wordsOf(1))
     if (events > 0) {
       beginStream(call)
-      call.response.write(said.slice(0, events).join(''))
+      call.response.write(text.slice(0, events).join(''))
       await resultWithin(3000, first)
     }
-    breaks[how]?.(call, said[events] ?? '')
+    breaks[how]?.(call, text[events] ?? '')
   })
   const text = await new Promise<string>((resolve) => {
     const parts: Buffer[] = []
@@ -69,7 +69,7 @@ async function breakOnce(
         parts.push(part)
         if (incoming.statusCode !== 200) return
         begun = true
-        heard()
+        received()
       })
       incoming.on('error', done)
       incoming.on('end', done)
@@ -106,16 +106,20 @@ export const noRetryAfterFirstByte: Check = {
     let mixed = 0
     let begun = 0
     await inParallel(jobs, 16, async (job) => {
-      const told = await breakOnce(target, setting, job)
+      const reported = await breakOnce(target, setting, job)
       const what = `${job.how} after ${job.events} events, ${job.pair.client} from ${job.pair.upstream}`
-      if (told.begun) begun++
-      if (told.begun && told.calls > 1) {
+      if (reported.begun) begun++
+      if (reported.begun && reported.calls > 1) {
         again++
-        complaints.push(`${what}: ${told.calls} calls upstream`)
+        complaints.push(`${what}: ${reported.calls} calls upstream`)
       }
-      if (!Array.from({ length: told.calls }, (_, at) => textOf(at + 1)).some((text) => text.startsWith(told.text))) {
+      if (
+        !Array.from({ length: reported.calls }, (_, at) => textOf(at + 1)).some((text) =>
+          text.startsWith(reported.text),
+        )
+      ) {
         mixed++
-        complaints.push(`${what}: the client received '${told.text}'`)
+        complaints.push(`${what}: the client received '${reported.text}'`)
       }
     })
     // Control: the gateway retries if no output has been sent.

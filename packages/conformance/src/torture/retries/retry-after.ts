@@ -73,22 +73,22 @@ async function tell(
   target: Target,
   { statement, pair, model }: { statement: Statement; pair: Pair; model: string },
 ): Promise<Seen> {
-  let said: Seen['said']
+  let text: Seen['said']
   let missedMs: number | undefined
   let failedAt = Number.NaN
   const play: Play = (call) => {
     if (call.number === 1) {
-      said = statement.say(call)
+      text = statement.say(call)
       failedAt = Date.now()
       return
     }
-    missedMs ??= Date.now() - (typeof said === 'number' ? said : failedAt)
+    missedMs ??= Date.now() - (typeof text === 'number' ? text : failedAt)
     sendGoodResponse(call)
   }
   const scene = upstream.play(play)
   const answer = await exchange(target, { ...pair, model, text: scene.marker }, { withinMs: 8000 })
   scene.end()
-  return { statement, pair, answer, missedMs, said }
+  return { statement, pair, answer, missedMs, said: text }
 }
 
 /** Returns the defect in the gateway's handling, or undefined. */

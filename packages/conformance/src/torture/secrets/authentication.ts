@@ -241,12 +241,12 @@ async function asOwner(setting: CheckContext, folder: string): Promise<Outcome |
   const target = await withTokens(setting, `${folder}/ours`)
   const other = await withTokens(setting, `${folder}/theirs`)
   if (target === undefined || other === undefined) return undefined
-  const { local: own }: { local: LocalGateway } = target
-  const good = await own.issue({ owner: 'ours' })
-  const revoked = await own.issue({})
-  await own.revoke(revoked.id)
-  const expired = await own.issue({ expiresAt: Date.now() + 300 })
-  const narrow = await own.issue({ models: ['none-of-these'] })
+  const { local }: { local: LocalGateway } = target
+  const good = await local.issue({ owner: 'ours' })
+  const revoked = await local.issue({})
+  await local.revoke(revoked.id)
+  const expired = await local.issue({ expiresAt: Date.now() + 300 })
+  const narrow = await local.issue({ models: ['none-of-these'] })
   const foreign = await other.local.issue({ owner: 'theirs' })
   await sleep(400)
   const bad: readonly Bad[] = [
@@ -256,12 +256,12 @@ async function asOwner(setting: CheckContext, folder: string): Promise<Outcome |
     { name: 'expired token', token: expired.secret },
     { name: "other tenant's token", token: foreign.secret },
   ]
-  const { asked, complaints, reached } = await knockEverywhere(setting, target, await own.routes(), bad)
+  const { asked, complaints, reached } = await knockEverywhere(setting, target, await local.routes(), bad)
   complaints.push(
     ...(await openDoors(setting, target, good.secret)),
     ...(await knockAtModels(setting, target, narrow.secret)),
   )
-  return figureOf(asked, complaints, (await own.routes()).length, reached)
+  return figureOf(asked, complaints, (await local.routes()).length, reached)
 }
 
 const figureOf = (asked: number, complaints: readonly string[], routes: number, reached: number): Outcome => ({

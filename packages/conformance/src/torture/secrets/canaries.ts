@@ -1,9 +1,9 @@
 import { Agent } from 'node:http'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
-import { sendJson, sendGoodResponse, formatOf, sleep } from '../../base/upstream-responses.ts'
-import type { Check, LocalGateway, Pair, Profile, CheckContext, Target } from '../check.ts'
-import { type TargetRequest, bodyFor, exchange, headersFor, pathFor } from '../client.ts'
+import { formatOf, sendGoodResponse, sendJson, sleep } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, LocalGateway, Pair, Profile, Target } from '../check.ts'
+import { bodyFor, exchange, headersFor, pathFor, type TargetRequest } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { asTenant, type Carrier, call, carriers, inFolder, inQuery, withoutCredential } from './callers.ts'
 import { type Echo, echoes, keyOf } from './echoes.ts'
@@ -77,8 +77,8 @@ async function listenToEchoes(scene: Scene, agent: Agent): Promise<number> {
     const played = setting.upstream.play((received) => echo.play(received, spell(keyOf(received))))
     const answer = await exchange(target, { ...pair, text: played.marker, stream }, { agent, withinMs: 5000 })
     played.end()
-    const told = watch.leaksIn(wholeAnswer(answer))
-    for (const name of told) scene.complaints.push(nameOf(pair, echo, stream, spelling, name))
+    const reported = watch.leaksIn(wholeAnswer(answer))
+    for (const name of reported) scene.complaints.push(nameOf(pair, echo, stream, spelling, name))
   })
   return jobs.length
 }

@@ -304,12 +304,12 @@ export interface Trap {
 
 export async function startTrap(): Promise<Trap> {
   let dials = 0
-  const heard: string[] = []
+  const received: string[] = []
   const server = createServer((socket) => {
     dials++
     socket.on('error', () => {})
     socket.once('data', (data) => {
-      heard.push(data.toString('latin1').split('\r\n', 1)[0]?.slice(0, 120) ?? '')
+      received.push(data.toString('latin1').split('\r\n', 1)[0]?.slice(0, 120) ?? '')
       socket.end(
         'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}',
       )
@@ -325,7 +325,7 @@ export async function startTrap(): Promise<Trap> {
     get dials() {
       return dials
     },
-    heard,
+    heard: received,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }
 }

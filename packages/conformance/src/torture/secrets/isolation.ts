@@ -1,8 +1,8 @@
 import { listenRealtime } from '@modelgate/testing'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { sendJson, beginStream, formatOf, sleep, wholeResponse } from '../../base/upstream-responses.ts'
-import type { Check, LocalGateway, CheckContext, Target } from '../check.ts'
+import { beginStream, formatOf, sendJson, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, LocalGateway, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, ms, tally } from '../measurements.ts'
 import { asTenant, inFolder } from './callers.ts'
@@ -43,10 +43,10 @@ async function crossTalk({ upstream }: CheckContext, tenants: readonly Target[],
     const answer = await exchange(tenant, { ...pair, text, stream: number % 3 === 0 }, { withinMs: 60_000 })
     if (answer.status !== 200)
       return void complaints.push(`${pair.client} to ${pair.upstream}: status ${answer.status}`)
-    const heard = new Set(answer.text.match(ids))
-    if (!heard.has(id)) complaints.push(`${pair.client} to ${pair.upstream}: its own response is missing`)
-    heard.delete(id)
-    if (heard.size > 0) complaints.push(`${pair.client} to ${pair.upstream}: received ${[...heard][0]}`)
+    const received = new Set(answer.text.match(ids))
+    if (!received.has(id)) complaints.push(`${pair.client} to ${pair.upstream}: its own response is missing`)
+    received.delete(id)
+    if (received.size > 0) complaints.push(`${pair.client} to ${pair.upstream}: received ${[...received][0]}`)
     const own = answer.headers['x-request-id']
     if (typeof own === 'string') {
       if (requestIds.has(own)) complaints.push('two calls have the same request id')
@@ -62,7 +62,10 @@ async function crossTalk({ upstream }: CheckContext, tenants: readonly Target[],
 }
 
 /** Sends the same prompt of two tenants, twice each: responses must not be shared. */
-async function samePrompt({ upstream }: CheckContext, tenants: readonly Target[]): Promise<{ calls: number; due: number }> {
+async function samePrompt(
+  { upstream }: CheckContext,
+  tenants: readonly Target[],
+): Promise<{ calls: number; due: number }> {
   let calls = 0
   let due = 0
   for (const pair of tenants[0]?.pairs ?? []) {

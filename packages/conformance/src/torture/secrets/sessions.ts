@@ -49,9 +49,9 @@ export async function crossSessions(
   }
   await sleep(300)
   for (const { name, messages, socket } of clients) {
-    const heard: string[] = messages.join('\n').match(/session-\d+-\d+-of/g) ?? []
-    if (!heard.includes(name)) complaints.push('a client did not receive data of its own upstream')
-    if (heard.some((other) => other !== name)) complaints.push('a client received data of another session')
+    const received: string[] = messages.join('\n').match(/session-\d+-\d+-of/g) ?? []
+    if (!received.includes(name)) complaints.push('a client did not receive data of its own upstream')
+    if (received.some((other) => other !== name)) complaints.push('a client received data of another session')
     socket.terminate()
   }
   return { sessions: clients.length, complaints }

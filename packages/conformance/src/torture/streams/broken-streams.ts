@@ -45,11 +45,11 @@ export async function breakAll(
   const complain = ({ pair, way }: Case, wrong: string): void =>
     void complaints.push(`${pair.client} from ${pair.upstream}, ${way.name}: ${wrong}`)
 
-  let told = 0
+  let reported = 0
   const asks = Array.from({ length: rounds }, () => cases).flat()
   await inParallel(asks, width, async (one) => {
     const wrong = hanging.has(one) ? 'it hangs' : await wrongWith(setting, one, hanging)
-    if (wrong === undefined) told++
+    if (wrong === undefined) reported++
     else complain(one, wrong)
   })
 
@@ -65,7 +65,7 @@ export async function breakAll(
       else complain(one, `the official SDK: ${wrong}`)
     })
   }
-  return { asked: asks.length, told, threw, notes: tally(complaints) }
+  return { asked: asks.length, told: reported, threw, notes: tally(complaints) }
 }
 
 interface Case {

@@ -39,8 +39,8 @@ async function timesOf({ upstream }: CheckContext, target: Target, pair: Pair, a
   const seenAt: number[] = []
   for (const piece of pieces) {
     text += piece.text
-    const said = readStream(pair.client, text).text
-    while (seenAt.length < words.length && said.startsWith(words[seenAt.length] as string)) seenAt.push(piece.at)
+    const output = readStream(pair.client, text).text
+    while (seenAt.length < words.length && output.startsWith(words[seenAt.length] as string)) seenAt.push(piece.at)
   }
   const [first = Number.NaN, ...later] = seenAt
   return { first: first - sentAt, later: later.map((at, place) => at - (writtenAt[place + 1] ?? Number.NaN)) }

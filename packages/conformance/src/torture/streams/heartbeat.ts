@@ -87,14 +87,14 @@ async function listen(setting: CheckContext, target: Target, { pair, silence }: 
   let [from, to] = [0, 0]
   const scene = setting.upstream.play(async (call) => {
     const events = good[formatOf(call)]
-    const said = silences[silence]
-    if (said > 0) beginStream(call)
-    for (const event of events.slice(0, said)) call.response.write(event)
+    const text = silences[silence]
+    if (text > 0) beginStream(call)
+    for (const event of events.slice(0, text)) call.response.write(event)
     from = performance.now()
     await sleep(terms.silentMs)
     to = performance.now()
-    if (said === 0) beginStream(call)
-    for (const event of events.slice(said)) call.response.write(event)
+    if (text === 0) beginStream(call)
+    for (const event of events.slice(text)) call.response.write(event)
     call.response.end()
   })
   const withinMs = terms.silentMs + 20_000
@@ -105,9 +105,9 @@ async function listen(setting: CheckContext, target: Target, { pair, silence }: 
   const complaints: string[] = []
   if (status !== 200 || broken !== undefined) complaints.push(`${status}, ${broken ?? 'whole'}`)
   const text = pieces.map((piece) => piece.text).join('')
-  const { text: said, successes } = readStream(pair.client, text)
-  if (said !== 'one two three' || successes.length !== 1)
-    complaints.push(`at the end '${said}' and ${successes.length} claims of success`)
+  const { text: output, successes } = readStream(pair.client, text)
+  if (output !== 'one two three' || successes.length !== 1)
+    complaints.push(`at the end '${output}' and ${successes.length} claims of success`)
   const begun = silences[silence] > 0
   const beats = beatsAmong(pair.client, pieces, begun ? 'one two' : '', to)
   for (const block of blocksOf(beats.map((piece) => piece.text).join('')))
@@ -141,13 +141,13 @@ async function sitOut(
 ): Promise<readonly string[]> {
   const scene = setting.upstream.play(async (call) => {
     const events = good[formatOf(call)]
-    const said = silences[silence]
-    if (said > 0) beginStream(call)
-    for (const event of events.slice(0, said)) call.response.write(event)
+    const text = silences[silence]
+    if (text > 0) beginStream(call)
+    for (const event of events.slice(0, text)) call.response.write(event)
     // This suite sets the SDKs' timeout to a minute: they receive a few heartbeats, and the rest in time.
     await sleep(Math.min(terms.silentMs, 50_000))
-    if (said === 0) beginStream(call)
-    for (const event of events.slice(said)) call.response.write(event)
+    if (text === 0) beginStream(call)
+    for (const event of events.slice(text)) call.response.write(event)
     call.response.end()
   })
   try {

@@ -42,17 +42,17 @@ const isCompleteWithoutMarker = (upstream: Format, { end }: Mutated, { events }:
 
 /** Returns the defect of a response, given the upstream's own stream. */
 function judge({ client, upstream }: Pair, mutated: Mutated, answer: HttpResponse): Verdict | undefined {
-  const said = read(upstream, mutated.bytes.toString('utf8'))
-  const withoutMarker = isCompleteWithoutMarker(upstream, mutated, said)
+  const text = read(upstream, mutated.bytes.toString('utf8'))
+  const withoutMarker = isCompleteWithoutMarker(upstream, mutated, text)
   const { successes, errors } = read(client, answer.text)
   if (answer.status === 200 && successes.length > 0) {
-    if (said.successes.length === 0 && !withoutMarker) return 'false success'
+    if (text.successes.length === 0 && !withoutMarker) return 'false success'
     return errors.some((error) => error < (successes[0] as number)) ? 'success behind an error' : undefined
   }
-  const told =
+  const reported =
     answer.status >= 400 || answer.broken !== undefined || errors.length > 0 || hasFailed(client, answer.text)
   // Nothing is added to a pass-through stream.
-  return told || (withoutMarker && client === upstream) ? undefined : 'no ending'
+  return reported || (withoutMarker && client === upstream) ? undefined : 'no ending'
 }
 
 async function ask(

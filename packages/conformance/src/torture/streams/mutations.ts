@@ -106,10 +106,10 @@ const changes: fc.Arbitrary<Change> = fc.oneof(
 
 /** Returns good streams, unchanged and with every marker in the model's text. */
 const sources = (format: Format): readonly Buffer[][] => {
-  const said = JSON.stringify(
+  const text = JSON.stringify(
     ' [DONE]\n\ndata: [DONE]\n\n{"type":"message_stop"} "finishReason":"STOP" event: response.completed',
   )
-  const tricky = good[format].map((event) => event.replaceAll(' two', said.slice(1, -1)))
+  const tricky = good[format].map((event) => event.replaceAll(' two', text.slice(1, -1)))
   return [good[format], tricky].map((events) => events.map((event) => Buffer.from(event)))
 }
 

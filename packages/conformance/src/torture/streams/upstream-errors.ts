@@ -19,10 +19,10 @@ const kindOf = ({ client }: Pair, { type, code }: DialectError): string =>
   client === 'responses' ? textOf(code) : type
 
 function typeLost(pair: Pair, answer: HttpResponse): string | undefined {
-  const told = toldIn(pair, answer)
-  if (told === undefined) return `no error in the dialect: ${answer.text.slice(-200)}`
-  if (!told.message.includes('Boom at the provider')) return `the upstream's message is lost: ${told.message}`
-  const kind = kindOf(pair, told)
+  const reported = toldIn(pair, answer)
+  if (reported === undefined) return `no error in the dialect: ${answer.text.slice(-200)}`
+  if (!reported.message.includes('Boom at the provider')) return `the upstream's message is lost: ${reported.message}`
+  const kind = kindOf(pair, reported)
   const due = errorMessages[pair.client](pair.upstream)
   return kind === due ? undefined : `'${kind}' instead of '${due}'`
 }

@@ -155,9 +155,9 @@ export const usage: Check = {
       const asksForIt = stream && pair.client === 'chat' ? { more: { stream_options: { include_usage: true } } } : {}
       const got = await exchange(target, { ...pair, text: scene.marker, stream, ...asksForIt })
       scene.end()
-      const said = sums(usageIn(pair.client, stream, got.text))
+      const text = sums(usageIn(pair.client, stream, got.text))
       const due = sums(usageIn(pair.upstream, stream, answer))
-      if (said !== due) complaints.push(`${pair.client} from ${pair.upstream}, ${order}: ${said} instead of ${due}`)
+      if (text !== due) complaints.push(`${pair.client} from ${pair.upstream}, ${order}: ${text} instead of ${due}`)
     })
     return {
       held: complaints.length === 0,

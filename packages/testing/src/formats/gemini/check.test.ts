@@ -6,7 +6,7 @@ import { call, geminiBody, requestTo } from '../../provider/requests.test-suppor
 const user = { role: 'user', parts: [{ text: 'Hi' }] }
 const call1 = { functionCall: { name: 'f', args: {} } }
 const answer1 = { functionResponse: { name: 'f', response: {} } }
-const said = (parts: Json[]): JsonObject => ({ contents: [user, { role: 'model', parts }] })
+const text = (parts: Json[]): JsonObject => ({ contents: [user, { role: 'model', parts }] })
 const declared = (declaration: JsonObject): JsonObject => ({ tools: [{ functionDeclarations: [declaration] }] })
 const config = (generationConfig: JsonObject): JsonObject => geminiBody('x', { generationConfig })
 const path = '/v1beta/models/gemini-3-flash:generateContent'
@@ -25,7 +25,7 @@ const cases: [name: string, body: JsonObject, message: string][] = [
   ],
   [
     'an unknown field in a part',
-    said([{ text: 'x', cache_control: {} }]),
+    text([{ text: 'x', cache_control: {} }]),
     'Invalid JSON payload received. Unknown name "cache_control" at \'contents[1].parts[0]\': Cannot find field.',
   ],
   [
@@ -101,7 +101,7 @@ const cases: [name: string, body: JsonObject, message: string][] = [
     { contents: [user, { role: 'model', parts: [call1, call1] }, { role: 'user', parts: [answer1] }, user] },
     'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
   ],
-  ['a foreign signature', said([{ text: 'x', thoughtSignature: 'QUJD' }]), 'Corrupted thought signature.'],
+  ['a foreign signature', text([{ text: 'x', thoughtSignature: 'QUJD' }]), 'Corrupted thought signature.'],
   [
     'a tool mode without tools',
     geminiBody('x', { toolConfig: { functionCallingConfig: { mode: 'ANY' } } }),
