@@ -231,7 +231,7 @@ class PassingStream implements AnswerStream {
   #isPlain(text: string, fate: Fate, block?: Uint8Array): boolean {
     if (fate !== 'pass' || this.#sse?.bare === true || !isPlain(text)) return false
     const { redactor } = this.#options
-    return !redactor.hasCredential(text, block === undefined || redactor.mayBeIn(block))
+    return !redactor.hasCredential(text, block === undefined || redactor.mayHaveCredential(block))
   }
 
   #retold(): string {

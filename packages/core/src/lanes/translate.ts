@@ -213,7 +213,7 @@ function translatedStream(translation: Translation, request: ModelRequest, repor
       // Secrets hold no line ends: whole lines can be searched all at once.
       const inLine = midLine
       midLine = chunk[chunk.length - 1] !== LF
-      mayHold = inLine || midLine || redactor.mayBeIn(chunk)
+      mayHold = inLine || midLine || redactor.mayHaveCredential(chunk)
       for (const event of decoder.push(chunk)) {
         said.add(event.data)
         read(event)

@@ -78,9 +78,9 @@ describe('an access token', () => {
   })
 
   it.each([
-    ['', 'gave no token'],
-    [undefined, 'gave no token'],
-    [{ token: '' }, 'gave no token'],
+    ['', 'returned no token'],
+    [undefined, 'returned no token'],
+    [{ token: '' }, 'returned no token'],
     [{ token: 'x', expiresAt: Number.NaN }, 'milliseconds since 1970'],
   ])('%j is none, and the message says what to return', async (given, words) => {
     await expect(authorizeWithToken(() => given as string)()).rejects.toThrow(words)

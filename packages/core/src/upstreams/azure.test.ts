@@ -135,10 +135,10 @@ describe('azure', () => {
   it.each<[AzureOptions, string]>([
     [{ apiKey }, 'resource is missing: give resource'],
     [{ resource: 'res', baseURL: host, apiKey }, 'resource and baseURL are both given'],
-    [{ resource: 'https://res.openai.azure.com', apiKey }, 'for an address use baseURL'],
+    [{ resource: 'https://res.openai.azure.com', apiKey }, 'use baseURL for an address'],
     [{ resource: 'res' }, 'apiKey is missing: give apiKey'],
     [{ resource: 'res', apiKey, token: () => 't' }, 'apiKey and token are both given'],
-    [{ resource: 'res', token: 'tok-canary-1' as unknown as () => string }, 'token is a string: give a function'],
+    [{ resource: 'res', token: 'tok-canary-1' as unknown as () => string }, 'token is a string: write a function'],
     [{ resource: 'res', apiKey, api: 'v1', apiVersion: '2024-10-21' }, "apiVersion is '2024-10-21': the v1 API has no"],
     [{ resource: 'res', apiKey, api: 'deployments', apiVersion: 'latest' }, "apiVersion is 'latest'"],
     [{ resource: 'res', apiKey, api: 'inference', formats: ['responses'] }, "formats holds 'responses'"],

@@ -60,8 +60,8 @@ describe('an upstream at Bedrock', () => {
   })
 
   it.each([
-    [{ region: 'eu central' }, ["region 'eu central' is no region of AWS"]],
-    [{ region: 'evil.com/' }, ["region 'evil.com/' is no region of AWS"]],
+    [{ region: 'eu central' }, ["region 'eu central' is not an AWS region"]],
+    [{ region: 'evil.com/' }, ["region 'evil.com/' is not an AWS region"]],
     [{ region, apiKey: 'k', credentials }, ['apiKey and credentials are both given: leave one out']],
     [{ region, credentials: { accessKeyId: '', secretAccessKey: 'x' } }, ['credentials.accessKeyId is empty. Set the']],
     [{ region, apiKey: [] }, ['apiKey is an empty list']],
@@ -70,11 +70,11 @@ describe('an upstream at Bedrock', () => {
       [
         'credentials.accessKeyId is undefined. Set the environment variable that it is read from (usually AWS_ACCESS_KEY_ID)',
         'credentials.secretAccessKey is undefined. Set the environment variable that it is read from (usually AWS_SECRET_ACCESS_KEY)',
-        'credentials.expiration is no Date',
+        'credentials.expiration is not a Date',
       ],
     ],
     [{ region, credentials: undefined }, ['credentials is undefined.']],
-    [{ region, credentials: 'AKID' }, ['credentials is a string: give accessKeyId']],
+    [{ region, credentials: 'AKID' }, ['credentials is a string: write accessKeyId']],
   ])('cannot be used with %j', (options, problems) => {
     for (const make of [bedrock, bedrockMantle])
       expect(make(options as BedrockOptions)).toMatchObject({
@@ -143,7 +143,7 @@ describe('a stream of InvokeModel', () => {
     ['no event', eventFrame('chunk', { bytes: btoa('{}') })],
     ['no JSON', eventFrame('chunk', { bytes: btoa('word') })],
   ])('with a chunk of %s is no answer', async (_, frame) => {
-    await expect(read(frame, 50)).rejects.toThrow(/holds nothing of the model/)
+    await expect(read(frame, 50)).rejects.toThrow(/without content from the model/)
   })
 
   test('with an exception is the error', async () => {

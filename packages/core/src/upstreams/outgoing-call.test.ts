@@ -111,7 +111,7 @@ describe('what is made for a call alone', () => {
       info: {
         kind: 'upstream_auth',
         status: 502,
-        message: "The gateway's own credentials for the upstream could not be had; this is not about your token.",
+        message: "The gateway's own credentials for the upstream could not be obtained; this is not about your token.",
       },
       cause: new Error('secret token sk-1'),
     })

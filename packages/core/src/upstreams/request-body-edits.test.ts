@@ -106,7 +106,7 @@ it('reads bytes', () => {
 })
 
 it.each(['[]', '"text"', '1', 'null'])('refuses %s, which has no fields', (text) =>
-  expect(() => dressed(text, { defaults: { a: 1 } })).toThrow('A body that is no object cannot be edited.'),
+  expect(() => dressed(text, { defaults: { a: 1 } })).toThrow('The body is not an object and cannot be edited.'),
 )
 
 describe('a host’s edit', () => {

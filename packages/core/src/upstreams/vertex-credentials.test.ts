@@ -71,7 +71,7 @@ describe("Google's credentials", () => {
   it('without a token are a failure that says so', async () => {
     const { client } = library()
     client.getRequestHeaders.mockImplementation(async () => new Headers())
-    await expect(authorizeWithGoogle({})()).rejects.toThrow('gave no access token')
+    await expect(authorizeWithGoogle({})()).rejects.toThrow('returned no access token')
   })
 
   it('say what to install where the library is missing', async () => {
@@ -85,7 +85,7 @@ describe("Google's credentials", () => {
 describe('credentials of Google where its library cannot run', () => {
   it('say what to give in its place', async () => {
     vi.doMock('google-auth-library', () => import('./google-auth-stub.ts'))
-    await expect(authorizeWithGoogle({})()).rejects.toThrow('give vertex() a token function or an apiKey')
+    await expect(authorizeWithGoogle({})()).rejects.toThrow('set token or apiKey in vertex()')
   })
 })
 

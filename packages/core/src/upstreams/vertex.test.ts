@@ -110,12 +110,12 @@ describe('the credentials of vertex', () => {
   })
 
   it.each<[VertexOptions, string]>([
-    [{}, 'project is missing: give the id'],
-    [{ token }, 'project is missing: give the id'],
-    [{ project: 'p', apiKey: 'k', token }, 'apiKey and token are given: keep one'],
-    [{ project: 'p', keyFile: 'f', credentials: {} }, 'keyFile and credentials are given: keep one'],
+    [{}, 'project is missing: set the id'],
+    [{ token }, 'project is missing: set the id'],
+    [{ project: 'p', apiKey: 'k', token }, 'apiKey and token are set: keep one'],
+    [{ project: 'p', keyFile: 'f', credentials: {} }, 'keyFile and credentials are set: keep one'],
     [{ project: 'p', keyFile: '' }, 'keyFile is empty: write the path'],
-    [{ project: 'p', token: 'tok' as unknown as () => string }, 'token is a string: give a function'],
+    [{ project: 'p', token: 'tok' as unknown as () => string }, 'token is a string: write a function'],
     [
       { project: 'p', credentials: { client_email: 'a@b', private_key: undefined } },
       'credentials.private_key is undefined. Set the environment variable that it is read from (usually GOOGLE_PRIVATE_KEY)',

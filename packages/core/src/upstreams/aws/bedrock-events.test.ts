@@ -1,10 +1,10 @@
 import { describe, expect, it, test } from 'vitest'
 import { concatBytes } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { framesToEvents, type ReadFrame } from './bedrock-events.ts'
+import { type FrameConverter, framesToEvents } from './bedrock-events.ts'
 import { chunkFrame, eventFrame, exceptionFrame, frame, inPieces, textHeader } from './frames.test-support.ts'
 
-const asItIs: ReadFrame = (event, data) => ({ event, data })
+const asItIs: FrameConverter = (event, data) => ({ event, data })
 
 interface Read {
   text: string
