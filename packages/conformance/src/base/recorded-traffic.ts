@@ -41,7 +41,7 @@ export const haveRecordings = existsSync(join(folder, 'fixtures', 'INDEX.tsv'))
 /** The samples of this suite stand for all recordings; with MODELGATE_FULL=1 it goes through every one. */
 export const fullRun = process.env.MODELGATE_FULL === '1'
 /** How long a test over all recordings may take, in milliseconds. */
-export const patience = fullRun ? 1_800_000 : 120_000
+export const patience = fullRun ? 1_800_000 : 300_000
 export const whyNoRecordings = 'no recorded traffic beside the checkout (MODELGATE_SHARED): these checks are skipped'
 
 interface IndexLine {

@@ -109,8 +109,8 @@ describe.skipIf(!haveRecordings)('every recorded exchange', () => {
         const use = useOf(exchange)
         if (use.kind === 'excluded') continue
         const { stream } = exchange
-        // Bodies in all pairs are the business of `recorded-answers.test.ts`; streams go through the SDKs' accumulators, all.
-        const clients = stream || fullRun || core.has(exchange.path) ? formats : [formats[at % 4] ?? 'chat']
+        // `answers.test.ts` reads bodies in all pairs. Here core exchanges are read by all SDKs, the others by one in turn.
+        const clients = fullRun || core.has(exchange.path) ? formats : [formats[at % 4] ?? 'chat']
         for (const format of clients) {
           const served = serveBytes(bytesOf(exchange), { stream })
           const place = { fetch: fetchOf(gatewayFor(exchange, served.fetch)) }
@@ -141,7 +141,9 @@ describe.skipIf(!haveRecordings)('every recorded exchange', () => {
       expectNoneWrong()
       for (const [upstream, floor] of Object.entries({ chat: 180, messages: 75, gemini: 80, responses: 85 }))
         for (const client of formats)
-          expect(counts[`${upstream}→${client} streams`], `${upstream}→${client}`).toBeGreaterThan(floor)
+          expect(counts[`${upstream}→${client} streams`], `${upstream}→${client}`).toBeGreaterThan(
+            fullRun ? floor : floor / 5,
+          )
     },
     patience,
   )

@@ -8,8 +8,8 @@ import { requestSamples } from './carries-requests.test-support.ts'
 import type { Codec, ExchangeContext, TargetTraits } from './codec.ts'
 import type { Loss, ModelEvent, ModelRequest, ModelResponse, Part } from './ir.ts'
 import { createReport } from './loss-report.ts'
-import type { Quirks } from './quirks.ts'
 import { foldEvents } from './shared/fold.test-support.ts'
+import type { Quirks } from './target-traits.ts'
 
 /** What a codec really does with a feature. */
 export interface Observed {

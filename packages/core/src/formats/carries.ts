@@ -1,4 +1,4 @@
-import type { Quirks } from './quirks.ts'
+import type { Quirks } from './target-traits.ts'
 
 export type UsageFeature = Extract<AnswerFeature, `usage.${string}`>
 

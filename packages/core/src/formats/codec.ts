@@ -1,17 +1,14 @@
-import type { Allowance } from '../base/allowance.ts'
-import type { ErrorInfo } from '../base/errors.ts'
+import type { Allowance, ErrorInfo } from '../base/errors.ts'
+import type { Member } from '../base/json/scan.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'
 import type { SseEvent } from '../http/sse/event.ts'
 import type { Carries, IsShown } from './carries.ts'
-import type { CountCodec } from './count-codec.ts'
 import type { BillableUnits, Effort, Loss, ModelEvent, ModelRequest, ModelResponse, Report, Usage } from './ir.ts'
-import type { ModelRule } from './model-rule.ts'
-import type { Quirks } from './quirks.ts'
-import type { Received } from './references/received.ts'
-import type { AnswerPointers } from './shared/answer-pointers.ts'
-import type { RequestDefaults } from './shared/defaults.ts'
+import type { Received } from './references/places.ts'
 import type { ModelPlaces } from './shared/model-places.ts'
+import type { RequestDefaults, ResponsePointers } from './shared/pointers.ts'
+import type { ModelRule, Quirks } from './target-traits.ts'
 
 /** The changes of settings that a request can hold within its conversation, for one target. */
 export interface AcceptedChanges {
@@ -114,7 +111,7 @@ export interface TapOptions {
   readonly withholdUsage: boolean
   readonly target: TargetTraits
   /** The request's top-level fields. */
-  readonly asked?: JsonObject
+  readonly request?: JsonObject
   /** The edit of the request says that the provider keeps the answer: later requests name it. */
   readonly storesAnswer?: boolean
   readonly client?: ClientQuirks | undefined
@@ -272,9 +269,9 @@ export interface UpstreamCodec extends UpstreamWireCodec {
   /** Many clients of the format send back no field of a call that a seal could stand in: one that fits stands in the call's id. */
   readonly sealsInCallIds?: boolean
   /** The same for an answer. */
-  readonly answerPointers: AnswerPointers
+  readonly responsePointers: ResponsePointers
   /** JSON Pointers, within a usage object of this format, to what it says beyond the totals and the features that are shown. */
-  usageBeside(usage: JsonObject, isShown: IsShown): readonly string[]
+  unshownUsage(usage: JsonObject, isShown: IsShown): readonly string[]
 }
 
 /** A codec of a format that clients speak too. */
@@ -311,4 +308,32 @@ export interface Codec extends UpstreamCodec, WireCodec {
   readonly carries: Carries
   /** Documented defaults of this format's requests. A value that stands on its default is never a loss. */
   readonly defaults: RequestDefaults
+}
+
+/** How many tokens a request's input has. */
+export interface TokenCount {
+  tokens: number
+  /** Those of `tokens` that a cache holds, where the upstream says it. */
+  cached?: number
+}
+
+/** How a format counts the tokens of a request without generating anything. Pure and synchronous, as its codec. */
+export interface CountCodec {
+  /** As `checkRequest` of the codec, for the body of a count. */
+  checkRequest(body: Json): JsonObject
+  /** As `validateRequest` of the codec, for the body of a count. */
+  validateRequest(body: Json): JsonObject
+  /** The request whose input is to be counted, as `decodeRequest` takes it, and where it stands in the body (a JSON Pointer). */
+  toGeneration(body: JsonObject): { readonly body: JsonObject; readonly at: string }
+  /** A generation's body as the counting endpoint takes it: what is no input is left out. */
+  fromGeneration(body: JsonObject, model: string): JsonObject
+  /** Undefined for an answer that is no count. */
+  read(answer: JsonObject): TokenCount | undefined
+  write(count: TokenCount): JsonObject
+  /** Fields of a generation's body that stand for input kept by a provider: nobody else can count it. */
+  readonly stored: readonly string[]
+  /** What follows the upstream's path, for a format that names the model there: `{model}` stands for the name. */
+  readonly pathEnding?: string
+  /** Wire lane: puts the upstream's name where the body names the model deeper than at its top, and leaves every other character. */
+  rename?(text: string, members: readonly Member[], asked: string, model: string): string
 }

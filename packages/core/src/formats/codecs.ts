@@ -1,5 +1,5 @@
 import type { Format, UpstreamFormat } from '../base/names.ts'
-import { chatCodec } from './chat/index.ts'
+import { chatCodec } from './chat/codec.ts'
 import type { Codec, UpstreamCodec } from './codec.ts'
 import { converseCodec } from './converse/index.ts'
 import { geminiCodec } from './gemini/index.ts'

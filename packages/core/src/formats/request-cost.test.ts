@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../base/json/types.ts'
 import { decodeBody as decodeRerank } from '../operations/rerank/request.ts'
-import { chatCodec } from './chat/index.ts'
+import { chatCodec } from './chat/codec.ts'
 import type { Codec, UpstreamCodec } from './codec.ts'
 import { converseCodec } from './converse/index.ts'
 import { geminiCodec } from './gemini/index.ts'
@@ -10,7 +10,7 @@ import { createReport } from './loss-report.ts'
 import { messagesCodec } from './messages/index.ts'
 import { responsesCodec } from './responses/index.ts'
 import { countSteps } from './shared/count-steps.test-support.ts'
-import { unread } from './shared/reader.ts'
+import { unread } from './shared/json-fields.ts'
 
 /** Requests whose translation must take time in proportion to their size, whatever their shape: anybody with a token can send them. */
 

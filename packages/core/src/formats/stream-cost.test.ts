@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../base/json/types.ts'
 import type { SseEvent } from '../http/sse/event.ts'
-import { chatCodec } from './chat/index.ts'
+import { chatCodec } from './chat/codec.ts'
 import type { Codec } from './codec.ts'
 import { geminiCodec } from './gemini/index.ts'
 import type { ModelEvent } from './ir.ts'

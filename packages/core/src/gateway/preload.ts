@@ -1,8 +1,7 @@
 import type { UpstreamFormat } from '../base/names.ts'
 import type { GatewayConfig } from '../config/config.ts'
-import { codecLoaders } from '../formats/load-codec.ts'
-import { clientFormats, wireCodecOf } from '../formats/wire-codecs.ts'
-import { translator } from '../lanes/choose.ts'
+import { clientFormats, codecLoaders, wireCodecOf } from '../formats/codec-registry.ts'
+import { translator } from '../lanes/generation.ts'
 import { outliner } from './read-body.ts'
 
 /**

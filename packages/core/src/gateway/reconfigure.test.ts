@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { createCanceller } from '../base/signal.ts'
+import { createCanceller } from '../base/async.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { RealtimeTransport } from '../config/realtime.ts'
 import { toInbound } from '../http/web-request.ts'

@@ -1,4 +1,4 @@
-import type { Quirks } from '../formats/quirks.ts'
+import type { Quirks } from '../formats/target-traits.ts'
 import { authorizeWithToken, type TokenSource } from './access-token.ts'
 import { openaiModels } from './openai-models.ts'
 import {

@@ -1,4 +1,4 @@
-import { ignore, typeNameOf } from '../base/callbacks.ts'
+import { ignoreRejection, typeNameOf } from '../base/callbacks.ts'
 import { isObject } from '../base/json/object.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import { type AwsCredentialSource, signCalls } from './aws/sign.ts'
@@ -69,7 +69,7 @@ export function bedrock(options: BedrockOptions): Upstream {
   const isClaude = (model: string): boolean => {
     const result: unknown = isClaudeOption(model)
     if (typeof result === 'boolean') return result
-    ignore(result)
+    ignoreRejection(result)
     throw new TypeError(`isClaude returned ${typeNameOf(result)}: return true or false at once`)
   }
   const byMessages = (model: string): boolean => formats.includes('messages') && isClaude(model)

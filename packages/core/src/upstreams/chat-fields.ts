@@ -1,4 +1,4 @@
-import type { Quirks } from '../formats/quirks.ts'
+import type { Quirks } from '../formats/target-traits.ts'
 
 /**
  * Fields that clients of chat completions send: those of OpenAI's specification without a quirk of their own, and those of common dialects

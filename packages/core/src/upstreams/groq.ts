@@ -1,4 +1,4 @@
-import type { ModelRule } from '../formats/model-rule.ts'
+import type { ModelRule } from '../formats/target-traits.ts'
 import { allFieldsExcept, commonFields } from './chat-fields.ts'
 import { compatibleProvider, type FormatOptions } from './openai-compatible.ts'
 import type { Upstream } from './upstream.ts'

@@ -1,5 +1,5 @@
 import type { Format, OperationName } from '../base/names.ts'
-import type { Quirks } from '../formats/quirks.ts'
+import type { Quirks } from '../formats/target-traits.ts'
 import {
   apiKeyHeaders,
   baseUrlProblem,

@@ -1,5 +1,5 @@
 import type { Effort } from '../formats/ir.ts'
-import type { ModelRule, ModelSetting } from '../formats/model-rule.ts'
+import type { ModelRule, ModelSetting } from '../formats/target-traits.ts'
 
 // Sources: OpenAI's guides and, if they don't cover a setting, errors recorded from its API.
 const guide = 'https://developers.openai.com/api/docs/guides/latest-model'

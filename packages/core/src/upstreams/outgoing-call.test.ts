@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { createCanceller } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
-import { createCanceller } from '../base/signal.ts'
 import { openaiCompatible } from './openai-compatible.ts'
 import { addCredentials, callUrl, configuredKeyHeaders, recentCredentials, requestHeaders } from './outgoing-call.ts'
 import type { OutgoingCall, Upstream } from './upstream.ts'

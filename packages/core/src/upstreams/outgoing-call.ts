@@ -1,10 +1,9 @@
+import { isThenable, type Signal } from '../base/async.ts'
 import { typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { UpstreamFormat } from '../base/names.ts'
-import type { Signal } from '../base/signal.ts'
-import { isThenable } from '../base/thenable.ts'
 import type { RequestFlags } from '../formats/codec.ts'
-import { isHeader } from '../http/header.ts'
+import { isValidHeader } from '../http/inbound.ts'
 import type { TransportRequest } from '../http/transport.ts'
 import type { OutgoingCall, Upstream } from './upstream.ts'
 
@@ -140,7 +139,7 @@ export async function addCredentials(
 function checkHeaders(created: unknown): Headers {
   if (typeof created !== 'object' || created === null || Array.isArray(created))
     throw new TypeError(`authorize of the upstream returned ${typeNameOf(created)}: return headers`)
-  const invalid = Object.entries(created).find((header) => !isHeader(header))
+  const invalid = Object.entries(created).find((header) => !isValidHeader(header))
   if (invalid !== undefined)
     throw new TypeError(`authorize of the upstream returned the header '${invalid[0]}', which cannot be sent`)
   return created as Headers

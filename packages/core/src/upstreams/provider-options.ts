@@ -1,5 +1,5 @@
-import type { ModelRule } from '../formats/model-rule.ts'
-import { isHeader } from '../http/header.ts'
+import type { ModelRule } from '../formats/target-traits.ts'
+import { isValidHeader } from '../http/inbound.ts'
 import type { ApiKey, Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
@@ -69,7 +69,9 @@ export function secretProblem(
   if (value === undefined || value === null) return [`${path} is ${value}. ${setVariable(variable)}${optional}`]
   if (typeof value !== 'string') return [`${path} is ${typeName(value)}: write it as a string`]
   if (value.trim() === '') return [`${path} is empty. ${setVariable(variable)}${optional}`]
-  return isHeader(['x', value]) ? [] : [`${path} contains a line break or another character that no header can carry`]
+  return isValidHeader(['x', value])
+    ? []
+    : [`${path} contains a line break or another character that no header can carry`]
 }
 
 function headerProblems(headers: unknown): string[] {
@@ -77,7 +79,7 @@ function headerProblems(headers: unknown): string[] {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
     return [`headers is ${typeName(headers)}: write an object of names and values`]
   return Object.entries(headers).flatMap(([name, value]) => {
-    if (isHeader([name, value])) return []
+    if (isValidHeader([name, value])) return []
     if (typeof value !== 'string') return [`headers['${name}'] is ${typeName(value)}: write a string, or leave it out`]
     return [`headers['${name}'] has a name or a value that HTTP does not allow`]
   })

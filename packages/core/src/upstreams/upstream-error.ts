@@ -3,11 +3,9 @@ import { type ErrorDetails, type ErrorInfo, GatewayError, type RetryHints } from
 import { parseExact, stringifyExact } from '../base/json/exact-number.ts'
 import { isObject, put } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
-import { type AnswerCheck, errorInPlaceOf } from '../formats/check-response.ts'
+import { errorInResponse, type ResponseCheck } from '../formats/check-response.ts'
 import type { UpstreamWireCodec } from '../formats/codec.ts'
-import { inUtf8 } from '../http/charset.ts'
-import type { TransportResponse } from '../http/transport.ts'
-import { codeOf, unreadableResponse } from '../http/transport-failure.ts'
+import { bytesToUtf8, codeOf, type TransportResponse, unreadableResponse } from '../http/transport.ts'
 import { redactorOf } from './redaction/redactor.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -45,7 +43,7 @@ async function errorText(response: TransportResponse): Promise<string> {
   const bytes = await Promise.race([response.bytes(maxErrorBodyBytes).catch(() => undefined), timeout])
   clearTimeout(timer)
   if (bytes === undefined) response.discard()
-  return new TextDecoder().decode(bytes === undefined ? undefined : inUtf8(bytes, response))
+  return new TextDecoder().decode(bytes === undefined ? undefined : bytesToUtf8(bytes, response))
 }
 
 /**
@@ -127,10 +125,10 @@ export function redactError(error: GatewayError, upstream: Upstream): GatewayErr
 /** Returns the error in a JSON body with a successful status, or undefined if it is not an error. */
 export async function readErrorUnder200(
   response: TransportResponse,
-  codec: AnswerCheck,
+  codec: ResponseCheck,
 ): Promise<ErrorInfo | undefined> {
   const body = parseLoose(await errorText(response))
-  return isObject(body) ? errorInPlaceOf(body, codec) : undefined
+  return isObject(body) ? errorInResponse(body, codec) : undefined
 }
 
 /** Returns the error for a call without any response. Its cause names hosts and addresses, so it stays in the process. */

@@ -1,7 +1,6 @@
 import type { JsonObject } from '../base/json/types.ts'
 import type { Format, OperationName, UpstreamFormat } from '../base/names.ts'
-import type { ModelRule } from '../formats/model-rule.ts'
-import type { Quirks } from '../formats/quirks.ts'
+import type { ModelRule, Quirks } from '../formats/target-traits.ts'
 
 /**
  * A provider as data: its address, formats, operations and credentials. Provider factories such as `openai()` and `anthropic()`

@@ -1,5 +1,5 @@
 import { createBlockCutter } from '../http/sse/blocks.ts'
-import { tooLarge } from '../http/sse/decode.ts'
+import { eventTooLarge } from '../http/sse/decode.ts'
 
 /** Default limit of one event in the gateway. */
 const eventBytes = 64 * 1024 * 1024
@@ -15,12 +15,12 @@ export async function* withoutVertexEvents(bytes: AsyncIterable<Uint8Array>): As
   const cutter = createBlockCutter()
   for await (const chunk of bytes) {
     const blocks = cutter.push(chunk)
-    if (cutter.held > eventBytes) throw tooLarge()
+    if (cutter.heldBytes > eventBytes) throw eventTooLarge()
     const kept = blocks === undefined ? undefined : dropVertexEvents(blocks)
     if (kept !== undefined) yield kept
   }
   // An incomplete event passes too: the decoder of the stream reports that it is cut off.
-  const incomplete = cutter.rest()
+  const incomplete = cutter.flush()
   if (incomplete !== undefined) yield incomplete
 }
 

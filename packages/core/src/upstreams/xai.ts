@@ -1,4 +1,4 @@
-import type { ModelRule, ModelSetting } from '../formats/model-rule.ts'
+import type { ModelRule, ModelSetting } from '../formats/target-traits.ts'
 import { compatibleProvider, type FormatOptions } from './openai-compatible.ts'
 import type { Upstream } from './upstream.ts'
 

@@ -167,7 +167,7 @@ async function revokeElsewhere(setting: Setting, count: number): Promise<number 
 
 /**
  * Tokens as they are kept and looked up. That digests are compared by `timingSafeEqual`, and that the cache is keyed by the whole
- * digest, is shown beside the code: packages/tokens/src/{secret,token-cache}.test.ts.
+ * digest, is shown beside the code: packages/tokens/src/tokens/{secret,token-cache}.test.ts.
  */
 export const tokenStore: Check = {
   row: 37,

@@ -1,7 +1,6 @@
 import type { Codec } from '../codec.ts'
 import { carries } from './carries.ts'
-import { defaults } from './defaults.ts'
-import { answerPointers, efforts, fieldPointers } from './fields.ts'
+import { answerPointers, defaults, efforts, fieldPointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -28,8 +27,8 @@ export const chatCodec: Codec = {
   encodeModel,
   fieldPointers,
   sealsInCallIds: true,
-  answerPointers,
-  usageBeside,
+  responsePointers: answerPointers,
+  unshownUsage: usageBeside,
   efforts,
   carries,
   defaults,

@@ -4,7 +4,7 @@ import { geminiCodec } from '../gemini/index.ts'
 import { messagesCodec } from '../messages/index.ts'
 import { responsesCodec } from '../responses/index.ts'
 import { exchangeOf } from '../shared/exchange.test-support.ts'
-import { chatCodec } from './index.ts'
+import { chatCodec } from './codec.ts'
 
 const url = 'https://a/b.pdf'
 const data = { type: 'document_url', document_url: 'data:application/pdf;base64,QQ==' }

@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json/types.ts'
 import type { Finish, Part } from '../ir.ts'
-import { inWords } from '../shared/reader.ts'
+import { toText } from '../shared/json-fields.ts'
 
 type Reason = Finish['reason']
 
@@ -45,7 +45,7 @@ export const heldBy = (parts: readonly Part[]): Held => ({
 
 /** The upstream's word and what it means here. Vendors write numbers, '' and words of their own; none of them fails. */
 export function decodeFinish(value: Json | undefined, stopReason: Json | undefined, held: Held): Finish {
-  const raw = value === null ? '' : inWords(value)
+  const raw = value === null ? '' : toText(value)
   let reason: Reason = (Object.hasOwn(reasons, raw) ? reasons[raw] : undefined) ?? 'other'
   if ((reason === 'stop' || reason === 'other') && held.calls) reason = 'tool-calls'
   else if (reason === 'stop' && held.refusal && !held.text) reason = 'refusal'

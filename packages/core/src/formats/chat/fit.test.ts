@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { scanJson } from '../../base/json/scan.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { wireLane } from '../../lanes/wire.ts'
+import { passThroughLane } from '../../lanes/pass-through.ts'
 import { openai } from '../../upstreams/openai.ts'
 import { redactorOf } from '../../upstreams/redaction/redactor.ts'
 import type { Effort } from '../ir.ts'
-import type { Quirks } from '../quirks.ts'
-import { nearestEffort } from '../shared/effort.ts'
+import { nearestEffort } from '../shared/model-rules.ts'
+import type { Quirks } from '../target-traits.ts'
+import { chatCodec } from './codec.ts'
 import { testContext } from './context.test-support.ts'
-import { chatCodec } from './index.ts'
-import { wireReady } from './tap.ts'
+import { wireReady } from './wire.ts'
 
 const user = (content: Json = 'hi'): JsonObject => ({ role: 'user', content })
 const said = (content: Json = 'yes', more: JsonObject = {}): JsonObject => ({ role: 'assistant', content, ...more })
@@ -30,7 +30,7 @@ function onTheWire(body: JsonObject, quirks: Quirks) {
     members: scanJson(text, 100).members,
     value: structuredClone(body),
   }
-  const lane = wireLane(chatCodec, request, { model: 'm', quirks }, 1000, redactorOf(openai()))
+  const lane = passThroughLane(chatCodec, request, { model: 'm', quirks }, 1000, redactorOf(openai()))
   const sent = typeof lane.body === 'string' ? lane.body : new TextDecoder().decode(lane.body as Uint8Array)
   return { sent: JSON.parse(sent) as JsonObject, asIs: sent === text, losses: lane.report.losses }
 }

@@ -1,11 +1,10 @@
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { Loss } from '../ir.ts'
-import type { Quirks } from '../quirks.ts'
-import { nearestEffort } from '../shared/effort.ts'
-import { escapeStep } from '../shared/pointer.ts'
+import type { Effort, Loss } from '../ir.ts'
+import { nearestEffort } from '../shared/model-rules.ts'
+import { escapeStep } from '../shared/pointers.ts'
 import { isHarmless, loss } from '../shared/report.ts'
-import { isEffort } from './efforts.ts'
+import type { Quirks } from '../target-traits.ts'
 import { type Fate, fitMessages } from './fit-messages.ts'
 
 /** What has to change in a chat body before an upstream takes it; paths of losses point into that body. */
@@ -184,3 +183,7 @@ function nameOf(tool: Json): string | undefined {
   const inner = isObject(tool.function) ? tool.function : isObject(tool.custom) ? tool.custom : tool
   return typeof inner.name === 'string' ? inner.name : undefined
 }
+
+export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]
+
+export const isEffort = (value: unknown): value is Effort => efforts.some((effort) => effort === value)

@@ -1,11 +1,10 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { MediaPart, Part, Source } from '../ir.ts'
-import { reportAddressType } from '../shared/media-address.ts'
-import { drop, inWords, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
+import type { MediaPart, Nothing, Part, Source } from '../ir.ts'
+import { drop, leftover, takeString, toText, type Unread, unread } from '../shared/json-fields.ts'
+import { reportAddressType } from '../shared/media-types.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
 
 const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/i
 
@@ -191,4 +190,4 @@ const base64Data = (data: string, mediaType: string | undefined): string =>
 
 /** For reports: what a part is, in words. */
 export const partName = (part: Part): string =>
-  part.type === 'media' ? `${part.kind} part` : part.type === 'native' ? `${inWords(part.value.type)} block` : part.type
+  part.type === 'media' ? `${part.kind} part` : part.type === 'native' ? `${toText(part.value.type)} block` : part.type

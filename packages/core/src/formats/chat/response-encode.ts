@@ -2,11 +2,9 @@ import { GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, ExchangeContext } from '../codec.ts'
-import type { Choice, Citation, MediaPart, ModelResponse, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
-import { reportEnding } from '../shared/ending.ts'
-import { reportChecks } from '../shared/reasoning-checks.ts'
+import type { Choice, Citation, MediaPart, ModelResponse, Nothing, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
 import { loss, ownExtra, reportCitation } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
+import { reportEnding, reportReasoningChecks } from '../shared/response-losses.ts'
 import { encodeFinish, heldBy } from './finish.ts'
 import { audioMediaType, partName } from './media.ts'
 import { encodeCallSeal, encodeDetail, joinReasoning, needsDetails } from './reasoning.ts'
@@ -16,7 +14,7 @@ import { encodeUsage } from './usage.ts'
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
   const { id, model, created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
-  reportChecks(reasoningChecks, 'chat', context.report)
+  reportReasoningChecks(reasoningChecks, 'chat', context.report)
   const out: JsonObject = {
     // Some SDKs reject an answer without it.
     system_fingerprint: null,

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../base/json/types.ts'
 import type { IsShown } from '../carries.ts'
-import type { AnswerPointers } from '../shared/answer-pointers.ts'
-import type { NameRule } from '../shared/tool-names.ts'
-import { usageBeside as beside, type UsageFields } from '../shared/usage-report.ts'
+import type { NameRule } from '../shared/names.ts'
+import type { ResponsePointers } from '../shared/pointers.ts'
+import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
-/** Where the IR's request fields stand in a body of Converse. */
+/** JSON Pointers of the IR's request fields in a Converse body. */
 export const fieldPointers = {
   turns: '/messages',
   'sampling.temperature': '/inferenceConfig/temperature',
@@ -22,7 +22,7 @@ export const fieldPointers = {
   serviceTier: '/serviceTier',
 } as const satisfies Readonly<Record<string, string>>
 
-/** Where an answer's IR stands: its one choice is all of it. */
+/** JSON Pointers of a response's IR. The whole body is its one choice. */
 export const answerPointers = {
   choice: '',
   'choice.finish': '/stopReason',
@@ -31,18 +31,18 @@ export const answerPointers = {
   'choice.logprobs': '',
   usage: '/usage',
   serviceTier: '/serviceTier/type',
-} as const satisfies AnswerPointers
+} as const satisfies ResponsePointers
 
-/** What Bedrock takes as the name of a tool. */
+/** Names of tools that Bedrock accepts. */
 export const toolNames: NameRule = {
-  taken: /^[a-zA-Z0-9_-]+$/,
+  accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
   longest: 64,
 }
 
-/** What Bedrock takes as the id of a call: some vendors' own hold dots and colons, and are to come back as they were. */
+/** Ids of tool calls that Bedrock accepts. Ids of some vendors contain dots and colons, and must come back unchanged. */
 export const callIds: NameRule = {
-  taken: /^[a-zA-Z0-9_.:-]+$/,
+  accepted: /^[a-zA-Z0-9_.:-]+$/,
   refused: /[^a-zA-Z0-9_.:-]/gu,
   longest: 64,
 }
@@ -53,12 +53,13 @@ const usageFields = {
   totalTokens: 'told',
   cacheReadInputTokens: 'usage.cacheRead',
   cacheWriteInputTokens: 'usage.cacheWrite',
-  // The same once more, under their older names.
+  // The same counts under their older names.
   cacheReadInputTokenCount: 'told',
   cacheWriteInputTokenCount: 'told',
   cacheDetails: [{ ttl: 'told', inputTokens: 'usage.cacheWrite1h' }],
 } as const satisfies UsageFields
 
-export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
+  findUnshownUsage(usage, usageFields, isShown)
 
 export { decodeUsage } from './usage-decode.ts'

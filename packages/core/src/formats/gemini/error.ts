@@ -4,8 +4,7 @@ import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
-import { innerStatus, kindOfStatus } from '../shared/kind-of-status.ts'
-import { isSaneDelay, retryDelay } from '../shared/retry-delay.ts'
+import { innerStatus, isPlausibleDelay, kindOfStatus, retryDelay } from '../shared/error-status.ts'
 
 const longest = 2000
 const silent = (status: number): string => `The upstream answered ${status} without saying why.`
@@ -108,7 +107,7 @@ export function errorObject(error: ErrorInfo): JsonObject {
   const own = error.raw?.format === 'gemini' && showsDetails(kind) ? error.raw.value : undefined
   const out: JsonObject = { ...own, code, message, status: text(own?.status) ?? status }
   const details: Json[] = Array.isArray(own?.details)
-    ? own.details.filter((detail) => !isDebug(detail) && isSaneDelay(detail))
+    ? own.details.filter((detail) => !isDebug(detail) && isPlausibleDelay(detail))
     : []
   const has = (name: string): boolean => details.some((detail) => isObject(detail) && detail['@type'] === type(name))
   if (reason !== undefined && !has('ErrorInfo'))

@@ -1,10 +1,8 @@
 import type { CodecContext } from '../codec.ts'
 import type { Effort } from '../ir.ts'
-import type { AnswerPointers } from '../shared/answer-pointers.ts'
-import type { RequestDefaults } from '../shared/defaults.ts'
-import { pointer } from '../shared/pointer.ts'
+import type { NameRule } from '../shared/names.ts'
+import { pointer, type RequestDefaults, type ResponsePointers } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
-import type { NameRule } from '../shared/tool-names.ts'
 
 /** Where the IR's request fields stand in a generateContent body. The model and the wish for a stream stand in the URL. */
 export const fieldPointers = {
@@ -45,7 +43,7 @@ export const answerPointers = {
   'choice.promptFeedback': '/promptFeedback',
   usage: '/usageMetadata',
   serviceTier: '/usageMetadata/serviceTier',
-} as const satisfies AnswerPointers
+} as const satisfies ResponsePointers
 
 export type FieldName = keyof typeof fieldPointers
 
@@ -67,7 +65,7 @@ export const encodeTier = (tier: string): string | undefined =>
 
 /** What Google takes as the name of a function. */
 export const toolNames: NameRule = {
-  taken: /^[a-zA-Z_][a-zA-Z0-9_.:-]*$/,
+  accepted: /^[a-zA-Z_][a-zA-Z0-9_.:-]*$/,
   refused: /[^a-zA-Z0-9_.:-]/gu,
   longest: 128,
 }

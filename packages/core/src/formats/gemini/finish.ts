@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json/types.ts'
 import type { Finish, Part } from '../ir.ts'
-import { inWords } from '../shared/reader.ts'
+import { toText } from '../shared/json-fields.ts'
 import { finishWord } from './tap.ts'
 
 type Reason = Finish['reason']
@@ -62,7 +62,7 @@ export function decodeFinish(value: Json | undefined, message: Json | undefined,
 
 /** The prompt was not answered: there is no candidate, and this says why. */
 export function decodeBlock(reason: Json, message: Json | undefined): Finish {
-  const finish: Finish = { reason: 'content-filter', raw: { format: 'gemini', value: inWords(reason) } }
+  const finish: Finish = { reason: 'content-filter', raw: { format: 'gemini', value: toText(reason) } }
   if (typeof message === 'string' && message !== '') finish.explanation = message
   return finish
 }

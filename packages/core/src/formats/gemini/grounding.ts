@@ -2,10 +2,9 @@ import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { Citation } from '../ir.ts'
-import { drop, leftover, putBack, takeArray, takeNumber, takeString, unread } from '../shared/reader.ts'
+import type { Citation, Nothing } from '../ir.ts'
+import { drop, leftover, putBack, takeArray, takeNumber, takeString, unread } from '../shared/json-fields.ts'
 import { loss, reportCitation } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
 import { TextOffsets } from './text-offsets.ts'
 
 /**

@@ -2,10 +2,9 @@ import { isNumber } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Report } from '../ir.ts'
-import { reportLogprobs } from '../shared/logprobs-report.ts'
-import { pointer } from '../shared/pointer.ts'
-import { reportField } from '../shared/report.ts'
-import { type Members, reportUnknown, shapeOf } from '../shared/shape.ts'
+import { pointer } from '../shared/pointers.ts'
+import { type Members, reportField, reportUnknown, shapeOf } from '../shared/report.ts'
+import { reportLogprobs } from '../shared/response-losses.ts'
 
 const ownToken: Members = { token: true, tokenId: true, logProbability: true }
 /** The sum follows from the rest. */

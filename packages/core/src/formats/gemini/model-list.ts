@@ -1,6 +1,6 @@
 import { GatewayError } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/json/types.ts'
-import { wholeNumber } from '../shared/query.ts'
+import { parseWholeNumber } from '../shared/json-text.ts'
 import { modelPrefix } from './spelling.ts'
 
 /** What every model here can be asked for, in the words of the URL. */
@@ -36,7 +36,7 @@ export function encodeModelList(names: readonly string[], query: URLSearchParams
 /** Zero is how a client of protocol buffers says nothing. */
 function sizeIn(text: string | null): number {
   if (text === null || text === '') return usualPage
-  const size = wholeNumber(text)
+  const size = parseWholeNumber(text)
   if (size === undefined)
     throw refused('pageSize', `Invalid value at 'page_size' (TYPE_INT32), ${JSON.stringify(text.slice(0, 100))}`)
   if (size < 0) throw refused('pageSize', '* ListModelsRequest.page_size: page_size must not be negative.\n')

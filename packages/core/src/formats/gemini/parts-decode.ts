@@ -2,12 +2,20 @@ import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ModelRequest, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart } from '../ir.ts'
-import { append } from '../shared/append.ts'
+import {
+  append,
+  drop,
+  leftover,
+  putBack,
+  takeArray,
+  takeObject,
+  takeString,
+  type Unread,
+} from '../shared/json-fields.ts'
 import { objectIn } from '../shared/json-text.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, leftover, putBack, takeArray, takeObject, takeString, type Unread } from '../shared/reader.ts'
-import { customInput, isCustomTool } from '../shared/tool-input.ts'
-import { raiseToolName } from '../shared/tool-names.ts'
+import { restoreToolName } from '../shared/names.ts'
+import { pointer } from '../shared/pointers.ts'
+import { customInput, isCustomTool } from '../shared/tools.ts'
 import { toolNames } from './fields.ts'
 import { decodeMedia } from './media.ts'
 import { readSignature, signatureOf, unsealThought } from './seals.ts'
@@ -83,7 +91,7 @@ function decodeCall(fields: Unread, at: string, index: number, scope: PartScope)
   const payload = takeObject(fields, 'functionCall') ?? {}
   const inner = respell(payload)
   const written = takeString(inner, 'name') ?? ''
-  const name = scope.request === undefined ? written : raiseToolName(written, scope.request, toolNames)
+  const name = scope.request === undefined ? written : restoreToolName(written, scope.request, toolNames)
   const id = scope.callId(takeString(inner, 'id') || undefined, name, index)
   const args = takeObject(inner, 'args')
   const part: ToolCallPart = { type: 'tool-call', id, name, input: '', at }

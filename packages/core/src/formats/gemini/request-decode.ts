@@ -2,9 +2,8 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Output, Part, ReasoningPart, Sampling, TextPart, Turn } from '../ir.ts'
-import { append } from '../shared/append.ts'
-import { pointer } from '../shared/pointer.ts'
 import {
+  append,
   drop,
   dropNulls,
   leftover,
@@ -16,7 +15,8 @@ import {
   takeObject,
   takeString,
   type Unread,
-} from '../shared/reader.ts'
+} from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { createCallIds } from './call-ids.ts'
 import { decodeTier, type FieldName, fieldPointers } from './fields.ts'
 import { decodeParts, type PartScope } from './parts-decode.ts'

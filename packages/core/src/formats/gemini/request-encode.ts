@@ -1,14 +1,12 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { ModelRequest, Output, Part, Sampling, ToolCallPart, Turn } from '../ir.ts'
-import { append } from '../shared/append.ts'
-import { assignOwn } from '../shared/own-members.ts'
-import { pointer } from '../shared/pointer.ts'
+import type { ModelRequest, Nothing, Output, Part, Sampling, ToolCallPart, Turn } from '../ir.ts'
+import { append, assignOwn } from '../shared/json-fields.ts'
+import { shortenToolNames } from '../shared/names.ts'
+import { pointer } from '../shared/pointers.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
-import { settleChanges } from '../shared/settings-changes.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { lowerToolNames } from '../shared/tool-names.ts'
+import { applySettingsChanges } from '../shared/settings-changes.ts'
 import { encodeTier, fieldPointers, reportCache, toolNames } from './fields.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
 import { type EncodeScope, encodeParts } from './parts-encode.ts'
@@ -20,7 +18,7 @@ import { encodeTools, writeSchema } from './tools.ts'
  * the wish for a stream are not written: they stand in the upstream's URL.
  */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const request = settleChanges(lowerToolNames(asked, toolNames, context.report), {}, 'gemini', context.report)
+  const request = applySettingsChanges(shortenToolNames(asked, toolNames, context.report), {}, 'gemini', context.report)
   const {
     model: _model,
     turns,

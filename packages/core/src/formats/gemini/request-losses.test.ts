@@ -124,7 +124,7 @@ describe('fields of a foreign request', () => {
   })
 
   test('groups of Google’s are named field by field to others', async () => {
-    const { chatCodec } = await import('../chat/index.ts')
+    const { chatCodec } = await import('../chat/codec.ts')
     const context = testContext()
     const request = geminiCodec.decodeRequest(
       {

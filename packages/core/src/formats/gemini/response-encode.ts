@@ -2,11 +2,9 @@ import { GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Choice, Citation, ModelResponse, Part } from '../ir.ts'
-import { reportEnding } from '../shared/ending.ts'
-import { reportChecks } from '../shared/reasoning-checks.ts'
+import type { Choice, Citation, ModelResponse, Nothing, Part } from '../ir.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
+import { reportEnding, reportReasoningChecks } from '../shared/response-losses.ts'
 import { encodeTier } from './fields.ts'
 import { encodeFinish } from './finish.ts'
 import { encodeSources } from './grounding.ts'
@@ -25,7 +23,7 @@ export const clientScope = (context: ExchangeContext): EncodeScope => ({
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
   const { id, model, created: _created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
-  reportChecks(reasoningChecks, 'generateContent', context.report)
+  reportReasoningChecks(reasoningChecks, 'generateContent', context.report)
   const out: JsonObject = { ...ownExtra(extra, 'gemini', '', context.report) }
   const feedback = blockOf(choices)
   if (feedback !== undefined) out.promptFeedback = feedback

@@ -1,9 +1,8 @@
 import { exactNumber } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { mapInner, sameOr } from '../shared/json-schema.ts'
-import { setOwn } from '../shared/own-members.ts'
-import { SchemaGraph } from '../shared/schema-graph.ts'
+import { setOwn } from '../shared/json-fields.ts'
+import { mapInner, SchemaGraph, sameOr } from '../shared/schema-graph.ts'
 import { type LoweredSchema, lowerSchema, type SchemaDialect } from '../shared/schema-lowering.ts'
 import { respell } from './spelling.ts'
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { Format } from '../../base/names.ts'
+import { chatCodec } from '../chat/codec.ts'
 import { run, testContext } from '../chat/context.test-support.ts'
-import { chatCodec } from '../chat/index.ts'
 import type { Codec } from '../codec.ts'
 import type { ModelResponse, Part, Sealed } from '../ir.ts'
 import { messagesCodec } from '../messages/index.ts'
-import { mayHoldSeals } from '../shared/seals.ts'
+import { hasSealPrefix } from '../shared/seals.ts'
 import { geminiCodec } from './index.ts'
 
 /** What Google's model said, and wants back in the next turn. */
@@ -98,7 +98,7 @@ describe('foreign seals in Google’s dialect', () => {
     const history = asHistory.gemini?.(wire) ?? {}
     for (const part of modelParts(history))
       if (typeof part.thoughtSignature === 'string') part.thoughtSignature = spell(part.thoughtSignature)
-    expect(mayHoldSeals(JSON.stringify(history))).toBe(true)
+    expect(hasSealPrefix(JSON.stringify(history))).toBe(true)
     return (
       geminiCodec.decodeRequest(history, testContext()).turns[1]?.parts.map(({ at: _, ...part }) => part as Part) ?? []
     )

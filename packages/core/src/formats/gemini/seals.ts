@@ -1,4 +1,4 @@
-import { withoutPadding } from '../../base/base64.ts'
+import { withoutPadding } from '../../base/bytes.ts'
 import type { ReasoningPart, Sealed } from '../ir.ts'
 import { readSeal, sealPrefix, sealPrefixBase64, writeSeal } from '../shared/seals.ts'
 

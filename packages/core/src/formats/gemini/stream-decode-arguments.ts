@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { setOwn } from '../shared/own-members.ts'
+import { setOwn } from '../shared/json-fields.ts'
 
 /**
  * Arguments that come piece by piece (`partialArgs: [{jsonPath: '$.a.b[0]', stringValue, willContinue}]`), put together.

@@ -2,11 +2,9 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { ModelEvent, Part, ReasoningPart, TextPart } from '../ir.ts'
-import { append } from '../shared/append.ts'
-import { setOwn } from '../shared/own-members.ts'
-import { pointer } from '../shared/pointer.ts'
-import { fieldsBeside } from '../shared/reader.ts'
-import { objectsIn } from '../shared/shape.ts'
+import { append, fieldsExcept, setOwn } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
+import { objectsIn } from '../shared/report.ts'
 import { decodeFinish } from './finish.ts'
 import { CitationAllowance, decodeSources } from './grounding.ts'
 import { joinLogprobs } from './logprobs.ts'
@@ -211,8 +209,8 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
       if (finishWord(fields.finishReason) !== undefined) reason = fields.finishReason
       if (typeof fields.finishMessage === 'string') message = fields.finishMessage
       cite(fields)
-      const inContent = said === undefined ? undefined : fieldsBeside(said, contentFields)
-      const beside = fieldsBeside(fields, candidateFields)
+      const inContent = said === undefined ? undefined : fieldsExcept(said, contentFields)
+      const beside = fieldsExcept(fields, candidateFields)
       const rest = inContent === undefined ? beside : { ...beside, content: inContent }
       if (rest !== undefined) {
         merged ??= new WeakSet()

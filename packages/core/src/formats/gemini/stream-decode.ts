@@ -6,10 +6,9 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
 import type { ModelEvent } from '../ir.ts'
-import { checkChoiceCount } from '../shared/choice-limit.ts'
-import { setOwn } from '../shared/own-members.ts'
-import { fieldsBeside } from '../shared/reader.ts'
-import { type RunningUsage, TextMould } from '../shared/text-mould.ts'
+import { fieldsExcept, setOwn } from '../shared/json-fields.ts'
+import { checkChoiceCount } from '../shared/stream-parts.ts'
+import { type RunningUsage, TextDeltaTemplate } from '../shared/text-delta-template.ts'
 import { decodeError, isAnswer, truncated } from './error.ts'
 import { candidatesIn, takeBlock } from './response-decode.ts'
 import { respelled } from './spelling.ts'
@@ -35,7 +34,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let over = false
   /** What chunks say of the usage under names that are not known. The last chunk need not repeat it. */
   let otherUsage: JsonObject | undefined
-  const mould = new TextMould(nothing, running)
+  const mould = new TextDeltaTemplate(nothing, running)
   /** The candidate read last, where it came alone and held nothing but one text. */
   let plain: CandidateDecoder | undefined
 
@@ -61,7 +60,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   /** What stands beside the candidates (`promptFeedback`, `createTime`): new or changed values only. */
   function noteTop(chunk: JsonObject): void {
-    const rest = fieldsBeside(chunk, readFields)
+    const rest = fieldsExcept(chunk, readFields)
     if (rest === undefined) return
     const fresh: JsonObject = {}
     for (const key of Object.keys(rest)) {
@@ -101,7 +100,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       out.push({ type: 'choice-end', choice: 0, finish: block.finish })
     }
     const { usageMetadata: metadata } = chunk
-    const beside = isObject(metadata) ? fieldsBeside(metadata, usageNames) : undefined
+    const beside = isObject(metadata) ? fieldsExcept(metadata, usageNames) : undefined
     if (beside !== undefined) otherUsage = { ...otherUsage, ...beside }
     if (!first) tellUsage(metadata)
   }

@@ -5,15 +5,12 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, StreamEncoder } from '../codec.ts'
-import type { Citation, Delta, Extra, Finish, MediaPart, ModelEvent, Part, Sealed, Usage } from '../ir.ts'
-import { append } from '../shared/append.ts'
-import { GrowingText } from '../shared/growing-text.ts'
-import { inOnePiece } from '../shared/in-one-piece.ts'
-import { quoted } from '../shared/json-text.ts'
-import { assignOwn } from '../shared/own-members.ts'
-import { reportChecks } from '../shared/reasoning-checks.ts'
+import type { Citation, Delta, Extra, Finish, MediaPart, ModelEvent, Nothing, Part, Sealed, Usage } from '../ir.ts'
+import { append, assignOwn } from '../shared/json-fields.ts'
+import { quoteText } from '../shared/json-text.ts'
 import { ownExtra, reportNativeEvent } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
+import { reportReasoningChecks } from '../shared/response-losses.ts'
+import { GrowingText, joinText } from '../shared/stream-parts.ts'
 import { errorEvent, truncated } from './error.ts'
 import { reportCache } from './fields.ts'
 import { encodeSources } from './grounding.ts'
@@ -45,7 +42,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   function start(id: string, model: string): Frame {
     frame = { id: id || context.newId(''), model: model || context.request.model }
     const { id: own, model: named } = frame
-    tail = inOnePiece('],"modelVersion":', JSON.stringify(named), ',"responseId":', JSON.stringify(own))
+    tail = joinText('],"modelVersion":', JSON.stringify(named), ',"responseId":', JSON.stringify(own))
     return frame
   }
 
@@ -85,7 +82,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       case 'response-start': {
         const { type: _, id, model, created: _created, serviceTier, reasoningChecks, extra, ...rest } = event
         rest satisfies Nothing
-        reportChecks(reasoningChecks, 'generateContent', context.report)
+        reportReasoningChecks(reasoningChecks, 'generateContent', context.report)
         const own = ownExtra(extra, 'gemini', '', context.report)
         if (own !== undefined && Object.keys(own).length > 0) beside = { ...own }
         tier = serviceTier
@@ -104,7 +101,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       case 'choice-end': {
         const { type: _, choice, finish, logprobs, reasoningChecks, extra, ...rest } = event
         rest satisfies Nothing
-        reportChecks(reasoningChecks, 'generateContent', context.report)
+        reportReasoningChecks(reasoningChecks, 'generateContent', context.report)
         const ended = candidateOf(choice).finish(finish, logprobs, extra)
         if ('error' in ended)
           fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: ended.error })
@@ -214,13 +211,13 @@ export function createCandidateEncoder(
     const result = logprobs === undefined ? undefined : writeLogprobs(logprobs, index, context.report)
     if (value.type === 'text' || value.type === 'refusal') {
       const bare = part.fresh ? encodePart({ ...value, text }, scope) : undefined
-      send(bare === undefined ? `{"text":${quoted(text)}}` : stringifyExact(bare), result)
+      send(bare === undefined ? `{"text":${quoteText(text)}}` : stringifyExact(bare), result)
       part.fresh = false
     } else if (value.type === 'reasoning') {
       if (part.fresh) {
         const { seal: _, ...bare } = value
         send(stringifyExact(encodePart({ ...bare, text }, scope) ?? { text }), result)
-      } else send(`{"text":${quoted(text)},"thought":true}`, result)
+      } else send(`{"text":${quoteText(text)},"thought":true}`, result)
       part.fresh = false
     }
   }

@@ -5,8 +5,8 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ClientQuirks, ResponseTap, StreamTap, TapOptions, TargetTraits, WireEdit } from '../codec.ts'
 import type { BillableUnits, Usage } from '../ir.ts'
-import { inWords } from '../shared/reader.ts'
-import { checkWhole, notJson } from '../shared/tap.ts'
+import { toText } from '../shared/json-fields.ts'
+import { checkJsonEnds, invalidEventError } from '../shared/json-text.ts'
 import { decodeError, errorEvent } from './error.ts'
 import { respell } from './spelling.ts'
 import { decodeUsage } from './usage-decode.ts'
@@ -41,7 +41,7 @@ function finishOf(fields: JsonObject): string | undefined {
   const [first] = Array.isArray(fields.candidates) ? fields.candidates : []
   if (isObject(first)) return finishWord(respell(first).finishReason)
   const block = isObject(fields.promptFeedback) ? respell(fields.promptFeedback).blockReason : undefined
-  return block === undefined || block === null ? undefined : inWords(block)
+  return block === undefined || block === null ? undefined : toText(block)
 }
 
 /**
@@ -99,7 +99,7 @@ export function tapStream({ client }: TapOptions): StreamTap {
     const begun = started
     if (data.includes('"error"') || event.event === 'error') {
       const chunk = parse(data)
-      if (chunk === undefined) throw notJson()
+      if (chunk === undefined) throw invalidEventError()
       if (chunk.error || event.event === 'error') {
         error = decodeError(200, chunk)
         told = event.event === undefined && isTold(chunk.error)
@@ -127,7 +127,7 @@ export function tapStream({ client }: TapOptions): StreamTap {
       if (event.event === ':') return true
       // Clients parse the data of every event.
       if (event.data === '') return false
-      checkWhole(event.data)
+      checkJsonEnds(event.data)
       look(event)
       // An error that clients would read past is to be told again.
       return error === undefined || told

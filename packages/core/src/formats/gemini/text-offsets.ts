@@ -1,4 +1,4 @@
-import { GrowingText } from '../shared/growing-text.ts'
+import { GrowingText } from '../shared/stream-parts.ts'
 
 /** Characters between two places whose offset is kept. */
 const stride = 1024

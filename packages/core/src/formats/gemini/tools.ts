@@ -1,9 +1,7 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { ModelRequest, Tool, ToolChoice } from '../ir.ts'
-import { nativeToolName } from '../shared/native-name.ts'
-import { pointer } from '../shared/pointer.ts'
+import type { ModelRequest, Nothing, Tool, ToolChoice } from '../ir.ts'
 import {
   drop,
   dropNulls,
@@ -14,10 +12,10 @@ import {
   takeObject,
   takeString,
   type Unread,
-} from '../shared/reader.ts'
+} from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { customSchema } from '../shared/tool-input.ts'
+import { customSchema, nativeToolName } from '../shared/tools.ts'
 import { fieldPointers, reportCache } from './fields.ts'
 import { fromOpenApi, lowerToGoogle, lowerTypes, toOpenApi } from './schema-lowering.ts'
 import { respell, spelt } from './spelling.ts'
@@ -214,16 +212,21 @@ export function writeSchema(
   isOwn: boolean,
   context: CodecContext,
 ): void {
-  const lowered = isOwn ? { schema, unkept: [] } : lowerToGoogle(schema, at)
+  const lowered = isOwn ? { schema, unenforced: [] } : lowerToGoogle(schema, at)
   const subset = toOpenApi(lowered.schema)
   if (subset !== undefined) {
     out[subsetKey] = subset
     return
   }
   out[fullKey] = lowered.schema
-  if (lowered.unkept.length > 0)
+  if (lowered.unenforced.length > 0)
     context.report.add(
-      loss(at, `parts of the schema are sent but not enforced: ${lowered.unkept.join(', ')}`, 'approximated', 'note'),
+      loss(
+        at,
+        `parts of the schema are sent but not enforced: ${lowered.unenforced.join(', ')}`,
+        'approximated',
+        'note',
+      ),
     )
 }
 

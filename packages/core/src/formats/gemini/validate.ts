@@ -2,8 +2,7 @@ import * as z from 'zod'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { eachOf } from '../shared/each-of.ts'
-import { type Complaint, dotted, type Issue, validateBody } from '../shared/validate.ts'
+import { arrayOf, type Complaint, dotted, type Issue, validateBody } from '../shared/validate.ts'
 import { respell, spelt } from './spelling.ts'
 
 /** Checks any request from a client; see `Codec.checkRequest`. */
@@ -160,7 +159,7 @@ const part = z
 const roles: readonly string[] = ['', 'user', 'model', 'function', 'tool']
 
 const content = z
-  .looseObject({ role: optional(z.string()), parts: optional(eachOf(part)) })
+  .looseObject({ role: optional(z.string()), parts: optional(arrayOf(part)) })
   .superRefine((value, context) => {
     if (typeof value.role === 'string' && !roles.includes(value.role))
       fault(context, { fault: 'sentence', sentence: 'Please use a valid role: user, model.' }, ['role'])
@@ -168,7 +167,7 @@ const content = z
       fault(context, { fault: 'rule', rule: 'contents.parts must not be empty.' }, ['parts'])
   })
 
-const contents = eachOf(content).superRefine((value, context) => {
+const contents = arrayOf(content).superRefine((value, context) => {
   if (value.length === 0) fault(context, { fault: 'rule', rule: 'contents is not specified' })
 })
 
@@ -186,7 +185,7 @@ const declaration = z
       )
   })
 
-const strings = eachOf(z.string())
+const strings = arrayOf(z.string())
 
 const generationConfig = z.looseObject({
   temperature: number('TYPE_FLOAT', 'temperature must be in the range [0.0, 2.0].', within(0, 2)),
@@ -217,8 +216,8 @@ export const requestSchema = z
     model: optional(z.string()),
     stream: optional(z.boolean()),
     contents: optional(contents),
-    systemInstruction: optional(z.looseObject({ parts: optional(eachOf(part)) })),
-    tools: optional(eachOf(z.looseObject({ functionDeclarations: optional(eachOf(declaration)) }))),
+    systemInstruction: optional(z.looseObject({ parts: optional(arrayOf(part)) })),
+    tools: optional(arrayOf(z.looseObject({ functionDeclarations: optional(arrayOf(declaration)) }))),
     toolConfig: optional(
       z.looseObject({
         functionCallingConfig: optional(
@@ -227,7 +226,7 @@ export const requestSchema = z
       }),
     ),
     generationConfig: optional(generationConfig),
-    safetySettings: optional(eachOf(object)),
+    safetySettings: optional(arrayOf(object)),
     cachedContent: optional(z.string()),
   })
   .superRefine((value, context) => {

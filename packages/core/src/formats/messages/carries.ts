@@ -1,6 +1,6 @@
 import type { Carries } from '../carries.ts'
 
-/** What messages carry; see there for the words. */
+/** What the messages format carries. `Carries` defines the terms. */
 export const carries = {
   requests: {
     'sampling.temperature': { client: true, upstream: 'kept' },

@@ -10,11 +10,11 @@ import { encodeResponse } from './response-encode.ts'
 import { acceptedChanges, requestFlags } from './settings-changes.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
-import { usageBeside } from './usage.ts'
+import { unshownUsage } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { messagesWire } from './wire.ts'
 
-/** Anthropic Messages. */
+/** The codec of Anthropic Messages. */
 export const messagesCodec: Codec = {
   ...messagesWire,
   checkRequest,
@@ -32,8 +32,8 @@ export const messagesCodec: Codec = {
   encodeModel,
   fieldPointers,
   sealsInCallIds: true,
-  answerPointers,
-  usageBeside,
+  responsePointers: answerPointers,
+  unshownUsage,
   efforts,
   carries,
   defaults,

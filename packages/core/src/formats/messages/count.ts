@@ -1,10 +1,10 @@
-import type { CountCodec } from '../count-codec.ts'
-import { pick, tokensIn } from '../shared/count.ts'
+import type { CountCodec } from '../codec.ts'
+import { pick, tokensIn } from '../shared/json-fields.ts'
 import { validateBody } from '../shared/validate.ts'
-import { complain, countPassThroughSchema, countSchema, validateAs } from './validate.ts'
+import { countPassThroughSchema, countSchema, describeIssue, validateAs } from './validate.ts'
 
-/** What the endpoint takes, with its betas; anything else is refused there as an extra input. */
-const counted = [
+/** Fields that the endpoint accepts, its betas included. It rejects any other field as an extra input. */
+const countedFields = [
   'model',
   'messages',
   'system',
@@ -21,10 +21,10 @@ const counted = [
 
 /** `POST /v1/messages/count_tokens`. */
 export const count: CountCodec = {
-  checkRequest: (body) => validateBody(countPassThroughSchema, body, complain),
+  checkRequest: (body) => validateBody(countPassThroughSchema, body, describeIssue),
   validateRequest: (body) => validateAs(countSchema, body),
   toGeneration: (body) => ({ body, at: '' }),
-  fromGeneration: (body) => pick(body, counted),
+  fromGeneration: (body) => pick(body, countedFields),
   read: ({ input_tokens }) => {
     const tokens = tokensIn(input_tokens)
     return tokens === undefined ? undefined : { tokens }

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Format } from '../../base/names.ts'
 
 /** Kinds of stored state that a request can refer to; the names of the setting `references`. */
@@ -202,3 +202,19 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
 
 /** Further top-level members that an upstream must not read otherwise than the gateway does: what is charged depends on them. */
 export const watchedMembers: { readonly [S in ReferenceScheme]?: readonly string[] } = { responses: ['background'] }
+
+/** The id of a stored object in a response: a later request of the same caller may refer to it. */
+export interface Received {
+  readonly kind: ReferenceKind
+  readonly id: string
+}
+
+/** The ids among some members of a response; undefined if there is none. */
+export function receivedReferences(
+  kind: ReferenceKind,
+  ids: readonly (Json | undefined)[],
+): readonly Received[] | undefined {
+  const received: Received[] = []
+  for (const id of ids) if (typeof id === 'string' && id !== '') received.push({ kind, id })
+  return received.length === 0 ? undefined : received
+}

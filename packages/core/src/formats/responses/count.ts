@@ -1,5 +1,5 @@
-import type { CountCodec } from '../count-codec.ts'
-import { pick, tokensIn } from '../shared/count.ts'
+import type { CountCodec } from '../codec.ts'
+import { pick, tokensIn } from '../shared/json-fields.ts'
 import { validateBody } from '../shared/validate.ts'
 import { checkRequest, complain, requestSchema } from './validate.ts'
 

@@ -1,7 +1,6 @@
 import type { ModelRequest } from '../ir.ts'
-import type { AnswerPointers } from '../shared/answer-pointers.ts'
-import type { RequestDefaults } from '../shared/defaults.ts'
-import type { NameRule } from '../shared/tool-names.ts'
+import type { NameRule } from '../shared/names.ts'
+import type { RequestDefaults, ResponsePointers } from '../shared/pointers.ts'
 import { memberOf } from './tools.ts'
 
 export { efforts, isEffort, verbosities } from '../chat/fields.ts'
@@ -59,7 +58,7 @@ export const answerPointers = {
   'choice.logprobs': '/output',
   usage: '/usage',
   serviceTier: '/service_tier',
-} as const satisfies AnswerPointers
+} as const satisfies ResponsePointers
 
 /** Summaries of the reasoning that can be asked for. */
 export const summaries = ['auto', 'concise', 'detailed'] as const
@@ -82,7 +81,7 @@ export const isOwnClient = (request: ModelRequest): boolean => request.at?.turns
 
 /** What OpenAI takes as the name of a tool. The members of a namespace go by two. */
 export const toolNames: NameRule = {
-  taken: /^[a-zA-Z0-9_-]+$/,
+  accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
   longest: 64,
   skips: (tool) => memberOf(tool) !== undefined,

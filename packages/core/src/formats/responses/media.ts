@@ -2,11 +2,10 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import { audioFormat, audioMediaType, partName, sourceOfUrl } from '../chat/media.ts'
 import type { CodecContext } from '../codec.ts'
-import type { MediaPart, Source } from '../ir.ts'
-import { reportAddressType } from '../shared/media-address.ts'
-import { drop, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
+import type { MediaPart, Nothing, Source } from '../ir.ts'
+import { drop, leftover, takeString, type Unread, unread } from '../shared/json-fields.ts'
+import { reportAddressType } from '../shared/media-types.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
 
 export { partName }
 

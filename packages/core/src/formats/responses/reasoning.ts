@@ -1,14 +1,13 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, ExchangeContext } from '../codec.ts'
-import type { ModelRequest, Part, ReasoningCheck, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
-import { carriedSeal, isMarked } from '../shared/call-seals.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, takeArray, takeString, type Unread, unread } from '../shared/reader.ts'
-import { checkedPart, checksField, lostCheck, readChecks, reasoningIn } from '../shared/reasoning-checks.ts'
+import type { ModelRequest, Nothing, Part, ReasoningCheck, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
+import { isCarriedSeal, sealForCarrier } from '../shared/call-seals.ts'
+import { drop, takeArray, takeString, type Unread, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { ownExtra } from '../shared/report.ts'
+import { checkedPart, checksField, lossOfCheck, readChecks, reasoningIn } from '../shared/response-losses.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
-import type { Nothing } from '../shared/strict.ts'
 import { substance } from './content.ts'
 import { sealsPlace } from './fields.ts'
 
@@ -93,7 +92,7 @@ export const isLoneSeal = (part: Part): part is ReasoningPart =>
   part.text === '' &&
   part.redacted !== true &&
   part.seal !== undefined &&
-  isMarked(part.seal)
+  isCarriedSeal(part.seal)
 
 /** The item that carries a call's seal through a client. */
 export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: string): JsonObject => ({
@@ -101,7 +100,7 @@ export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: stri
   type: 'reasoning',
   status: 'completed',
   summary: [],
-  encrypted_content: writeSeal(carriedSeal(call, seal), 'responses'),
+  encrypted_content: writeSeal(sealForCarrier(call, seal), 'responses'),
 })
 
 /** Ids that the gateway made, and that its clients know. */
@@ -187,9 +186,9 @@ export function encodeChecks(checks: readonly ReasoningCheck[] | undefined, cont
     const own = ownExtra(extra, 'responses', at, context.report)
     const part: ReasoningPart | undefined = checkedPart(check, context.request)
     const id = part === undefined ? own?.id : itemIdOf(part)
-    if (isShown) context.report.add(lostCheck(check, 'responses lists what was removed'))
+    if (isShown) context.report.add(lossOfCheck(check, 'responses lists what was removed'))
     else if (typeof id !== 'string')
-      context.report.add(lostCheck(check, 'which item of the request it was is not known'))
+      context.report.add(lossOfCheck(check, 'which item of the request it was is not known'))
     else list.push({ ...own, type: 'reasoning', action: 'removed', id, reason: reasons[reason] })
   }
   return list.length === 0 && checks.length > 0 ? {} : { [checksField]: list }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { chatCodec } from '../chat/index.ts'
+import { chatCodec } from '../chat/codec.ts'
 import type { Codec } from '../codec.ts'
 import type { ModelResponse, Part } from '../ir.ts'
 import { messagesCodec } from '../messages/index.ts'

@@ -2,12 +2,11 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Part, Tool, ToolResultPart, Turn } from '../ir.ts'
-import { append } from '../shared/append.ts'
 import { attachCallSeals } from '../shared/call-seals.ts'
-import { describeFound } from '../shared/found-tools.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, takeString, unread } from '../shared/reader.ts'
+import { append, drop, takeString, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
+import { describeFoundTools } from '../shared/tools.ts'
 import { decodeContent, isWords, sameMessage } from './content.ts'
 import { beside, decodeAnswerItem, type ItemScope, nativeItem, typeOf } from './items-decode.ts'
 import { decodeChange } from './settings-changes.ts'
@@ -144,7 +143,7 @@ function decodeClientItem(item: JsonObject, type: string, at: string, tools: rea
     return {
       type: 'tool-result',
       callId: item.call_id,
-      parts: [{ type: 'text', text: describeFound(namesOf(tools)), at }],
+      parts: [{ type: 'text', text: describeFoundTools(namesOf(tools)), at }],
       extra: { responses: { native: item } },
       at,
     }

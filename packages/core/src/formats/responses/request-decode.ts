@@ -2,7 +2,6 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
-import { pointer } from '../shared/pointer.ts'
 import {
   drop,
   dropNulls,
@@ -16,10 +15,10 @@ import {
   takeString,
   type Unread,
   unread,
-} from '../shared/reader.ts'
-import { loss } from '../shared/report.ts'
+} from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss, reportUnknown, shapeOf } from '../shared/report.ts'
 import { withAddedTools } from '../shared/settings-changes.ts'
-import { reportUnknown, shapeOf } from '../shared/shape.ts'
 import { substance } from './content.ts'
 import { fieldPointers, includes, isEffort, sealsPlace, summaries, verbosities } from './fields.ts'
 import { decodeFormat } from './output-format.ts'

@@ -1,13 +1,20 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { ModelRequest, NativePart, Part, ReasoningPart, ToolCallPart, ToolResultPart, Turn } from '../ir.ts'
-import { append } from '../shared/append.ts'
-import { innerObject } from '../shared/json-text.ts'
-import { pointer } from '../shared/pointer.ts'
-import { inWords } from '../shared/reader.ts'
+import type {
+  ModelRequest,
+  NativePart,
+  Nothing,
+  Part,
+  ReasoningPart,
+  ToolCallPart,
+  ToolResultPart,
+  Turn,
+} from '../ir.ts'
+import { append, toText } from '../shared/json-fields.ts'
+import { parseInnerObject } from '../shared/json-text.ts'
+import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
 import {
   collapse,
   encodeInput,
@@ -86,7 +93,7 @@ function encodeClient(turn: Turn, scope: Scope): JsonObject[] {
 
 /** Items among a client's parts, as opposed to content of its messages. */
 const isItem = ({ value }: NativePart): boolean => {
-  const type = inWords(value.type)
+  const type = toText(value.type)
   return !type.startsWith('input_') && type !== 'computer_screenshot' && type !== ''
 }
 
@@ -232,5 +239,5 @@ export function callFields(
 
 /** A call of the function that stood for the client's tool search. */
 export function searchCall(id: string, input: string): JsonObject {
-  return { type: 'tool_search_call', call_id: id, execution: 'client', arguments: innerObject(input) ?? {} }
+  return { type: 'tool_search_call', call_id: id, execution: 'client', arguments: parseInnerObject(input) ?? {} }
 }

@@ -1,11 +1,10 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
-import type { ModelRequest, Output, Reasoning, Sampling, Turn } from '../ir.ts'
-import { effortOfBudget } from '../shared/effort.ts'
+import type { ModelRequest, Nothing, Output, Reasoning, Sampling, Turn } from '../ir.ts'
+import { effortOfBudget } from '../shared/model-rules.ts'
+import { shortenToolNames } from '../shared/names.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
-import { settleChanges } from '../shared/settings-changes.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { lowerToolNames } from '../shared/tool-names.ts'
+import { applySettingsChanges } from '../shared/settings-changes.ts'
 import { includes, isOwnClient, sealsPlace, summaries, toolNames } from './fields.ts'
 import { encodeFormat } from './output-format.ts'
 import { type EncodeContext, encodeInputItems } from './request-encode-turns.ts'
@@ -14,11 +13,11 @@ import { encodeChoice, encodeTools } from './tools.ts'
 
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const named = lowerToolNames(asked, toolNames, context.report)
+  const named = shortenToolNames(asked, toolNames, context.report)
   // What a client of this format wrote is between it and the upstream.
   const request = isOwnClient(asked)
     ? named
-    : settleChanges(named, acceptedChanges(context.target), 'responses', context.report)
+    : applySettingsChanges(named, acceptedChanges(context.target), 'responses', context.report)
   const {
     model: _,
     turns,

@@ -3,10 +3,9 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, ModelResponse, Part } from '../ir.ts'
-import { append } from '../shared/append.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, leftover, putBack, takeNumber, takeString, type Unread, unread } from '../shared/reader.ts'
-import { raiseToolName } from '../shared/tool-names.ts'
+import { append, drop, leftover, putBack, takeNumber, takeString, type Unread, unread } from '../shared/json-fields.ts'
+import { restoreToolName } from '../shared/names.ts'
+import { pointer } from '../shared/pointers.ts'
 import { substance } from './content.ts'
 import { decodeError } from './error.ts'
 import { isOwnClient, toolNames } from './fields.ts'
@@ -89,7 +88,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
 export const scopeOf = (context: ExchangeContext): ItemScope => ({
   context,
   tools: context.request.tools,
-  raise: (name) => raiseToolName(name, context.request, toolNames),
+  raise: (name) => restoreToolName(name, context.request, toolNames),
   keepIds: isOwnClient(context.request),
   keepStates: false,
 })

@@ -1,9 +1,8 @@
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Report } from '../ir.ts'
-import { pointer } from '../shared/pointer.ts'
-import { inWords } from '../shared/reader.ts'
-import { loss } from '../shared/report.ts'
-import { type Members, objectsIn, reportUnknown, shapeOf, shapesOf } from '../shared/shape.ts'
+import { toText } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss, type Members, objectsIn, reportUnknown, shapeOf, shapesOf } from '../shared/report.ts'
 
 /** What the events of a stream may hold. Most of them repeat what others said, so that what only they say is easily missed. */
 
@@ -97,7 +96,7 @@ export function reportPart(part: JsonObject, at: string, report: Report): boolea
   const { type } = part
   const shape = type === undefined ? untyped : typeof type === 'string' ? partShapes.get(type) : undefined
   if (shape === undefined && typeof part.text !== 'string') {
-    report.add(loss(at, `a content part of the type '${inWords(type)}' has no counterpart in the other format`))
+    report.add(loss(at, `a content part of the type '${toText(type)}' has no counterpart in the other format`))
     return false
   }
   reportUnknown(part, shape ?? untyped, at, report)
@@ -108,8 +107,8 @@ export function reportPart(part: JsonObject, at: string, report: Report): boolea
 export function reportEarlyItems(output: Json | undefined, report: Report): void {
   if (!Array.isArray(output)) return
   for (const [index, entry] of objectsIn(output, '/output', report).entries())
-    if (!isToldInPieces(inWords(entry.type)))
-      report.add(loss(pointer('/output', index), `an item of the type '${inWords(entry.type)}' came before its events`))
+    if (!isToldInPieces(toText(entry.type)))
+      report.add(loss(pointer('/output', index), `an item of the type '${toText(entry.type)}' came before its events`))
 }
 
 /** The parts of a content list that are objects; others are reported. */

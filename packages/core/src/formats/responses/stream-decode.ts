@@ -6,11 +6,10 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
 import type { ModelEvent } from '../ir.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, unread } from '../shared/reader.ts'
-import { loss, reportField } from '../shared/report.ts'
-import { objectsIn } from '../shared/shape.ts'
-import { TextMould } from '../shared/text-mould.ts'
+import { drop, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss, objectsIn, reportField } from '../shared/report.ts'
+import { TextDeltaTemplate } from '../shared/text-delta-template.ts'
 import { decodeError } from './error.ts'
 import { isOwnClient } from './fields.ts'
 import { decodeFinish, type Held, note, nothingHeld } from './finish.ts'
@@ -46,7 +45,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   /** The response as it began. */
   let begun: JsonObject = {}
   let over = false
-  const mould = new TextMould(varying)
+  const mould = new TextDeltaTemplate(varying)
   /** The item that the last event was about. */
   let current: ItemDecoder | undefined
 

@@ -3,12 +3,11 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Citation, Delta, Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
-import { append } from '../shared/append.ts'
 import { callSealFields } from '../shared/call-seals.ts'
-import { GrowingText } from '../shared/growing-text.ts'
-import { inOnePiece } from '../shared/in-one-piece.ts'
-import { quoted } from '../shared/json-text.ts'
-import { reportLogprobs } from '../shared/logprobs-report.ts'
+import { append } from '../shared/json-fields.ts'
+import { quoteText } from '../shared/json-text.ts'
+import { reportLogprobs } from '../shared/response-losses.ts'
+import { GrowingText, joinText } from '../shared/stream-parts.ts'
 import { encodeCitation, logprobsShape, sameMessage } from './content.ts'
 import { callItem, contentPart, messageItem, reasoningItem, type Words } from './items-encode.ts'
 import { carrierOf, expectsReasoning, isOwn, joins } from './reasoning.ts'
@@ -44,9 +43,9 @@ interface Place {
 
 /** The beginning of an event about a part, up to the member with its text. */
 const partHead = (id: string, index: number, more: string): string =>
-  inOnePiece('"item_id":', JSON.stringify(id), ',"output_index":', String(index), ',', more)
+  joinText('"item_id":', JSON.stringify(id), ',"output_index":', String(index), ',', more)
 /** The beginning of a delta event, up to the text itself. */
-const deltaHead = (id: string, index: number, more: string): string => inOnePiece(partHead(id, index, more), '"delta":')
+const deltaHead = (id: string, index: number, more: string): string => joinText(partHead(id, index, more), '"delta":')
 
 const none: readonly Json[] = []
 const noLogprobs = ',"logprobs":[]}'
@@ -88,10 +87,10 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
     text.add(more)
     const tokens = probable === undefined ? none : tokensOf(probable)
     if (more === '' && tokens.length === 0) return
-    if (value.type === 'refusal') sender.sendText('response.refusal.delta', `${head}${quoted(more)}}`)
+    if (value.type === 'refusal') sender.sendText('response.refusal.delta', `${head}${quoteText(more)}}`)
     else {
       const tail = tokens === none ? noLogprobs : `,"logprobs":${stringifyExact(tokens)}}`
-      sender.sendText('response.output_text.delta', head + quoted(more) + tail)
+      sender.sendText('response.output_text.delta', head + quoteText(more) + tail)
     }
   }
 
@@ -140,8 +139,8 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
       if (value.type === 'text') {
         Object.assign(part, { annotations, logprobs })
         const tail = `,"logprobs":${stringifyExact(logprobs)}}`
-        sender.sendText('response.output_text.done', `${placed()}"text":${quoted(whole)}${tail}`)
-      } else sender.sendText('response.refusal.done', `${placed()}"refusal":${quoted(whole)}}`)
+        sender.sendText('response.output_text.done', `${placed()}"text":${quoteText(whole)}${tail}`)
+      } else sender.sendText('response.refusal.done', `${placed()}"refusal":${quoteText(whole)}}`)
       sender.send('response.content_part.done', { ...place(), part })
       content.push(part)
     },
@@ -186,7 +185,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
     }
     text.add(more)
     const type = raw() ? 'response.reasoning_text.delta' : 'response.reasoning_summary_text.delta'
-    sender.sendText(type, `${head}${quoted(more)}}`)
+    sender.sendText(type, `${head}${quoteText(more)}}`)
   }
 
   return {
@@ -254,7 +253,7 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
   function write(more: string): void {
     if (more === '') return
     input.add(more)
-    if (streamed) sender.sendText(deltaName, `${head}${quoted(more)}}`)
+    if (streamed) sender.sendText(deltaName, `${head}${quoteText(more)}}`)
   }
 
   return {

@@ -4,11 +4,10 @@ import { stringifyExact } from '../../base/json/exact-number.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, StreamEncoder } from '../codec.ts'
-import type { Finish, ModelEvent, Usage } from '../ir.ts'
-import { reportEnding } from '../shared/ending.ts'
-import { inOnePiece } from '../shared/in-one-piece.ts'
+import type { Finish, ModelEvent, Nothing, Usage } from '../ir.ts'
 import { loss, ownExtra, reportNativeEvent } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
+import { reportEnding } from '../shared/response-losses.ts'
+import { joinText } from '../shared/stream-parts.ts'
 import { errorEvents, truncated } from './error.ts'
 import { type Ending, encodeFinish } from './finish.ts'
 import { encodeChecks } from './reasoning.ts'
@@ -45,7 +44,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   const sendText = (type: string, fields: string): void => {
     let head = heads.get(type)
     if (head === undefined) {
-      head = inOnePiece('{"type":"', type, '","sequence_number":')
+      head = joinText('{"type":"', type, '","sequence_number":')
       heads.set(type, head)
     }
     out.push({ event: type, data: `${head}${number++},${fields}` })

@@ -5,9 +5,8 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { MutableTap, ResponseTap, StreamTap, TapOptions } from '../codec.ts'
 import type { BillableUnits } from '../ir.ts'
-import { type Received, receivedIds } from '../references/received.ts'
-import { parseObject } from '../shared/json-text.ts'
-import { checkWhole, wholeObject } from '../shared/tap.ts'
+import { type Received, receivedReferences } from '../references/places.ts'
+import { checkJsonEnds, parseEventObject, parseObject } from '../shared/json-text.ts'
 import { decodeError, errorEvents } from './error.ts'
 import { decodeUsage } from './usage-decode.ts'
 /** A response that failed is an answer of this format; only an error in its place is one. */
@@ -31,7 +30,7 @@ function containersIn({ output }: JsonObject): readonly Received[] | undefined {
   const ids: (Json | undefined)[] = []
   for (const item of output)
     if (isObject(item)) ids.push(item.container_id, isObject(item.environment) ? item.environment.container_id : null)
-  return receivedIds('containers', ids)
+  return receivedReferences('containers', ids)
 }
 
 /** Searches that the provider made for the model. */
@@ -83,7 +82,7 @@ export function tapStream(_options: TapOptions): StreamTap {
   const lastNumber = (): number => numberIn(unseen?.() ?? last)
 
   function readEnd(found: string, data: string): void {
-    const event = wholeObject(data)
+    const event = parseEventObject(data)
     // Clients go by what the data says: under this name alone it ends nothing, and something further in may have a type too.
     const own = typeof event.type === 'string' ? event.type : found
     const type = endings.has(own) ? own : event.error ? 'error' : undefined
@@ -122,7 +121,7 @@ export function tapStream(_options: TapOptions): StreamTap {
       // Clients parse the data of every event.
       if (data === '' && event.event !== ':') return false
       if (event.event === ':' || data === '[DONE]') return announced === undefined
-      checkWhole(data)
+      checkJsonEnds(data)
       const type = typeWithError(event)
       if (announced !== undefined && type !== 'response.failed') return false
       // What has ended well does not end once more.

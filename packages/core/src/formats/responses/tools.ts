@@ -2,9 +2,7 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { enforce, isStrictSchema } from '../chat/strict-schema.ts'
 import type { CodecContext } from '../codec.ts'
-import type { ModelRequest, Tool, ToolChoice } from '../ir.ts'
-import { nativeToolName } from '../shared/native-name.ts'
-import { pointer } from '../shared/pointer.ts'
+import type { ModelRequest, Nothing, Tool, ToolChoice } from '../ir.ts'
 import {
   drop,
   dropNulls,
@@ -14,10 +12,11 @@ import {
   takeString,
   type Unread,
   unread,
-} from '../shared/reader.ts'
+} from '../shared/json-fields.ts'
+import { hash } from '../shared/names.ts'
+import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { findTool, hash } from '../shared/tool-names.ts'
+import { findTool, nativeToolName } from '../shared/tools.ts'
 
 type NamedTool = Exclude<Tool, { type: 'native' }>
 

@@ -1,9 +1,8 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { IsShown } from '../carries.ts'
-import type { Usage } from '../ir.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { usageBeside as beside, type UsageFields } from '../shared/usage-report.ts'
+import type { Nothing, Usage } from '../ir.ts'
+import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
 
 /** The format's clients require the details: a count that is unknown is written as 0. */
 export function encodeUsage(usage: Usage): JsonObject {

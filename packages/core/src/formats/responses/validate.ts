@@ -1,11 +1,8 @@
 import * as z from 'zod'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { complain as complainAsChat } from '../chat/complaint.ts'
-import { integral, missing } from '../chat/schema.ts'
-import { acceptorsOf, answeredBy } from '../shared/accept.ts'
-import { eachOf } from '../shared/each-of.ts'
-import { optionalBoolean } from '../shared/pass-through.ts'
-import { type Complaint, type Issue, validateBody } from '../shared/validate.ts'
+import { complain as complainAsChat, integral, missing } from '../chat/validate.ts'
+import { acceptorsOf, withAcceptor } from '../shared/acceptors.ts'
+import { arrayOf, type Complaint, type Issue, optionalBoolean, validateBody } from '../shared/validate.ts'
 import { efforts } from './fields.ts'
 
 /** Checks any request from a client; see `Codec.checkRequest`. */
@@ -59,7 +56,7 @@ function byType(schemas: Readonly<Record<string, z.ZodType>>, typeOf: (value: { 
     for (const issue of schema?.safeParse(value).error?.issues ?? [])
       context.addIssue({ ...issue, input: undefined } as Parameters<typeof context.addIssue>[0])
   })
-  return answeredBy(object, () => {
+  return withAcceptor(object, () => {
     const acceptors = acceptorsOf(schemas)
     return (value) => {
       const type = typeOf(value)
@@ -86,9 +83,9 @@ const part = byType(
   named,
 )
 const texts = 'one of a string or array of objects'
-const content = oneOf(texts, [z.string(), eachOf(part, texts)])
+const content = oneOf(texts, [z.string(), arrayOf(part, texts)])
 
-const entries = optional(eachOf(object))
+const entries = optional(arrayOf(object))
 const call = { call_id: z.string(), name: z.string(), namespace: optional(z.string()) }
 const result = z.looseObject({ call_id: z.string(), output: content })
 
@@ -115,7 +112,7 @@ const tool = byType(
       strict: optional(z.boolean()),
     }),
     custom: z.looseObject({ name: z.string(), description: optional(z.string()), format: optional(object) }),
-    namespace: z.looseObject({ name: z.string(), tools: eachOf(object) }),
+    namespace: z.looseObject({ name: z.string(), tools: arrayOf(object) }),
   },
   named,
 )
@@ -127,7 +124,7 @@ const format = byType(
 
 export const requestSchema = z.looseObject({
   model: z.string().min(1),
-  input: optional(oneOf(texts, [z.string(), eachOf(item, texts)])),
+  input: optional(oneOf(texts, [z.string(), arrayOf(item, texts)])),
   instructions: optional(z.string()),
   stream: optional(z.boolean()),
   temperature: optional(z.number().min(0).max(2)),
@@ -135,12 +132,12 @@ export const requestSchema = z.looseObject({
   max_output_tokens: optional(integer.min(1)),
   max_tool_calls: optional(integer.min(1)),
   top_logprobs: optional(integer.min(0).max(20)),
-  tools: optional(eachOf(tool)),
+  tools: optional(arrayOf(tool)),
   tool_choice: optional(oneOf('one of a string or an object', [z.string(), object])),
   parallel_tool_calls: optional(z.boolean()),
   text: optional(z.looseObject({ format: optional(format), verbosity: optional(z.string()) })),
   reasoning: optional(z.looseObject({ effort: optional(z.enum(efforts)), summary: optional(z.string()) })),
-  include: optional(eachOf(z.string(), 'an array of strings')),
+  include: optional(arrayOf(z.string(), 'an array of strings')),
   metadata: optional(object),
   user: optional(z.string()),
   safety_identifier: optional(z.string()),

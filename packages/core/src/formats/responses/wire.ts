@@ -1,7 +1,7 @@
-import { lazy } from '../../base/lazy.ts'
+import { lazy } from '../../base/async.ts'
 import type { WireCodec } from '../codec.ts'
-import { rateLimitHeaders } from '../shared/allowance.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
+import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'
 import { decodeError, encodeError } from './error.ts'
 import { tapResponse, tapStream } from './tap.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
-import { chatCodec } from '../chat/index.ts'
+import { chatCodec } from '../chat/codec.ts'
 import type { Codec } from '../codec.ts'
 import { geminiCodec } from '../gemini/index.ts'
 import { messagesCodec } from '../messages/index.ts'

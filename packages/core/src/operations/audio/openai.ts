@@ -1,18 +1,16 @@
 import * as z from 'zod'
-import { toBase64 } from '../../base/base64.ts'
+import { toBase64 } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { complain } from '../../formats/chat/complaint.ts'
 import { decodeError } from '../../formats/chat/error.ts'
+import { complain } from '../../formats/chat/validate.ts'
 import type { Usage } from '../../formats/ir.ts'
-import { eachOf } from '../../formats/shared/each-of.ts'
-import { leftover, takeAny, takeString, unread } from '../../formats/shared/reader.ts'
-import { validateBody } from '../../formats/shared/validate.ts'
+import { leftover, takeAny, takeString, unread } from '../../formats/shared/json-fields.ts'
+import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
 import { expectedAudio, expectedSpeech } from '../expected-use.ts'
 import type { FieldTypes } from '../multipart/form.ts'
-import { tapEvents, toEvent } from '../openai-events.ts'
-import { decodeSeconds, decodeUsage } from '../openai-usage.ts'
+import { decodeSeconds, decodeUsage, tapEvents, toEvent } from '../openai-media.ts'
 import type { Dialect } from '../operation.ts'
 import {
   mediaTypeOf,
@@ -24,7 +22,7 @@ import {
 import { toWav } from './wav.ts'
 
 const word = z.string().nullish()
-const words = eachOf(z.string(), 'an array of strings').nullish()
+const words = arrayOf(z.string(), 'an array of strings').nullish()
 const file = z.looseObject({ filename: z.string() }, { error: 'a file' })
 
 const upload = {

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../base/json/types.ts'
 import { comment } from '../../formats/chat/chunk.ts'
+import { chatCodec } from '../../formats/chat/codec.ts'
 import { errorWithin } from '../../formats/chat/error.ts'
-import { chatCodec } from '../../formats/chat/index.ts'
-import { tapResponse, tapStream } from '../../formats/chat/tap.ts'
+import { tapResponse, tapStream } from '../../formats/chat/wire.ts'
 import type { Codec, StreamTap } from '../../formats/codec.ts'
 import type { Dialect, Operation } from '../operation.ts'
 import { decodeRequest, echoOf, fieldPointers, validateRequest } from './request.ts'
@@ -28,7 +28,7 @@ export function completionsCodec(body: JsonObject): Codec {
 /** Taps a stream like chat's: chunks are framed and counted alike, and only the texts have another place. */
 function tap(request: JsonObject): StreamTap {
   const choices = { n: choicesIn(request) }
-  const inner = tapStream({ withholdUsage: false, target: { model: '', quirks: {} }, asked: choices })
+  const inner = tapStream({ withholdUsage: false, target: { model: '', quirks: {} }, request: choices })
   return {
     push: (event) => inner.push(event),
     ...(inner.varying === undefined ? {} : { varying: inner.varying }),

@@ -1,11 +1,10 @@
 import * as z from 'zod'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { complain } from '../../formats/chat/complaint.ts'
 import { fieldPointers as chatPointers } from '../../formats/chat/fields.ts'
+import { complain } from '../../formats/chat/validate.ts'
 import type { CodecContext } from '../../formats/codec.ts'
 import type { ModelRequest, Output, Sampling } from '../../formats/ir.ts'
-import { eachOf } from '../../formats/shared/each-of.ts'
 import {
   leftover,
   take,
@@ -15,9 +14,9 @@ import {
   takeString,
   type Unread,
   unread,
-} from '../../formats/shared/reader.ts'
+} from '../../formats/shared/json-fields.ts'
 import { loss } from '../../formats/shared/report.ts'
-import { validateBody } from '../../formats/shared/validate.ts'
+import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
 import { textsOrTokens } from '../texts-or-tokens.ts'
 
 /** Positions of the IR's fields in a completions body. Most are those of chat. */
@@ -137,7 +136,7 @@ const schema = z.looseObject({
   n: optional(integer().min(1).max(128)),
   presence_penalty: optional(z.number().min(-2).max(2)),
   seed: optional(integer()),
-  stop: optional(z.union([z.string(), eachOf(z.string())], { error: 'one of a string or array of strings' })),
+  stop: optional(z.union([z.string(), arrayOf(z.string())], { error: 'one of a string or array of strings' })),
   stream: optional(z.boolean()),
   stream_options: optional(z.looseObject({ include_usage: optional(z.boolean()) })),
   suffix: optional(z.string()),

@@ -4,12 +4,10 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import { partName } from '../../formats/chat/media.ts'
 import { encodeUsage } from '../../formats/chat/usage.ts'
 import type { CodecContext, ExchangeContext } from '../../formats/codec.ts'
-import type { Choice, Finish, ModelResponse, Part } from '../../formats/ir.ts'
-import { reportEnding } from '../../formats/shared/ending.ts'
-import { setOwn } from '../../formats/shared/own-members.ts'
-import { reportChecks } from '../../formats/shared/reasoning-checks.ts'
+import type { Choice, Finish, ModelResponse, Nothing, Part } from '../../formats/ir.ts'
+import { setOwn } from '../../formats/shared/json-fields.ts'
 import { loss, ownExtra } from '../../formats/shared/report.ts'
-import type { Nothing } from '../../formats/shared/strict.ts'
+import { reportEnding, reportReasoningChecks } from '../../formats/shared/response-losses.ts'
 
 export const completionObject = 'text_completion'
 
@@ -34,7 +32,7 @@ const words: Readonly<Record<Finish['reason'], 'stop' | 'length' | 'content_filt
 export function encodeResponse(response: ModelResponse, context: ExchangeContext, echo: string): JsonObject {
   const { id, model, created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
-  reportChecks(reasoningChecks, 'a completion', context.report)
+  reportReasoningChecks(reasoningChecks, 'a completion', context.report)
   const out: JsonObject = {
     ...ownExtra(extra, 'chat', '', context.report),
     id: id || context.newId('cmpl-'),

@@ -6,8 +6,8 @@ import { comment, doneEvent, errorEvent, truncated } from '../../formats/chat/ch
 import { encodeUsage } from '../../formats/chat/usage.ts'
 import type { ExchangeContext, StreamEncoder } from '../../formats/codec.ts'
 import type { Delta, ModelEvent, Usage } from '../../formats/ir.ts'
-import { reportChecks } from '../../formats/shared/reasoning-checks.ts'
 import { loss, ownExtra } from '../../formats/shared/report.ts'
+import { reportReasoningChecks } from '../../formats/shared/response-losses.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import { completionObject, encodeFinish, encodeLogprobs, failureMessage, partText } from './response.ts'
 
@@ -64,7 +64,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
   function read(event: ModelEvent): SseEvent[] {
     switch (event.type) {
       case 'response-start': {
-        reportChecks(event.reasoningChecks, 'a completion', report)
+        reportReasoningChecks(event.reasoningChecks, 'a completion', report)
         const common: JsonObject = { ...ownExtra(event.extra, 'chat', '', report) }
         put(common, 'service_tier', event.serviceTier)
         start(event.id, event.model, event.created, common)
@@ -86,7 +86,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
         const failed = failureMessage(finish, choicesWithParts.has(choice))
         if (failed !== undefined)
           return fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: failed })
-        reportChecks(event.reasoningChecks, 'a completion', report)
+        reportReasoningChecks(event.reasoningChecks, 'a completion', report)
         ownExtra(extra, 'chat', `/choices/${choice}`, report)
         const word = encodeFinish(finish, `/choices/${choice}`, context)
         return writeText(choice, '', { type: 'text', text: '', ...(logprobs === undefined ? {} : { logprobs }) }, word)

@@ -2,11 +2,11 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { respell, spelt } from '../../formats/gemini/spelling.ts'
 import type { Usage } from '../../formats/ir.ts'
-import { pointer } from '../../formats/shared/pointer.ts'
-import { takeBoolean, takeNumber, takeString, type Unread } from '../../formats/shared/reader.ts'
+import { takeBoolean, takeNumber, takeString, type Unread } from '../../formats/shared/json-fields.ts'
+import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { Dialect, OperationContext, TargetContext } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
+import { reportUnread } from '../operation.ts'
 import { validateBatch, validateOne } from './gemini-validate.ts'
 import {
   type EmbeddingInput,
@@ -133,7 +133,7 @@ export const geminiBatch: EmbeddingsDialect = {
   }),
 
   /** Each request of a batch repeats the model, with its collection in front. */
-  wireEdit({ model: asked, requests }, { model }) {
+  passThroughEdit({ model: asked, requests }, { model }) {
     if (asked === model || !Array.isArray(requests)) return undefined
     return {
       requests: requests.map((item) =>

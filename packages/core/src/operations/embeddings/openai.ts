@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { complain } from '../../formats/chat/complaint.ts'
-import { pointer } from '../../formats/shared/pointer.ts'
-import { takeAny, takeNumber, takeString, unread } from '../../formats/shared/reader.ts'
+import { complain } from '../../formats/chat/validate.ts'
+import { takeAny, takeNumber, takeString, unread } from '../../formats/shared/json-fields.ts'
+import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
 import type { Dialect } from '../operation.ts'
+import { reportUnread } from '../operation.ts'
 import { textsOrTokens } from '../texts-or-tokens.ts'
-import { reportUnread } from '../unread.ts'
 import {
   type EmbeddingInput,
   type EmbeddingsRequest,

@@ -6,12 +6,11 @@ import { respell } from '../../formats/gemini/spelling.ts'
 import { tapResponse } from '../../formats/gemini/tap.ts'
 import { decodeUsage } from '../../formats/gemini/usage-decode.ts'
 import type { Report } from '../../formats/ir.ts'
-import { eachOf } from '../../formats/shared/each-of.ts'
-import { takeNumber, takeString, unread } from '../../formats/shared/reader.ts'
+import { takeNumber, takeString, unread } from '../../formats/shared/json-fields.ts'
 import { loss } from '../../formats/shared/report.ts'
-import { dotted, validateBody } from '../../formats/shared/validate.ts'
+import { arrayOf, dotted, validateBody } from '../../formats/shared/validate.ts'
 import { expectedImageCount } from '../expected-use.ts'
-import { candidateParts, refusalOf } from '../gemini-answer.ts'
+import { candidateParts, refusalOf } from '../gemini-response.ts'
 import type { Dialect } from '../operation.ts'
 import {
   type GeneratedImage,
@@ -97,7 +96,7 @@ function largest(size: Json | undefined): number {
 const imagenRatios = ['1:1', '3:4', '4:3', '9:16', '16:9']
 
 const predictRequest = z.looseObject({
-  instances: eachOf(z.looseObject({ prompt: z.string() })).min(1),
+  instances: arrayOf(z.looseObject({ prompt: z.string() })).min(1),
   parameters: z.looseObject({ sampleCount: z.number().optional(), aspectRatio: z.string().optional() }).optional(),
 })
 

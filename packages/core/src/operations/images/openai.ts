@@ -2,17 +2,15 @@ import * as z from 'zod'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { complain } from '../../formats/chat/complaint.ts'
 import { decodeError } from '../../formats/chat/error.ts'
+import { complain } from '../../formats/chat/validate.ts'
 import type { BillableUnits, Usage } from '../../formats/ir.ts'
-import { eachOf } from '../../formats/shared/each-of.ts'
-import { pointer } from '../../formats/shared/pointer.ts'
-import { leftover, takeAny, takeString, unread } from '../../formats/shared/reader.ts'
-import { validateBody } from '../../formats/shared/validate.ts'
+import { leftover, takeAny, takeString, unread } from '../../formats/shared/json-fields.ts'
+import { pointer } from '../../formats/shared/pointers.ts'
+import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
 import { expectedImages } from '../expected-use.ts'
 import type { FieldTypes } from '../multipart/form.ts'
-import { tapEvents, toEvent } from '../openai-events.ts'
-import { decodeUsage } from '../openai-usage.ts'
+import { decodeUsage, tapEvents, toEvent } from '../openai-media.ts'
 import type { Dialect } from '../operation.ts'
 import { decodeImage, type ImageInput, type ImagesRequest, type ImagesResponse } from './request.ts'
 
@@ -200,14 +198,14 @@ export const editSchema = z.looseObject({
   ...shared,
   prompt: z.string().min(1),
   // OpenAI uses `images`; xAI also `image`.
-  images: eachOf(reference).min(1).nullish(),
-  image: z.union([reference, eachOf(reference).min(1)], { error: 'an object' }).nullish(),
+  images: arrayOf(reference).min(1).nullish(),
+  image: z.union([reference, arrayOf(reference).min(1)], { error: 'an object' }).nullish(),
   mask: reference.nullish(),
 })
 export const editFormSchema = z.looseObject({
   ...shared,
   prompt: z.string().min(1),
-  image: eachOf(file).min(1),
+  image: arrayOf(file).min(1),
   mask: file.nullish(),
 })
 export const variationFormSchema = z.looseObject({ ...shared, model: z.string().min(1).nullish(), image: file })

@@ -1,8 +1,8 @@
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Report, Usage } from '../../formats/ir.ts'
-import { pointer } from '../../formats/shared/pointer.ts'
-import type { Unread } from '../../formats/shared/reader.ts'
+import type { Unread } from '../../formats/shared/json-fields.ts'
+import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
 
 /** An image in a request; `at` is its position in the body. */

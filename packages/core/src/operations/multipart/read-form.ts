@@ -1,11 +1,11 @@
-import { toBase64 } from '../../base/base64.ts'
-import { ignore, observe, quietly, settleWithin, typeNameOf } from '../../base/callbacks.ts'
+import { isThenable } from '../../base/async.ts'
+import { toBase64 } from '../../base/bytes.ts'
+import { ignoreRejection, observe, runSilently, settleWithin, typeNameOf } from '../../base/callbacks.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { isThenable } from '../../base/thenable.ts'
 import type { GatewayContext } from '../../calls/call.ts'
 import type { Logger } from '../../config/config.ts'
-import { setOwn } from '../../formats/shared/own-members.ts'
+import { setOwn } from '../../formats/shared/json-fields.ts'
 import type { Inbound } from '../../http/inbound.ts'
 import { memorySpool, type Spool } from '../../http/spool.ts'
 import { type FieldTypes, type Form, type FormFile, fileBytes, formValue } from './form.ts'
@@ -110,7 +110,7 @@ function nextFile(left: { name: string; file: FormFile }[], key: string): FormFi
 export function openHostSpool(open: () => Spool, ms: number, logger: Logger): Spool {
   const spool: unknown = open()
   if (!isSpool(spool)) {
-    ignore(spool)
+    ignoreRejection(spool)
     throw new TypeError(`spool returned ${typeNameOf(spool)}: return an object with write, read and close`)
   }
   return {
@@ -142,6 +142,6 @@ async function* piecesOf(read: () => AsyncIterable<Uint8Array>, ms: number): Asy
     // An internal error, so that it does not look like a failure of the upstream.
     throw new GatewayError('internal', 'The gateway failed to read the upload.', { cause })
   } finally {
-    quietly(() => source?.return?.())
+    runSilently(() => source?.return?.())
   }
 }

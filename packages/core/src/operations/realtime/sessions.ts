@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { complain } from '../../formats/chat/complaint.ts'
+import { complain } from '../../formats/chat/validate.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
 import type { Dialect, Operation } from '../operation.ts'
 
@@ -29,7 +29,7 @@ export const realtimeSessions: Operation<never, never> = {
         return { ...valid, model: sessionOf(valid).model ?? null }
       },
       // Written anew even where the name stays: of a member given twice, the upstream might read the one nobody checked.
-      wireEdit: (body, { model }) => ({ session: { ...sessionOf(body), model } }),
+      passThroughEdit: (body, { model }) => ({ session: { ...sessionOf(body), model } }),
     } satisfies Dialect<never, never>,
   ],
 }

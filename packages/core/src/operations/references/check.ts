@@ -1,8 +1,7 @@
-import { inBatches } from '../../base/batches.ts'
+import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { isAccepted, type ReferencePolicy } from '../../config/references.ts'
-import type { Reference } from '../../formats/references/find.ts'
-import { unknownReference } from '../../formats/references/unknown-reference.ts'
+import { acceptsReference, type ReferencePolicy } from '../../config/references.ts'
+import { type Reference, unknownReference } from '../../formats/references/find.ts'
 import type { CallerRecords } from '../responses/records.ts'
 
 /** Maximum number of references in one request. Each is a call to the store. */
@@ -31,7 +30,7 @@ export async function checkOwners(
   const unchecked = new Map<string, Reference>()
   for (const reference of references) {
     const { kind, id } = reference
-    if (!isAccepted(policy, kind, id)) unchecked.set(`${kind}:${id}`, reference)
+    if (!acceptsReference(policy, kind, id)) unchecked.set(`${kind}:${id}`, reference)
   }
   const all = [...unchecked.values()]
   checkReferenceCount(all.length, all[0]?.at ?? '')

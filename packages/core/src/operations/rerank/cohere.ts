@@ -1,9 +1,9 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
-import { unread } from '../../formats/shared/reader.ts'
+import { unread } from '../../formats/shared/json-fields.ts'
 import { expectedRerank, searchesOf } from '../expected-use.ts'
 import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
+import { reportUnread } from '../operation.ts'
 import { decodeBody, documentsAsTexts, type RerankRequest, reportUnsupportedSettings, validateV2 } from './request.ts'
 import { decodeIds, decodeMeta, decodeResults, encodeMeta, type RerankResponse, tapRerank } from './response.ts'
 

@@ -1,9 +1,9 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { unread } from '../../formats/shared/reader.ts'
+import { unread } from '../../formats/shared/json-fields.ts'
 import { expectedRerank, searchesOf } from '../expected-use.ts'
 import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
+import { reportUnread } from '../operation.ts'
 import {
   decodeBody,
   type RerankDocument,

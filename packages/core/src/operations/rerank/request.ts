@@ -2,12 +2,11 @@ import * as z from 'zod'
 import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { complain } from '../../formats/chat/complaint.ts'
-import { eachOf } from '../../formats/shared/each-of.ts'
-import { pointer } from '../../formats/shared/pointer.ts'
-import { take, takeArray, takeBoolean, takeNumber, takeString, type Unread } from '../../formats/shared/reader.ts'
+import { complain } from '../../formats/chat/validate.ts'
+import { take, takeArray, takeBoolean, takeNumber, takeString, type Unread } from '../../formats/shared/json-fields.ts'
+import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
-import { validateBody } from '../../formats/shared/validate.ts'
+import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
 import type { OperationContext, TargetContext } from '../operation.ts'
 
 export interface RerankDocument {
@@ -48,16 +47,16 @@ const common = {
 
 const v2 = z.looseObject({
   ...common,
-  documents: eachOf(z.string(), 'an array of strings').min(1),
+  documents: arrayOf(z.string(), 'an array of strings').min(1),
   max_tokens_per_doc: integer(1),
 })
 
 const document = z.union([z.string(), z.looseObject({})], { error: 'one of a string or an object' })
 const v1 = z.looseObject({
   ...common,
-  documents: eachOf(document, 'an array of strings or objects').min(1),
+  documents: arrayOf(document, 'an array of strings or objects').min(1),
   return_documents: z.boolean().nullish(),
-  rank_fields: eachOf(z.string(), 'an array of strings').nullish(),
+  rank_fields: arrayOf(z.string(), 'an array of strings').nullish(),
   max_chunks_per_doc: integer(1),
   max_tokens_per_doc: integer(1),
   truncation: z.boolean().nullish(),

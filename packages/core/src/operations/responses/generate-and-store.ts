@@ -1,13 +1,15 @@
 import type { CallRecord } from '../../accounting/call-record.ts'
-import { newId } from '../../base/ids.ts'
+import { newId } from '../../base/bytes.ts'
 import { parseExact, stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Logger } from '../../config/config.ts'
+import type { RequestBody } from '../../formats/request-body.ts'
 import type { Reply } from '../../http/inbound.ts'
 import { blockEnd } from '../../http/sse/blocks.ts'
 import { createSseDecoder, decodeBlock } from '../../http/sse/decode.ts'
-import { type GenerateCall, generate } from '../generate.ts'
+import type { Generation } from '../../lanes/lane.ts'
+import type { RoutedCall } from '../route.ts'
 import { type CallerRecords, itemId, outputItems, type ResponseRecord, withinStoreTimeout } from './records.ts'
 import { type ResolvedRequest, resolveReferences } from './resolve-references.ts'
 
@@ -16,17 +18,23 @@ import { type ResolvedRequest, resolveReferences } from './resolve-references.ts
  * unless the request has `store: false` or storing is disabled for this caller. If the upstream stores the response itself, only the
  * upstream is recorded.
  */
-export async function generateAndStore(call: GenerateCall, records: CallerRecords): Promise<Reply> {
-  const { router, limits, references } = call.shared
+export async function generateAndStore(
+  call: RoutedCall,
+  received: RequestBody,
+  records: CallerRecords,
+  generate: (call: RoutedCall, request: RequestBody, state: Pick<Generation, 'kept' | 'stored'>) => Promise<Reply>,
+): Promise<Reply> {
+  const { shared, codec, record } = call
+  const { router, limits, references, logger } = shared
   // Rejects models that the caller may not use before any access to the store.
-  router.plan(call.record.model, call.record.identity)
-  const resolved = await resolveReferences(call.codec.format, call.request, records, references, limits.bodyBytes)
+  router.plan(record.model, record.identity)
+  const resolved = await resolveReferences(codec.format, received, records, references, limits.bodyBytes)
   const { request, previous, onlyUpstream, unknown, notOwned } = resolved
-  const known = { ...call, request, onlyUpstream, unknown, notOwned }
-  if (request.value.store === false || !records.isEnabled) return generate(known)
+  const stored = { onlyUpstream, unknown, notOwned }
+  if (request.value.store === false || !records.isEnabled) return generate(call, request, { stored })
   const kept = previous === undefined ? {} : { previous }
-  const reply = await generate({ ...known, kept })
-  return storeReply(reply, { records, resolved, record: call.record, logger: call.shared.logger })
+  const reply = await generate(call, request, { stored, kept })
+  return storeReply(reply, { records, resolved, record, logger })
 }
 
 /** A call whose response is stored. */

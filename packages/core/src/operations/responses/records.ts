@@ -1,12 +1,11 @@
-import { inBatches } from '../../base/batches.ts'
+import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { parseExact, stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Identity } from '../../config/identity.ts'
-import type { ResponseStore } from '../../config/response-store.ts'
-import type { ReferenceKind } from '../../formats/references/places.ts'
-import type { Received } from '../../formats/references/received.ts'
+import type { ResponseStore } from '../../config/stores.ts'
+import type { Received, ReferenceKind } from '../../formats/references/places.ts'
 
 /** A response that the gateway stores whole, because its upstream stores emptyStore. */
 export interface KeptResponse {

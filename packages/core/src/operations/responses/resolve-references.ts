@@ -1,16 +1,15 @@
-import { inBatches } from '../../base/batches.ts'
+import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
+import { spliceJson } from '../../base/json/edit.ts'
 import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
 import { scanJson } from '../../base/json/scan.ts'
-import { spliceJson } from '../../base/json/splice.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { isAccepted, type ReferencePolicy } from '../../config/references.ts'
-import { checkTopLevel, findReferences } from '../../formats/references/find.ts'
+import { acceptsReference, type ReferencePolicy } from '../../config/references.ts'
+import { checkTopLevel, findReferences, unknownReference } from '../../formats/references/find.ts'
 import { isItemReference, lacksContent, type ReferenceScheme } from '../../formats/references/places.ts'
-import { unknownReference } from '../../formats/references/unknown-reference.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
-import { exactValue } from '../../lanes/exact-body.ts'
+import { exactValue } from '../../lanes/translation.ts'
 import { checkOwners, checkReferenceCount, isResponseReference, maxReferences } from '../references/check.ts'
 import { mayReferToStoredObjects } from '../references/notice.ts'
 import { type CallerRecords, foreignRecord, itemId, outputItems } from './records.ts'
@@ -101,7 +100,7 @@ export async function resolveStoredResponses(
     const same = { request: resolved ? rewritten(request, { input: [...input] }) : request, input, ...notOwned }
     if (typeof id !== 'string' || id === '') return same
     const unknown = notFound(id)
-    if (!isAccepted(policy, 'responses', id)) throw unknown
+    if (!acceptsReference(policy, 'responses', id)) throw unknown
     return { ...same, unknown }
   }
   const previous = id as string
@@ -147,7 +146,7 @@ async function resolveItems(
   checkReferenceCount(references.size, 'input')
   checkReferenceCount(references.size + emptyItems.size + itemIds.size, 'input', maxItemLookups)
   const unknownItem = (id: string): GatewayError => itemNotFound(id, records)
-  const isAcceptedItem = (id: string): boolean => isAccepted(policy, 'responses', id)
+  const isAcceptedItem = (id: string): boolean => acceptsReference(policy, 'responses', id)
   await inBatches([...references.keys()], async (id) => {
     const found = await records.item(id)
     if (found === foreignRecord) throw unknownItem(id)

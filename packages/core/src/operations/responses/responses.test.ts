@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { ResponseStore } from '../../config/response-store.ts'
+import type { ResponseStore } from '../../config/stores.ts'
 import { asJson, asStream, message, setUp } from '../../gateway/create-gateway.test-support.ts'
 import { memoryResponseStore } from './store.ts'
 

@@ -1,8 +1,6 @@
+import { isThenable, lazy, monotonicNow } from '../../base/async.ts'
 import { settleWithin, typeNameOf } from '../../base/callbacks.ts'
-import { monotonicNow } from '../../base/clock.ts'
-import { lazy } from '../../base/lazy.ts'
-import { isThenable } from '../../base/thenable.ts'
-import type { ResponseStore } from '../../config/response-store.ts'
+import type { ResponseStore } from '../../config/stores.ts'
 
 /** Options of `memoryResponseStore`. */
 export interface MemoryStoreOptions {

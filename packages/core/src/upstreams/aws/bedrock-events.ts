@@ -1,9 +1,8 @@
-import { fromBase64 } from '../../base/base64.ts'
+import { fromBase64 } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { streamException } from '../../formats/converse/error.ts'
 import { parseObject } from '../../formats/shared/json-text.ts'
-import { encodeSse } from '../../http/sse/encode.ts'
-import type { SseEvent } from '../../http/sse/event.ts'
+import { encodeSse, type SseEvent } from '../../http/sse/event.ts'
 import { createFrameDecoder, type EventFrame } from './event-stream.ts'
 
 /** AWS sends at most 16 MiB of payload in a frame. */

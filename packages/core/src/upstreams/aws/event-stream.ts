@@ -1,6 +1,6 @@
 import { concatBytes } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { tooLarge } from '../../http/sse/decode.ts'
+import { eventTooLarge } from '../../http/sse/decode.ts'
 
 /**
  * A frame of AWS's event stream encoding (`application/vnd.amazon.eventstream`); all numbers are big-endian:
@@ -85,7 +85,7 @@ function frameLength(bytes: Uint8Array, maxBytes: number): number {
   const length = view.getUint32(0)
   if (length < minFrameBytes || view.getUint32(4) > length - minFrameBytes)
     throw invalidStream('the lengths in a frame contradict each other')
-  if (length > maxBytes) throw tooLarge()
+  if (length > maxBytes) throw eventTooLarge()
   return length
 }
 

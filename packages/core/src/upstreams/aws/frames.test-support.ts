@@ -1,5 +1,4 @@
-import { toBase64 } from '../../base/base64.ts'
-import { concatBytes } from '../../base/bytes.ts'
+import { concatBytes, toBase64 } from '../../base/bytes.ts'
 
 const encoder = new TextEncoder()
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { codecs } from '../../formats/codecs.ts'
 import { parseObject } from '../../formats/shared/json-text.ts'
-import { tapEvents } from '../../operations/openai-events.ts'
+import { tapEvents } from '../../operations/openai-media.ts'
 import { openai } from '../openai.ts'
 import { openaiCompatible } from '../openai-compatible.ts'
 import { mayHaveErrorMember, memberKind, redact, redactorOf } from './redactor.ts'

@@ -1,4 +1,4 @@
-import { toBase64 } from '../../base/base64.ts'
+import { toBase64 } from '../../base/bytes.ts'
 import type { Upstream } from '../upstream.ts'
 import { PartIndex, type Secrets, shortestPart } from './mask.ts'
 
