@@ -9,10 +9,10 @@ import { decodeUsage } from './usage-decode.ts'
 export const converseWire: UpstreamWireCodec = {
   format: 'converse',
   decodeError,
-  isAnswer: ({ output }) => isObject(output),
+  isResponse: ({ output }) => isObject(output),
   tapResponse,
   modelInPath: { whole: '/{id}/converse', stream: '/{id}/converse-stream' },
-  textFields: { answer: ['text', 'input'], event: ['text', 'input'] },
+  textFields: { response: ['text', 'input'], event: ['text', 'input'] },
 }
 
 export function tapResponse(body: JsonObject): ResponseTap {

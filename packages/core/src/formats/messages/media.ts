@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { MediaPart, Nothing, Source } from '../ir.ts'
 import { drop, leftover, putBack, takeString, type Unread, unread } from '../shared/json-fields.ts'
-import { reportAddressType } from '../shared/media-types.ts'
+import { reportUrlMediaType } from '../shared/media-types.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { cacheControl } from './cache.ts'
 
@@ -98,7 +98,7 @@ export function encodeMedia(part: MediaPart, place: Place, context: CodecContext
   if (kind === 'audio' || kind === 'video') return reportUnsupported(kind)
   if (place === 'assistant') return reportUnsupported(`${kind} of an earlier response`)
   const extraFields = ownExtra(extra, 'messages', at, report)
-  reportAddressType(part, report)
+  reportUrlMediaType(part, report)
   if (detail !== undefined) report.add(loss(at, 'messages has no `detail` for images', 'unsupported', 'note'))
   const out: JsonObject = { ...extraFields }
   if (extraFields?.type === 'search_result') put(out, 'title', name)

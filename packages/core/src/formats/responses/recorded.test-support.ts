@@ -19,7 +19,7 @@ export const readClientRequests = () =>
 
 const target = (model = 'm'): TargetTraits => ({ model, quirks: {} })
 
-/** `own`: the client speaks responses, and so does the upstream. */
+/** @param own client and upstream both use the responses format */
 export function contextFor(
   request: Partial<ModelRequest> = {},
   own = true,

@@ -6,7 +6,7 @@ import { isObject } from '../../base/json/object.ts'
 import { scanJson } from '../../base/json/scan.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { acceptsReference, type ReferencePolicy } from '../../config/references.ts'
-import { checkTopLevel, findReferences, unknownReference } from '../../formats/references/find.ts'
+import { checkTopLevel, findReferences, unknownReferenceError } from '../../formats/references/find.ts'
 import { isItemReference, lacksContent, type ReferenceScheme } from '../../formats/references/places.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import { exactValue } from '../../lanes/translation.ts'
@@ -178,7 +178,7 @@ async function resolveItems(
 }
 
 const itemNotFound = (id: string, { isEnabled: keeps }: CallerRecords): GatewayError =>
-  unknownReference('responses', id, 'input', `Item with id '${id.slice(0, 100)}' not found.`, keeps)
+  unknownReferenceError('responses', id, 'input', `Item with id '${id.slice(0, 100)}' not found.`, keeps)
 
 /** Returns all items of the conversation up to and including this response's output. */
 async function conversation(id: string, records: CallerRecords, size: { left: number }): Promise<Json[]> {
@@ -198,7 +198,7 @@ async function conversation(id: string, records: CallerRecords, size: { left: nu
 
 /** Returns the error with the message and code that clients know. */
 const notFound = (id: string): GatewayError =>
-  unknownReference(
+  unknownReferenceError(
     'responses',
     id,
     'previous_response_id',
