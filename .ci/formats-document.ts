@@ -186,21 +186,21 @@ export function requestTables(codecs: readonly Codec[]): string {
     const words = inWords(upstream, 'refused')
     return keptWith === undefined ? words : `${words}; kept with the quirk \`${keptWith}\``
   }
-  const known = codecs.flatMap((codec) => Object.keys(codec.carries.requests))
+  const known = codecs.flatMap((codec) => Object.keys(codec.capabilities.requests))
   const head = ['clients that can say it', ...codecs.map(({ format }) => `to ${format}`)]
   return chapter(requestGroups, known, head, (feature) => [
-    among(codecs, ({ carries }) => carries.requests[feature].client),
-    ...codecs.map(({ carries }) => cell(carries.requests[feature])),
+    among(codecs, ({ capabilities }) => capabilities.requests[feature].client),
+    ...codecs.map(({ capabilities }) => cell(capabilities.requests[feature])),
   ])
 }
 
 export function answerTables(codecs: readonly Codec[]): string {
   const cell = ({ client }: AnswerRow): string => inWords(client, 'told as an error')
-  const known = codecs.flatMap((codec) => Object.keys(codec.carries.answers))
+  const known = codecs.flatMap((codec) => Object.keys(codec.capabilities.responses))
   const head = ['upstreams that can say it', ...codecs.map(({ format }) => `for ${format} clients`)]
   return chapter(answerGroups, known, head, (feature) => [
-    among(codecs, ({ carries }) => carries.answers[feature].upstream),
-    ...codecs.map(({ carries }) => cell(carries.answers[feature])),
+    among(codecs, ({ capabilities }) => capabilities.responses[feature].upstream),
+    ...codecs.map(({ capabilities }) => cell(capabilities.responses[feature])),
   ])
 }
 
@@ -219,11 +219,11 @@ function tally(verdicts: readonly Verdict[]): string {
 /** Returns the outcome of every request feature for each pair of formats. */
 export function requestPairs(codecs: readonly Codec[]): string {
   const rows = codecs.map((client) => {
-    const asked = Object.entries(client.carries.requests).filter(([, row]) => row.client)
+    const asked = Object.entries(client.capabilities.requests).filter(([, row]) => row.client)
     const cells = codecs.map((upstream) =>
       upstream === client
         ? sameBytes
-        : tally(asked.map(([feature]) => upstream.carries.requests[feature as RequestFeature].upstream)),
+        : tally(asked.map(([feature]) => upstream.capabilities.requests[feature as RequestFeature].upstream)),
     )
     return [`${client.format} client (${asked.length})`, ...cells]
   })
@@ -232,11 +232,11 @@ export function requestPairs(codecs: readonly Codec[]): string {
 
 export function answerPairs(codecs: readonly Codec[]): string {
   const rows = codecs.map((upstream) => {
-    const told = Object.entries(upstream.carries.answers).filter(([, row]) => row.upstream)
+    const told = Object.entries(upstream.capabilities.responses).filter(([, row]) => row.upstream)
     const cells = codecs.map((client) =>
       upstream === client
         ? sameBytes
-        : tally(told.map(([feature]) => client.carries.answers[feature as AnswerFeature].client)),
+        : tally(told.map(([feature]) => client.capabilities.responses[feature as AnswerFeature].client)),
     )
     return [`${upstream.format} upstream (${told.length})`, ...cells]
   })

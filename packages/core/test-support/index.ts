@@ -9,13 +9,13 @@ export type { OperationName } from '../src/base/names.ts'
 export { errorReply } from '../src/calls/reply.ts'
 export { defaultLimits } from '../src/config/limits.ts'
 export {
-  type AnswerFeature,
-  type AnswerRow,
   type RequestFeature,
-  type RequestRow,
+  type RequestSupport as RequestRow,
+  type ResponseFeature as AnswerFeature,
+  type ResponseSupport as AnswerRow,
   type Verdict,
   verdictWord,
-} from '../src/formats/carries.ts'
+} from '../src/formats/capabilities.ts'
 export type { Codec, CodecContext, ExchangeContext, TargetTraits, UpstreamCodec } from '../src/formats/codec.ts'
 export { wireCodecOf } from '../src/formats/codec-registry.ts'
 export { codecOf, codecs, upstreamCodecs } from '../src/formats/codecs.ts'

@@ -225,7 +225,10 @@ function saidBy({ tokenCounting: counted, format }: CallRecord, body: string | U
   if (counted?.output === undefined) return 0
   try {
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-    return estimateOutputTokens(JSON.parse(text) as Json, (counted.textFields ?? wireCodecOf(format).textFields).answer)
+    return estimateOutputTokens(
+      JSON.parse(text) as Json,
+      (counted.textFields ?? wireCodecOf(format).textFields).response,
+    )
   } catch {
     return 0
   }

@@ -11,7 +11,7 @@ import type { ClientQuirks, Codec, ExchangeContext, TargetTraits, UpstreamCodec 
 import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
 import type { ModelEvent, ModelRequest, ModelResponse, Part, Report, Usage } from '../formats/ir.ts'
 import { createReport, lossHeader, responseReport } from '../formats/loss-report.ts'
-import { unknownReference } from '../formats/references/find.ts'
+import { unknownReferenceError } from '../formats/references/find.ts'
 import { isStoredUri } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
@@ -138,7 +138,7 @@ function checkParts(parts: readonly Part[], policy: ReferencePolicy): void {
     else if (part.type === 'media' && part.source.type === 'url') {
       const { url } = part.source
       if (isStoredUri(url) && !acceptsReference(policy, 'files', url))
-        throw unknownReference('files', url, part.at ?? '')
+        throw unknownReferenceError('files', url, part.at ?? '')
     }
 }
 
@@ -288,7 +288,7 @@ function translatedStream(translation: GenerationTranslation, request: ModelRequ
   }
   /** The losses that the response's headers report. */
   const sentLosses = report.losses.length
-  const tellLosses = translation.tellLosses && client.noComments !== true
+  const tellLosses = translation.tellLosses && client.refusesComments !== true
   let ready = ''
   /** Whether the last chunk ended within a line. */
   let midLine = false

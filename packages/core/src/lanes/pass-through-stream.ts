@@ -80,7 +80,7 @@ class PassingStream implements ResponseStream {
     this.#options = options
     this.#said = createOutputEstimator(textFields)
     this.said = this.#said.tokens
-    if (tap.varying !== undefined) this.#moulds = new Moulds(options, tap.varying, this.#said)
+    if (tap.varyingMembers !== undefined) this.#moulds = new Moulds(options, tap.varyingMembers, this.#said)
   }
 
   push(chunk: Uint8Array): void {
@@ -134,7 +134,7 @@ class PassingStream implements ResponseStream {
         if (this.#moulds !== undefined && this.#calm) this.#at = this.#moulds.run(whole, this.#at)
         if (this.#at === whole.length) break
         this.#look(whole)
-        this.#calm = tap.error === undefined && tap.failing !== true && this.#sse?.hasBareObject !== true
+        this.#calm = tap.error === undefined && tap.isFailing !== true && this.#sse?.hasBareObject !== true
       }
     } finally {
       viewed = undefined
@@ -216,7 +216,7 @@ class PassingStream implements ResponseStream {
       return 'drop'
     }
     this.#said.add(event.data)
-    if (tap.error === undefined && tap.failing !== true) return keep ? 'pass' : 'withhold'
+    if (tap.error === undefined && tap.isFailing !== true) return keep ? 'pass' : 'withhold'
     if (keep) return 'redact'
     return tap.error === undefined ? 'drop' : 'retell'
   }
@@ -255,7 +255,7 @@ class PassingStream implements ResponseStream {
   /** What stands behind an error, or a broken event, is no part of the answer, also if it came in the same chunk. */
   #sortOut(text: string, fates: readonly Fate[]): string {
     // Nothing that is no event, either, stands between an error and the ending that is to follow it.
-    if (fates.length === 0 && this.state.failing === true) return ''
+    if (fates.length === 0 && this.state.isFailing === true) return ''
     if (fates.every((fate) => fate === 'pass')) return this.#formed(text, 'pass')
     const own = createSseDecoder(Number.POSITIVE_INFINITY)
     let passed = ''
@@ -265,7 +265,7 @@ class PassingStream implements ResponseStream {
       let fate = fates[Math.min(seen, fates.length - 1)] as Fate
       const { length } = own.pushText(block)
       if (length === 0 && fate === 'withhold') fate = 'pass'
-      if (length === 0 && fate === 'drop' && seen === 0 && this.state.failing !== true) fate = 'redact'
+      if (length === 0 && fate === 'drop' && seen === 0 && this.state.isFailing !== true) fate = 'redact'
       if (length === 0 && fate === 'retell') fate = 'redact'
       seen += length
       passed += this.#formed(block, fate)
@@ -346,7 +346,7 @@ class Moulds {
         at = run.end
         this.#unused = 0
         stuck = 0
-        this.#tap.passed?.(this.#last)
+        this.#tap.onSkipped?.(this.#last)
       }
       if (at === whole.length || this.#other === undefined) break
       const next: EventTemplate = this.#other
@@ -357,7 +357,7 @@ class Moulds {
   }
 
   learn(block: Uint8Array, text: string, data: string): void {
-    if (this.#tap.plain !== true || this.#unused >= patience) return
+    if (this.#tap.canSkipSimilar !== true || this.#unused >= patience) return
     const mould = createEventTemplate(block, text, data, this.#moulding)
     if (mould === undefined) return
     this.#unused++

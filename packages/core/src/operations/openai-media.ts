@@ -55,8 +55,8 @@ export function tapEvents({ done, count = 1, units: unitsOf }: EventsOf): Stream
       else plain = started = true
       return true
     },
-    varying,
-    get plain() {
+    varyingMembers: varying,
+    get canSkipSimilar() {
       return plain
     },
     get started() {

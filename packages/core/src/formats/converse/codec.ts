@@ -1,5 +1,5 @@
 import type { UpstreamCodec } from '../codec.ts'
-import { answerPointers, fieldPointers, unshownUsage } from './fields.ts'
+import { fieldPointers, responsePointers, unshownUsage } from './fields.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse } from './response-decode.ts'
 import { decodeStream } from './stream-decode.ts'
@@ -12,6 +12,6 @@ export const converseCodec: UpstreamCodec = {
   decodeResponse,
   decodeStream,
   fieldPointers,
-  responsePointers: answerPointers,
+  responsePointers,
   unshownUsage,
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json/types.ts'
-import type { IsShown } from '../carries.ts'
+import type { IsShown } from '../capabilities.ts'
 import type { NameRule } from '../shared/names.ts'
 import type { ResponsePointers } from '../shared/pointers.ts'
 import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
@@ -23,7 +23,7 @@ export const fieldPointers = {
 } as const satisfies Readonly<Record<string, string>>
 
 /** JSON Pointers of a response's IR. The whole body is its one choice. */
-export const answerPointers = {
+export const responsePointers = {
   choice: '',
   'choice.finish': '/stopReason',
   'choice.sequence': '/additionalModelResponseFields',
@@ -48,17 +48,18 @@ export const callIds: NameRule = {
 }
 
 const usageFields = {
-  inputTokens: 'told',
-  outputTokens: 'told',
-  totalTokens: 'told',
+  inputTokens: 'shown',
+  outputTokens: 'shown',
+  totalTokens: 'shown',
   cacheReadInputTokens: 'usage.cacheRead',
   cacheWriteInputTokens: 'usage.cacheWrite',
   // The same counts under their older names.
-  cacheReadInputTokenCount: 'told',
-  cacheWriteInputTokenCount: 'told',
-  cacheDetails: [{ ttl: 'told', inputTokens: 'usage.cacheWrite1h' }],
+  cacheReadInputTokenCount: 'shown',
+  cacheWriteInputTokenCount: 'shown',
+  cacheDetails: [{ ttl: 'shown', inputTokens: 'usage.cacheWrite1h' }],
 } as const satisfies UsageFields
 
+/** Lists pointers to counts in the usage that the client is not shown. */
 export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
   findUnshownUsage(usage, usageFields, isShown)
 

@@ -1,5 +1,5 @@
 import type { Codec } from '../codec.ts'
-import { carries } from './carries.ts'
+import { capabilities } from './capabilities.ts'
 import { count } from './count.ts'
 import { defaults, efforts, fieldPointers, responsePointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
@@ -31,6 +31,6 @@ export const geminiCodec: Codec = {
   responsePointers,
   unshownUsage,
   efforts,
-  carries,
+  capabilities,
   defaults,
 }

@@ -51,7 +51,7 @@ export const count: CountCodec = {
       : { [nestedRequest]: { model: `${modelPrefix}${model}`, ...request } }
   },
 
-  read(answer) {
+  decode(answer) {
     const fields = copyInCamelCase(answer)
     const tokens = tokensIn(fields.totalTokens)
     if (tokens === undefined) return undefined
@@ -60,12 +60,12 @@ export const count: CountCodec = {
   },
 
   // Without a breakdown by modality, which only the provider knows.
-  write: ({ tokens, cached }: TokenCount): JsonObject => ({
+  encode: ({ tokens, cached }: TokenCount): JsonObject => ({
     totalTokens: tokens,
     ...(cached === undefined ? {} : { cachedContentTokenCount: cached }),
   }),
 
-  stored: ['cachedContent', 'cached_content'],
+  storedFields: ['cachedContent', 'cached_content'],
 
   rename(text, members, requested, model) {
     const pieces: string[] = []

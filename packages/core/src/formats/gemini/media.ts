@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { MediaPart, Nothing, Source } from '../ir.ts'
 import { drop, leftover, takeString, type Unread } from '../shared/json-fields.ts'
-import { typeOfAddress } from '../shared/media-types.ts'
+import { mediaTypeOfUrl } from '../shared/media-types.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { toBase64 } from './seals.ts'
@@ -12,7 +12,7 @@ import { copyInCamelCase } from './spelling.ts'
 type Kind = MediaPart['kind']
 
 function kindOf(mediaType: string | undefined, uri: string): Kind {
-  const type = mediaType ?? typeOfAddress(uri)
+  const type = mediaType ?? mediaTypeOfUrl(uri)
   const main = type?.slice(0, type.indexOf('/'))
   if (main === 'image' || main === 'audio' || main === 'video') return main
   return type === undefined && /^https?:\/\/(www\.)?(youtube\.com|youtu\.be)\//.test(uri) ? 'video' : 'document'
@@ -105,7 +105,7 @@ export function encodeMedia(
       if (!storedFile.test(source.url) && kind !== 'video')
         report.add(loss(at, 'sent as a URL, which not every model fetches', 'approximated', 'note'))
       const payload: JsonObject = { fileUri: source.url }
-      put(payload, 'mimeType', mediaType ?? typeOfAddress(source.url))
+      put(payload, 'mimeType', mediaType ?? mediaTypeOfUrl(source.url))
       return wrap('fileData', payload)
     }
     case 'file': {

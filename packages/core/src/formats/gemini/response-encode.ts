@@ -4,7 +4,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, ModelResponse, Nothing, Part } from '../ir.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { reportEnding, reportReasoningChecks } from '../shared/response-losses.ts'
+import { reportFinish, reportReasoningChecks } from '../shared/response-losses.ts'
 import { encodeTier } from './fields.ts'
 import { encodeFinish } from './finish.ts'
 import { encodeSources } from './grounding.ts'
@@ -20,6 +20,7 @@ export const clientScope = (context: ExchangeContext): EncodeScope => ({
   functionNameOf: () => undefined,
 })
 
+/** Encodes a response. Throws `upstream_error` for a choice that ended with an error. */
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
   const { id, model, created: _created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
@@ -46,7 +47,9 @@ export function withTier(
   const word = encodeTier(tier)
   if (usage !== undefined && word !== undefined) {
     if (tier === 'fast')
-      context.report.add(loss('/serviceTier', "the tier 'fast' is named 'priority' here", 'approximated', 'note'))
+      context.report.add(
+        loss('/serviceTier', "generateContent names the tier 'fast' 'priority'", 'approximated', 'note'),
+      )
     return { ...usage, serviceTier: word }
   }
   context.report.add(loss('/serviceTier', `generateContent has no service tier '${tier}'`, 'unsupported', 'note'))
@@ -106,7 +109,7 @@ export function encodeCandidateFinish(
   rest satisfies Nothing
   const word = encodeFinish(finish, hasContent)
   if (word === undefined) return undefined
-  reportEnding(finish, { words: 'gemini' }, at, context)
+  reportFinish(finish, { words: 'gemini' }, at, context)
   const { promptFeedback: _feedback, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
   if (sequence !== undefined)
     context.report.add(

@@ -13,6 +13,7 @@ import { decodeUsage } from './usage-decode.ts'
 /** Returns no edit: every stream has usage, and the model stands in the URL. */
 export const wireEdit = (_body: JsonObject, _target: TargetTraits): WireEdit | undefined => undefined
 
+/** Reads usage, billable units and the finish reason of a whole response. */
 export function tapResponse(body: JsonObject): ResponseTap {
   const out: ResponseTap = {}
   const fields = copyInCamelCase(body)
@@ -132,11 +133,11 @@ export function tapStream({ client }: TapOptions): StreamTap {
       // An error that clients would not recognize is withheld, and sent again in Google's form.
       return error === undefined || isErrorRecognized
     },
-    varying,
-    get plain() {
+    varyingMembers: varying,
+    get canSkipSimilar() {
       return plain
     },
-    passed(read) {
+    onSkipped(read) {
       unseen = read
     },
     end() {

@@ -1,6 +1,6 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { IsShown, UsageFeature } from '../carries.ts'
+import type { IsShown, UsageFeature } from '../capabilities.ts'
 import type { Nothing, Usage } from '../ir.ts'
 import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 import { decodeTier } from './fields.ts'
@@ -12,6 +12,7 @@ export function serviceTierIn(usage: Json | undefined): string | undefined {
   return typeof tier === 'string' ? decodeTier(tier) : undefined
 }
 
+/** Encodes usage. Usage of an upstream of this format is returned unchanged. */
 export function encodeUsage(usage: Usage): JsonObject {
   const { input, output, raw, ...rest } = usage
   rest satisfies Nothing
@@ -42,14 +43,14 @@ function details(audio: number | undefined, image: number | undefined): JsonObje
 }
 
 const usageFields = {
-  promptTokenCount: 'told',
-  candidatesTokenCount: 'told',
-  responseTokenCount: 'told',
-  totalTokenCount: 'told',
+  promptTokenCount: 'shown',
+  candidatesTokenCount: 'shown',
+  responseTokenCount: 'shown',
+  totalTokenCount: 'shown',
   cachedContentTokenCount: 'usage.cacheRead',
   thoughtsTokenCount: 'usage.reasoning',
   toolUsePromptTokenCount: 'usage.tool',
-  serviceTier: 'told',
+  serviceTier: 'shown',
 } as const satisfies UsageFields
 /** The usage feature of each modality in each list. Text is the rest of a known total. */
 const modalities: Readonly<Record<string, Readonly<Record<string, UsageFeature>>>> = {
@@ -66,6 +67,7 @@ export const usageNames: ReadonlySet<string> = new Set([
   'trafficType',
 ])
 
+/** See `Codec.unshownUsage`. A list of modalities is shown if each of its entries is. */
 export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
   findUnshownUsage(usage, usageFields, isShown).filter((path) => {
     const key = path.slice(1)

@@ -9,14 +9,14 @@ import { clientQuirks, tapResponse, tapStream, wireEdit } from './tap.ts'
 /** The part of the generateContent codec that every call needs. */
 export const geminiWire: WireCodec = {
   format: 'gemini',
-  validation: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
   modelPrefix,
-  noComments: true,
+  refusesComments: true,
   decodeError,
   encodeError,
   wireEdit,
-  isAnswer: isResponse,
+  isResponse,
   tapResponse,
   tapStream,
   clientQuirks,
@@ -25,10 +25,10 @@ export const geminiWire: WireCodec = {
     prefix: ['tools', 'systemInstruction', 'system_instruction'],
     turns: 'contents',
   },
-  textFields: { answer: ['text', 'args'], event: ['text', 'args'] },
+  textFields: { response: ['text', 'args'], event: ['text', 'args'] },
   outputBound: {
     fields: ['generationConfig.maxOutputTokens', 'generation_config.max_output_tokens'],
-    times: ['generationConfig.candidateCount', 'generation_config.candidate_count'],
+    countFields: ['generationConfig.candidateCount', 'generation_config.candidate_count'],
   },
   encodeAllowance: rateLimitHeaders,
   modelPlaces: modelPlaces({
@@ -46,7 +46,7 @@ export const geminiWire: WireCodec = {
       'generationConfig.modelConfig': [],
       'generationConfig.modelSelectionConfig': [],
     },
-    alike: { ...routerPlaces.alike, ...toolPlaces.alike, generateContentRequest: '' },
+    sameMembers: { ...routerPlaces.sameMembers, ...toolPlaces.sameMembers, generateContentRequest: '' },
     protobuf: true,
   }),
 }

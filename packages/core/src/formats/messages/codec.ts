@@ -1,7 +1,7 @@
 import type { Codec } from '../codec.ts'
-import { carries } from './carries.ts'
+import { capabilities } from './capabilities.ts'
 import { count } from './count.ts'
-import { answerPointers, defaults, efforts, fieldPointers } from './fields.ts'
+import { defaults, efforts, fieldPointers, responsePointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -32,9 +32,9 @@ export const messagesCodec: Codec = {
   encodeModel,
   fieldPointers,
   sealsInCallIds: true,
-  responsePointers: answerPointers,
+  responsePointers,
   unshownUsage,
   efforts,
-  carries,
+  capabilities,
   defaults,
 }

@@ -25,10 +25,10 @@ export const count: CountCodec = {
   validateRequest: (body) => validateAs(countSchema, body),
   toGeneration: (body) => ({ body, at: '' }),
   fromGeneration: (body) => pick(body, countedFields),
-  read: ({ input_tokens }) => {
+  decode: ({ input_tokens }) => {
     const tokens = tokensIn(input_tokens)
     return tokens === undefined ? undefined : { tokens }
   },
-  write: ({ tokens }) => ({ input_tokens: tokens }),
-  stored: [],
+  encode: ({ tokens }) => ({ input_tokens: tokens }),
+  storedFields: [],
 }

@@ -43,7 +43,7 @@ export const fieldPointers = {
 } as const satisfies Readonly<Record<string, string>>
 
 /** JSON Pointers of a response's IR in a message. The whole message is its one choice. */
-export const answerPointers = {
+export const responsePointers = {
   choice: '',
   'choice.finish': '/stop_reason',
   'choice.sequence': '/stop_sequence',

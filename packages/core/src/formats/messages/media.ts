@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { MediaPart, Nothing, Source } from '../ir.ts'
 import { drop, leftover, putBack, takeString, type Unread, unread } from '../shared/json-fields.ts'
-import { reportAddressType } from '../shared/media-types.ts'
+import { reportUrlMediaType } from '../shared/media-types.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { cacheControl } from './cache.ts'
 
@@ -83,22 +83,22 @@ function textOf(content: JsonObject[string] | undefined): string | undefined {
 }
 
 /** The role of the message. Media lost from a request changes the question; media lost from an earlier response is only forgotten. */
-type Place = 'user' | 'assistant'
+type MessageRole = 'user' | 'assistant'
 
 /** Encodes a media part, or reports it and returns undefined if this format cannot carry it. */
-export function encodeMedia(part: MediaPart, place: Place, context: CodecContext): JsonObject | undefined {
+export function encodeMedia(part: MediaPart, role: MessageRole, context: CodecContext): JsonObject | undefined {
   const { type: _, kind, source, mediaType, name, detail, cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = context
   const reportUnsupported = (what: string): undefined => {
     report.add(
-      loss(at, `${what} cannot be sent in a messages request`, 'unsupported', place === 'user' ? 'fatal' : 'warn'),
+      loss(at, `${what} cannot be sent in a messages request`, 'unsupported', role === 'user' ? 'fatal' : 'warn'),
     )
   }
   if (kind === 'audio' || kind === 'video') return reportUnsupported(kind)
-  if (place === 'assistant') return reportUnsupported(`${kind} of an earlier response`)
+  if (role === 'assistant') return reportUnsupported(`${kind} of an earlier response`)
   const extraFields = ownExtra(extra, 'messages', at, report)
-  reportAddressType(part, report)
+  reportUrlMediaType(part, report)
   if (detail !== undefined) report.add(loss(at, 'messages has no `detail` for images', 'unsupported', 'note'))
   const out: JsonObject = { ...extraFields }
   if (extraFields?.type === 'search_result') put(out, 'title', name)

@@ -14,7 +14,7 @@ import type {
 } from '../ir.ts'
 import { callSealFields, reportLostSeal, sealForCarrier } from '../shared/call-seals.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { reportEnding } from '../shared/response-losses.ts'
+import { reportFinish } from '../shared/response-losses.ts'
 import { writeSeal } from '../shared/seals.ts'
 import { inputObject } from '../shared/tools.ts'
 import { reportCache } from './cache.ts'
@@ -35,7 +35,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   const at = '/choices/0'
   if (logprobs !== undefined) context.report.add(loss(`${at}/logprobs`, 'messages has no log probabilities'))
   checkFinish(finish, parts.length > 0)
-  reportEnding(finish, { pause: true }, at, context)
+  reportFinish(finish, { pause: true }, at, context)
   reportTier(serviceTier, usage, context.report)
   const ending = ownExtra(choiceExtra, 'messages', at, context.report)
   ownExtra(finish.extra, 'messages', at, context.report)

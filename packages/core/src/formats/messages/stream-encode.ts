@@ -5,7 +5,7 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, StreamEncoder } from '../codec.ts'
 import type { ModelEvent, Part, Usage } from '../ir.ts'
 import { loss, ownExtra, reportNativeEvent } from '../shared/report.ts'
-import { reportEnding } from '../shared/response-losses.ts'
+import { reportFinish } from '../shared/response-losses.ts'
 import { PartQueue } from '../shared/stream-parts.ts'
 import { errorEvent } from './error.ts'
 import { encodeFinish, type PartKinds } from './finish.ts'
@@ -129,7 +129,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       fail(error.info)
       return
     }
-    reportEnding(ended, { pause: true }, '/choices/0', context)
+    reportFinish(ended, { pause: true }, '/choices/0', context)
     ownExtra(ended.extra, 'messages', '/choices/0', context.report)
     const finalTier = serviceTier ?? start?.serviceTier
     reportTier(finalTier, usage, context.report)

@@ -8,6 +8,7 @@ import { checkJsonEnds, parseEventObject, parseObject } from '../shared/json-tex
 import { decodeError, errorEvent } from './error.ts'
 import { decodeUsage, mergeUsage } from './usage-decode.ts'
 
+/** Reads error, usage, stop reason and container from a whole response. */
 export function tapResponse(body: JsonObject): ResponseTap {
   if (body.type !== 'message' && isObject(body.error)) return { error: decodeError(200, body) }
   const usage = decodeUsage(body.usage)
@@ -43,7 +44,7 @@ function typeOf({ event, data }: SseEvent): string | undefined {
 const varying: ReadonlySet<string> = new Set(['text', 'thinking', 'partial_json'])
 
 /** Creates a tap that parses only the two or three events with usage, ids or errors. It recognises text events by their name. */
-export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: boolean } = {}): StreamTap {
+export function tapStream({ storesResponse = false }: { readonly storesResponse?: boolean } = {}): StreamTap {
   let hasStarted = false
   const usageFields: JsonObject = {}
 
@@ -61,7 +62,7 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
     const type = typeOf(event)
     switch (type) {
       case 'ping':
-        tap.plain = true
+        tap.canSkipSimilar = true
         return true
       case 'message_stop': {
         if (!hasStarted)
@@ -77,7 +78,7 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
         if (isObject(message)) {
           count(message.usage)
           tap.received = containerOf(message)
-          if (storesAnswer) receive(receivedReferences('responses', [message.id]))
+          if (storesResponse) receive(receivedReferences('responses', [message.id]))
         }
         return true
       }
@@ -100,15 +101,15 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
         return event.event === 'error' && body.type === 'error' && isObject(body.error)
       }
       default:
-        tap.plain = true
+        tap.canSkipSimilar = true
         tap.started = true
         return true
     }
   }
 
   const tap: MutableTap = {
-    varying,
-    plain: false,
+    varyingMembers: varying,
+    canSkipSimilar: false,
     started: false,
     ended: false,
     error: undefined,
@@ -116,7 +117,7 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
     finish: undefined,
     received: undefined,
     push(event) {
-      tap.plain = false
+      tap.canSkipSimilar = false
       if (event.event === ':') return true
       // Clients parse the data of every event.
       if (event.data === '' && event.event !== 'error') return false

@@ -1,6 +1,6 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
-import type { IsShown } from '../carries.ts'
+import type { IsShown } from '../capabilities.ts'
 import type { Nothing, Report, Usage } from '../ir.ts'
 import { loss } from '../shared/report.ts'
 import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
@@ -57,8 +57,8 @@ export function reportTier(tier: string | undefined, usage: Usage | undefined, r
 }
 
 const usageFields = {
-  input_tokens: 'told',
-  output_tokens: 'told',
+  input_tokens: 'shown',
+  output_tokens: 'shown',
   cache_read_input_tokens: 'usage.cacheRead',
   cache_creation_input_tokens: 'usage.cacheWrite',
   cache_creation: {
@@ -66,11 +66,12 @@ const usageFields = {
     ephemeral_1h_input_tokens: 'usage.cacheWrite1h',
   },
   output_tokens_details: { thinking_tokens: 'usage.reasoning' },
-  service_tier: 'told',
+  service_tier: 'shown',
 } as const satisfies UsageFields
 
 /** Most responses state that their location is not available. */
-const usageFieldsWithoutPlace = { ...usageFields, inference_geo: 'told' } as const satisfies UsageFields
+const usageFieldsWithoutPlace = { ...usageFields, inference_geo: 'shown' } as const satisfies UsageFields
 
+/** Lists pointers to counts in the usage that the client is not shown. */
 export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
   findUnshownUsage(usage, usage.inference_geo === 'not_available' ? usageFieldsWithoutPlace : usageFields, isShown)

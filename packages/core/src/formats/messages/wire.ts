@@ -11,26 +11,26 @@ import { unitsIn } from './usage-decode.ts'
 /** The part of Anthropic Messages that every call needs. */
 export const messagesWire: WireCodec = {
   format: 'messages',
-  validation: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
   wireEdit,
-  isAnswer: ({ content }) => Array.isArray(content),
+  isResponse: ({ content }) => Array.isArray(content),
   tapResponse,
   tapStream,
-  heldState: ['thread'],
+  statefulFields: ['thread'],
   affinity: { keys: ['metadata.user_id'], prefix: ['tools', 'system'], turns: 'messages' },
-  textFields: { answer: ['text', 'thinking', 'input'], event: ['text', 'thinking', 'partial_json'], mark: '_delta"' },
-  unitsIn,
+  textFields: { response: ['text', 'thinking', 'input'], event: ['text', 'thinking', 'partial_json'], mark: '_delta"' },
+  billableUnits: unitsIn,
   outputBound: { fields: ['max_tokens'] },
   encodeAllowance,
   modelPlaces: modelPlaces({
     names: [...routerPlaces.names, ...toolPlaces.names],
     chooses: routerPlaces.chooses,
     // Tools may be added within a conversation.
-    alike: {
-      ...routerPlaces.alike,
-      ...toolPlaces.alike,
+    sameMembers: {
+      ...routerPlaces.sameMembers,
+      ...toolPlaces.sameMembers,
       'messages[].content[].tool.definition': 'tools',
       // A compaction block keeps such changes.
       'messages[].content[].tool_changes[].tool.definition': 'tools',
@@ -45,7 +45,7 @@ export const messagesWire: WireCodec = {
 export function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit | undefined {
   if (!hasThread(body)) return undefined
   if (quirks.threads !== true) throw threadRefused()
-  return { set: {}, storesAnswer: true }
+  return { set: {}, storesResponse: true }
 }
 
 /**

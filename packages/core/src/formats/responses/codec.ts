@@ -1,6 +1,6 @@
 import { encodeModel, encodeModelList } from '../chat/model-list.ts'
 import type { Codec } from '../codec.ts'
-import { carries } from './carries.ts'
+import { capabilities } from './capabilities.ts'
 import { count } from './count.ts'
 import { defaults, efforts, fieldPointers, responsePointers } from './fields.ts'
 import { decodeRequest } from './request-decode.ts'
@@ -14,7 +14,7 @@ import { unshownUsage } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { responsesWire } from './wire.ts'
 
-/** OpenAI's Responses, as OpenAI, xAI and the Open Responses servers speak them; without state of its own. */
+/** OpenAI's Responses, as OpenAI, xAI and Open Responses servers implement it. The codec keeps no state. */
 export const responsesCodec: Codec = {
   ...responsesWire,
   checkRequest,
@@ -34,6 +34,6 @@ export const responsesCodec: Codec = {
   responsePointers,
   unshownUsage,
   efforts,
-  carries,
+  capabilities,
   defaults,
 }

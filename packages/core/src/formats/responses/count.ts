@@ -25,11 +25,11 @@ export const count: CountCodec = {
   validateRequest: (body) => validateBody(requestSchema, body, complain),
   toGeneration: (body) => ({ body, at: '' }),
   fromGeneration: (body) => pick(body, acceptedFields),
-  read: ({ input_tokens }) => {
+  decode: ({ input_tokens }) => {
     const tokens = tokensIn(input_tokens)
     return tokens === undefined ? undefined : { tokens }
   },
-  write: ({ tokens }) => ({ object: 'response.input_tokens', input_tokens: tokens }),
+  encode: ({ tokens }) => ({ object: 'response.input_tokens', input_tokens: tokens }),
   // Empty: the decoder reports references to stored state as fatal.
-  stored: [],
+  storedFields: [],
 }

@@ -4,7 +4,7 @@ import { audioFormat, audioMediaType, partName, sourceOfUrl } from '../chat/medi
 import type { CodecContext } from '../codec.ts'
 import type { MediaPart, Nothing, Source } from '../ir.ts'
 import { drop, leftover, takeString, type Unread, unread } from '../shared/json-fields.ts'
-import { reportAddressType } from '../shared/media-types.ts'
+import { reportUrlMediaType } from '../shared/media-types.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 
 export { partName }
@@ -75,7 +75,7 @@ export function encodeMedia(
     return undefined
   }
   const own = ownExtra(extra, 'responses', at, report)
-  reportAddressType(part, report)
+  reportUrlMediaType(part, report)
   if (source.type === 'file' && source.seal.issuer !== 'responses') return refuse('A file that another provider stores')
   if (source.type === 'text') {
     report.add(loss(at, 'a text document is sent as plain text', 'approximated', 'note'))

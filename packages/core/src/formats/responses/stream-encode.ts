@@ -6,7 +6,7 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, StreamEncoder } from '../codec.ts'
 import type { Finish, ModelEvent, Nothing, Usage } from '../ir.ts'
 import { loss, ownExtra, reportNativeEvent } from '../shared/report.ts'
-import { reportEnding } from '../shared/response-losses.ts'
+import { reportFinish } from '../shared/response-losses.ts'
 import { joinText } from '../shared/stream-parts.ts'
 import { errorEvents, truncated } from './error.ts'
 import { encodeFinish, type FinalStatus } from './finish.ts'
@@ -101,7 +101,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: failure })
       return
     }
-    reportEnding(ending, { words: 'responses' }, '/choices/0', context)
+    reportFinish(ending, { words: 'responses' }, '/choices/0', context)
     if (explanation !== undefined && !output.contentFlags.hasRefusal) {
       if (reason === 'refusal' || reason === 'content-filter') output.addRefusal(explanation)
       else reportExplanation(explanation, context)

@@ -333,14 +333,14 @@ describe('the tap of a stream', () => {
 
   test('trusts the type in the data over the event name', () => {
     const { data } = event('error', { error: { type: 'server_error', code: null, message: 'Boom', param: null } })
-    expect(tapped([created, delta, { event: 'oops: error', data }]).failing).toBe(true)
+    expect(tapped([created, delta, { event: 'oops: error', data }]).isFailing).toBe(true)
     const misnamed = { ...completed(), data: completed().data.replace('"response.completed"', '".completed"') }
     expect(tapped([created, delta, misnamed]).ended).toBe(false)
   })
 
   test('reports an error in the form of chat as a failure, as clients do', () => {
     const data = JSON.stringify({ error: { message: 'Boom', type: 'server_error', param: null, code: null } })
-    expect(tapped([created, delta, { data }]).failing).toBe(true)
+    expect(tapped([created, delta, { data }]).isFailing).toBe(true)
     expect(tapped([created, { data }]).error).toMatchObject({ message: 'Boom' })
   })
 

@@ -18,16 +18,16 @@ describe('an event without a name whose type is its last member', () => {
   test('ends the stream by its own type, whatever types it contains', () => {
     const response = { id: 'r', status: 'completed', output: [{ type: 'error' }] }
     const tap = nameless({ response, sequence_number, type: 'response.completed' })
-    expect([tap.ended, tap.finish, tap.failing, tap.error]).toEqual([true, 'completed', false, undefined])
+    expect([tap.ended, tap.finish, tap.isFailing, tap.error]).toEqual([true, 'completed', false, undefined])
   })
 
   test('does not end the stream if only a nested object has an ending type', () => {
     const tap = nameless({ item: { type: 'error' }, sequence_number, type: 'response.output_item.done' })
-    expect([tap.ended, tap.failing, tap.error]).toEqual([false, false, undefined])
+    expect([tap.ended, tap.isFailing, tap.error]).toEqual([false, false, undefined])
   })
 
   test('is an error if it holds one, as clients expect', () => {
-    expect(nameless({ error: { message: 'Boom' }, sequence_number, type: 'x' }).failing).toBe(true)
+    expect(nameless({ error: { message: 'Boom' }, sequence_number, type: 'x' }).isFailing).toBe(true)
   })
 })
 
@@ -39,11 +39,11 @@ test.each([
   const tap = nameless({ ...delta, sequence_number: 2 })
   const type = 'response.in_progress'
   expect(tap.push({ event: type, data: JSON.stringify({ type, ...fields }) })).toBe(true)
-  expect([tap.ended, tap.failing]).toEqual([false, failing])
+  expect([tap.ended, tap.isFailing]).toEqual([false, failing])
 })
 
 test.each(['error', 'response.failed', 'response.completed'])('rejects a %s event that is not JSON', (type) => {
   const tap = nameless({ ...delta, sequence_number: 2 })
   expect(() => tap.push({ event: type, data: `{"type":"${type}","error":{"code":"overlo{}` })).toThrow('is not JSON')
-  expect([tap.ended, tap.failing]).toEqual([false, false])
+  expect([tap.ended, tap.isFailing]).toEqual([false, false])
 })

@@ -94,7 +94,7 @@ export function tapStream(_options: TapOptions): StreamTap {
     tap.received = containersIn(response) ?? tap.received
     if (type === 'error' && tap.started) {
       pendingError = decodeError(200, event)
-      tap.failing = true
+      tap.isFailing = true
     } else if (type === 'error' || type === 'response.failed' || response.error || response.status === 'failed') {
       tap.error ??= pendingError ?? decodeError(200, event)
       tap.finish = 'failed'
@@ -105,19 +105,19 @@ export function tapStream(_options: TapOptions): StreamTap {
   }
 
   const tap: MutableTap = {
-    varying,
-    plain: false,
+    varyingMembers: varying,
+    canSkipSimilar: false,
     started: false,
     ended: false,
     error: undefined,
     usage: undefined,
     finish: undefined,
-    failing: false,
+    isFailing: false,
     units: undefined,
     received: undefined,
     push(event) {
       const { data } = event
-      tap.plain = false
+      tap.canSkipSimilar = false
       // Clients parse the data of every event, so an event without data is withheld.
       if (data === '' && event.event !== ':') return false
       if (event.event === ':' || data === '[DONE]') return pendingError === undefined
@@ -128,14 +128,14 @@ export function tapStream(_options: TapOptions): StreamTap {
       if (tap.ended && finalEvents.has(type)) return false
       last = data
       unseen = undefined
-      tap.plain = !startEvents.has(type) && !finalEvents.has(type)
+      tap.canSkipSimilar = !startEvents.has(type) && !finalEvents.has(type)
       if (startEvents.has(type)) first ??= data
       else if (finalEvents.has(type)) readFinalEvent(type, data)
       else if (type !== 'keepalive' && type !== 'ping') tap.started = true
       if (tap.ended) tap.started = true
       return true
     },
-    passed(read) {
+    onSkipped(read) {
       unseen = read
     },
     heartbeat: () => [keepAliveComment],

@@ -1,6 +1,6 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
-import type { IsShown } from '../carries.ts'
+import type { IsShown } from '../capabilities.ts'
 import type { Nothing, Usage } from '../ir.ts'
 import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
@@ -40,9 +40,9 @@ export function encodeUsage(usage: Usage): JsonObject {
 export const noUsage: Usage = { input: { total: 0 }, output: { total: 0 } }
 
 const usageFields = {
-  input_tokens: 'told',
-  output_tokens: 'told',
-  total_tokens: 'told',
+  input_tokens: 'shown',
+  output_tokens: 'shown',
+  total_tokens: 'shown',
   input_tokens_details: {
     cached_tokens: 'usage.cacheRead',
     cache_write_tokens: 'usage.cacheWrite',
@@ -55,5 +55,6 @@ const usageFields = {
     image_tokens: 'usage.image',
   },
 } as const satisfies UsageFields
+/** See `Codec.unshownUsage`. */
 export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
   findUnshownUsage(usage, usageFields, isShown)

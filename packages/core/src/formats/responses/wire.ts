@@ -8,12 +8,12 @@ import { tapResponse, tapStream } from './tap.ts'
 /** The part of the Responses codec that every call needs. */
 export const responsesWire: WireCodec = {
   format: 'responses',
-  validation: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
   // Every terminal event has usage, so the request needs no edit.
   wireEdit: () => undefined,
-  isAnswer: ({ output }) => Array.isArray(output),
+  isResponse: ({ output }) => Array.isArray(output),
   tapResponse,
   tapStream,
   affinity: {
@@ -21,9 +21,9 @@ export const responsesWire: WireCodec = {
     prefix: ['tools', 'instructions'],
     turns: 'input',
   },
-  textFields: { answer: ['text', 'arguments', 'refusal', 'input'], event: ['delta'], mark: '.delta"' },
-  pending: ['queued', 'in_progress'],
-  background: ['background'],
+  textFields: { response: ['text', 'arguments', 'refusal', 'input'], event: ['delta'], mark: '.delta"' },
+  pendingFinishes: ['queued', 'in_progress'],
+  backgroundFields: ['background'],
   outputBound: { fields: ['max_output_tokens'] },
   encodeAllowance: rateLimitHeaders,
   modelPlaces: modelPlaces({
@@ -31,6 +31,6 @@ export const responsesWire: WireCodec = {
     // Agents of Azure projects choose their model.
     chooses: { ...routerPlaces.chooses, agent: [], agent_reference: [] },
     // Items that add tools, and outputs of tool searches.
-    alike: { ...routerPlaces.alike, ...toolPlaces.alike, 'input[].tools': 'tools' },
+    sameMembers: { ...routerPlaces.sameMembers, ...toolPlaces.sameMembers, 'input[].tools': 'tools' },
   }),
 }

@@ -41,8 +41,8 @@ test('a format with one answer has its choice at the root', () => {
   )
 })
 
-test.each(codecs)('$format names places in its own answers', ({ responsePointers: answerPointers }) => {
-  for (const place of Object.values(answerPointers)) expect(place).toMatch(/^(\/[a-zA-Z_]+|\/\{n\})*$/)
+test.each(codecs)('$format names places in its own answers', ({ responsePointers }) => {
+  for (const place of Object.values(responsePointers)) expect(place).toMatch(/^(\/[a-zA-Z_]+|\/\{n\})*$/)
 })
 
 test.each<[string, Codec, Codec, string | undefined]>([

@@ -112,5 +112,10 @@ export const realtimePlaces = modelPlaces({
     'response.model',
   ],
   chooses: routerPlaces.chooses,
-  alike: { ...routerPlaces.alike, ...toolPlaces.alike, 'session.tools': 'tools', 'response.tools': 'tools' },
+  sameMembers: {
+    ...routerPlaces.sameMembers,
+    ...toolPlaces.sameMembers,
+    'session.tools': 'tools',
+    'response.tools': 'tools',
+  },
 })

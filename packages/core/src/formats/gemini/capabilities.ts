@@ -1,7 +1,7 @@
-import type { Carries } from '../carries.ts'
+import type { Capabilities } from '../capabilities.ts'
 
-/** The features that generateContent carries; see `Carries`. */
-export const carries = {
+/** The features that generateContent carries; see `Capabilities`. */
+export const capabilities = {
   requests: {
     'sampling.temperature': { client: true, upstream: 'kept' },
     'sampling.topP': { client: true, upstream: 'kept' },
@@ -86,7 +86,7 @@ export const carries = {
     native: { client: true, upstream: 'reported' },
     unknown: { client: true, upstream: 'reported' },
   },
-  answers: {
+  responses: {
     text: { upstream: true, client: 'kept' },
     choices: { upstream: true, client: 'kept' },
     'reasoning.text': { upstream: true, client: 'kept' },
@@ -129,4 +129,4 @@ export const carries = {
     native: { upstream: true, client: 'reported' },
     unknown: { upstream: true, client: 'reported' },
   },
-} as const satisfies Carries
+} as const satisfies Capabilities

@@ -1,7 +1,7 @@
-import type { Carries } from '../carries.ts'
+import type { Capabilities } from '../capabilities.ts'
 
-/** The features that the Responses format carries; see `Carries`. */
-export const carries = {
+/** The features that the Responses format carries; see `Capabilities`. */
+export const capabilities = {
   requests: {
     'sampling.temperature': { client: true, upstream: 'kept' },
     'sampling.topP': { client: true, upstream: 'kept' },
@@ -97,7 +97,7 @@ export const carries = {
     native: { client: true, upstream: 'reported' },
     unknown: { client: true, upstream: 'reported' },
   },
-  answers: {
+  responses: {
     text: { upstream: true, client: 'kept' },
     choices: { upstream: false, client: 'reported' },
     'reasoning.text': { upstream: true, client: { changed: 'as a summary' } },
@@ -140,4 +140,4 @@ export const carries = {
     native: { upstream: true, client: 'reported' },
     unknown: { upstream: true, client: 'reported' },
   },
-} as const satisfies Carries
+} as const satisfies Capabilities

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json/types.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'
-import type { RequestFeature } from './carries.ts'
+import type { RequestFeature } from './capabilities.ts'
 import type {
   MediaPart,
   ModelRequest,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Format } from '../base/names.ts'
-import type { SseEvent } from '../http/sse/event.ts'
-import { run, testContext } from './chat/context.test-support.ts'
-import { codecs } from './codecs.ts'
-import { eventsOf, isStream, present, readRecorded } from './shared/recorded.test-support.ts'
+import type { Format } from '../../base/names.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
+import { run, testContext } from '../chat/context.test-support.ts'
+import { codecs } from '../codecs.ts'
+import { eventsOf, isStream, present, readRecorded } from './recorded.test-support.ts'
 
 const indexed: Readonly<Record<Format, string>> = {
   chat: 'openai-chat',

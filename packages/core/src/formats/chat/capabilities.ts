@@ -1,7 +1,7 @@
-import type { Carries } from '../carries.ts'
+import type { Capabilities } from '../capabilities.ts'
 
 /** What chat completions carry; see there for the words. */
-export const carries = {
+export const capabilities = {
   requests: {
     'sampling.temperature': { client: true, upstream: 'kept' },
     'sampling.topP': { client: true, upstream: 'kept' },
@@ -94,7 +94,7 @@ export const carries = {
     native: { client: true, upstream: 'reported' },
     unknown: { client: true, upstream: 'reported' },
   },
-  answers: {
+  responses: {
     text: { upstream: true, client: 'kept' },
     choices: { upstream: true, client: 'kept' },
     'reasoning.text': { upstream: true, client: 'kept' },
@@ -137,4 +137,4 @@ export const carries = {
     native: { upstream: true, client: 'reported' },
     unknown: { upstream: true, client: 'reported' },
   },
-} as const satisfies Carries
+} as const satisfies Capabilities

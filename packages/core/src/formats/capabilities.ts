@@ -1,6 +1,6 @@
 import type { Quirks } from './target-traits.ts'
 
-export type UsageFeature = Extract<AnswerFeature, `usage.${string}`>
+export type UsageFeature = Extract<ResponseFeature, `usage.${string}`>
 
 /** Whether the client is shown a feature of the usage. */
 export type IsShown = (feature: UsageFeature) => boolean
@@ -9,9 +9,9 @@ export type IsShown = (feature: UsageFeature) => boolean
  * What a format carries, as data: each codec declares it for every feature of the intermediate representation, and a test
  * holds the codecs to it. `docs/formats.md` is made of it.
  */
-export interface Carries {
-  readonly requests: { readonly [F in RequestFeature]: RequestRow }
-  readonly answers: { readonly [F in AnswerFeature]: AnswerRow }
+export interface Capabilities {
+  readonly requests: { readonly [F in RequestFeature]: RequestSupport }
+  readonly responses: { readonly [F in ResponseFeature]: ResponseSupport }
 }
 
 /**
@@ -20,7 +20,7 @@ export interface Carries {
  */
 export type Verdict = 'kept' | 'reported' | 'refused' | { readonly changed: string }
 
-export interface RequestRow {
+export interface RequestSupport {
   /** A client of the format can say it. */
   readonly client: boolean
   /** What becomes of it if an upstream speaks the format, and the model takes what its format has. */
@@ -29,7 +29,7 @@ export interface RequestRow {
   readonly keptWith?: keyof Quirks
 }
 
-export interface AnswerRow {
+export interface ResponseSupport {
   /** An upstream of the format can say it. */
   readonly upstream: boolean
   /** What a client of the format is shown of it, whole or as a stream. */
@@ -119,7 +119,7 @@ export type RequestFeature =
   | 'unknown'
 
 /** What an answer can say. */
-export type AnswerFeature =
+export type ResponseFeature =
   | 'text'
   | 'choices'
   | 'reasoning.text'

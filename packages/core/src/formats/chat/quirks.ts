@@ -5,10 +5,10 @@ import { nearestEffort } from '../shared/model-rules.ts'
 import { escapeStep } from '../shared/pointers.ts'
 import { isHarmless, loss } from '../shared/report.ts'
 import type { Quirks } from '../target-traits.ts'
-import { type Fate, fitMessages } from './fit-messages.ts'
+import { applyMessageQuirks, type FieldSupport } from './message-quirks.ts'
 
 /** What has to change in a chat body before an upstream takes it; paths of losses point into that body. */
-export interface Fitted {
+export interface QuirkEdits {
   readonly set: JsonObject
   /** Fields that the upstream refuses. */
   readonly drop: string[]
@@ -21,8 +21,8 @@ export interface Fitted {
  * Fits a chat body to an upstream that departs from OpenAI's ways. Bodies that a client wrote and those of translations go
  * through the same, so that both lanes send the same.
  */
-export function fit(body: JsonObject, quirks: Quirks): Fitted {
-  const fitted: Fitted = { set: {}, drop: [], idle: [], losses: [] }
+export function applyQuirks(body: JsonObject, quirks: Quirks): QuirkEdits {
+  const fitted: QuirkEdits = { set: {}, drop: [], idle: [], losses: [] }
   const renamed = rename(body, quirks, fitted)
   if (quirks.lacks !== undefined)
     for (const [field, fate] of Object.entries(quirks.lacks))
@@ -31,13 +31,17 @@ export function fit(body: JsonObject, quirks: Quirks): Fitted {
   fitEffort(body, quirks, fitted)
   if (quirks.jsonFormats !== undefined) fitJsonFormat(body, quirks.jsonFormats, fitted)
   if (quirks.toolChoices !== undefined) fitToolChoice(body, quirks.toolChoices, fitted)
-  const messages = fitMessages(body, quirks, fitted.losses)
+  const messages = applyMessageQuirks(body, quirks, fitted.losses)
   if (messages !== undefined) fitted.set.messages = messages
   return fitted
 }
 
 /** Fields under the names that the upstream knows. Returns the client's names. */
-function rename(body: JsonObject, { fieldNames, maxTokensField }: Quirks, { set, drop }: Fitted): ReadonlySet<string> {
+function rename(
+  body: JsonObject,
+  { fieldNames, maxTokensField }: Quirks,
+  { set, drop }: QuirkEdits,
+): ReadonlySet<string> {
   if (fieldNames === undefined && maxTokensField !== 'max_tokens') return noNames
   const names = Object.entries(fieldNames ?? {})
   if (maxTokensField === 'max_tokens') names.push(['max_completion_tokens', 'max_tokens'])
@@ -77,7 +81,13 @@ const saysNothing = (field: string, value: Json): boolean =>
   (Array.isArray(value) && value.length === 0) ||
   (Object.hasOwn(defaults, field) && defaults[field]?.(value) === true)
 
-function withhold(field: string, value: Json | undefined, fate: Fate, { streamOptions }: Quirks, fitted: Fitted): void {
+function withhold(
+  field: string,
+  value: Json | undefined,
+  fate: FieldSupport,
+  { streamOptions }: Quirks,
+  fitted: QuirkEdits,
+): void {
   if (value === undefined) return
   const asksNothing = saysNothing(field, value)
   if (fate === 'refused' || (fate === 'limited' && !asksNothing)) fitted.drop.push(field)
@@ -92,7 +102,7 @@ function withhold(field: string, value: Json | undefined, fate: Fate, { streamOp
 }
 
 const tell = (
-  { losses }: Fitted,
+  { losses }: QuirkEdits,
   path: string,
   detail: string,
   kind: Loss['kind'],
@@ -101,7 +111,7 @@ const tell = (
   losses.push(loss(path, detail, kind, severity))
 }
 
-function dropStreamOptions(body: JsonObject, fitted: Fitted): void {
+function dropStreamOptions(body: JsonObject, fitted: QuirkEdits): void {
   const options = body.stream_options
   if (options === undefined) return
   fitted.drop.push('stream_options')
@@ -115,7 +125,7 @@ function dropStreamOptions(body: JsonObject, fitted: Fitted): void {
     )
 }
 
-function fitEffort(body: JsonObject, { efforts, thinkingSwitch }: Quirks, fitted: Fitted): void {
+function fitEffort(body: JsonObject, { efforts, thinkingSwitch }: Quirks, fitted: QuirkEdits): void {
   const { reasoning_effort: wanted } = body
   if (!isEffort(wanted) || fitted.drop.includes('reasoning_effort')) return
   if (wanted === 'none' && thinkingSwitch) {
@@ -137,7 +147,7 @@ function fitEffort(body: JsonObject, { efforts, thinkingSwitch }: Quirks, fitted
   )
 }
 
-function fitJsonFormat(body: JsonObject, forms: NonNullable<Quirks['jsonFormats']>, fitted: Fitted): void {
+function fitJsonFormat(body: JsonObject, forms: NonNullable<Quirks['jsonFormats']>, fitted: QuirkEdits): void {
   const format = body.response_format
   if (!isObject(format)) return
   const { type } = format
@@ -158,7 +168,7 @@ function fitJsonFormat(body: JsonObject, forms: NonNullable<Quirks['jsonFormats'
 }
 
 /** A choice that the upstream has no form for comes true if it sees no other tools: with one tool, `required` is that tool. */
-function fitToolChoice(body: JsonObject, way: NonNullable<Quirks['toolChoices']>, fitted: Fitted): void {
+function fitToolChoice(body: JsonObject, way: NonNullable<Quirks['toolChoices']>, fitted: QuirkEdits): void {
   const { tool_choice: choice } = body
   if (!isObject(choice)) return
   const { tools } = body

@@ -1,7 +1,7 @@
 import type { Json } from '../base/json/types.ts'
 import type { Format } from '../base/names.ts'
-import type { AnswerFeature } from './carries.ts'
-import { call, image, shell, text } from './carries-requests.test-support.ts'
+import type { ResponseFeature } from './capabilities.ts'
+import { call, image, shell, text } from './capability-requests.test-support.ts'
 import type { Choice, Citation, Finish, ModelRequest, ModelResponse, Part, Usage } from './ir.ts'
 
 /** An answer that says one thing, and where to look for it. */
@@ -60,7 +60,7 @@ const probabilities: Json = {
   refusal: null,
 }
 
-export const answerSamples: { readonly [F in AnswerFeature]: (owners: { other: Format }) => AnswerSample } = {
+export const answerSamples: { readonly [F in ResponseFeature]: (owners: { other: Format }) => AnswerSample } = {
   text: () => parts([text('Hello.')]),
   choices: () => ({
     response: response({

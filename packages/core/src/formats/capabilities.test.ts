@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Format } from '../base/names.ts'
-import { type AnswerFeature, type RequestFeature, verdictWord } from './carries.ts'
-import { canAsk, canTell, observeAnswer, observeRequest } from './carries-verdict.test-support.ts'
+import { type RequestFeature, type ResponseFeature, verdictWord } from './capabilities.ts'
+import { canAsk, canTell, observeAnswer, observeRequest } from './capability-verdict.test-support.ts'
 import { codecs } from './codecs.ts'
 
 /**
  * What is said in the format's own words, so that no report speaks of it: the same thing under another name, or a number
  * that is still in the total. Whatever else changes is reported.
  */
-const sameInOtherWords: { readonly [F in Format]: { requests: RequestFeature[]; answers: AnswerFeature[] } } = {
+const sameInOtherWords: { readonly [F in Format]: { requests: RequestFeature[]; answers: ResponseFeature[] } } = {
   chat: {
     requests: [],
     answers: [
@@ -60,26 +60,26 @@ const sameInOtherWords: { readonly [F in Format]: { requests: RequestFeature[]; 
 const readElsewhere = 'gemini serviceTier'
 
 describe.each(codecs.map((codec) => [codec.format, codec] as const))('what %s carries', (format, codec) => {
-  const requests = Object.keys(codec.carries.requests) as RequestFeature[]
-  const answers = Object.keys(codec.carries.answers) as AnswerFeature[]
+  const requests = Object.keys(codec.capabilities.requests) as RequestFeature[]
+  const answers = Object.keys(codec.capabilities.responses) as ResponseFeature[]
 
   it.each(requests)('of %s in a request is what its table says', (feature) => {
-    const row = codec.carries.requests[feature]
+    const row = codec.capabilities.requests[feature]
     const { word, losses } = observeRequest(codec, feature)
     expect({ upstream: word, losses }).toEqual({ upstream: verdictWord(row.upstream), losses })
     expect({ client: canAsk(codec, feature) }).toEqual({ client: row.client })
   })
 
-  it.each(requests.filter((feature) => codec.carries.requests[feature].keptWith !== undefined))(
+  it.each(requests.filter((feature) => codec.capabilities.requests[feature].keptWith !== undefined))(
     'of %s in a request is all with the quirk that its table names',
     (feature) => {
-      const { keptWith } = codec.carries.requests[feature]
+      const { keptWith } = codec.capabilities.requests[feature]
       expect(observeRequest(codec, feature, keptWith).word).toBe('kept')
     },
   )
 
   it.each(answers)('of %s in an answer is what its table says', (feature) => {
-    const row = codec.carries.answers[feature]
+    const row = codec.capabilities.responses[feature]
     const { word, losses } = observeAnswer(codec, feature, false)
     expect({ client: word, losses }).toEqual({ client: verdictWord(row.client), losses })
     expect({ upstream: canTell(codec, feature) }).toEqual({ upstream: row.upstream })
@@ -89,7 +89,10 @@ describe.each(codecs.map((codec) => [codec.format, codec] as const))('what %s ca
     'of %s in a stream is the same',
     (feature) => {
       const { word, losses } = observeAnswer(codec, feature, true)
-      expect({ client: word, losses }).toEqual({ client: verdictWord(codec.carries.answers[feature].client), losses })
+      expect({ client: word, losses }).toEqual({
+        client: verdictWord(codec.capabilities.responses[feature].client),
+        losses,
+      })
     },
   )
 

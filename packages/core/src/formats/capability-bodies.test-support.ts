@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json/types.ts'
 import type { Format } from '../base/names.ts'
-import type { AnswerFeature, RequestFeature } from './carries.ts'
+import type { RequestFeature, ResponseFeature } from './capabilities.ts'
 
 /**
  * What only one side of a format can say: its clients, but no request that is sent to an upstream; or its upstreams, but
@@ -109,7 +109,7 @@ const responses = (more: JsonObject): JsonObject => ({
 })
 const incomplete = (reason: string): JsonObject => responses({ status: 'incomplete', incomplete_details: { reason } })
 
-export const upstreamBodies: Bodies<AnswerFeature> = {
+export const upstreamBodies: Bodies<ResponseFeature> = {
   chat: {
     'reasoning.summary': chat({
       content: 'So.',

@@ -7,13 +7,13 @@ import { loss } from '../shared/report.ts'
 import type { Quirks } from '../target-traits.ts'
 
 /** What becomes of a field that the upstream lacks. */
-export type Fate = NonNullable<Quirks['lacks']>[string]
+export type FieldSupport = NonNullable<Quirks['lacks']>[string]
 
 /** The quirks that say something of messages, in the form in which they are looked up. */
 interface Rules {
   readonly quirks: Quirks
   /** Fields of messages that are lacking, by role; under '' for every role. */
-  readonly lacking: ReadonlyMap<string, readonly (readonly [field: string, fate: Fate])[]>
+  readonly lacking: ReadonlyMap<string, readonly (readonly [field: string, fate: FieldSupport])[]>
 }
 
 const known = new WeakMap<Quirks, Rules | null>()
@@ -21,7 +21,7 @@ const known = new WeakMap<Quirks, Rules | null>()
 function rulesOf(quirks: Quirks): Rules | null {
   let rules = known.get(quirks)
   if (rules !== undefined) return rules
-  const lacking = new Map<string, [string, Fate][]>()
+  const lacking = new Map<string, [string, FieldSupport][]>()
   for (const [key, fate] of Object.entries(quirks.lacks ?? {})) {
     const [, role, field] = /^messages\[(\w*)\]\.(.+)$/.exec(key) ?? []
     if (role === undefined || field === undefined) continue
@@ -38,7 +38,7 @@ function rulesOf(quirks: Quirks): Rules | null {
 }
 
 /** The body's messages as the upstream takes them; undefined where it takes them as they are. */
-export function fitMessages(body: JsonObject, quirks: Quirks, losses: Loss[]): Json[] | undefined {
+export function applyMessageQuirks(body: JsonObject, quirks: Quirks, losses: Loss[]): Json[] | undefined {
   const rules = rulesOf(quirks)
   // Most upstreams take all messages; in a large body they are not read before somebody asks for them.
   if (rules === null) return undefined

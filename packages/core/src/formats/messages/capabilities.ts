@@ -1,7 +1,7 @@
-import type { Carries } from '../carries.ts'
+import type { Capabilities } from '../capabilities.ts'
 
-/** What the messages format carries. `Carries` defines the terms. */
-export const carries = {
+/** What the messages format carries. `Capabilities` defines the terms. */
+export const capabilities = {
   requests: {
     'sampling.temperature': { client: true, upstream: 'kept' },
     'sampling.topP': { client: true, upstream: 'kept' },
@@ -98,7 +98,7 @@ export const carries = {
     native: { client: true, upstream: 'reported' },
     unknown: { client: true, upstream: 'reported' },
   },
-  answers: {
+  responses: {
     text: { upstream: true, client: 'kept' },
     choices: { upstream: false, client: 'reported' },
     'reasoning.text': { upstream: true, client: 'kept' },
@@ -141,4 +141,4 @@ export const carries = {
     native: { upstream: true, client: 'reported' },
     unknown: { upstream: true, client: 'reported' },
   },
-} as const satisfies Carries
+} as const satisfies Capabilities

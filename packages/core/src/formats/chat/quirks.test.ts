@@ -9,7 +9,7 @@ import { nearestEffort } from '../shared/model-rules.ts'
 import type { Quirks } from '../target-traits.ts'
 import { chatCodec } from './codec.ts'
 import { testContext } from './context.test-support.ts'
-import { wireReady } from './wire.ts'
+import { prepareWireEdit } from './wire.ts'
 
 const user = (content: Json = 'hi'): JsonObject => ({ role: 'user', content })
 const said = (content: Json = 'yes', more: JsonObject = {}): JsonObject => ({ role: 'assistant', content, ...more })
@@ -19,7 +19,7 @@ const named = (name: string): JsonObject => ({ type: 'function', function: { nam
 
 const picture: JsonObject = { type: 'image_url', image_url: { url: 'https://pictures.test/1' } }
 
-await wireReady({ model: 'm', quirks: { streamOptions: false } })
+await prepareWireEdit({ model: 'm', quirks: { streamOptions: false } })
 
 /** What the wire lane sends of a client's body, and what it says of that. */
 function onTheWire(body: JsonObject, quirks: Quirks) {

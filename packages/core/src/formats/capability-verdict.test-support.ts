@@ -1,10 +1,10 @@
 import { GatewayError } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import type { Format } from '../base/names.ts'
-import type { AnswerFeature, RequestFeature } from './carries.ts'
-import { answerSamples } from './carries-answers.test-support.ts'
-import { clientBodies, upstreamBodies } from './carries-bodies.test-support.ts'
-import { requestSamples } from './carries-requests.test-support.ts'
+import type { RequestFeature, ResponseFeature } from './capabilities.ts'
+import { clientBodies, upstreamBodies } from './capability-bodies.test-support.ts'
+import { requestSamples } from './capability-requests.test-support.ts'
+import { answerSamples } from './capability-responses.test-support.ts'
 import type { Codec, ExchangeContext, TargetTraits } from './codec.ts'
 import type { Loss, ModelEvent, ModelRequest, ModelResponse, Part } from './ir.ts'
 import { createReport } from './loss-report.ts'
@@ -113,7 +113,7 @@ export function canAsk(codec: Codec, feature: RequestFeature): boolean {
 }
 
 /** What a client of the codec's format is shown of a feature of an answer. */
-export function observeAnswer(codec: Codec, feature: AnswerFeature, stream: boolean, owner?: Format): Observed {
+export function observeAnswer(codec: Codec, feature: ResponseFeature, stream: boolean, owner?: Format): Observed {
   const { format } = codec
   const sample = answerSamples[feature]({ other: owner ?? foreignTo(format) })
   const output = { ...sample.asked?.output, ...(stream ? { includeUsage: true } : {}) }
@@ -148,7 +148,7 @@ function throughStream(codec: Codec, answer: ModelResponse, context: Context, re
 }
 
 /** Whether an upstream of the codec's format can say it: by an answer of its own, or by one a client is shown. */
-export function canTell(codec: Codec, feature: AnswerFeature): boolean {
+export function canTell(codec: Codec, feature: ResponseFeature): boolean {
   const { format } = codec
   const body = upstreamBodies[format]?.[feature]
   if (body === undefined) return observeAnswer(codec, feature, false, format).equal
