@@ -284,6 +284,7 @@ export interface PartWriter {
   end(part: number): void
 }
 
+/** Creates a writer that appends to the list that `out` returns. */
 export function createPartWriter(out: () => ModelEvent[]): PartWriter {
   let next = 0
   return {
