@@ -17,7 +17,8 @@ const withoutIsolation = { isolate: false, setupFiles: ['./.ci/shared-worker.ts'
 
 export default defineConfig({
   test: {
-    maxWorkers: availableParallelism(),
+    // One more than processors: many tests wait for sockets, Redis or a browser.
+    maxWorkers: availableParallelism() + 1,
     reporters: ['default', './.ci/count-reporter.mjs'],
     projects: [
       {

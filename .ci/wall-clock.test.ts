@@ -4,51 +4,47 @@ import { expect, it } from 'vitest'
 import { filesBelow, root, workspaceDirs } from './workspace.mjs'
 
 /**
- * Every use of the system's time in what is shipped, with how often and why. Durations, deadlines, cooldowns and lifetimes go by
- * `monotonicNow` of core or `performance.now`: the system's time is set now and then, and must not end or prolong anything.
+ * Every use of the wall clock in shipped code, with count and reason. Durations, deadlines, cooldowns and lifetimes use `monotonicNow` of
+ * core or `performance.now`, because a change of the system time must not end or prolong them.
  */
 const allowed: Readonly<Record<string, readonly [count: number, reason: string]>> = {
   'packages/cli/src/tokens/commands.ts': [1, 'shows which tokens have expired: a date'],
   'packages/cli/src/tokens/settings.ts': [1, 'makes a date of expiry of a token out of a span'],
   'packages/cli/src/tokens/text.ts': [1, 'shows whether a token has expired: a date'],
   'packages/core/src/upstreams/aws/sign.ts': [1, 'AWS signs the time of day, and its credentials expire at one'],
-  'packages/core/src/routing/health/breaker.ts': [
-    3,
-    'HealthState speaks of times of day; the one in memory converts them',
+  'packages/core/src/routing/health/circuit-breaker.ts': [3, 'HealthState stores times of day'],
+  'packages/core/src/routing/health/cooldowns.ts': [
+    6,
+    'HealthState stores times of day; the one in memory converts them to durations',
   ],
-  'packages/core/src/routing/health/keys.ts': [
-    4,
-    'HealthState speaks of times of day; the one in memory converts them',
-  ],
-  'packages/core/src/routing/health/memory-state.ts': [2, 'converts the times of day of HealthState to durations'],
-  'packages/core/src/lanes/least-loss.ts': [1, 'the `created` field of a response'],
-  'packages/core/src/operations/count-lane.ts': [1, 'the `created` field of a response'],
+  'packages/core/src/lanes/generation-translation.ts': [1, 'the `created` field of a response'],
+  'packages/core/src/operations/count-tokens.ts': [1, 'the `created` field of a response'],
   'packages/core/src/operations/models.ts': [1, 'the `created` of models that no provider dates'],
-  'packages/core/src/operations/run.ts': [1, 'the `created` field of a response'],
+  'packages/core/src/operations/model-operation-writer.ts': [1, 'the `created` field of a response'],
   'packages/core/src/calls/reply.ts': [2, 'rate limit headers that name a date'],
   'packages/core/src/accounting/call-record.ts': [1, 'the timestamp of a call'],
   'packages/core/src/routing/request-traits.ts': [1, 'the `created` field of a response'],
   'packages/core/src/upstreams/upstream-error.ts': [1, 'Retry-After may be a date'],
   'packages/core/src/upstreams/access-token.ts': [2, 'tokens expire at a time of day; kept by both clocks'],
-  'packages/otel/src/base/clock.ts': [1, 'the timestamp of a trace; what follows is measured'],
-  'packages/tokens/src/admission/create-admission.ts': [1, 'what is left until a budget resets, which is a date'],
+  'packages/otel/src/spans.ts': [1, 'the timestamp of a trace; what follows is measured'],
+  'packages/tokens/src/limits/admission.ts': [1, 'what is left until a budget resets, which is a date'],
   'packages/tokens/src/create-tokens.ts': [1, 'dates of expiry, and budgets by the calendar'],
-  'packages/tokens/src/meters/memory-meters.ts': [1, 'budgets by the calendar'],
-  'packages/tokens/src/meters/redis-meters-away.ts': [1, 'the timestamp of a reservation without limits'],
-  'packages/tokens/src/meters/redis-meters.ts': [1, 'the day of sums'],
-  'packages/tokens/src/meters/redis-shares.ts': [1, 'when a budget resets, which is a date'],
-  'packages/tokens/src/storage/pending-calls.ts': [1, 'the timestamp of a call that waits to be counted'],
-  'packages/tokens/src/steady-clock.ts': [1, 'where the steady clock begins'],
+  'packages/tokens/src/storage/memory/meters.ts': [1, 'budgets by the calendar'],
+  'packages/tokens/src/storage/redis/fallback-meters.ts': [1, 'the timestamp of a reservation without limits'],
+  'packages/tokens/src/storage/redis/meters.ts': [1, 'the day of sums'],
+  'packages/tokens/src/storage/redis/local-shares.ts': [1, 'when a budget resets, which is a date'],
+  'packages/tokens/src/storage/folder/pending-calls.ts': [1, 'the timestamp of a call that waits to be counted'],
+  'packages/tokens/src/base/steady-clock.ts': [1, 'where the steady clock begins'],
 }
 
-/** The conformance kit and the benchmarks run for minutes, and are not shipped as a gateway's code. */
+/** The conformance kit and the benchmarks run for minutes and are not part of a gateway. */
 const kits = new Set(['packages/conformance', 'packages/bench'])
 const isSource = (file: string): boolean =>
   /\.[cm]?[jt]sx?$/.test(file) && !/\.test\.|\.test-support\.|\/testing\//.test(file)
 const comments = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm
 const uses = /\bDate\.now\b|\bnew Date\(\)|\bDate\(\)/g
 
-it('no source uses the system’s time but where a time of day is meant', () => {
+it('sources use the wall clock only for the time of day', () => {
   const found: Record<string, number> = {}
   for (const dir of workspaceDirs(['packages']).filter((dir) => !kits.has(dir)))
     for (const file of filesBelow(`${dir}/src`).filter(isSource)) {

@@ -29,20 +29,22 @@ export async function runKit(folder, modules) {
   const source = fileURLToPath(new URL(`src/${folder}`, import.meta.url))
   // Inside the package, so that its dependencies are resolved from there.
   const outdir = fileURLToPath(new URL(`node_modules/.cache/${folder}`, import.meta.url))
-  await build({
-    entryPoints: modules.map((name) => `${source}/${name}.ts`),
-    outdir,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    splitting: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    packages: 'external',
-    plugins: [testSupport],
-    sourcemap: true,
-    logLevel: 'error',
-  })
+  // A caller that runs several commands in a row bundles once.
+  if (process.env.MODELGATE_KIT_BUNDLED !== '1')
+    await build({
+      entryPoints: modules.map((name) => `${source}/${name}.ts`),
+      outdir,
+      outExtension: { '.js': '.mjs' },
+      bundle: true,
+      splitting: true,
+      platform: 'node',
+      format: 'esm',
+      target: 'node20',
+      packages: 'external',
+      plugins: [testSupport],
+      sourcemap: true,
+      logLevel: 'error',
+    })
   // The bundle lies in another folder, so the default path of the recorded traffic does not apply.
   process.env.MODELGATE_SHARED ??= fileURLToPath(new URL('../../../shared', import.meta.url))
   await import(`${outdir}/${modules[0]}.mjs`)

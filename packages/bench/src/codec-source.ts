@@ -1,5 +1,5 @@
 // Internals of core for the codec benchmark. Bundled when it starts, because Node 20 runs no TypeScript.
 export { codecOf } from '../../core/src/formats/codecs.ts'
-export { answerSide, createReport } from '../../core/src/formats/loss-report.ts'
+export { createReport, responseReport } from '../../core/src/formats/loss-report.ts'
 export { createSseDecoder } from '../../core/src/http/sse/decode.ts'
-export { encodeAllSse } from '../../core/src/http/sse/encode.ts'
+export { encodeAllSse } from '../../core/src/http/sse/event.ts'

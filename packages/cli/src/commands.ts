@@ -1,13 +1,13 @@
 import { checkHelp } from './check/help.ts'
 import { initHelp } from './init/help.ts'
 import { startHelp } from './start/help.ts'
+import type { CommandContext } from './terminal/command-context.ts'
 import { tokensHelp } from './tokens/help.ts'
-import type { World } from './world.ts'
 
-/** A command: its help, and what runs it, loaded when it is called. */
+/** A command with its help text. Its implementation is loaded when it runs. */
 export interface Command {
   readonly help: string
-  load(): Promise<(args: string[], world: World) => Promise<number | undefined>>
+  load(): Promise<(args: string[], context: CommandContext) => Promise<number | undefined>>
 }
 
 export const commands: Readonly<Record<string, Command>> = {
@@ -18,27 +18,27 @@ export const commands: Readonly<Record<string, Command>> = {
 }
 
 const serving =
-  (start: (args: string[], world: World) => Promise<void>) =>
-  async (args: string[], world: World): Promise<undefined> => {
-    await start(args, world)
+  (start: (args: string[], context: CommandContext) => Promise<void>) =>
+  async (args: string[], context: CommandContext): Promise<undefined> => {
+    await start(args, context)
   }
 
-export const overview = `Modelgate: one server that answers OpenAI's, Anthropic's and Google's clients from any provider's models.
+export const overview = `Modelgate: one server for OpenAI, Anthropic and Google clients, with the models of any provider.
 
-  npx modelgate                starts it, from modelgate.config.* or from the environment alone
+  npx modelgate                starts the server from modelgate.config.* or from environment variables
   npx modelgate init           writes a configuration
-  npx modelgate check          looks at the configuration, and asks each upstream for its models
-  npx modelgate tokens …       issues tokens to your users: issue, list, show, rotate, revoke, usage
+  npx modelgate check          validates the configuration and lists the models of each upstream
+  npx modelgate tokens …       manages your users' tokens: issue, list, show, rotate, revoke, usage
 
-  npx modelgate <command> --help    says more; --version says which one this is
+  npx modelgate <command> --help    shows the options of a command; --version prints the version
 
 In five minutes:
 
-  export OPENAI_API_KEY=sk-…         or any other provider's key; without one a demo answers
-  npx modelgate                      prints addresses, a token and lines to paste
-  npx modelgate init                 when you want models of your own names, fallbacks, limits
+  export OPENAI_API_KEY=sk-…         or any other provider's key; without one a demo runs
+  npx modelgate                      prints addresses, a token and commands to paste
+  npx modelgate init                 for your own model names, fallbacks and limits
 
-Clients need nothing but the address and the token, as base URL and API key:
+Clients need the address as base URL and the token as API key:
 
   OPENAI_BASE_URL=http://127.0.0.1:8787/v1  OPENAI_API_KEY=<token>        OpenAI's SDKs, Codex
   ANTHROPIC_BASE_URL=http://127.0.0.1:8787  ANTHROPIC_API_KEY=<token>     Anthropic's SDKs, Claude Code

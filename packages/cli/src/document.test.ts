@@ -6,7 +6,7 @@ import { envProviders } from './config/env-providers.ts'
 const page = new URL('../../../docs/cli.md', import.meta.url)
 const code = (text: string): string => `\`${text}\``
 
-it("docs/cli.md has the environment's providers as they are", () => {
+it('docs/cli.md lists the providers of the environment', () => {
   const rows = envProviders.map(
     ({ name, environment: { apiKey, baseURL, required = {}, models = [], otherModels } }) => [
       code(name),

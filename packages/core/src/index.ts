@@ -1,10 +1,9 @@
-export type { Allowance, QuotaState } from './base/allowance.ts'
+export { abortSignalOf, type Canceller, createCanceller, type Signal, type SignalListener } from './base/async.ts'
 export type { ErrorKind } from './base/error-kinds.ts'
-export type { ErrorInfo } from './base/errors.ts'
+export type { Allowance, ErrorInfo, QuotaState } from './base/errors.ts'
 export { type ErrorDetails, GatewayError, type RetryHints } from './base/errors.ts'
 export type { Json, JsonObject } from './base/json/types.ts'
 export type { Format, Operation, OperationName, UpstreamFormat } from './base/names.ts'
-export { abortSignalOf, type Canceller, createCanceller, type Signal, type SignalListener } from './base/signal.ts'
 export type {
   Authenticate,
   AuthRequest,
@@ -21,9 +20,9 @@ export type {
   Strategy,
   Target,
   TargetLimits,
+  Tokenizer,
 } from './config/config.ts'
 export type { ExplainedRequest, ExplainedTarget, Explanation } from './config/explanation.ts'
-export type { Cooldown, CooldownReason, HealthState } from './config/health-state.ts'
 export type { Identity, OnLoss } from './config/identity.ts'
 export type { FetchedMedia, MediaPolicy } from './config/media-policy.ts'
 export type {
@@ -50,29 +49,32 @@ export type {
   RealtimeTransportRequest,
 } from './config/realtime.ts'
 export type { ReferenceRule, ReferencesConfig } from './config/references.ts'
-export type { ResponseStore } from './config/response-store.ts'
-export type { Tokenizer } from './config/tokenizer.ts'
+export type { Cooldown, CooldownReason, HealthState, ResponseStore } from './config/stores.ts'
 export type { BillableUnits, Effort, Loss, Usage } from './formats/ir.ts'
-export type { FormatRule, ModelRule, ModelSetting } from './formats/model-rule.ts'
-export type { Quirks } from './formats/quirks.ts'
 export type { ReferenceKind } from './formats/references/places.ts'
+export type { FormatRule, ModelRule, ModelSetting, Quirks } from './formats/target-traits.ts'
 export { createGateway } from './gateway/create-gateway.ts'
 export type { ExplainOptions, Gateway } from './gateway/gateway.ts'
 export type { BodySink, CutBody, Inbound, PulledBody, Reply, WatchedCall } from './http/inbound.ts'
 export type { Spool } from './http/spool.ts'
 export type { Transport, TransportRequest, TransportResponse } from './http/transport.ts'
 export { toInbound, toResponse } from './http/web-request.ts'
-export { type MemoryStoreOptions, memoryResponseStore } from './operations/responses/memory-store.ts'
-export type { RequiredHeader, Route, RouteMatch } from './operations/routes.ts'
-export { memoryHealthState } from './routing/health/memory-state.ts'
+export { type MemoryStoreOptions, memoryResponseStore } from './operations/responses/store.ts'
+export type { RequiredHeader, Route, RouteMatch } from './operations/route.ts'
+export { memoryHealthState } from './routing/health/cooldowns.ts'
 export { matchesModel } from './routing/model-patterns.ts'
 export type { AccessToken, TokenSource } from './upstreams/access-token.ts'
 export { anthropic } from './upstreams/anthropic.ts'
 export type { AwsCredentialSource, AwsCredentials } from './upstreams/aws/sign.ts'
+export type { AzureApi, AzureFormat } from './upstreams/azure.ts'
 export { type AzureOptions, azure } from './upstreams/azure.ts'
-export type { AzureApi, AzureFormat } from './upstreams/azure-paths.ts'
-export { type AwsOptions, type BedrockOptions, bedrock } from './upstreams/bedrock.ts'
-export { type BedrockMantleOptions, bedrockMantle } from './upstreams/bedrock-mantle.ts'
+export {
+  type AwsOptions,
+  type BedrockMantleOptions,
+  type BedrockOptions,
+  bedrock,
+  bedrockMantle,
+} from './upstreams/bedrock.ts'
 export { cerebras } from './upstreams/cerebras.ts'
 export { cohere } from './upstreams/cohere.ts'
 export { deepseek } from './upstreams/deepseek.ts'
@@ -80,11 +82,10 @@ export { fireworks } from './upstreams/fireworks.ts'
 export { gemini } from './upstreams/gemini.ts'
 export { groq } from './upstreams/groq.ts'
 export { jina } from './upstreams/jina.ts'
-export { llamaCpp } from './upstreams/llama-cpp.ts'
-export { lmStudio } from './upstreams/lm-studio.ts'
+export { llamaCpp, lmStudio, ollama, vllm } from './upstreams/local-servers.ts'
 export { mistral } from './upstreams/mistral.ts'
-export { ollama } from './upstreams/ollama.ts'
 export { type OpenAIOptions, openai } from './upstreams/openai.ts'
+export type { FormatOptions } from './upstreams/openai-compatible.ts'
 export { type CompatibleOptions, openaiCompatible } from './upstreams/openai-compatible.ts'
 export { openrouter } from './upstreams/openrouter.ts'
 export { perplexity } from './upstreams/perplexity.ts'
@@ -100,9 +101,7 @@ export type {
   UpstreamOptions,
   WeightedKey,
 } from './upstreams/upstream.ts'
-export type { FormatOptions } from './upstreams/versioned.ts'
+export type { GoogleCredentials } from './upstreams/vertex.ts'
 export { type VertexOptions, vertex } from './upstreams/vertex.ts'
-export type { GoogleCredentials } from './upstreams/vertex-credentials.ts'
-export { vllm } from './upstreams/vllm.ts'
 export { voyage } from './upstreams/voyage.ts'
 export { xai } from './upstreams/xai.ts'

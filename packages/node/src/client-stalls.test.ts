@@ -5,8 +5,7 @@ import { until } from '@modelgate/testing/test-support'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { nodeUpgrade } from './realtime/upgrade.ts'
-import { createNodeHandler } from './server/handler.ts'
-import { nodeListener } from './server/listener.ts'
+import { createNodeHandler, nodeListener } from './server/handler.ts'
 import { dial, serve } from './testing/server.ts'
 
 /** More than the capacity of all buffers between the gateway and a client. */

@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import { connect } from 'node:net'
 import { until } from '@modelgate/testing/test-support'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { nodeListener } from './server/listener.ts'
+import { nodeListener } from './server/handler.ts'
 import { createFakeGateway, sleep, withAdapterFunctions } from './testing/fake-gateway.ts'
 import { serve } from './testing/server.ts'
 import { undiciTransport } from './transport/undici-transport.ts'

@@ -1,7 +1,7 @@
 import { createGateway, openaiCompatible } from '@modelgate/core'
 import { until } from '@modelgate/testing/test-support'
 import { expect, it } from 'vitest'
-import { nodeListener } from './server/listener.ts'
+import { nodeListener } from './server/handler.ts'
 import { serve } from './testing/server.ts'
 
 const completion = {

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { createGateway, openai } from '@modelgate/core'
 import { expect, it, onTestFinished } from 'vitest'
-import { nodeListener } from './server/listener.ts'
+import { nodeListener } from './server/handler.ts'
 import { serve } from './testing/server.ts'
 
 const peer = fileURLToPath(new URL('testing/upload-peer.mjs', import.meta.url))

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { createGateway, type GatewayConfig, openai } from '@modelgate/core'
 import { until } from '@modelgate/testing/test-support'
 import { describe, expect, it, vi } from 'vitest'
-import { nodeListener } from './server/listener.ts'
+import { nodeListener } from './server/handler.ts'
 import { dial, serve } from './testing/server.ts'
 
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')

@@ -1,2 +1,2 @@
-export type { CallInfo, RequestEvent } from './base/events.ts'
+export type { CallInfo, RequestEvent } from './events.ts'
 export { type OtelOptions, otel } from './otel.ts'

@@ -1,10 +1,10 @@
 import type { Plugin } from '@modelgate/core'
 import type { Attributes, Context, MeterProvider, TracerProvider } from '@opentelemetry/api'
-import type { CallInfo, RequestEvent } from './base/events.ts'
-import { callHost, runSafely } from './base/run-safely.ts'
-import { createProviderLookup } from './conventions/providers.ts'
-import { createMetrics } from './metrics/metrics.ts'
-import { createSpans } from './spans/spans.ts'
+import { createProviderLookup } from './conventions.ts'
+import type { CallInfo, RequestEvent } from './events.ts'
+import { createMetrics } from './metrics.ts'
+import { callHost, runSafely } from './run-safely.ts'
+import { createSpans } from './spans.ts'
 
 /** Options of `otel`. */
 export interface OtelOptions {

@@ -1,8 +1,8 @@
 import type { GatewayError } from '@modelgate/core'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createTokens } from './create-tokens.ts'
-import { fakeStore } from './fake-store.test-support.ts'
-import { createMemoryMeters } from './meters/memory-meters.ts'
+import { createMemoryMeters } from './storage/memory/meters.ts'
+import { fakeStore } from './tokens/fake-store.test-support.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,23 +1,19 @@
 import type { Admission, AdmitCall, Authenticate, FinishEvent, Logger, Plugin } from '@modelgate/core'
-import { type AdminOptions, createRoutes } from './admin/routes.ts'
-import { createAdmission } from './admission/create-admission.ts'
-import { createAuthenticate } from './authenticate.ts'
-import { type Awaitable, isThenable } from './awaitable.ts'
-import { createIdentities } from './identities.ts'
-import type { LedgerSink } from './ledger/record.ts'
-import { recordOf } from './ledger/record-of.ts'
-import { createManagement, type TokenManagement } from './manage.ts'
-import { guardedPrices } from './prices/guarded-prices.ts'
-import type { PriceTable } from './prices/price.ts'
-import { costOfCall, createPrices, type Prices } from './prices/prices.ts'
-import { safeLogger } from './safe-logger.ts'
-import { steadyClock } from './steady-clock.ts'
-import { folderStorage } from './storage/folder-storage.ts'
-import type { Storage } from './storage/storage.ts'
-import { createRefusals } from './storage-away.ts'
-import { createTokenCache } from './token-cache.ts'
-import { readUsage, type TokenUsage } from './usage.ts'
-import type { UsageQuery } from './usage-query.ts'
+import { type AdminOptions, createRoutes } from './admin-routes.ts'
+import { type Awaitable, isThenable } from './base/async.ts'
+import { safeLogger } from './base/safe-logger.ts'
+import { steadyClock } from './base/steady-clock.ts'
+import type { Storage } from './contract/storage.ts'
+import { type LedgerSink, recordOf } from './ledger/ledger-record.ts'
+import { createAdmission } from './limits/admission.ts'
+import { readUsage, type TokenUsage, type UsageQuery } from './limits/usage.ts'
+import type { PriceTable } from './prices/price-table.ts'
+import { costOfCall, createPrices, guardedPrices, type Prices } from './prices/prices.ts'
+import { createErrorMapper } from './storage/errors.ts'
+import { folderStorage } from './storage/folder/folder-storage.ts'
+import { createAuthenticate, createIdentities } from './tokens/authenticate.ts'
+import { createManagement, type TokenManagement } from './tokens/manage.ts'
+import { createTokenCache } from './tokens/token-cache.ts'
 
 /** What `createTokens` takes. */
 export interface TokensOptions {
@@ -91,11 +87,11 @@ export function createTokens(options: TokensOptions = {}): Tokens {
   const storage = options.storage ?? folderStorage(undefined, { logger })
   const cache = createTokenCache({ store: storage.tokens, cacheMs, staleMs, now: steadyNow })
   const identities = createIdentities(storage.tokens)
-  const told = createRefusals(logger)
+  const told = createErrorMapper(logger)
   const admission = createAdmission({
     meters: storage.meters,
     logger,
-    told,
+    toGatewayError: told,
     now,
     ...(prices === undefined ? {} : { prices }),
     ...(reserve === undefined ? {} : { reserve }),
@@ -105,7 +101,7 @@ export function createTokens(options: TokensOptions = {}): Tokens {
 
   const admit = (call: AdmitCall): Awaitable<Admission | undefined> => {
     try {
-      const record = identities.recordOf(call.identity)
+      const record = identities.tokenFor(call.identity)
       if (!isThenable(record)) return record === undefined ? undefined : admission.admit(record, call)
       return Promise.resolve(record).then(
         (found) => (found === undefined ? undefined : admission.admit(found, call)),
@@ -136,7 +132,14 @@ export function createTokens(options: TokensOptions = {}): Tokens {
   }
   return Object.freeze({
     ...management,
-    authenticate: createAuthenticate({ cache, identities, plugin, isStarted: () => started, told, now }),
+    authenticate: createAuthenticate({
+      cache,
+      identities,
+      plugin,
+      isStarted: () => started,
+      toGatewayError: told,
+      now,
+    }),
     plugin,
     usage,
     routes: (admin: AdminOptions) => createRoutes({ ...management, usage }, admin),

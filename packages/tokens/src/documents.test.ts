@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { LedgerRecord } from './ledger/record.ts'
+import type { LedgerRecord } from './ledger/ledger-record.ts'
 import { sumLedger } from './ledger/sum-ledger.ts'
-import { priceFields } from './prices/check-table.ts'
-import type { PriceTable } from './prices/price.ts'
+import { type PriceTable, priceFields } from './prices/price-table.ts'
 import { createPrices } from './prices/prices.ts'
 
 const read = (name: string): string => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8')

@@ -1,12 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createGateway, type FinishEvent, type Identity, openai, type Plugin } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { StorageAwayError } from './contract/storage.ts'
 import { createTokens, type TokensOptions } from './create-tokens.ts'
-import { memoryLedger } from './ledger/memory-ledger.ts'
+import { fileLedger } from './ledger/file-ledger.ts'
+import { memoryLedger } from './ledger/ledger-record.ts'
 import { createPrices } from './prices/prices.ts'
-import { newSecret } from './secret.ts'
-import { memoryStorage } from './storage/memory-storage.ts'
-import { StorageAwayError } from './storage/storage.ts'
+import { memoryStorage } from './storage/memory/memory-storage.ts'
+import { newSecret } from './tokens/secret.ts'
 
 const prices = { models: { 'gpt-*': { input: 1000, output: 10_000 } } }
 
@@ -438,4 +442,37 @@ describe('createTokens', () => {
     expect(authenticate(secret, { method: 'GET', path: '/', header: () => undefined })).toMatchObject({ id })
     expect((await list()).tokens).toHaveLength(1)
   })
+})
+
+it('closes the gateway before its tokens and their ledger when the block of `await using` ends', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'modelgate-dispose-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const closed: string[] = []
+  const storage = memoryStorage()
+  const close = storage.close.bind(storage)
+  const ledger = fileLedger({ folder })
+  const { gateway, status } = await (async () => {
+    await using used = ledger
+    await using tokens = createTokens({
+      storage: {
+        ...storage,
+        close() {
+          closed.push('tokens')
+          return close()
+        },
+      },
+      ledger: { append: (record) => used.append(record) },
+    })
+    await using made = createGateway({
+      auth: tokens.authenticate,
+      upstreams: { one: openai({ apiKey: 'k' }) },
+      models: { m: 'one' },
+      logger: false,
+    })
+    return { gateway: made, status: (await made.fetch('http://gateway/v1/models')).status }
+  })()
+  expect(status).toBe(401)
+  expect((await gateway.fetch('http://gateway/v1/models')).status).toBe(503)
+  expect(closed).toEqual(['tokens'])
+  expect(() => ledger.append({ time: '2026-01-01T00:00:00.000Z' } as never)).toThrow('after close()')
 })

@@ -1,10 +1,11 @@
 // What tests and document generators of other packages use of this one's internals. Resolved in this workspace only, never published.
-export { base62 } from '../src/base62.ts'
-export { type Connection, connect, sharedRedis, withoutRedis } from '../src/storage/redis.test-support.ts'
-export { type DelayedRedis, delayRedis } from '../src/storage/redis-delay.test-support.ts'
+
+export { type Connection, connect, sharedRedis, withoutRedis } from '../src/storage/redis/redis.test-support.ts'
+export { type DelayedRedis, delayRedis } from '../src/storage/redis/redis-delay.test-support.ts'
 export {
   redisProgram,
   startRedis,
   type TestRedis,
   withoutRedisToKill,
-} from '../src/storage/redis-process.test-support.ts'
+} from '../src/storage/redis/redis-process.test-support.ts'
+export { base62 } from '../src/tokens/secret.ts'

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createFakeProvider, listen } from '@modelgate/testing'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createWorld } from '../world.test-support.ts'
+import { createTestContext } from '../terminal/command-context.test-support.ts'
 import type { CheckReport } from './report-text.ts'
 
 const closing: (() => Promise<unknown> | unknown)[] = []
@@ -29,20 +29,20 @@ async function server(handle: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(made.address() as AddressInfo).port}`
 }
 
-/** What `check --json` reports of a configuration. */
+/** Runs `check --json` on a configuration. */
 async function checked(
   config: object,
   ...args: string[]
-): Promise<{ report: CheckReport; code: number | undefined; said: string }> {
-  const world = createWorld({ 'modelgate.config.json': JSON.stringify(config) })
-  const code = await world.run('check', '--json', ...args)
-  return { report: JSON.parse(world.said()) as CheckReport, code, said: world.said() }
+): Promise<{ report: CheckReport; code: number | undefined; output: string }> {
+  const context = createTestContext({ 'modelgate.config.json': JSON.stringify(config) })
+  const code = await context.run('check', '--json', ...args)
+  return { report: JSON.parse(context.stdout()) as CheckReport, code, output: context.stdout() }
 }
 
 const one = (upstream: object, models: object = { '*': 'one' }) => ({ upstreams: { one: upstream }, models })
 
-describe('an upstream that answers', () => {
-  it('is asked in each format with its own key, and its models are counted', async () => {
+describe('a working upstream', () => {
+  it('is queried in each format with its own key, and its models are counted', async () => {
     const { url, origin } = await provider()
     const { report, code } = await checked({
       upstreams: {
@@ -60,19 +60,19 @@ describe('an upstream that answers', () => {
     expect(code).toBe(0)
   })
 
-  it('is warned about names that it does not list', async () => {
+  it('causes a warning for names that it does not list', async () => {
     const { url } = await provider()
     const { report, code } = await checked(
       one({ provider: 'openai', apiKey: secret, baseURL: url }, { 'knwon-1': 'one', fast: ['one'], 'o*': 'one' }),
     )
     expect(report.warnings).toEqual([
-      "models['knwon-1']: one does not list 'knwon-1': did you mean 'known-1'?",
+      "models['knwon-1']: one does not list 'knwon-1'. Did you mean 'known-1'?",
       "models['fast']: one does not list 'fast'",
     ])
     expect(code).toBe(0)
   })
 
-  it('is asked page after page', async () => {
+  it('is queried page by page', async () => {
     const baseURL = await server((req, res) => {
       const after = new URL(req.url ?? '', 'http://h').searchParams.get('after_id')
       res.end(JSON.stringify({ data: [{ id: after === null ? 'a' : 'b' }], has_more: after === null, last_id: 'a' }))
@@ -81,105 +81,105 @@ describe('an upstream that answers', () => {
     expect(report).toMatchObject({ ok: true, warnings: [], upstreams: [{ models: 2 }] })
   })
 
-  it('may have no list, which is no fault', async () => {
+  it('without a model list is skipped without failing', async () => {
     const { report, code } = await checked(one({ provider: 'voyage', apiKey: secret }))
-    expect(report.upstreams).toMatchObject([{ state: 'not asked', detail: 'it has no list of models' }])
+    expect(report.upstreams).toMatchObject([{ state: 'skipped', detail: 'no list of models' }])
     expect(code).toBe(0)
   })
 })
 
-describe('an upstream that does not', () => {
+describe('a failing upstream', () => {
   const answering = (status: number, text = '{}') =>
     server((_req, res) => res.writeHead(status, { location: 'http://h/' }).end(text))
   it.each([
-    [401, 'it refuses the key (401): check the key of upstreams.one'],
-    [403, 'the key may not list models (403)'],
-    [404, 'it has no list of models at /models (404): is baseURL right?'],
-    [429, 'it is limited (429)'],
+    [401, 'it rejects the key (401): check the key of upstreams.one'],
+    [403, 'the key is not allowed to list models (403)'],
+    [404, 'no list of models at /models (404): check baseURL'],
+    [429, 'rate limited (429)'],
     [302, 'it redirects (302), which is not followed'],
-    [503, 'it fails (503)'],
-    [418, 'it refuses the request (418)'],
-    [200, 'it answers, but with no list of models at /models: is baseURL right?'],
-  ])('by %i', async (status, words) => {
-    const { report, code, said } = await checked(
+    [503, 'server error (503)'],
+    [418, 'it rejects the request (418)'],
+    [200, 'the response at /models is not a list of models: check baseURL'],
+  ])('is reported with its status %i', async (status, words) => {
+    const { report, code, output } = await checked(
       one({ provider: 'openai', apiKey: secret, baseURL: await answering(status, secret) }),
     )
     expect(report).toMatchObject({
       ok: false,
       upstreams: [{ state: 'failed', detail: expect.stringContaining(words) }],
     })
-    expect(said).not.toContain(secret)
+    expect(output).not.toContain(secret)
     expect(code).toBe(1)
   })
 
   it.each([
-    ['its port is one that is never called', 'http://127.0.0.1:1', 'no connection (bad port)'],
-    ['there is no host', 'http://no-such-host.invalid', 'there is no such host'],
-  ])('because %s', async (_, baseURL, words) => {
+    ['its port is blocked', 'http://127.0.0.1:1', 'no connection (bad port)'],
+    ['its host does not exist', 'http://no-such-host.invalid', 'unknown host'],
+  ])('is reported if %s', async (_, baseURL, words) => {
     const { report } = await checked(one({ provider: 'openai', apiKey: secret, baseURL }))
     expect(report.upstreams[0]?.detail).toContain(words)
   })
 
-  it('because nobody listens', async () => {
+  it('is reported if the connection is refused', async () => {
     const { url, close } = await provider()
     await close()
     const { report } = await checked(one({ provider: 'openai', apiKey: secret, baseURL: url }))
-    expect(report.upstreams[0]?.detail).toContain('nothing listens there: is it running')
+    expect(report.upstreams[0]?.detail).toContain('connection refused: check that the server is running')
   })
 
-  it('because it hangs', async () => {
+  it('is reported if it does not respond', async () => {
     const baseURL = await server(() => {})
     const { report } = await checked(one({ provider: 'openai', apiKey: secret, baseURL }), '--timeout', '0.05')
-    expect(report.upstreams[0]?.detail).toContain('no answer within 0.05 s')
+    expect(report.upstreams[0]?.detail).toContain('no response within 0.05 s')
   })
 
   it.each([
     ['a line break', `${secret}\n${secret}`],
     ['a letter that no header may have', `${secret}–`],
-  ])('because there is %s in its key, which is not told', async (_, apiKey) => {
-    const { report, said } = await checked(one({ provider: 'openai', apiKey, baseURL: await answering(200) }))
+  ])('is reported if its key contains %s, without the key', async (_, apiKey) => {
+    const { report, output } = await checked(one({ provider: 'openai', apiKey, baseURL: await answering(200) }))
     expect(report.error).toContain('upstreams.one.apiKey contains a line break or another character')
-    expect(said).not.toContain(secret)
+    expect(output).not.toContain(secret)
   })
 
-  it('because there is a line break in a header of its own, which is not told', async () => {
-    const world = createWorld({
+  it('is reported if a header contains a line break, without the header', async () => {
+    const context = createTestContext({
       'modelgate.config.mjs': `import { openai } from 'modelgate'
       const one = { ...openai({ apiKey: 'k' }), headers: { authorization: 'Bearer\\n${secret}' } }
       export default { upstreams: { one }, models: { '*': 'one' } }`,
     })
-    expect(await world.run('check')).toBe(1)
-    expect(world.said()).toContain('in the key of upstreams.one or in headers?')
-    expect(world.said()).not.toContain(secret)
+    expect(await context.run('check')).toBe(1)
+    expect(context.stdout()).toContain('check the key of upstreams.one and headers')
+    expect(context.stdout()).not.toContain(secret)
   })
 
-  it('because one of its keys is refused', async () => {
+  it('is reported if one of its keys is rejected', async () => {
     const { url } = await provider()
-    const { report, said } = await checked(
+    const { report, output } = await checked(
       one({ provider: 'openai', apiKey: [secret, 'sk-wrong-key-1234'], baseURL: url }),
     )
     expect(report.upstreams[0]).toMatchObject({
       state: 'failed',
-      detail: expect.stringMatching(/^key 2 of 2: it refuses the key/),
+      detail: expect.stringMatching(/^key 2 of 2: it rejects the key/),
     })
-    expect(said).not.toContain('sk-wrong')
+    expect(output).not.toContain('sk-wrong')
   })
 
-  it('because a variable is not set that the environment would have named', async () => {
-    const world = createWorld({
+  it('is reported if the variable of its key is unset', async () => {
+    const context = createTestContext({
       'modelgate.config.mjs': `import { openai } from 'modelgate'
       export default { upstreams: { a: openai({ apiKey: process.env.NO_SUCH_KEY ?? '' }) }, models: { '*': 'a' } }`,
     })
-    expect(await world.run('check')).toBe(1)
-    expect(world.said()).toContain('upstreams.a.apiKey is empty. Set the environment variable that it is read from')
+    expect(await context.run('check')).toBe(1)
+    expect(context.stdout()).toContain('upstreams.a.apiKey is empty. Set the environment variable that it is read from')
   })
 
-  it('is told by the variable of its key, if it comes from the environment', async () => {
+  it('is reported with the environment variable of its key', async () => {
     const baseURL = await answering(401)
-    const world = createWorld({}, { OPENAI_API_KEY: secret, OPENAI_BASE_URL: baseURL })
-    expect(await world.run('check')).toBe(1)
-    expect(world.said()).toContain('it refuses the key (401): check OPENAI_API_KEY')
-    expect(world.said()).toContain('1 of 1 upstreams cannot be used as they are.')
+    const context = createTestContext({}, { OPENAI_API_KEY: secret, OPENAI_BASE_URL: baseURL })
+    expect(await context.run('check')).toBe(1)
+    expect(context.stdout()).toContain('it rejects the key (401): check OPENAI_API_KEY')
+    expect(context.stdout()).toContain('1 of 1 upstreams failed.')
   })
 })
 
@@ -187,31 +187,31 @@ describe('a configuration', () => {
   it.each([
     [{ upstreams: {}, models: {} }, 'upstreams is empty'],
     [one({ provider: 'openai', apiKey: 'k' }, { a: 'two' }), "models['a'] names the upstream 'two'"],
-    [one({ provider: 'opnai' }), "did you mean 'openai'?"],
+    [one({ provider: 'opnai' }), "Did you mean 'openai'?"],
     [one({ provider: 'openai', baseURL: 'http://ada:secret@host/v1' }), 'baseURL holds a name or a password'],
-  ])('%j cannot be, and nobody is asked', async (config, words) => {
+  ])('%j is invalid, and no upstream is called', async (config, words) => {
     const { report, code } = await checked(config)
     expect(report).toMatchObject({ ok: false, error: expect.stringContaining(words), upstreams: [] })
     expect(code).toBe(1)
   })
 
-  it('may be none: the demo is not asked', async () => {
-    const world = createWorld()
-    expect(await world.run('check')).toBe(0)
-    expect(world.said()).toContain('the environment (no provider key is set: a demo answers)')
-    expect(world.said()).toContain('All is well.')
+  it('is optional: the demo is not queried', async () => {
+    const context = createTestContext()
+    expect(await context.run('check')).toBe(0)
+    expect(context.stdout()).toContain('the environment (demo: no provider key is set)')
+    expect(context.stdout()).toContain('All upstreams OK.')
   })
 
-  it('is only looked at: no folder is made', async () => {
+  it('is validated without creating folders', async () => {
     const config = { ...one({ provider: 'voyage', apiKey: 'k' }), data: 'data', ledger: 'ledger' }
-    const world = createWorld({ 'modelgate.config.json': JSON.stringify(config) })
-    expect(await world.run('check')).toBe(0)
-    expect(readdirSync(world.cwd)).toEqual(['modelgate.config.json'])
+    const context = createTestContext({ 'modelgate.config.json': JSON.stringify(config) })
+    expect(await context.run('check')).toBe(0)
+    expect(readdirSync(context.cwd)).toEqual(['modelgate.config.json'])
   })
 
-  it('is not looked at for a time that is none', async () => {
-    const world = createWorld()
-    expect(await world.run('check', '--timeout', 'soon')).toBe(2)
-    expect(world.complained()).toContain("--timeout is 'soon'")
+  it('is not checked with an invalid --timeout', async () => {
+    const context = createTestContext()
+    expect(await context.run('check', '--timeout', 'soon')).toBe(2)
+    expect(context.stderr()).toContain("Invalid --timeout 'soon'")
   })
 })

@@ -1,12 +1,12 @@
-export const checkHelp = `Looks at the configuration, and asks each upstream for its list of models, with its own key. Nothing is generated, nothing is billed.
+export const checkHelp = `Validates the configuration and lists the models of each upstream with its own key. Nothing is generated or billed.
 
   npx modelgate check [options]
 
 Options:
   --config FILE    the configuration; default: modelgate.config.* in this folder, else the environment
-  --timeout 10     seconds that an upstream has for its answer
-  --json           the same for programs
+  --timeout 10     seconds to wait for each upstream
+  --json           prints the report as JSON
 
-It says of each upstream whether it answers and takes the key, and of each name in \`models\` whether the upstream knows it. Exit
-codes: 0 all upstreams answer, 1 the configuration is wrong or an upstream does not answer, 2 the command is.
+The report shows whether each upstream responds and accepts the key, and warns about names in \`models\` that the upstream does not list.
+Exit codes: 0 all upstreams OK, 1 invalid configuration or failing upstream, 2 invalid command line.
 `

@@ -14,8 +14,8 @@ const plain = Object.entries(providerCatalog).filter(
   ([name, { example }]) => example === undefined && !otherLists.includes(name),
 )
 
-describe('where the list is', () => {
-  it.each(plain)('%s has its list below its address', (_, entry) => {
+describe('the address of the list', () => {
+  it.each(plain)('of %s is below its base URL', (_, entry) => {
     const upstream = createExample(entry)
     expect(urlOf(upstream)).toBe(`${upstream.baseURL}/models`)
   })
@@ -51,35 +51,35 @@ describe('where the list is', () => {
       core.vertex({ project: 'p', location: 'eu', token: () => 't' }),
       'https://aiplatform.eu.rep.googleapis.com/v1beta1/publishers/google/models?pageSize=200',
     ],
-    ['perplexity has none', core.perplexity(), 'Perplexity has no list of models'],
-    ['voyage has none', core.voyage(), 'it has no list of models'],
-    ['jina has none', core.jina(), 'it has no list of models'],
+    ['of Perplexity does not exist', core.perplexity(), 'Perplexity has no list of models'],
+    ['of Voyage does not exist', core.voyage(), 'no list of models'],
+    ['of Jina does not exist', core.jina(), 'no list of models'],
     [
-      "azure's inference has none",
+      "of Azure's inference API does not exist",
       core.azure({ resource: 'r', apiKey: 'k', api: 'inference' }),
-      'the inference API of Azure has no list of models',
+      "Azure's inference API has no list of models",
     ],
     [
-      'claude on azure has none',
+      'of Claude on Azure does not exist',
       core.azure({ resource: 'r', apiKey: 'k', formats: ['messages'] }),
       'Claude on Azure has no list of models',
     ],
     [
-      'bedrock elsewhere is not known',
+      'of Bedrock behind another host is unknown',
       core.bedrock({ region: 'us-east-1', baseURL: 'https://proxy' }),
-      'models of Bedrock are listed by another host, which is not known for this address',
+      'the management host that lists Bedrock models is unknown for this address',
     ],
   ])('%s', (_, upstream, expected) => {
     expect(urlOf(upstream)).toBe(expected)
   })
 
-  it('says whose quota a question to Vertex AI counts against', () => {
+  it('of Vertex AI comes with the project whose quota applies', () => {
     const list = modelListOf(core.vertex({ project: 'mine', token: () => 't' }))
-    expect(list).toMatchObject({ headers: { 'x-goog-user-project': 'mine' }, apart: expect.any(String) })
+    expect(list).toMatchObject({ headers: { 'x-goog-user-project': 'mine' }, incomparableReason: expect.any(String) })
   })
 })
 
-describe('what is on a page', () => {
+describe('the names on a page', () => {
   const pages: [string, core.Upstream, unknown, unknown][] = [
     ['openai', core.openai(), { data: [{ id: 'a' }, { id: 'b' }, {}] }, { names: ['a', 'b'] }],
     ['a bare list', core.together(), [{ id: 'a' }], { names: ['a'] }],
@@ -107,16 +107,16 @@ describe('what is on a page', () => {
     for (const other of [{}, null, 'text', { data: 5 }, { models: {} }]) expect(list.read(other)).toBeUndefined()
   })
 
-  it('the next one is asked for as its API wants it', () => {
+  it('are followed by a request for the next page', () => {
     expect(urlOf(core.anthropic(), 'x y')).toContain('limit=1000&after_id=x+y')
     expect(urlOf(core.gemini(), 't')).toContain('pageSize=1000&pageToken=t')
     expect(urlOf(core.cohere(), 't')).toContain('page_token=t')
   })
 
-  it("a name of Bedrock's is looked for without its region", () => {
+  it('of Bedrock have no region prefix', () => {
     const list = modelListOf(core.bedrock({ region: 'us-east-1' }))
     if (typeof list === 'string') throw new Error(list)
-    expect(list.listed?.('us.anthropic.claude-x')).toBe('anthropic.claude-x')
-    expect(list.listed?.('anthropic.claude-x')).toBe('anthropic.claude-x')
+    expect(list.toListedName?.('us.anthropic.claude-x')).toBe('anthropic.claude-x')
+    expect(list.toListedName?.('anthropic.claude-x')).toBe('anthropic.claude-x')
   })
 })

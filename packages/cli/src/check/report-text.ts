@@ -1,7 +1,7 @@
-import { table } from '../table.ts'
-import type { Answer } from './ask.ts'
+import { table } from '../terminal/format.ts'
+import type { UpstreamCheck } from './check-upstream.ts'
 
-/** What `check --json` prints. */
+/** The output of `check --json`. */
 export interface CheckReport {
   readonly ok: boolean
   readonly config: string
@@ -14,18 +14,18 @@ export interface CheckReport {
 export interface CheckedUpstream {
   readonly name: string
   readonly host: string
-  readonly state: Answer['state']
+  readonly state: UpstreamCheck['state']
   readonly detail?: string
-  /** How many models it lists. */
+  /** Number of listed models. */
   readonly models?: number
   readonly ms?: number
 }
 
-const marks = { ok: 'ok', 'not asked': '–', failed: 'FAILED' } as const
+const marks = { ok: 'ok', skipped: '–', failed: 'FAILED' } as const
 
-/** A report for people. */
+/** Formats a report for the terminal. */
 export function reportText({ config, error, upstreams, warnings, ok }: CheckReport): string {
-  if (error !== undefined) return `The configuration cannot be: ${error}`
+  if (error !== undefined) return `Invalid configuration: ${error}`
   const failed = upstreams.filter(({ state }) => state === 'failed').length
   return [
     `Configuration: ${config}`,
@@ -43,6 +43,6 @@ export function reportText({ config, error, upstreams, warnings, ok }: CheckRepo
     ),
     ...warnings.flatMap((warning) => ['', `Warning: ${warning}.`.replace(/\?\.$/, '?')]),
     '',
-    ok ? 'All is well.' : `${failed} of ${upstreams.length} upstreams cannot be used as they are.`,
+    ok ? 'All upstreams OK.' : `${failed} of ${upstreams.length} upstreams failed.`,
   ].join('\n')
 }

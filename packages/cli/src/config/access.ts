@@ -1,73 +1,106 @@
 import type { Authenticate } from '@modelgate/core'
-import { quoted } from '../quoted.ts'
-import type { World } from '../world.ts'
-import type { Flags } from './address.ts'
-import { anyOf, oneToken } from './auth.ts'
+import type { CommandContext, Env } from '../terminal/command-context.ts'
+import { FlagOrEnvironmentError } from '../terminal/errors.ts'
+import { shellQuote } from '../terminal/format.ts'
+import { anyOf, singleToken } from './auth.ts'
 import type { ModelgateConfig } from './define-config.ts'
-import type { Kept } from './kept.ts'
-import type { Places } from './open-tokens.ts'
+import type { ServerResources } from './server-resources.ts'
+import type { StorageLocations } from './token-storage.ts'
 
-/** Who is let in. */
+/** How the server authenticates callers. */
 export interface Access {
   readonly auth: Authenticate | 'none'
-  /** What clients may send as their API key; undefined: there is none but issued ones and those that `auth` knows. */
+  /** The API key of clients; undefined if only issued tokens and credentials known to `auth` are accepted. */
   readonly token: string | undefined
-  /** Where `token` is from. `run`: made for this run. Only such a token is printed: logs keep what a server prints. */
+  /** Origin of `token`. Only one that was generated for this run (`run`) is printed, because logs keep the output of a server. */
   readonly tokenFrom: 'run' | 'environment' | 'configuration'
   readonly notes: readonly string[]
 }
 
-/** Throws an Error for an `auth` that is none. */
+/** @throws Error if `auth` has the wrong type */
 export function checkAuth({ auth }: ModelgateConfig): void {
   if (auth !== undefined && auth !== 'none' && typeof auth !== 'function')
-    throw new Error("auth is neither a function nor 'none': write (credential) => identity | null, or leave it out")
+    throw new Error("auth must be a function (credential) => identity | null, or 'none'")
 }
 
 /**
- * Who is let in: the token of MODELGATE_TOKEN or of the file, whom the file's `auth` knows, and those that were issued, where these
- * are kept. With none of them, a token that is made for this run.
+ * Combines the ways to authenticate: MODELGATE_TOKEN or the file's `token`, the file's `auth`, and issued tokens if they are stored.
+ * Without any of these, a token is generated for this run.
  */
-export function accessOf(config: ModelgateConfig, places: Places, { env }: World, kept: Kept): Access {
+export function accessOf(
+  config: ModelgateConfig,
+  locations: StorageLocations,
+  { env }: CommandContext,
+  resources: ServerResources,
+): Access {
   const { auth } = config
   const set = env.MODELGATE_TOKEN || config.token || undefined
   if (auth === 'none') {
-    const idle = set === undefined ? '' : ', and the token that is set does nothing'
+    const idle = set === undefined ? '' : ', and the configured token has no effect'
     return {
       auth,
       token: undefined,
       tokenFrom: 'configuration',
-      notes: [`auth is 'none': who reaches this server is let in${idle}`],
+      notes: [`auth is 'none': the server accepts every request without authentication${idle}`],
     }
   }
-  const issues = isKept(places)
-  const token = set ?? (issues || auth !== undefined ? undefined : kept.madeToken)
-  const all = [
-    ...(token === undefined ? [] : [oneToken(token)]),
+  const issues = keepsIssuedTokens(locations)
+  const token = set ?? (issues || auth !== undefined ? undefined : resources.generatedToken)
+  const methods = [
+    ...(token === undefined ? [] : [singleToken(token)]),
     ...(auth === undefined ? [] : [auth]),
-    ...(issues ? [kept.tokens.tokens.authenticate] : []),
+    ...(issues ? [resources.tokens.tokens.authenticate] : []),
   ]
-  const [only] = all
+  const [only] = methods
   return {
-    auth: only !== undefined && all.length === 1 ? only : anyOf(all),
+    auth: only !== undefined && methods.length === 1 ? only : anyOf(methods),
     token,
     tokenFrom: env.MODELGATE_TOKEN ? 'environment' : config.token ? 'configuration' : 'run',
     notes: [],
   }
 }
 
-/** Whether tokens that are issued outlive this process. */
-export const isKept = ({ data, redis, tokens }: Places): boolean =>
+/** Returns true if issued tokens are stored beyond this process. */
+export const keepsIssuedTokens = ({ data, redis, tokens }: StorageLocations): boolean =>
   data !== undefined || redis !== undefined || tokens !== undefined
 
 /**
- * The command that issues a token for this server; undefined where issued tokens are not kept. An address of Redis is named by its
- * variable, as it may hold a password.
+ * Returns the command that issues a token for this server; undefined if issued tokens are not stored. A Redis address can contain a
+ * password, so only its variable is named.
  */
-export function issueCommand(places: Places, { env, command }: World, flags: Flags): string | undefined {
-  if (!isKept(places)) return undefined
+export function issueCommand(
+  locations: StorageLocations,
+  { env, command }: CommandContext,
+  flags: Flags,
+): string | undefined {
+  if (!keepsIssuedTokens(locations)) return undefined
   const { MODELGATE_DATA: data, MODELGATE_REDIS: redis } = env
   const issue = `${command} tokens issue --name laptop`
-  if (data) return `MODELGATE_DATA=${quoted(data)} ${issue}`
+  if (data) return `MODELGATE_DATA=${shellQuote(data)} ${issue}`
   if (redis) return `${issue}  (with MODELGATE_REDIS set as for this server)`
-  return flags.config === undefined ? issue : `${issue} --config ${quoted(flags.config)}`
+  return flags.config === undefined ? issue : `${issue} --config ${shellQuote(flags.config)}`
+}
+
+/** Flags of `start` that configure the server. */
+export interface Flags {
+  readonly config?: string | undefined
+  readonly port?: string | undefined
+  readonly host?: string | undefined
+}
+
+/** Returns the address to listen on: flags win over the environment, the environment over the file. Throws an Error that names the invalid setting. */
+export function addressOf(flags: Flags, env: Env, config: ModelgateConfig): { host: string; port: number } {
+  const [name, given] = (
+    [
+      ['--port', flags.port],
+      ['PORT', env.PORT || undefined],
+      ['port', config.port],
+    ] as const
+  ).find(([, value]) => value !== undefined) ?? ['port', 8787]
+  const port = typeof given === 'number' || (typeof given === 'string' && given !== '') ? Number(given) : Number.NaN
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new (name === 'port' ? Error : FlagOrEnvironmentError)(
+      `Invalid ${name} '${String(given)}': set it to a number from 0 to 65535.`,
+    )
+  return { host: flags.host ?? (env.HOST || config.host || '127.0.0.1'), port }
 }

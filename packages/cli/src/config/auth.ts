@@ -4,23 +4,23 @@ import type { Authenticate } from '@modelgate/core'
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /**
- * Lets one token in. Digests are compared, in constant time: neither its content nor its length can be guessed from
- * how long an answer takes.
+ * Creates an authenticator that accepts one token. It compares digests in constant time, so that response times reveal neither the
+ * token's content nor its length.
  */
-export function oneToken(token: string): Authenticate {
-  const wanted = digest(token)
-  return (credential) => (timingSafeEqual(digest(credential), wanted) ? { id: 'owner' } : null)
+export function singleToken(token: string): Authenticate {
+  const expected = digest(token)
+  return (credential) => (timingSafeEqual(digest(credential), expected) ? { id: 'owner' } : null)
 }
 
 /**
- * Asks each function in turn until one knows the caller. A function that returns `undefined` does not know the caller either: a
+ * Creates an authenticator that calls each function in turn until one returns an identity. `undefined` counts as null: a
  * JavaScript `auth` without a `return` must not hide issued tokens. Plugins of the wrapped functions have to be added separately.
  */
 export const anyOf =
-  (all: readonly Authenticate[]): Authenticate =>
+  (methods: readonly Authenticate[]): Authenticate =>
   async (credential, request) => {
-    for (const one of all) {
-      const identity = await one(credential, request)
+    for (const authenticate of methods) {
+      const identity = await authenticate(credential, request)
       if (identity !== null && identity !== undefined) return identity
     }
     return null

@@ -1,10 +1,10 @@
-import { didYouMean } from '../near.ts'
+import { didYouMean } from '../terminal/did-you-mean.ts'
 import { kindOf } from './data-upstreams.ts'
 import type { ModelgateConfig } from './define-config.ts'
-import { isRecord } from './is-record.ts'
+import { isRecord } from './expand.ts'
 import { type ReportProblem, throwProblem } from './problem-list.ts'
 
-/** Every field of a configuration, with what it holds; `code` cannot be written in JSON, `any` is looked at elsewhere. */
+/** Every setting of a configuration with its type. `code` cannot be written in JSON; `any` is checked elsewhere. */
 const fields = {
   port: 'any',
   host: 'text',
@@ -38,30 +38,32 @@ const fields = {
   logger: 'any',
 } as const satisfies Record<keyof ModelgateConfig, string>
 
-const kinds: Readonly<Record<(typeof fields)[keyof typeof fields], { fits(value: unknown): boolean; wish: string }>> = {
-  any: { fits: () => true, wish: '' },
-  text: { fits: (value) => typeof value === 'string', wish: 'a text' },
-  object: { fits: isRecord, wish: 'an object' },
+const kinds: Readonly<
+  Record<(typeof fields)[keyof typeof fields], { fits(value: unknown): boolean; expected: string }>
+> = {
+  any: { fits: () => true, expected: '' },
+  text: { fits: (value) => typeof value === 'string', expected: 'a string' },
+  object: { fits: isRecord, expected: 'an object' },
   address: {
     fits: (value) => typeof value === 'string' || isRecord(value),
-    wish: 'an address in quotes, or an object',
+    expected: 'an address or an object',
   },
-  place: { fits: (value) => typeof value === 'string' || isRecord(value), wish: 'a path in quotes, or an object' },
-  switch: { fits: (value) => typeof value === 'boolean' || isRecord(value), wish: 'true, false or an object' },
+  place: { fits: (value) => typeof value === 'string' || isRecord(value), expected: 'a path or an object' },
+  switch: { fits: (value) => typeof value === 'boolean' || isRecord(value), expected: 'true, false or an object' },
   code: {
     fits: (value) => typeof value === 'function' || isRecord(value),
-    wish: 'it in code, in modelgate.config.ts or .js',
+    expected: 'code, in modelgate.config.ts or .js',
   },
 }
 
 /** Reports names of settings that do not exist, and values of the wrong kind: a misspelled setting would silently have no effect. */
 export function checkNames(config: Readonly<Record<string, unknown>>, report: ReportProblem = throwProblem): void {
   for (const name of Object.keys(config))
-    if (!Object.hasOwn(fields, name)) report(`${name} is no setting${didYouMean(name, Object.keys(fields))}`)
+    if (!Object.hasOwn(fields, name)) report(`Unknown setting '${name}'. ${didYouMean(name, Object.keys(fields))}`)
   for (const [name, kind] of Object.entries(fields)) {
     const value = config[name]
     if (value === undefined) continue
-    const { fits, wish } = kinds[kind]
-    if (!fits(value)) report(`${name} is ${kindOf(value)}: write ${wish}`)
+    const { fits, expected } = kinds[kind]
+    if (!fits(value)) report(`${name} is ${kindOf(value)}: expected ${expected}`)
   }
 }

@@ -12,7 +12,7 @@ const needed: Record<string, object> = {
 }
 
 it.each(Object.entries(providerCatalog))(
-  '%s is the same upstream from JSON as from its factory',
+  'creates the same upstream of %s from JSON as its factory',
   (provider, { create }) => {
     const options = { apiKey: 'key', headers: { 'x-team': 'blue' }, ...needed[provider] }
     const { one } = dataUpstreams({ one: { provider, ...options } })
@@ -20,18 +20,18 @@ it.each(Object.entries(providerCatalog))(
   },
 )
 
-it('puts rules for models before the built-in ones', () => {
+it('puts configured model rules before the built-in ones', () => {
   const { openai } = dataUpstreams({
     openai: { provider: 'openai', modelRules: [{ model: 'my-deployment', like: 'gpt-5.6' }] },
   })
   expect(openai?.modelRules?.[0]).toEqual({ model: 'my-deployment', like: 'gpt-5.6' })
   expect(openai?.modelRules?.length).toBeGreaterThan(10)
   expect(() => dataUpstreams({ a: { provider: 'openai', modelRules: {} } })).toThrow(
-    'upstreams.a.modelRules is an object: write a list of objects',
+    'upstreams.a.modelRules is an object: expected a list of objects',
   )
 })
 
-it('takes several keys, and lays quirks over those of the maker', () => {
+it('accepts several keys, and overrides quirks of the factory', () => {
   const { groq } = dataUpstreams({
     groq: { provider: 'groq', apiKey: ['a', { key: 'b', weight: 3 }], quirks: { efforts: ['low'] } },
   })
@@ -40,33 +40,33 @@ it('takes several keys, and lays quirks over those of the maker', () => {
 })
 
 it.each([
-  [[], 'upstreams is a list: write an object'],
-  [{ a: 'openai' }, 'upstreams.a is a string: write { "provider"'],
-  [{ a: { apiKey: 'k' } }, 'upstreams.a has no provider: write one of openai, anthropic'],
-  [{ a: { provider: 'antropic' } }, "upstreams.a.provider is 'antropic': did you mean 'anthropic'?"],
-  [{ a: { provider: 'constructor' } }, "upstreams.a.provider is 'constructor': there are openai"],
+  [[], 'upstreams is a list: expected an object'],
+  [{ a: 'openai' }, 'upstreams.a is a string: expected { "provider"'],
+  [{ a: { apiKey: 'k' } }, 'upstreams.a.provider is missing. Valid: openai, anthropic'],
   [
-    { a: { provider: 'openai', apikey: 'k' } },
-    "upstreams.a.apikey is nothing that 'openai' takes: did you mean 'apiKey'?",
+    { a: { provider: 'antropic' } },
+    "upstreams.a.provider is 'antropic', which is not a provider. Did you mean 'anthropic'?",
   ],
-  [{ a: { provider: 'openai', apiKey: 5 } }, 'upstreams.a.apiKey is a number: write the key in quotes'],
+  [{ a: { provider: 'constructor' } }, "upstreams.a.provider is 'constructor', which is not a provider. Valid: openai"],
+  [{ a: { provider: 'openai', apikey: 'k' } }, "'openai' has no option upstreams.a.apikey. Did you mean 'apiKey'?"],
+  [{ a: { provider: 'openai', apiKey: 5 } }, 'upstreams.a.apiKey is a number: expected a key or a list of keys'],
   [{ a: { provider: 'openai', apiKey: '' } }, 'upstreams.a.apiKey is empty'],
   [
     { a: { provider: 'openai', formats: ['messages'] } },
-    'upstreams.a.formats is a list: write a list of some of "chat", "responses"',
+    'upstreams.a.formats is a list: expected a list of some of "chat", "responses"',
   ],
   [{ a: { provider: 'openai', baseURL: 'localhost:1' } }, "upstreams.a.baseURL 'localhost:1' must start with http"],
   [
     { a: { provider: 'azure', resource: 'r', api: 'v2' } },
-    'upstreams.a.api is a string: write one of "v1", "deployments"',
+    'upstreams.a.api is a string: expected one of "v1", "deployments"',
   ],
-  [{ a: { provider: 'bedrock' } }, "upstreams.a has no region: 'bedrock' needs one"],
-  [{ a: { provider: 'openaiCompatible' } }, 'upstreams.a has no baseURL'],
+  [{ a: { provider: 'bedrock' } }, "upstreams.a.region is missing: 'bedrock' requires it"],
+  [{ a: { provider: 'openaiCompatible' } }, 'upstreams.a.baseURL is missing'],
   [
     { a: { provider: 'openaiCompatible', baseURL: 'http://x', realtime: 'yes' } },
-    'upstreams.a.realtime is a string: write true or false',
+    'upstreams.a.realtime is a string: expected true or false',
   ],
-  [{ a: { provider: 'openai', quirks: [] } }, 'upstreams.a.quirks is a list: write an object'],
-])('%j is told what to write', (data, words) => {
+  [{ a: { provider: 'openai', quirks: [] } }, 'upstreams.a.quirks is a list: expected an object'],
+])('rejects %j with the expected value', (data, words) => {
   expect(() => dataUpstreams(data)).toThrow(words)
 })

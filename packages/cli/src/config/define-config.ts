@@ -5,48 +5,47 @@ import type { LedgerSink, Prices, PriceTable, Tokens } from '@modelgate/tokens'
 import type { RedisSettings } from './redis-settings.ts'
 
 /**
- * What `modelgate.config.ts` (or `.js`, `.mjs`, `.cjs`, `.mts`) exports as its default: everything that `createGateway` takes, and
- * what belongs to the server around it. Nothing of it is needed: without `upstreams` there are those of the environment's keys.
- * Paths are relative to the file.
+ * Default export of `modelgate.config.ts` (or `.js`, `.mjs`, `.cjs`, `.mts`): the options of `createGateway` and those of the server.
+ * All are optional; without `upstreams` the keys in the environment configure them. Paths are relative to the file.
  */
 export interface ModelgateConfig<U extends string = string>
   extends Omit<GatewayConfig<U>, 'auth' | 'upstreams' | 'models'> {
-  /** Where it listens. The flag `--port` and the variable `PORT` win over it. Default 8787; 0: any free port. */
+  /** Port to listen on; 0 selects any free port. The flag `--port` and the variable `PORT` win. Default: 8787. */
   port?: number
-  /** Which address it listens on. The flag `--host` and the variable `HOST` win over it. Default `127.0.0.1`: this machine only. */
+  /** Address to listen on. The flag `--host` and the variable `HOST` win. Default: `127.0.0.1`, this machine only. */
   host?: string
   /**
-   * Who is let in, beside `token` and issued tokens: a function from a credential to an identity, or null. The word `'none'`
-   * lets every call in.
+   * Authenticates callers in addition to `token` and issued tokens: a function that returns the identity of a credential, or null.
+   * `'none'` accepts every call.
    */
   auth?: Authenticate | 'none'
-  /** A token that is let in. `MODELGATE_TOKEN` wins over it. Default: one is made for each run, where nothing else lets anybody in. */
+  /** Accepted API key. `MODELGATE_TOKEN` wins. Default: generated for each run if nothing else authenticates callers. */
   token?: string
-  /** The folder of issued tokens and of what they have used. `MODELGATE_DATA` wins over it. */
+  /** Folder that stores issued tokens and their usage. `MODELGATE_DATA` wins. */
   data?: string
   /**
-   * The Redis that has them instead (`redis://localhost:6379`), for several servers, and the responses that calls refer to; an object also
-   * has time limits. Needs the package `redis`. `MODELGATE_REDIS` wins over its address.
+   * Redis that stores tokens and stored responses for several servers, in place of `data`: an address such as `redis://localhost:6379`, or
+   * an object with timeouts. Requires the package `redis`. `MODELGATE_REDIS` wins over its address.
    */
   redis?: string | RedisSettings
-  /** Issued tokens that you made yourself with `createTokens`; in place of `data`, `redis`, `prices` and `ledger`. */
+  /** Result of `createTokens`, in place of `data`, `redis`, `prices` and `ledger`. */
   tokens?: Tokens
-  /** What models cost: a JSON file, or its content. `MODELGATE_PRICES` wins over it. */
+  /** Prices of models: a JSON file or its content. `MODELGATE_PRICES` wins. */
   prices?: string | PriceTable | Prices
-  /** Where a record of each call goes: a folder, or a sink of your own. `MODELGATE_LEDGER` wins over it. */
+  /** Durable log of calls: a folder or a custom sink. `MODELGATE_LEDGER` wins. */
   ledger?: string | LedgerSink
-  /** Where calls can go, by name. Default: each provider whose key is in the environment; without any a demo. */
+  /** Upstreams by name. Default: each provider whose key is in the environment; without any key a demo. */
   upstreams?: Readonly<Record<U, Upstream>>
-  /** What clients may ask for, and where it goes. Default, without `upstreams`: the models of the environment's providers. */
+  /** Model routes. Default without `upstreams`: the models of the environment's providers. */
   models?: Readonly<Record<string, ModelRoute<NoInfer<U>>>>
-  /** The home page and the Playground; or what to leave out of them. Default true. */
+  /** Serves the home page and the Playground; an object configures them. Default: true. */
   console?: boolean | ConsoleOptions
-  /** OpenTelemetry spans and metrics, by the SDK that the process was started with. Default false. */
+  /** Records OpenTelemetry spans and metrics with the SDK of the process. Default: false. */
   otel?: boolean | OtelOptions
 }
 
 /**
- * Gives an editor the types of a configuration, and returns it as it is.
+ * Returns a configuration unchanged; gives editors its types.
  *
  * @example
  * export default defineConfig({

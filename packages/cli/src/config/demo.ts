@@ -9,8 +9,8 @@ export interface Demo {
 }
 
 /**
- * Without a key: a provider within this process, behind a real socket, so that everything else is as it will be. One upstream
- * for each format, so that every kind of client can be tried against each.
+ * Starts the demo: a fake provider in this process behind a real socket, so that the gateway runs as with a real provider. It offers one
+ * upstream per format, so that every kind of client can be tried against each format.
  */
 export async function openDemo(): Promise<Demo> {
   const { createFakeProvider, listen, listenRealtime } = await import('@modelgate/testing')

@@ -1,7 +1,7 @@
 import type { ModelRoute, Upstream } from '@modelgate/core'
 import { type ProviderEntry, type ProviderEnvironment, providerCatalog } from '@modelgate/core/catalog'
-import { OutsideError } from '../errors.ts'
-import type { Env } from '../world.ts'
+import type { Env } from '../terminal/command-context.ts'
+import { FlagOrEnvironmentError } from '../terminal/errors.ts'
 
 /** A provider that is configured when the variable of its key is set. */
 export interface EnvProvider extends ProviderEntry {
@@ -68,7 +68,7 @@ function createUpstream(
     const required = Object.entries(environment.required ?? {}).find(([option]) => problem.startsWith(option))
     return required?.[1][0] ?? (problem.startsWith('baseURL') ? environment.baseURL : keyName)
   }
-  throw new OutsideError(upstream.problems.map((problem) => `${variableOf(problem)}: ${problem}`).join('; '))
+  throw new FlagOrEnvironmentError(upstream.problems.map((problem) => `${variableOf(problem)}: ${problem}`).join('; '))
 }
 
 /** Routes of the model names that only this provider has, and of each of its models as `name/…`. */

@@ -14,11 +14,11 @@ it.each([
   ['${NONE:-a:-b}', 'a:-b'],
   ['$${KEY}', '${KEY}'],
   ['$KEY', '$KEY'],
-])('%s is %s', (text, expected) => {
+])('replaces %s by %s', (text, expected) => {
   expect(expand(text, env)).toBe(expected)
 })
 
-it('goes through all of it and leaves the rest', () => {
+it('expands strings at any depth and leaves other values and names unchanged', () => {
   const data = { a: [{ b: '${KEY}' }], c: 1, d: null, e: true, '${KEY}': 'name' }
   expect(expand(data, env)).toEqual({ a: [{ b: 'k-1' }], c: 1, d: null, e: true, '${KEY}': 'name' })
 })
@@ -27,6 +27,6 @@ it.each([
   [{ upstreams: { x: { apiKey: '${NONE}' } } }, 'upstreams.x.apiKey takes NONE from the environment'],
   [{ list: ['a', '${EMPTY}'] }, 'list[1] takes EMPTY'],
   [{ a: '${not a name}' }, 'a holds ${not a name}: write ${NAME} or ${NAME:-default}'],
-])('%j names the variable and the place', (data, words) => {
+])('reports the variable and its location in %j', (data, words) => {
   expect(() => expand(data, env)).toThrow(words)
 })

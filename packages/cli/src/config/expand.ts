@@ -1,14 +1,13 @@
-import type { Env } from '../world.ts'
-import { isRecord } from './is-record.ts'
+import type { Env } from '../terminal/command-context.ts'
 import { type ReportProblem, throwProblem } from './problem-list.ts'
 
 const variable = /\$(\$\{)|\$\{([^}]*)\}/g
 
 /**
- * The same data with `${NAME}` and `${NAME:-default}` in its texts replaced from the environment; `$${` stands for `${`. A variable
- * that is set to nothing is not set.
+ * Replaces `${NAME}` and `${NAME:-default}` in the strings of a value from the environment; `$${` escapes `${`. An empty variable
+ * counts as unset.
  *
- * @param report receives the name and the place of each variable that is not set; its text stays as it is
+ * @param report receives the name and location of each unset variable; its string stays unchanged
  */
 export function expand(data: unknown, env: Env, report: ReportProblem = throwProblem, where = ''): unknown {
   if (typeof data === 'string') return expandText(data, env, report, where)
@@ -39,3 +38,7 @@ const expandText = (text: string, env: Env, report: ReportProblem, where: string
     }
     return value
   })
+
+/** Returns true for objects other than arrays. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

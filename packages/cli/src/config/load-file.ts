@@ -1,48 +1,47 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
 import * as core from '@modelgate/core'
-import { inFile } from '../errors.ts'
-import { nearest } from '../near.ts'
-import { shownPath } from '../shown-path.ts'
-import type { World } from '../world.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
+import { nearest } from '../terminal/did-you-mean.ts'
+import { inFile } from '../terminal/errors.ts'
+import { displayPath } from '../terminal/format.ts'
 import { dataUpstreams } from './data-upstreams.ts'
 import { defineConfig } from './define-config.ts'
-import { expand } from './expand.ts'
-import { isRecord } from './is-record.ts'
+import { expand, isRecord } from './expand.ts'
 import { type ReportProblem, throwProblem } from './problem-list.ts'
 
-/** Names under which a configuration is found, in this order. */
+/** File names of configurations, in the order in which they are looked up. */
 export const fileNames = ['ts', 'mts', 'js', 'mjs', 'cjs', 'json'].map((end) => `modelgate.config.${end}`)
 
-/** A configuration as its file has it, its upstreams made. */
+/** The configuration of a file, with upstreams created. */
 export interface LoadedFile {
   readonly path: string
-  /** As it is said to people. */
+  /** The path for messages. */
   readonly name: string
   readonly config: Readonly<Record<string, unknown>>
 }
 
 /**
- * The configuration file that is named, or the one in the working directory. Undefined if there is none; throws an Error that names
- * the file.
+ * Loads the named configuration file, or the one in the working directory. Returns undefined if there is none; throws an Error that
+ * names the file.
  *
- * @param report receives problems that do not keep the rest of the file from being read
+ * @param report receives problems after which reading continues
  */
 export async function loadFile(
-  world: World,
+  context: CommandContext,
   named?: string,
   report: ReportProblem = throwProblem,
 ): Promise<LoadedFile | undefined> {
-  const path = findFile(world.cwd, named)
+  const path = findFile(context.cwd, named)
   if (path === undefined) return undefined
-  const name = shownPath(world.cwd, path)
+  const name = displayPath(context.cwd, path)
   try {
-    const config = extname(path) === '.json' ? readJson(path, world, report) : await importFile(path)
+    const config = extname(path) === '.json' ? readJson(path, context, report) : await importFile(path)
     if (!isRecord(config))
       throw new Error(
         extname(path) === '.json'
-          ? 'it is no object: write { "upstreams": …, "models": … }'
-          : 'it has no configuration as its default export: write `export default defineConfig({ … })`',
+          ? 'expected an object { "upstreams": …, "models": … }'
+          : 'the default export is not a configuration: write `export default defineConfig({ … })`',
       )
     return { path, name, config }
   } catch (error) {
@@ -50,23 +49,24 @@ export async function loadFile(
   }
 }
 
-/** Where the configuration is; undefined if there is none. */
+/** Returns the path of the configuration file; undefined if there is none. */
 export function findFile(cwd: string, named?: string): string | undefined {
   if (named === undefined) return fileNames.map((file) => join(cwd, file)).find((file) => existsSync(file))
   const path = resolve(cwd, named)
-  if (!existsSync(path)) throw new Error(`there is no file '${named}': \`init\` writes a configuration`)
+  if (!existsSync(path)) throw new Error(`File '${named}' does not exist. \`modelgate init\` writes a configuration.`)
   const ends = fileNames.map((file) => extname(file))
-  if (!ends.includes(extname(path))) throw new Error(`'${named}' is no configuration: it ends in ${ends.join(', ')}`)
+  if (!ends.includes(extname(path)))
+    throw new Error(`'${named}' is not a configuration file. Valid extensions: ${ends.join(', ')}.`)
   return path
 }
 
-function readJson(path: string, { env }: World, report: ReportProblem): unknown {
+function readJson(path: string, { env }: CommandContext, report: ReportProblem): unknown {
   const text = readFileSync(path, 'utf8').replace(/^\ufeff/, '')
   let data: unknown
   try {
     data = JSON.parse(text)
   } catch (error) {
-    throw new Error(`it is no JSON: ${error instanceof Error ? withLine(error.message, text) : ''}`)
+    throw new Error(`invalid JSON: ${error instanceof Error ? withLineNumber(error.message, text) : ''}`)
   }
   if (!isRecord(data)) return data
   const { $schema: _, ...written } = data
@@ -75,17 +75,17 @@ function readJson(path: string, { env }: World, report: ReportProblem): unknown 
 }
 
 /**
- * Node tells the position in a text as a number; or it quotes what is there, with ten letters before and behind, among which there
- * may be a key.
+ * Adds line and column to a message of JSON.parse. Node either reports an offset or quotes ten characters before and after the position;
+ * the quoted text is removed because it can contain a key.
  */
-function withLine(message: string, text: string): string {
-  const [, said = message, cut, piece = '', more] =
+function withLineNumber(message: string, text: string): string {
+  const [, reason = message, cut, piece = '', more] =
     /^(.*?), (\.\.\.)?"(.*)"(\.\.\.)? is not valid JSON$/s.exec(message) ?? []
   const quotedAt = cut !== undefined ? 10 : more !== undefined ? piece.length - 10 : undefined
-  const at = quotedAt === undefined ? /position (\d+)/.exec(said)?.[1] : text.indexOf(piece) + quotedAt
-  if (at === undefined || said.includes('line ')) return said
+  const at = quotedAt === undefined ? /position (\d+)/.exec(reason)?.[1] : text.indexOf(piece) + quotedAt
+  if (at === undefined || reason.includes('line ')) return reason
   const before = text.slice(0, Number(at)).split('\n')
-  return `${said} (line ${before.length} column ${(before.at(-1)?.length ?? 0) + 1})`
+  return `${reason} (line ${before.length} column ${(before.at(-1)?.length ?? 0) + 1})`
 }
 
 /**
@@ -94,18 +94,18 @@ function withLine(message: string, text: string): string {
  */
 async function importFile(path: string): Promise<unknown> {
   const { evaluateModule } = await import('./evaluate-module.ts')
-  const modules = await ownModules()
+  const modules = await packageModules()
   const found = await evaluateModule(path, modules).catch((error: unknown) => {
     throw withMisspelledName(error, modules)
   })
   if (!isRecord(found)) return found
   if ('default' in found) return found.default
-  // An own mark: jiti's interop shows one for CommonJS modules too.
+  // Only an own property counts: jiti's interop inherits one for CommonJS modules too.
   const isEsModule = Object.hasOwn(found, '__esModule') || Object.prototype.toString.call(found) === '[object Module]'
   return isEsModule ? undefined : found
 }
 
-const ownModules = async (): Promise<Record<string, object>> => ({
+const packageModules = async (): Promise<Record<string, object>> => ({
   modelgate: { ...core, defineConfig },
   '@modelgate/core': core,
   '@modelgate/console': await import('@modelgate/console'),

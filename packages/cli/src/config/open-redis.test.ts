@@ -6,7 +6,7 @@ import { createFakeProvider, listen } from '@modelgate/testing'
 import { type DelayedRedis, delayRedis, startRedis, withoutRedisToKill } from '@modelgate/tokens/test-support'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { serve } from '../start/serve.ts'
-import { createWorld, type TestWorld } from '../world.test-support.ts'
+import { createTestContext, type TestContext } from '../terminal/command-context.test-support.ts'
 import { redisResponseStore } from './redis-responses.ts'
 
 /** The package that users install in their own folder. */
@@ -26,29 +26,29 @@ afterEach(async () => {
 })
 
 /** A folder with a configuration that shares Redis. */
-async function sharingWorld(settings: object = {}): Promise<TestWorld> {
+async function sharingContext(settings: object = {}): Promise<TestContext> {
   const provider = await listen(createFakeProvider({ apiKey: 'k' }))
   open.push(provider.close)
-  const world = createWorld({
+  const context = createTestContext({
     'modelgate.config.json': JSON.stringify({
       upstreams: { one: { provider: 'openai', apiKey: 'k', baseURL: provider.url, formats: ['chat'] } },
       models: { m: 'one' },
       redis: { url: redis.url, ...settings },
     }),
   })
-  mkdirSync(join(world.cwd, 'node_modules'))
-  symlinkSync(redisPackage, join(world.cwd, 'node_modules/redis'), 'junction')
-  return world
+  mkdirSync(join(context.cwd, 'node_modules'))
+  symlinkSync(redisPackage, join(context.cwd, 'node_modules/redis'), 'junction')
+  return context
 }
 
-const secretFrom = async (world: TestWorld): Promise<string> => {
-  const before = world.said().length
-  expect(await world.run('tokens', 'issue', '--requests-per-minute', '1000', '--json'), world.complained()).toBe(0)
-  return JSON.parse(world.said().slice(before)).secret
+const secretFrom = async (context: TestContext): Promise<string> => {
+  const before = context.stdout().length
+  expect(await context.run('tokens', 'issue', '--requests-per-minute', '1000', '--json'), context.stderr()).toBe(0)
+  return JSON.parse(context.stdout().slice(before)).secret
 }
 
-async function started(world: TestWorld) {
-  const serving = await serve(world, { port: '0' })
+async function started(context: TestContext) {
+  const serving = await serve(context, { port: '0' })
   open.push(serving.stop)
   return async (secret: string, body: object): Promise<{ status: number; json: Record<string, unknown> }> => {
     const response = await fetch(`http://127.0.0.1:${serving.port}/v1/responses`, {
@@ -63,14 +63,14 @@ async function started(world: TestWorld) {
 describe.skipIf(withoutRedisToKill !== undefined)('a configuration with Redis', () => {
   it('runs the token commands at a round trip of 45 ms', async () => {
     redis.roundTripMs(45)
-    const world = await sharingWorld()
-    await secretFrom(world)
-    expect(await world.run('tokens', 'list')).toBe(0)
-    expect(world.complained()).toBe('')
+    const context = await sharingContext()
+    await secretFrom(context)
+    expect(await context.run('tokens', 'list')).toBe(0)
+    expect(context.stderr()).toBe('')
   })
 
   it('finds a response that another process of the command stored', async () => {
-    const [first, second] = [await sharingWorld(), await sharingWorld()]
+    const [first, second] = [await sharingContext(), await sharingContext()]
     const secret = await secretFrom(first)
     const [ask, askOther] = [await started(first), await started(second)]
     const begun = await ask(secret, { input: 'My name is Ada.' })
@@ -110,26 +110,26 @@ describe.skipIf(withoutRedisToKill !== undefined)('a configuration with Redis', 
   it.each([
     [{}, 200, 0],
     [{ timeoutMs: 100, localMs: 0 }, 503, 1],
-  ])('takes its time limits from the file: %j', async (settings, status, warnings) => {
+  ])('uses the timeouts of the file: %j', async (settings, status, warnings) => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
-    const world = await sharingWorld(settings)
-    const secret = await secretFrom(world)
-    const ask = await started(world)
+    const context = await sharingContext(settings)
+    const secret = await secretFrom(context)
+    const ask = await started(context)
     expect((await ask(secret, { input: 'hi', store: false })).status).toBe(200)
     redis.pause(300)
     expect((await ask(secret, { input: 'hi', store: false })).status).toBe(status)
-    const told = warn.mock.calls.map(([message]) => String(message))
-    expect(told.filter((line) => line.startsWith('modelgate: Redis is unavailable'))).toHaveLength(warnings)
+    const warningLines = warn.mock.calls.map(([message]) => String(message))
+    expect(warningLines.filter((line) => line.startsWith('modelgate: Redis is unavailable'))).toHaveLength(warnings)
   })
 
   it.each([
-    [{ timeoutMs: 0 }, 'redis.timeoutMs is 0: write milliseconds, 1 or more'],
-    [{ staleMs: -1 }, 'redis.staleMs is -1: write milliseconds, 0 or more'],
-    [{ timeoutMS: 5 }, "redis.timeoutMS is no setting: did you mean 'timeoutMs'?"],
-    [{ url: '' }, 'redis has no url'],
+    [{ timeoutMs: 0 }, 'redis.timeoutMs is 0: expected milliseconds, at least 1'],
+    [{ staleMs: -1 }, 'redis.staleMs is -1: expected milliseconds, at least 0'],
+    [{ timeoutMS: 5 }, "Unknown setting 'redis.timeoutMS'. Did you mean 'timeoutMs'?"],
+    [{ url: '' }, 'redis.url is missing'],
   ])('rejects %j', async (settings, words) => {
-    const world = await sharingWorld(settings)
-    expect(await world.run('tokens', 'list')).toBe(1)
-    expect(world.complained()).toContain(`modelgate: modelgate.config.json: ${words}`)
+    const context = await sharingContext(settings)
+    expect(await context.run('tokens', 'list')).toBe(1)
+    expect(context.stderr()).toContain(`modelgate: modelgate.config.json: ${words}`)
   })
 })

@@ -2,32 +2,32 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Logger, ResponseStore } from '@modelgate/core'
 import { redisStorage, type Storage } from '@modelgate/tokens'
-import { codeOf, messageOf } from '../errors.ts'
+import { codeOf, messageOf } from '../terminal/errors.ts'
 import { redisResponseStore, type SendCommand } from './redis-responses.ts'
 import { hostOf, type RedisSettings } from './redis-settings.ts'
 
-/** Milliseconds that a command waits, whose user would rather wait than try again. */
+/** Milliseconds that `modelgate tokens` waits: its user prefers waiting to an error. */
 const patientMs = 5000
 
-/** A connection to Redis, and what is kept there. */
+/** A connection to Redis with the stores that use it. */
 export interface OpenRedis {
   readonly storage: Storage
   readonly responses: ResponseStore
   close(): void
 }
 
-export interface RedisUse {
+export interface OpenRedisOptions {
   /** The working directory, in which the package `redis` is installed. */
   readonly cwd: string
   readonly logger: Pick<Logger, 'warn'> | false
-  /** A command of the user's waits for seconds, where a call would be refused. */
+  /** True for `modelgate tokens`, which waits for seconds where a call would fail. */
   readonly isPatient: boolean
 }
 
 const prefix = 'modelgate:'
 
-/** Connects to Redis. The package `redis` is the user's own: few need it. */
-export function openRedis(settings: RedisSettings, { cwd, logger, isPatient }: RedisUse): OpenRedis {
+/** Connects to Redis. The user installs the package `redis`, because few need it. */
+export function openRedis(settings: RedisSettings, { cwd, logger, isPatient }: OpenRedisOptions): OpenRedis {
   const { url, localMs, staleMs: _, ...times } = settings
   const { connectMs = 2000, commandMs = patientMs } = times
   const { createClient } = redisPackage(cwd)
@@ -41,34 +41,34 @@ export function openRedis(settings: RedisSettings, { cwd, logger, isPatient }: R
   client.on('ready', () => {
     reported = false
   })
-  // A Redis that is unavailable at the start may come back: calls are answered 503 meanwhile.
+  // Redis may become available later. Until then calls fail with 503.
   client.connect().catch(() => {})
   const storage = redisStorage({
     client,
     prefix,
-    // What the user sees of a failed command is its error.
+    // A failed command prints its error, so nothing is logged.
     logger: isPatient ? false : logger,
     ...(isPatient ? { timeoutMs: patientMs, commandMs: patientMs, connectMs: patientMs } : times),
     ...(localMs === undefined ? {} : { away: { localMs } }),
   })
-  const send: SendCommand = (args) => within(client.sendCommand(args), commandMs)
+  const send: SendCommand = (args) => withTimeout(client.sendCommand(args), commandMs)
   return { storage, responses: redisResponseStore(send, prefix), close: () => client.destroy() }
 }
 
 /** The client queues commands while it is not connected. A command fails after this time instead of waiting for a connection. */
-async function within<T>(answer: Promise<T>, ms: number): Promise<T> {
+async function withTimeout<T>(response: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`Redis did not answer within ${ms} ms`)), ms)
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Redis did not respond within ${ms} ms`)), ms)
   })
   try {
-    return await Promise.race([answer, late])
+    return await Promise.race([response, timeout])
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** What is used of the package `redis`. */
+/** The used part of the package `redis`. */
 interface RedisPackage {
   createClient(options: { url: string; socket: { connectTimeout: number } }): {
     on(event: string, listener: (error: unknown) => void): unknown
@@ -82,6 +82,8 @@ function redisPackage(cwd: string): RedisPackage {
   try {
     return createRequire(join(cwd, 'package.json'))('redis') as RedisPackage
   } catch (error) {
-    throw new Error("tokens in Redis need the package 'redis' in this folder: npm install redis", { cause: error })
+    throw new Error("Storing tokens in Redis requires the package 'redis' in this folder: npm install redis", {
+      cause: error,
+    })
   }
 }

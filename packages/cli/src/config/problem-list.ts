@@ -1,14 +1,14 @@
-import { ConfigurationError, OutsideError, problemsOf } from '../errors.ts'
+import { ConfigurationError, FlagOrEnvironmentError, problemsOf } from '../terminal/errors.ts'
 
-/** Reports one problem, with what to write instead. */
+/** Reports one problem and the expected value. */
 export type ReportProblem = (message: string) => void
 
-/** Throws at the first problem, for callers that do not collect them. */
+/** Throws the first problem, for callers that do not collect them. */
 export const throwProblem: ReportProblem = (message) => {
   throw new Error(message)
 }
 
-/** The problems of one configuration, which are reported all at once. */
+/** Collects the problems of one configuration, to report them all at once. */
 export class ProblemList {
   readonly #inFile: string[] = []
   /** Problems of flags and of the environment. */
@@ -22,24 +22,27 @@ export class ProblemList {
     this.#inFile.push(message)
   }
 
-  /** Runs a part of the work. What it throws is reported, and the result is undefined. */
+  /** Runs a check. If it throws, the error is added and the result is undefined. */
   attempt<T>(work: () => T): T | undefined {
     try {
       return work()
     } catch (error) {
-      const list = error instanceof OutsideError ? this.#outside : this.#inFile
+      const list = error instanceof FlagOrEnvironmentError ? this.#outside : this.#inFile
       list.push(...problemsOf(error))
       return undefined
     }
   }
 
-  /** The error that reports all of them. @param file the name of the configuration file */
+  /** Creates the error that lists all problems. @param file name of the configuration file */
   toError(file: string | undefined): ConfigurationError {
-    // A text whose variable is not set was reported as such: what else is wrong with it follows from that.
+    // A setting with an unset variable is reported once; its other problems follow from that.
     const unset = this.#inFile.flatMap((problem) => /^\S+ takes (\w+) from the environment/.exec(problem)?.[1] ?? [])
-    const own = this.#inFile.filter((problem) => !unset.some((name) => problem.includes(`\${${name}}`)))
+    const relevant = this.#inFile.filter((problem) => !unset.some((name) => problem.includes(`\${${name}}`)))
     return new ConfigurationError([
-      ...new Set([...own.map((problem) => (file === undefined ? problem : `${file}: ${problem}`)), ...this.#outside]),
+      ...new Set([
+        ...relevant.map((problem) => (file === undefined ? problem : `${file}: ${problem}`)),
+        ...this.#outside,
+      ]),
     ])
   }
 }

@@ -6,13 +6,13 @@ import { configSchema } from './schema.ts'
 const file = new URL('../../config.schema.json', import.meta.url)
 const text = `${JSON.stringify(configSchema, null, 2)}\n`
 
-it('is the file that is published', () => {
+it('equals the published file', () => {
   // UPDATE_DOCS=1 writes it, as it does for the tables in docs; `npm run format` lays it out.
   if (process.env.UPDATE_DOCS !== undefined) writeFileSync(file, text)
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(configSchema)
 })
 
-it('has every maker and every setting that JSON can say', () => {
+it('contains every provider and every setting that JSON can express', () => {
   for (const name of Object.keys(providerCatalog)) expect(text).toContain(`"const": "${name}"`)
   const { properties } = configSchema as { properties: Record<string, unknown> }
   for (const code of ['tokens', 'tokenizer', 'plugins', 'health', 'spool', 'media', 'fetch', 'transport'])

@@ -2,18 +2,18 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createGateway } from '@modelgate/core'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createWorld } from '../world.test-support.ts'
-import type { Env } from '../world.ts'
+import { createTestContext } from '../terminal/command-context.test-support.ts'
+import type { Env } from '../terminal/command-context.ts'
 import { envProviders } from './env-providers.ts'
 import { type Flags, readSettings, type Settings } from './settings.ts'
 
 const open: Settings[] = []
 afterEach(async () => {
-  for (const settings of open.splice(0)) await settings.kept.close()
+  for (const settings of open.splice(0)) await settings.resources.close()
 })
 
 async function read(files: Record<string, string> = {}, env: Env = {}, flags: Flags = {}) {
-  const settings = await readSettings(createWorld(files, env), flags)
+  const settings = await readSettings(createTestContext(files, env), flags)
   open.push(settings)
   return settings
 }
@@ -23,14 +23,14 @@ const config = (text: string) => ({
 })
 const upstreams = `upstreams: { a: m.openai({ apiKey: 'k' }) }, models: { '*': 'a' }`
 
-/** Whom the settings let in. */
-async function letsIn({ gateway }: Settings, credential: string): Promise<boolean> {
+/** Returns true if the gateway accepts the credential. */
+async function isAccepted({ gateway }: Settings, credential: string): Promise<boolean> {
   const { fetch } = createGateway({ ...gateway, logger: false })
   const { status } = await fetch('http://gateway/v1/models', { headers: { authorization: `Bearer ${credential}` } })
   return status === 200
 }
 
-describe('where it listens', () => {
+describe('listen address', () => {
   const both = config(`port: 1, host: 'h1', ${upstreams}`)
   it.each([
     [{}, {}, {}, { port: 8787, host: '127.0.0.1' }],
@@ -39,27 +39,32 @@ describe('where it listens', () => {
     [both, { PORT: '2', HOST: 'h2' }, { port: '3', host: 'h3' }, { port: 3, host: 'h3' }],
     [both, { PORT: '', HOST: '' }, {}, { port: 1, host: 'h1' }],
     [both, {}, { port: '0' }, { port: 0 }],
-  ])('%#: flags before the environment before the file', async (files, env, flags, expected) => {
+  ])('%#: flags win over the environment, the environment over the file', async (files, env, flags, expected) => {
     expect(await read(files, env, flags)).toMatchObject(expected)
   })
 
   it.each([
-    [{}, { PORT: 'http' }, {}, "PORT is 'http': set it to a number from 0 to 65535"],
-    [{}, {}, { port: '' }, "--port is '': set it"],
-    [config('port: 70000'), {}, {}, "modelgate.config.mjs: port is '70000': set it"],
-    [config('prot: 1'), {}, {}, "modelgate.config.mjs: prot is no setting: did you mean 'port'?"],
-    [config('port: true'), {}, {}, "port is 'true': set it"],
-    [config('port: null'), {}, {}, "port is 'null': set it"],
-    [config('host: 1'), {}, {}, 'modelgate.config.mjs: host is a number: write a text'],
-    [config('models: null'), {}, {}, 'modelgate.config.mjs: models is null: write an object'],
-    [config('prices: 3'), {}, {}, 'modelgate.config.mjs: prices is a number: write a path in quotes, or an object'],
-    [config(`console: 'yes'`), {}, {}, 'modelgate.config.mjs: console is a string: write true, false or an object'],
-    [config(`fetch: 'x'`), {}, {}, 'modelgate.config.mjs: fetch is a string: write it in code'],
-    [config('tokens: {}'), {}, {}, 'modelgate.config.mjs: tokens is not what createTokens makes'],
-    [config('port: 1'), { PORT: 'x' }, {}, /^PORT is 'x'/],
-    [config('models: []'), {}, {}, 'modelgate.config.mjs: models is a list: write an object'],
-    [config(`auth: 'all'`), {}, {}, "modelgate.config.mjs: auth is neither a function nor 'none'"],
-    [config(`data: 'a', redis: 'redis://h'`), {}, {}, 'modelgate.config.mjs: data and redis are both there'],
+    [{}, { PORT: 'http' }, {}, "Invalid PORT 'http': set it to a number from 0 to 65535."],
+    [{}, {}, { port: '' }, "Invalid --port '': set it"],
+    [config('port: 70000'), {}, {}, "modelgate.config.mjs: Invalid port '70000': set it"],
+    [config('prot: 1'), {}, {}, "modelgate.config.mjs: Unknown setting 'prot'. Did you mean 'port'?"],
+    [config('port: true'), {}, {}, "Invalid port 'true': set it"],
+    [config('port: null'), {}, {}, "Invalid port 'null': set it"],
+    [config('host: 1'), {}, {}, 'modelgate.config.mjs: host is a number: expected a string'],
+    [config('models: null'), {}, {}, 'modelgate.config.mjs: models is null: expected an object'],
+    [config('prices: 3'), {}, {}, 'modelgate.config.mjs: prices is a number: expected a path or an object'],
+    [config(`console: 'yes'`), {}, {}, 'modelgate.config.mjs: console is a string: expected true, false or an object'],
+    [config(`fetch: 'x'`), {}, {}, 'modelgate.config.mjs: fetch is a string: expected code'],
+    [config('tokens: {}'), {}, {}, 'modelgate.config.mjs: tokens must be created by createTokens'],
+    [config('port: 1'), { PORT: 'x' }, {}, /^Invalid PORT 'x'/],
+    [config('models: []'), {}, {}, 'modelgate.config.mjs: models is a list: expected an object'],
+    [
+      config(`auth: 'all'`),
+      {},
+      {},
+      "modelgate.config.mjs: auth must be a function (credential) => identity | null, or 'none'",
+    ],
+    [config(`data: 'a', redis: 'redis://h'`), {}, {}, 'modelgate.config.mjs: data and redis are both set'],
     [{}, { MODELGATE_DATA: 'a', MODELGATE_REDIS: 'redis://h' }, {}, 'MODELGATE_DATA and MODELGATE_REDIS are both set'],
     [
       {},
@@ -67,14 +72,14 @@ describe('where it listens', () => {
       {},
       "OPENAI_BASE_URL: baseURL 'localhost:1' must start with http",
     ],
-    [config('plugins: 5'), {}, {}, 'modelgate.config.mjs: plugins is no list'],
-  ] as const)('%#: says what is wrong', async (files, env, flags, words) => {
+    [config('plugins: 5'), {}, {}, 'modelgate.config.mjs: plugins must be a list'],
+  ] as const)('%#: reports an invalid setting', async (files, env, flags, words) => {
     await expect(read(files, { ...env }, flags)).rejects.toThrow(words)
   })
 })
 
 describe('upstreams', () => {
-  it('are those of the environment, each by the names of its models', async () => {
+  it('come from the environment, with routes for the names of their models', async () => {
     const { gateway, demo, keyNames } = await read(
       {},
       { GROQ_API_KEY: 'k', GOOGLE_API_KEY: 'g', OPENROUTER_API_KEY: 'o' },
@@ -91,7 +96,7 @@ describe('upstreams', () => {
     createGateway(gateway)
   })
 
-  it('are made for every provider, once its variables are there', async () => {
+  it('are created for every provider whose variables are set', async () => {
     const keys = Object.fromEntries(envProviders.map(({ environment }) => [environment.apiKey[0], 'k']))
     const { gateway, notes } = await read(
       {},
@@ -102,7 +107,7 @@ describe('upstreams', () => {
     createGateway(gateway)
   })
 
-  it('say what is ignored for want of something else', async () => {
+  it('come with a note about variables that lack another one', async () => {
     const { notes } = await read(
       {},
       { AZURE_OPENAI_API_KEY: 'k', AWS_BEARER_TOKEN_BEDROCK: 'b', GROQ_BASE_URL: 'http://x' },
@@ -114,7 +119,7 @@ describe('upstreams', () => {
     ])
   })
 
-  it("are the file's alone, where it has some, and its models may use those of the environment", async () => {
+  it('come only from the file if it has some; models without upstreams use those of the environment', async () => {
     const own = await read(config(upstreams), { GROQ_API_KEY: 'k' })
     expect(Object.keys(own.gateway.upstreams)).toEqual(['a'])
     const named = await read(config(`models: { fast: { upstream: 'groq', model: 'x' } }`), { GROQ_API_KEY: 'k' })
@@ -122,98 +127,100 @@ describe('upstreams', () => {
     createGateway(named.gateway)
   })
 
-  it('are a demo without any key', async () => {
+  it('are those of the demo without any key', async () => {
     const { demo, gateway, notes } = await read(config(`models: { x: 'groq' }`))
     expect(demo).toBe(true)
     expect(Object.keys(gateway.models)).toContain('demo-chat')
-    expect(notes).toEqual(["the file's models are not served, because no provider key is set"])
+    expect(notes).toEqual(['the configured models are not served, because no provider key is set'])
   })
 
-  it('find their variables in .env too, behind the environment', async () => {
+  it('read variables from .env; the environment wins', async () => {
     const files = { '.env': 'OPENAI_API_KEY=from-file\nPORT=9001\n# a comment\nHOST="127.0.0.2"\n' }
     const settings = await read(files, { PORT: '9002' })
     expect(settings).toMatchObject({ port: 9002, host: '127.0.0.2' })
     expect(settings.gateway.upstreams.openai?.headers).toEqual({ authorization: 'Bearer from-file' })
-    expect(settings.facts).toContainEqual(['Configuration', 'the environment, .env'])
+    expect(settings.details).toContainEqual(['Configuration', 'the environment, .env'])
   })
 })
 
-describe('who is let in', () => {
-  it('a token made for this run, if nobody says anything', async () => {
+describe('authentication', () => {
+  it('accepts a token generated for this run by default', async () => {
     const settings = await read()
     expect(settings).toMatchObject({ token: expect.stringMatching(/^mg-.{32}$/), tokenFrom: 'run' })
-    expect(await letsIn(settings, settings.token ?? '')).toBe(true)
-    expect(await letsIn(settings, 'other')).toBe(false)
+    expect(await isAccepted(settings, settings.token ?? '')).toBe(true)
+    expect(await isAccepted(settings, 'other')).toBe(false)
   })
 
-  it('the token of the environment before that of the file', async () => {
+  it('prefers the token of the environment to that of the file', async () => {
     const files = config(`token: 'filed', ${upstreams}`)
     expect(await read(files)).toMatchObject({ token: 'filed', tokenFrom: 'configuration' })
     expect(await read(files, { MODELGATE_TOKEN: 'set' })).toMatchObject({ token: 'set', tokenFrom: 'environment' })
   })
 
-  it('issued ones, where they are kept, and no made one then', async () => {
+  it('accepts issued tokens if they are stored, and generates none then', async () => {
     const settings = await read(config(`data: 'data', ${upstreams}`))
     expect(settings).toMatchObject({ token: undefined, issueCommand: 'npx modelgate tokens issue --name laptop' })
-    const { secret } = await settings.kept.tokens.tokens.issue({})
-    expect([await letsIn(settings, secret), await letsIn(settings, 'other')]).toEqual([true, false])
+    const { secret } = await settings.resources.tokens.tokens.issue({})
+    expect([await isAccepted(settings, secret), await isAccepted(settings, 'other')]).toEqual([true, false])
   })
 
-  it("whom the file's auth knows, beside the token and issued ones", async () => {
+  it("accepts credentials of the file's auth in addition to the token and issued tokens", async () => {
     const auth = `auth: (credential) => (credential === 'friend' ? { id: 'f' } : null)`
     const settings = await read(config(`${auth}, data: 'data', ${upstreams}`), { MODELGATE_TOKEN: 'mine' })
-    const { secret } = await settings.kept.tokens.tokens.issue({})
+    const { secret } = await settings.resources.tokens.tokens.issue({})
     for (const [credential, expected] of [
       ['friend', true],
       ['mine', true],
       [secret, true],
       ['foe', false],
     ] as const)
-      expect([credential, await letsIn(settings, credential)]).toEqual([credential, expected])
+      expect([credential, await isAccepted(settings, credential)]).toEqual([credential, expected])
     const alone = await read(config(`${auth}, ${upstreams}`))
     expect(alone).toMatchObject({ token: undefined, issueCommand: undefined })
-    expect(await letsIn(alone, 'friend')).toBe(true)
+    expect(await isAccepted(alone, 'friend')).toBe(true)
   })
 
-  it("everybody with 'none', which is noted", async () => {
+  it("accepts every request with auth 'none', and notes it", async () => {
     const settings = await read(config(`auth: 'none', ${upstreams}`), { MODELGATE_TOKEN: 't' })
-    expect(settings.notes[0]).toContain('who reaches this server is let in, and the token that is set does nothing')
-    expect(await letsIn(settings, 'anything')).toBe(true)
+    expect(settings.notes[0]).toContain(
+      'the server accepts every request without authentication, and the configured token has no effect',
+    )
+    expect(await isAccepted(settings, 'anything')).toBe(true)
   })
 })
 
 describe('paths', () => {
-  it('in a file are relative to it, in the environment to the working directory', async () => {
+  it('are relative to the file, or to the working directory in environment variables', async () => {
     const files = config(`data: 'data', ledger: 'book', ${upstreams}`)
-    const world = createWorld(files)
-    const settings = await readSettings(world, {})
+    const context = createTestContext(files)
+    const settings = await readSettings(context, {})
     open.push(settings)
-    expect(settings.facts).toEqual([
+    expect(settings.details).toEqual([
       ['Configuration', 'modelgate.config.mjs'],
       ['Issued tokens', 'data'],
       ['Ledger', 'book'],
     ])
-    const other = await readSettings({ ...world, env: { MODELGATE_DATA: 'elsewhere' } }, {})
+    const other = await readSettings({ ...context, env: { MODELGATE_DATA: 'elsewhere' } }, {})
     open.push(other)
     expect(other.issueCommand).toBe("MODELGATE_DATA='elsewhere' npx modelgate tokens issue --name laptop")
-    expect(other.kept.places.data).toBe(join(world.cwd, 'elsewhere'))
+    expect(other.resources.locations.data).toBe(join(context.cwd, 'elsewhere'))
   })
 
-  it("are not all: tokens may be in Redis, by the folder's own package, and its password is not shown", async () => {
-    const world = createWorld({}, { MODELGATE_REDIS: 'redis://ada:secret@cache:6379' })
-    mkdirSync(join(world.cwd, 'node_modules/redis'), { recursive: true })
+  it('are not used with Redis, whose package is loaded from the folder and whose password is not shown', async () => {
+    const context = createTestContext({}, { MODELGATE_REDIS: 'redis://ada:secret@cache:6379' })
+    mkdirSync(join(context.cwd, 'node_modules/redis'), { recursive: true })
     const client = '{ on() {}, async connect() {}, destroy() {}, async sendCommand() { throw new Error("away") } }'
-    world.write(
+    context.write(
       'node_modules/redis/index.js',
       `exports.createClient = ({ url }) => (globalThis.redisUrl = url, ${client})`,
     )
-    const settings = await readSettings(world, {})
+    const settings = await readSettings(context, {})
     open.push(settings)
-    expect(settings.facts).toContainEqual(['Issued tokens', 'Redis at cache:6379'])
+    expect(settings.details).toContainEqual(['Issued tokens', 'Redis at cache:6379'])
     expect(globalThis).toMatchObject({ redisUrl: 'redis://ada:secret@cache:6379' })
   })
 
-  it('of prices that are not there are named', async () => {
+  it('of missing price files are named in the error', async () => {
     await expect(read(config(`prices: 'no.json', ${upstreams}`))).rejects.toThrow('no.json: the prices cannot be read')
   })
 })
@@ -223,7 +230,7 @@ describe('pages', () => {
     ['', { home: true, playground: true }],
     ['console: false,', { home: false, playground: false }],
     ['console: { playground: false },', { home: true, playground: false }],
-  ])('with %j', async (text, expected) => {
+  ])('are served as configured with %j', async (text, expected) => {
     const { pages, gateway } = await read(config(`${text} ${upstreams}`))
     expect(pages).toEqual(expected)
     const { fetch } = createGateway(gateway)

@@ -4,7 +4,7 @@ import { createGateway } from '@modelgate/core'
 import { describe, expect, it } from 'vitest'
 import { envProviders } from '../config/env-providers.ts'
 import { readSettings } from '../config/settings.ts'
-import { createWorld } from '../world.test-support.ts'
+import { createTestContext } from '../terminal/command-context.test-support.ts'
 
 const everyKey = {
   ...Object.fromEntries(envProviders.map(({ environment }) => [environment.apiKey[0], 'k'])),
@@ -16,16 +16,16 @@ describe.each(['ts', 'js', 'json'])('--%s', (kind) => {
   it.each([
     ['every key', everyKey],
     ['one key', { ANTHROPIC_API_KEY: 'k' }],
-    ['a key without a chat', { VOYAGE_API_KEY: 'k' }],
-  ])('is a configuration that can be, with %s', async (_, env) => {
+    ['a key of a provider without chat', { VOYAGE_API_KEY: 'k' }],
+  ])('writes a valid configuration with %s', async (_, env) => {
     // Code reads the environment of the process.
     const before = { ...process.env }
     Object.assign(process.env, env)
     try {
-      const world = createWorld({}, { ...env })
-      expect(await world.run('init', `--${kind}`)).toBe(0)
-      expect(readdirSync(world.cwd)).toEqual([`modelgate.config.${kind}`])
-      const settings = await readSettings(world, {})
+      const context = createTestContext({}, { ...env })
+      expect(await context.run('init', `--${kind}`)).toBe(0)
+      expect(readdirSync(context.cwd)).toEqual([`modelgate.config.${kind}`])
+      const settings = await readSettings(context, {})
       expect(settings.notes).toEqual([])
       expect(Object.keys(settings.gateway.upstreams).sort()).toEqual(
         envProviders
@@ -34,52 +34,52 @@ describe.each(['ts', 'js', 'json'])('--%s', (kind) => {
           .sort(),
       )
       createGateway(settings.gateway)
-      await settings.kept.close()
+      await settings.resources.close()
     } finally {
       for (const name of Object.keys(env)) delete process.env[name]
       Object.assign(process.env, before)
     }
   })
 
-  it('names variables and holds no key', async () => {
-    const world = createWorld({}, { OPENAI_API_KEY: 'sk-secret' })
-    await world.run('init', `--${kind}`)
-    const text = readFileSync(join(world.cwd, `modelgate.config.${kind}`), 'utf8')
+  it('names variables and contains no key', async () => {
+    const context = createTestContext({}, { OPENAI_API_KEY: 'sk-secret' })
+    await context.run('init', `--${kind}`)
+    const text = readFileSync(join(context.cwd, `modelgate.config.${kind}`), 'utf8')
     expect(text).toContain('OPENAI_API_KEY')
-    expect(text + world.said()).not.toContain('sk-secret')
+    expect(text + context.stdout()).not.toContain('sk-secret')
   })
 })
 
-it('says what to do next', async () => {
-  const world = createWorld()
-  await world.run('init')
-  expect(world.said()).toContain('Wrote modelgate.config.js.\n')
-  expect(world.said()).toContain('1. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or take out')
-  expect(world.said()).toMatch(/2\. npx modelgate check +asks each upstream/)
+it('prints the next steps', async () => {
+  const context = createTestContext()
+  await context.run('init')
+  expect(context.stdout()).toContain('Wrote modelgate.config.js.\n')
+  expect(context.stdout()).toContain('1. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, or take out')
+  expect(context.stdout()).toMatch(/2\. npx modelgate check +asks each upstream/)
 })
 
-it('finds keys in .env, and writes TypeScript where there is some', async () => {
-  const world = createWorld({ '.env': 'GROQ_API_KEY=k\n', 'tsconfig.json': '{}' })
-  await world.run('init')
-  expect(world.said()).toContain('Wrote modelgate.config.ts for GROQ_API_KEY.')
-  expect(readFileSync(join(world.cwd, 'modelgate.config.ts'), 'utf8')).toContain(
+it('finds keys in .env, and writes TypeScript in a TypeScript project', async () => {
+  const context = createTestContext({ '.env': 'GROQ_API_KEY=k\n', 'tsconfig.json': '{}' })
+  await context.run('init')
+  expect(context.stdout()).toContain('Wrote modelgate.config.ts for GROQ_API_KEY.')
+  expect(readFileSync(join(context.cwd, 'modelgate.config.ts'), 'utf8')).toContain(
     "'groq/*': { upstream: 'groq', model: '*' }",
   )
 })
 
-describe('a file that is there', () => {
-  it('stays, unless it is to be written over', async () => {
-    const world = createWorld({ 'modelgate.config.js': 'mine' })
-    expect(await world.run('init', '--js')).toBe(1)
-    expect(world.complained()).toBe('modelgate: modelgate.config.js is there already: --force writes over it\n')
-    expect(readFileSync(join(world.cwd, 'modelgate.config.js'), 'utf8')).toBe('mine')
-    expect(await world.run('init', '--js', '--force')).toBe(0)
-    expect(readFileSync(join(world.cwd, 'modelgate.config.js'), 'utf8')).toContain('defineConfig')
+describe('an existing file', () => {
+  it('is kept unless --force is set', async () => {
+    const context = createTestContext({ 'modelgate.config.js': 'mine' })
+    expect(await context.run('init', '--js')).toBe(1)
+    expect(context.stderr()).toBe('modelgate: modelgate.config.js is there already: --force writes over it\n')
+    expect(readFileSync(join(context.cwd, 'modelgate.config.js'), 'utf8')).toBe('mine')
+    expect(await context.run('init', '--js', '--force')).toBe(0)
+    expect(readFileSync(join(context.cwd, 'modelgate.config.js'), 'utf8')).toContain('defineConfig')
   })
 
-  it('under another ending is no reason for two', async () => {
-    const world = createWorld({ 'modelgate.config.ts': 'mine' })
-    expect(await world.run('init', '--json', '--force')).toBe(1)
-    expect(world.complained()).toContain('modelgate.config.ts is there already')
+  it('with another extension prevents a second configuration', async () => {
+    const context = createTestContext({ 'modelgate.config.ts': 'mine' })
+    expect(await context.run('init', '--json', '--force')).toBe(1)
+    expect(context.stderr()).toContain('modelgate.config.ts is there already')
   })
 })

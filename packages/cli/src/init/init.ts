@@ -1,30 +1,30 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { version } from '../../package.json'
-import { flag, noWords, readArgs } from '../args.ts'
 import { readEnvFile } from '../config/env-file.ts'
 import { envProviders } from '../config/env-providers.ts'
 import { fileNames } from '../config/load-file.ts'
-import { UsageError } from '../errors.ts'
-import type { World } from '../world.ts'
+import { flag, readArgs, rejectExtraArguments } from '../terminal/args.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
+import { UsageError } from '../terminal/errors.ts'
 import { type Chosen, codeTemplate, jsonTemplate } from './templates.ts'
 
 const kinds = ['ts', 'js', 'json'] as const
 type Kind = (typeof kinds)[number]
 
-/** Written for where no key is found. */
+/** Providers of a new configuration if no key is found. */
 const usual: ReadonlySet<string> = new Set(['openai', 'anthropic', 'gemini'])
 
-/** `modelgate init`: writes a configuration, and says what to do next. */
-export async function init(args: string[], world: World): Promise<number> {
-  const { values, words } = readArgs(args, { ts: flag, js: flag, json: flag, force: flag }, 'init')
-  noWords(words, 'init')
+/** Runs `modelgate init`: writes a configuration and prints the next steps. */
+export async function init(args: string[], context: CommandContext): Promise<number> {
+  const { values, positionals: words } = readArgs(args, { ts: flag, js: flag, json: flag, force: flag }, 'init')
+  rejectExtraArguments(words, 'init')
   const asked = kinds.filter((kind) => values[kind] === true)
   if (asked.length > 1)
     throw new UsageError(`${asked.map((kind) => `--${kind}`).join(' and ')} exclude each other`, 'init')
-  readEnvFile(world)
-  const file = `modelgate.config.${asked[0] ?? usualKind(world.cwd)}`
-  const there = fileNames.find((name) => existsSync(join(world.cwd, name)))
+  readEnvFile(context)
+  const file = `modelgate.config.${asked[0] ?? usualKind(context.cwd)}`
+  const there = fileNames.find((name) => existsSync(join(context.cwd, name)))
   if (there !== undefined && !(values.force === true && there === file))
     throw new Error(
       there === file
@@ -32,7 +32,7 @@ export async function init(args: string[], world: World): Promise<number> {
         : `${there} is there already, and would be taken before or beside ${file}: remove it first`,
     )
   const found = envProviders.flatMap((provider): Chosen[] => {
-    const keyName = provider.environment.apiKey.find((name) => world.env[name])
+    const keyName = provider.environment.apiKey.find((name) => context.env[name])
     return keyName === undefined ? [] : [{ provider, keyName }]
   })
   const chosen =
@@ -44,8 +44,8 @@ export async function init(args: string[], world: World): Promise<number> {
             provider,
             keyName: provider.environment.apiKey[0],
           }))
-  writeFileSync(join(world.cwd, file), contents(file.slice(file.lastIndexOf('.') + 1) as Kind, chosen, world.cwd))
-  world.out(whatNext(file, chosen, found.length > 0, world))
+  writeFileSync(join(context.cwd, file), contents(file.slice(file.lastIndexOf('.') + 1) as Kind, chosen, context.cwd))
+  context.out(whatNext(file, chosen, found.length > 0, context))
   return 0
 }
 
@@ -54,7 +54,7 @@ const usualKind = (cwd: string): Kind => (existsSync(join(cwd, 'tsconfig.json'))
 const contents = (kind: Kind, chosen: readonly Chosen[], cwd: string): string =>
   kind === 'json' ? jsonTemplate(chosen, schemaFor(cwd)) : codeTemplate(chosen)
 
-/** The schema that an editor finds: that of the installed package, else the published one. */
+/** Returns the JSON schema for editors: that of the installed package, else the published one. */
 const schemaFor = (cwd: string): string => {
   const installed = 'node_modules/modelgate/config.schema.json'
   return existsSync(join(cwd, installed))
@@ -62,7 +62,7 @@ const schemaFor = (cwd: string): string => {
     : `https://unpkg.com/modelgate@${version}/config.schema.json`
 }
 
-function whatNext(file: string, chosen: readonly Chosen[], found: boolean, { command }: World): string {
+function whatNext(file: string, chosen: readonly Chosen[], found: boolean, { command }: CommandContext): string {
   const keys = chosen.map(({ keyName }) => keyName)
   const lines = [
     [`${command} check`, 'asks each upstream whether it answers'],

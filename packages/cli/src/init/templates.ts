@@ -1,14 +1,14 @@
 import { createExample } from '@modelgate/core/catalog'
 import type { EnvProvider } from '../config/env-providers.ts'
 
-/** An upstream as a new configuration is to have it. */
+/** An upstream of a new configuration. */
 export interface Chosen {
   readonly provider: EnvProvider
-  /** The variable of its key. */
+  /** Environment variable of its key. */
   readonly keyName: string
 }
 
-/** Names that go to an upstream: a well-known one as it is, or `groq/*`. */
+/** Returns the model names of an upstream: well-known names unchanged, else `groq/*`. */
 const patternsOf = ({ name, environment: { models = [] } }: EnvProvider): string[] => {
   const stars = models.filter((model) => model.includes('*'))
   return stars.length > 0 ? stars : [`${name}/*`]
@@ -17,29 +17,29 @@ const patternsOf = ({ name, environment: { models = [] } }: EnvProvider): string
 const exampleOf = ({ environment: { models = [], exampleModel } }: EnvProvider): string =>
   models.find((model) => !model.includes('*')) ?? exampleModel ?? 'the-model'
 
-/** Whether the provider has a chat format. */
+/** Returns true if the provider has a chat format. */
 const canChat = (provider: EnvProvider): boolean => Object.keys(createExample(provider).formats).length > 0
 
-/** The options that a configuration must name, with the variable of each. */
+/** Returns the required options with the variable of each. */
 const optionsOf = ({ provider: { environment }, keyName }: Chosen): (readonly [option: string, variable: string])[] => [
   ['apiKey', keyName],
   ...Object.entries(environment.required ?? {}).map(([option, [variable]]) => [option, variable] as const),
 ]
 
-/** A configuration in TypeScript or JavaScript. */
+/** Returns a configuration in TypeScript or JavaScript. */
 export function codeTemplate(chosen: readonly Chosen[]): string {
   const names = chosen.map(({ provider }) => provider.name)
   const [first, second] = chosen.filter(({ provider }) => canChat(provider)).map(({ provider }) => provider)
   return `import { ${[...names, 'defineConfig'].sort().join(', ')} } from 'modelgate'
 
-// Variables are read from the environment, and from .env in this folder. What else can be said here: docs/cli.md.
+// Variables are read from the environment and from .env in this folder. All settings: docs/cli.md.
 export default defineConfig({
-  // Where calls can go. Keys stay here: no client ever sees them.
+  // Upstreams that serve calls. Their keys stay here; clients never see them.
   upstreams: {
 ${chosen.map(upstreamCode).join('\n')}
   },
 
-  // What clients may ask for, and where it goes. A star stands for anything.
+  // Models that clients may use, with their upstreams. A star matches any text.
   models: {
 ${routesOf(chosen)
   .map(
@@ -50,7 +50,7 @@ ${routesOf(chosen)
 ${
   first === undefined
     ? ''
-    : `    // A name of your own${second === undefined ? '' : ': the first that works answers'}.
+    : `    // Your own name${second === undefined ? '' : '; the second target is the fallback'}.
     fast: ${
       second === undefined
         ? `{ upstream: '${first.name}', model: '${exampleOf(first)}' }`
@@ -62,13 +62,13 @@ ${
 `
 }  },
 
-  // Who is let in: MODELGATE_TOKEN, and tokens that are issued with \`npx modelgate tokens issue --name laptop\` into this folder.
+  // Accepted API keys: MODELGATE_TOKEN, and tokens issued into this folder with \`npx modelgate tokens issue --name laptop\`.
   data: 'modelgate-data',
 
   // port: 8787,
-  // host: '0.0.0.0', // everyone who can reach this machine; default: this machine only
-  // prices: 'prices.json', // what models cost, for budgets in money
-  // ledger: 'ledger', // a record of each call, never its content
+  // host: '0.0.0.0', // all interfaces; default: this machine only
+  // prices: 'prices.json', // prices of models, for budgets in money
+  // ledger: 'ledger', // a record of each call, without content
 })
 `
 }
@@ -92,7 +92,7 @@ function routesOf(chosen: readonly Chosen[]): [string, SimpleRoute][] {
   return [...routes]
 }
 
-/** The same as JSON, which has no comments: its schema tells an editor what there is. */
+/** Returns the configuration as JSON. Editors document it with its schema. */
 export function jsonTemplate(chosen: readonly Chosen[], schema: string): string {
   const config = {
     $schema: schema,

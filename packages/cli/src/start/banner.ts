@@ -1,18 +1,18 @@
 import type { Settings } from '../config/settings.ts'
 import { targetsOf } from '../config/targets.ts'
-import { indented } from '../table.ts'
+import { indent } from '../terminal/format.ts'
 import { type CurlToken, curlLines } from './curl-lines.ts'
 import { routesTable } from './routes-table.ts'
 
-/** Where clients on this machine reach the server. */
+/** Returns the server's address for clients on this machine. */
 function rootUrl({ host, gateway }: Pick<Settings, 'host' | 'gateway'>, port: number): string {
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}${gateway.basePath ?? ''}`
 }
 
-/** What the server says once it listens. */
+/** Returns the startup message. */
 export function banner(settings: Settings, port: number): string {
-  const { pages, facts, demo, notes, gateway } = settings
+  const { pages, details: facts, demo, notes, gateway } = settings
   const root = rootUrl(settings, port)
   const token = curlToken(settings)
   const lines: (readonly [string, string])[] = [
@@ -29,36 +29,33 @@ export function banner(settings: Settings, port: number): string {
     '',
     ...lines.map(([name, value]) => `  ${name.padEnd(19)}${value}`),
     '',
-    indented(routesTable(gateway)),
+    indent(routesTable(gateway)),
     ...(demo
       ? [
           '',
-          'No provider key is set, so a demo answers. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or another for real ones.',
+          'Demo mode: no provider key is set. Set OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or another key to use real models.',
         ]
       : []),
-    ...[...notes, ...ownCallers(gateway, port)].flatMap((note) => ['', `Note: ${note}.`]),
+    ...[...notes, ...selfReferences(gateway, port)].flatMap((note) => ['', `Note: ${note}.`]),
     '',
     settings.token !== undefined && settings.tokenFrom === 'environment'
-      ? 'Try it, where MODELGATE_TOKEN is set:'
+      ? 'Try it in a shell with MODELGATE_TOKEN set:'
       : 'Try it:',
     '',
     ...(token !== 'none' && 'variable' in token && token.variable === 'TOKEN' ? ['TOKEN=mg-…'] : []),
-    ...curlLines(root, token, talkable(gateway)),
+    ...curlLines(root, token, chatModels(gateway)),
     '',
   ].join('\n')
 }
 
-/** A client's setting, such as OPENAI_BASE_URL, that the server itself was started with as well. */
-const ownCallers = ({ upstreams }: Settings['gateway'], port: number): string[] =>
+/** Returns a note for each upstream that is this server: a client setting such as OPENAI_BASE_URL was set for the server too. */
+const selfReferences = ({ upstreams }: Settings['gateway'], port: number): string[] =>
   Object.entries(upstreams)
     .filter(([, { baseURL }]) => {
       const url = new URL(baseURL)
       return Number(url.port) === port && /^(localhost|127\.|\[::1\]|0\.0\.0\.0)/.test(url.hostname)
     })
-    .map(
-      ([name, { baseURL }]) =>
-        `the upstream ${name} is this server itself (${baseURL}): its calls would go round in circles`,
-    )
+    .map(([name, { baseURL }]) => `the upstream ${name} is this server itself (${baseURL}): its calls would loop`)
 
 function curlToken({ token, tokenFrom, gateway }: Settings): CurlToken {
   if (token === undefined) return gateway.auth === 'none' ? 'none' : { variable: 'TOKEN' }
@@ -68,15 +65,15 @@ function curlToken({ token, tokenFrom, gateway }: Settings): CurlToken {
 
 function tokenText({ token, tokenFrom, issueCommand, gateway }: Settings): string {
   if (token !== undefined) {
-    if (tokenFrom === 'run') return `${token}  (made for this run; set MODELGATE_TOKEN to keep one)`
+    if (tokenFrom === 'run') return `${token}  (generated for this run; set MODELGATE_TOKEN for a permanent one)`
     return tokenFrom === 'environment' ? 'the value of MODELGATE_TOKEN' : "the configuration's token"
   }
-  if (gateway.auth === 'none') return 'none is asked for'
-  return issueCommand === undefined ? 'whom auth of the configuration knows' : `issue one: ${issueCommand}`
+  if (gateway.auth === 'none') return 'not required'
+  return issueCommand === undefined ? 'any credential that the configured auth accepts' : `issue one: ${issueCommand}`
 }
 
-/** Names that a conversation can be had with: those without a star, if there are any. */
-function talkable({ models, upstreams }: Settings['gateway']): string[] {
+/** Returns the names of models with a chat format, preferring names without a star. */
+function chatModels({ models, upstreams }: Settings['gateway']): string[] {
   const names = Object.entries(models)
     .filter(([, route]) =>
       targetsOf(route).some(({ upstream }) => Object.keys(upstreams[upstream]?.formats ?? {}).length > 0),

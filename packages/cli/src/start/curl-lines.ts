@@ -1,27 +1,27 @@
-import { quoted } from '../quoted.ts'
+import { shellQuote } from '../terminal/format.ts'
 
-/** What curl sends as the token: one, a variable of the shell, or none. */
+/** The token in curl commands: a literal, a shell variable, or none. */
 export type CurlToken = { readonly token: string } | { readonly variable: string } | 'none'
 
 /**
- * Calls that work when pasted into a shell, one for each format and the list of models.
+ * Returns curl commands to paste: one for each format and the list of models.
  *
- * @param models names that can be talked to; without any there is the list of models only
+ * @param models names of models that can chat; without any only the list of models is returned
  */
 export function curlLines(root: string, token: CurlToken, models: readonly string[]): string[] {
   const json = `-H 'content-type: application/json'`
-  /** @param header what stands before the token, with a blank behind */
+  /** @param header the header up to the token, including the trailing blank */
   const withToken = (header: string): string =>
     token === 'none'
       ? ''
       : 'variable' in token
         ? `-H "${header}$${token.variable}" `
-        : `-H ${quoted(header + token.token)} `
+        : `-H ${shellQuote(header + token.token)} `
   const bearer = withToken('authorization: Bearer ')
   const words = 'Say hello in one sentence.'
   const hello = [{ role: 'user', content: words }]
   const model = (index: number): string => models[index % models.length] ?? ''
-  const data = (body: unknown): string => `-d ${quoted(JSON.stringify(body))}`
+  const data = (body: unknown): string => `-d ${shellQuote(JSON.stringify(body))}`
   const list = `curl -s ${root}/v1/models ${bearer}`.trimEnd()
   if (models.length === 0) return [list]
   return [

@@ -1,19 +1,19 @@
 import type { GatewayConfig, ModelRoute, Target } from '@modelgate/core'
 import { targetsOf } from '../config/targets.ts'
-import { table } from '../table.ts'
+import { table } from '../terminal/format.ts'
 
-/** Which models go where, and what is there. */
+/** Returns the tables of model routes and upstreams. */
 export function routesTable({ models, upstreams }: Pick<GatewayConfig, 'models' | 'upstreams'>): string {
   const groups = new Map<string, string[]>()
   for (const [name, route] of Object.entries(models)) {
-    const where = whereOf(route)
+    const where = describeRoute(route)
     groups.set(where, [...(groups.get(where) ?? []), name])
   }
   const rows = [...groups].flatMap(([where, names]) => wrapped(names).map((line, at) => [line, at === 0 ? where : '']))
   return [
     table(['MODELS', 'UPSTREAM'], rows),
     table(
-      ['UPSTREAM', 'ADDRESS', 'SPEAKS'],
+      ['UPSTREAM', 'ADDRESS', 'FORMATS'],
       Object.entries(upstreams).map(([name, { baseURL, formats, operations = {} }]) => [
         name,
         new URL(baseURL).host,
@@ -23,8 +23,8 @@ export function routesTable({ models, upstreams }: Pick<GatewayConfig, 'models' 
   ].join('\n\n')
 }
 
-/** A route in words: `groq (llama-3.3-70b-versatile), then openai`. */
-function whereOf(route: ModelRoute): string {
+/** Describes a route: `groq (llama-3.3-70b-versatile), then openai`. */
+function describeRoute(route: ModelRoute): string {
   const named = ({ upstream, model }: Target): string =>
     model === undefined || model.includes('*') ? upstream : `${upstream} (${model})`
   const targets = targetsOf(route)
@@ -39,14 +39,14 @@ function whereOf(route: ModelRoute): string {
     .join(', then ')
 }
 
-const widest = 72
+const maxWidth = 72
 
-/** Names in lines that a terminal holds. */
+/** Joins names into lines of limited width. */
 function wrapped(names: readonly string[]): string[] {
   const lines: string[] = []
   for (const name of names) {
     const last = lines.at(-1)
-    if (last === undefined || last.length + name.length + 2 > widest) lines.push(name)
+    if (last === undefined || last.length + name.length + 2 > maxWidth) lines.push(name)
     else lines[lines.length - 1] = `${last}, ${name}`
   }
   return lines.map((line, at) => (at < lines.length - 1 ? `${line},` : line))

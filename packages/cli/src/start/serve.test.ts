@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { issueCommand } from '../config/access.ts'
 import { readSettings } from '../config/settings.ts'
 import { main } from '../main.ts'
-import { createWorld, type TestWorld } from '../world.test-support.ts'
+import { createTestContext, type TestContext } from '../terminal/command-context.test-support.ts'
 import { banner } from './banner.ts'
 import { type Serving, serve } from './serve.ts'
 
@@ -21,8 +21,8 @@ async function provider() {
   return opened.url
 }
 
-async function started(world: TestWorld): Promise<Serving & { models(token?: string): Promise<string[]> }> {
-  const serving = await serve(world, { port: '0' })
+async function started(context: TestContext): Promise<Serving & { models(token?: string): Promise<string[]> }> {
+  const serving = await serve(context, { port: '0' })
   closing.push(serving.stop)
   const models = async (token = 't'): Promise<string[]> => {
     const headers = { authorization: `Bearer ${token}` }
@@ -35,74 +35,78 @@ async function started(world: TestWorld): Promise<Serving & { models(token?: str
 const config = (baseURL: string, models: object, rest: object = {}) =>
   JSON.stringify({ upstreams: { one: { provider: 'openai', apiKey: '${KEY}', baseURL } }, models, token: 't', ...rest })
 
-describe('a reload', () => {
-  it('puts the new configuration in force, and keeps the old one if the new one cannot be', async () => {
+describe('reload', () => {
+  it('activates a valid configuration, and keeps the current one if the new one is invalid', async () => {
     const baseURL = await provider()
-    const world = createWorld({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
-    const serving = await started(world)
+    const context = createTestContext({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
+    const serving = await started(context)
     expect(await serving.models()).toEqual(['a'])
 
-    world.write('modelgate.config.json', config(baseURL, { a: 'one', b: 'one' }))
+    context.write('modelgate.config.json', config(baseURL, { a: 'one', b: 'one' }))
     await serving.reload()
     expect(await serving.models()).toEqual(['a', 'b'])
-    expect(world.said()).toContain('The configuration was read again and is in force.')
+    expect(context.stdout()).toContain('Configuration reloaded.')
 
     for (const [text, words] of [
       [config(baseURL, { c: 'two' }), "modelgate.config.json: models['c'] names the upstream 'two'"],
-      ['{', 'modelgate.config.json: it is no JSON'],
+      ['{', 'modelgate.config.json: invalid JSON'],
       [config('localhost', { c: 'one' }), 'upstreams.one.baseURL'],
     ] as const) {
-      world.write('modelgate.config.json', text)
+      context.write('modelgate.config.json', text)
       await serving.reload()
-      expect(world.complained()).toContain(`modelgate: the old configuration stays: ${words}`.slice(0, 40))
-      expect(world.complained()).toContain(words)
+      expect(context.stderr()).toContain('modelgate: Reload failed, the current configuration stays active: ')
+      expect(context.stderr()).toContain(words)
       expect(await serving.models()).toEqual(['a', 'b'])
     }
   })
 
-  it('says what takes a new start', async () => {
+  it('reports settings that require a restart', async () => {
     const baseURL = await provider()
-    const world = createWorld({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
-    const serving = await started(world)
-    world.write('modelgate.config.json', config(baseURL, { a: 'one' }, { host: '127.0.0.2', data: 'data' }))
+    const context = createTestContext({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
+    const serving = await started(context)
+    context.write('modelgate.config.json', config(baseURL, { a: 'one' }, { host: '127.0.0.2', data: 'data' }))
     await serving.reload()
-    expect(world.said()).toContain('Note: tokens, prices and ledger are somewhere else now: that takes a new start.')
-    expect(world.said()).toContain('Note: another port or host takes a new start.')
+    expect(context.stdout()).toContain(
+      'Note: restart the server to use the new locations of tokens, prices and ledger.',
+    )
+    expect(context.stdout()).toContain('Note: restart the server to listen on another port or host.')
   })
 
-  it('keeps what is open, and who is let in, when the place of the tokens changes', async () => {
+  it('keeps open storage and its tokens when their configured location changes', async () => {
     const baseURL = await provider()
     const place = (data: object) => config(baseURL, { a: 'one' }, { token: undefined, ...data })
-    const world = createWorld({ 'modelgate.config.json': place({ data: 'data' }) }, { KEY: 'k' })
+    const context = createTestContext({ 'modelgate.config.json': place({ data: 'data' }) }, { KEY: 'k' })
     let secret = ''
     await main(['tokens', 'issue', '--json'], {
-      ...world,
+      ...context,
       out: (text) => {
         secret = JSON.parse(text).secret
       },
     })
-    const serving = await started(world)
+    const serving = await started(context)
     expect(await serving.models(secret)).toEqual(['a'])
-    world.write('modelgate.config.json', place({}))
+    context.write('modelgate.config.json', place({}))
     await serving.reload()
-    expect(world.said()).toContain('that takes a new start')
+    expect(context.stdout()).toContain('restart the server')
     expect(await serving.models(secret)).toEqual(['a'])
   })
 
-  it('does not take a file that is gone for a wish to serve what the environment has', async () => {
+  it('keeps the configuration if its file was deleted', async () => {
     const baseURL = await provider()
-    const world = createWorld({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
-    const serving = await started(world)
-    rmSync(join(world.cwd, 'modelgate.config.json'))
+    const context = createTestContext({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
+    const serving = await started(context)
+    rmSync(join(context.cwd, 'modelgate.config.json'))
     await serving.reload()
-    expect(world.complained()).toContain("the old configuration stays: there is no file 'modelgate.config.json'")
+    expect(context.stderr()).toContain(
+      "the current configuration stays active: File 'modelgate.config.json' does not exist",
+    )
     expect(await serving.models()).toEqual(['a'])
   })
 
-  it('sees another key in .env', async () => {
+  it('applies a changed key of .env', async () => {
     const baseURL = await provider()
-    const world = createWorld({ 'modelgate.config.json': config(baseURL, { a: 'one' }), '.env': 'KEY=wrong\n' })
-    const serving = await started(world)
+    const context = createTestContext({ 'modelgate.config.json': config(baseURL, { a: 'one' }), '.env': 'KEY=wrong\n' })
+    const serving = await started(context)
     const ask = async (): Promise<number> => {
       const { status } = await fetch(`http://127.0.0.1:${serving.port}/v1/chat/completions`, {
         method: 'POST',
@@ -112,15 +116,15 @@ describe('a reload', () => {
       return status
     }
     expect(await ask()).toBe(502)
-    world.write('.env', 'KEY=k\n')
+    context.write('.env', 'KEY=k\n')
     await serving.reload()
     expect(await ask()).toBe(200)
   })
 })
 
-describe('the table at the start', () => {
-  it('says where models go, who speaks what, and what else is configured', async () => {
-    const world = createWorld({
+describe('the startup message', () => {
+  it('lists model routes, formats of upstreams and other settings', async () => {
+    const context = createTestContext({
       'modelgate.config.mjs': `import { anthropic, groq, openai } from 'modelgate'
         export default {
           basePath: '/ai', data: 'kept', ledger: 'book', otel: false,
@@ -133,22 +137,22 @@ describe('the table at the start', () => {
           },
         }`,
     })
-    const serving = await started(world)
-    const said = world.said()
+    const serving = await started(context)
+    const output = context.stdout()
     const root = `http://127.0.0.1:${serving.port}/ai`
-    expect(said).toContain(`Modelgate listens on ${root}\n`)
-    expect(said).toContain(`OpenAI clients     base URL ${root}/v1\n`)
-    expect(said).toContain('Token              issue one: npx modelgate tokens issue --name laptop\n')
-    expect(said).toContain('Configuration      modelgate.config.mjs\n')
-    expect(said).toContain('Issued tokens      kept\n')
-    expect(said).toContain('Ledger             book\n')
-    expect(said).toMatch(/^ {2}gpt-5, gpt-\* +openai$/m)
-    expect(said).toMatch(/^ {2}fast +groq \(llama\), then openai$/m)
-    expect(said).toMatch(/^ {2}spread +openai or claude \(c\)$/m)
-    expect(said).toMatch(/^ {2}late +openai, then claude$/m)
-    expect(said).toMatch(/^ {2}claude +api\.anthropic\.com +messages$/m)
-    expect(said).toContain('TOKEN=mg-…\ncurl ')
-    expect(said).not.toContain('sk-secret')
+    expect(output).toContain(`Modelgate listens on ${root}\n`)
+    expect(output).toContain(`OpenAI clients     base URL ${root}/v1\n`)
+    expect(output).toContain('Token              issue one: npx modelgate tokens issue --name laptop\n')
+    expect(output).toContain('Configuration      modelgate.config.mjs\n')
+    expect(output).toContain('Issued tokens      kept\n')
+    expect(output).toContain('Ledger             book\n')
+    expect(output).toMatch(/^ {2}gpt-5, gpt-\* +openai$/m)
+    expect(output).toMatch(/^ {2}fast +groq \(llama\), then openai$/m)
+    expect(output).toMatch(/^ {2}spread +openai or claude \(c\)$/m)
+    expect(output).toMatch(/^ {2}late +openai, then claude$/m)
+    expect(output).toMatch(/^ {2}claude +api\.anthropic\.com +messages$/m)
+    expect(output).toContain('TOKEN=mg-…\ncurl ')
+    expect(output).not.toContain('sk-secret')
   })
 
   it.each([
@@ -160,56 +164,59 @@ describe('the table at the start', () => {
       '$MODELGATE_TOKEN"',
     ],
     ['of the file', { token: 'file-token-5d1f' }, {}, "the configuration's token", '$TOKEN"'],
-  ])('names the place of a token %s, and never prints it', async (_, rest, env, place, variable) => {
-    const world = createWorld(
+  ])('names the origin of a token %s, and never prints it', async (_, rest, env, place, variable) => {
+    const context = createTestContext(
       { 'modelgate.config.json': config(await provider(), { a: 'one' }, rest) },
       { KEY: 'key-5d1f', ...env },
     )
-    await started(world)
-    expect(world.said()).toContain(`Token              ${place}\n`)
-    expect(world.said()).toContain(`-H "authorization: Bearer ${variable}`)
-    expect(world.said()).not.toContain('5d1f')
+    await started(context)
+    expect(context.stdout()).toContain(`Token              ${place}\n`)
+    expect(context.stdout()).toContain(`-H "authorization: Bearer ${variable}`)
+    expect(context.stdout()).not.toContain('5d1f')
   })
 
-  it('names where issued tokens are without the password of Redis', async () => {
+  it('shows the location of issued tokens without the Redis password', async () => {
     const env = { MODELGATE_REDIS: 'redis://default:pw-5d1f@localhost:1/0', OPENAI_API_KEY: 'key-5d1f' }
-    const settings = await readSettings(createWorld({}, env), {}, 'nothing')
+    const settings = await readSettings(createTestContext({}, env), {}, 'nothing')
     const text = banner(
-      { ...settings, issueCommand: issueCommand({ redis: { url: env.MODELGATE_REDIS } }, createWorld({}, env), {}) },
+      {
+        ...settings,
+        issueCommand: issueCommand({ redis: { url: env.MODELGATE_REDIS } }, createTestContext({}, env), {}),
+      },
       8787,
     )
     expect(text).toContain(
       'issue one: npx modelgate tokens issue --name laptop  (with MODELGATE_REDIS set as for this server)',
     )
     expect(text).not.toContain('5d1f')
-    await settings.kept.close()
+    await settings.resources.close()
   })
 
-  it('warns of an upstream that is the server itself', async () => {
+  it('warns about an upstream that is the server itself', async () => {
     const baseURL = await provider()
-    const world = createWorld({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
-    await started(world)
-    expect(world.said()).not.toContain('this server itself')
+    const context = createTestContext({ 'modelgate.config.json': config(baseURL, { a: 'one' }) }, { KEY: 'k' })
+    await started(context)
+    expect(context.stdout()).not.toContain('this server itself')
     const settings = await readSettings(
-      createWorld({}, { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://localhost:8787/v1' }),
+      createTestContext({}, { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://localhost:8787/v1' }),
       {},
     )
     expect(banner(settings, 8787)).toContain(
       'Note: the upstream openai is this server itself (http://localhost:8787/v1)',
     )
-    await settings.kept.close()
+    await settings.resources.close()
   })
 
-  it('has lines to paste for models that can be talked to, and no token where none is asked for', async () => {
-    const world = createWorld({
+  it('prints commands for models with chat, without a token if none is required', async () => {
+    const context = createTestContext({
       'modelgate.config.mjs': `import { voyage, groq } from 'modelgate'
         export default { auth: 'none', upstreams: { voyage: voyage({ apiKey: 'k' }), groq: groq({ apiKey: 'k' }) },
           models: { 'voyage-3': 'voyage', 'groq/*': { upstream: 'groq', model: '*' } } }`,
     })
-    await started(world)
-    expect(world.said()).toContain('"model":"groq/your-model"')
-    expect(world.said()).toContain('Token              none is asked for')
-    expect(world.said()).not.toContain('authorization')
-    expect(world.said()).toMatch(/\/v1\/models\n/)
+    await started(context)
+    expect(context.stdout()).toContain('"model":"groq/your-model"')
+    expect(context.stdout()).toContain('Token              not required')
+    expect(context.stdout()).not.toContain('authorization')
+    expect(context.stdout()).toMatch(/\/v1\/models\n/)
   })
 })

@@ -4,50 +4,49 @@ import { nodeListener, nodeUpgrade } from '@modelgate/node'
 import { drain } from '@modelgate/node/adapter'
 import { StorageAwayError } from '@modelgate/tokens'
 import { type Flags, readSettings, type Settings } from '../config/settings.ts'
-import { codeOf, inFile, problemsOf } from '../errors.ts'
-import type { World } from '../world.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
+import { codeOf, inFile, problemsOf } from '../terminal/errors.ts'
 import { banner } from './banner.ts'
 
-/** A server that listens. */
+/** A running server. */
 export interface Serving {
   readonly port: number
-  /** Reads the configuration again, and says what came of it. */
+  /** Reloads the configuration and prints the result. */
   reload(): Promise<void>
-  /** Answers the running calls to their end, and lets go of everything. */
+  /** Completes in-flight calls and closes all resources. */
   stop(): Promise<void>
 }
 
-/** Starts the server and says where it is. Rejects with an Error whose message is for the user. */
-export async function serve(world: World, flags: Flags): Promise<Serving> {
-  let settings = await readSettings(world, flags)
+/** Starts the server and prints its address. Rejects with an Error whose message is meant for the user. */
+export async function serve(context: CommandContext, flags: Flags): Promise<Serving> {
+  let settings = await readSettings(context, flags)
   let server: http.Server
   let gateway: Gateway
   try {
-    gateway = aboutFile(settings, () => createGateway(settings.gateway))
+    gateway = withFileName(settings, () => createGateway(settings.gateway))
     server = http.createServer(nodeListener(gateway)).on('upgrade', nodeUpgrade(gateway))
     await listen(server, settings, flags)
   } catch (error) {
-    await settings.kept.close()
+    await settings.resources.close()
     throw error
   }
   const address = server.address()
   const port = address !== null && typeof address === 'object' ? address.port : settings.port
-  world.out(banner(settings, port))
-  // Of two at once the slower one must not win.
+  context.out(banner(settings, port))
+  // Reloads run one after the other: a slow earlier one must not overwrite a later one.
   let reloads = Promise.resolve()
   const reloadOnce = async (): Promise<void> => {
     try {
-      // A file that is gone, or about to be replaced, is no wish for the environment's configuration.
-      const next = await readSettings(world, { ...flags, config: flags.config ?? settings.file }, settings.kept)
-      aboutFile(next, () => gateway.reconfigure(next.gateway))
+      // A deleted file, or one that is being replaced, must not activate the environment's configuration.
+      const next = await readSettings(context, { ...flags, config: flags.config ?? settings.file }, settings.resources)
+      withFileName(next, () => gateway.reconfigure(next.gateway))
       const moved = next.port !== settings.port || next.host !== settings.host
-      const notes = [...next.notes, ...(moved ? ['another port or host takes a new start'] : [])]
+      const notes = [...next.notes, ...(moved ? ['restart the server to listen on another port or host'] : [])]
       settings = next
-      world.out(
-        ['The configuration was read again and is in force.', ...notes.map((note) => `Note: ${note}.`)].join('\n'),
-      )
+      context.out(['Configuration reloaded.', ...notes.map((note) => `Note: ${note}.`)].join('\n'))
     } catch (error) {
-      for (const problem of problemsOf(error)) world.err(`modelgate: the old configuration stays: ${problem}`)
+      for (const problem of problemsOf(error))
+        context.err(`modelgate: Reload failed, the current configuration stays active: ${problem}`)
     }
   }
   return {
@@ -58,35 +57,36 @@ export async function serve(world: World, flags: Flags): Promise<Serving> {
     },
     async stop() {
       await drain(server, gateway)
-      await settings.kept.close()
+      await settings.resources.close()
     },
   }
 }
 
-/** What the gateway does not like is in the file, if there is one. */
-function aboutFile<T>({ file }: Settings, work: () => T): T {
+/** Adds the configuration file's name to errors of the gateway. */
+function withFileName<T>({ file }: Settings, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    // A damaged folder of tokens is named by its own message.
+    // The message already names the damaged token folder.
     throw error instanceof StorageAwayError ? error : inFile(file, error)
   }
 }
 
 function listen(server: http.Server, { host, port }: Settings, flags: Flags): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(new Error(whyNot(error, host, port, flags), { cause: error })))
+    server.once('error', (error) => reject(new Error(listenErrorMessage(error, host, port, flags), { cause: error })))
     server.listen(port, host, resolve)
   })
 }
 
-function whyNot(error: Error, host: string, port: number, flags: Flags): string {
-  const setting = flags.port === undefined ? 'set PORT to' : 'give --port'
+function listenErrorMessage(error: Error, host: string, port: number, flags: Flags): string {
+  const setting = flags.port === undefined ? 'set PORT to' : 'set --port to'
   const hostSetting = flags.host === undefined ? 'HOST' : '--host'
   const code = codeOf(error)
-  if (code === 'EADDRINUSE') return `port ${port} on ${host} is in use: stop what uses it, or ${setting} another`
-  if (code === 'EACCES') return `port ${port} may not be used by this user: ${setting} one above 1023`
+  if (code === 'EADDRINUSE')
+    return `Port ${port} on ${host} is in use: stop the other process, or ${setting} another port.`
+  if (code === 'EACCES') return `This user may not listen on port ${port}: ${setting} a port above 1023.`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return `${hostSetting} is '${host}', which is no address of this machine: 127.0.0.1 is this machine only, 0.0.0.0 is everyone`
-  return `cannot listen on ${host}:${port}: ${error.message}`
+    return `${hostSetting} is '${host}', which is not an address of this machine. Use 127.0.0.1 for this machine only, 0.0.0.0 for all interfaces.`
+  return `Cannot listen on ${host}:${port}: ${error.message}`
 }

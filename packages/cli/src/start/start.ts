@@ -1,44 +1,44 @@
 import { unwatchFile, watchFile } from 'node:fs'
-import { flag, noWords, readArgs, text, textOf } from '../args.ts'
 import { findFile } from '../config/load-file.ts'
-import type { World } from '../world.ts'
+import { flag, readArgs, rejectExtraArguments, text, textOf } from '../terminal/args.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
 import { type Serving, serve } from './serve.ts'
 
-/** How often a watched file is looked at: editors replace files, which finer means lose sight of. */
-const lookMs = 300
+/** Interval of polling a watched file. Editors replace files, which file system events miss. */
+const pollMs = 300
 
-/** `modelgate start`: serves until a signal comes. */
-export async function start(args: string[], world: World): Promise<void> {
-  const { values, words } = readArgs(args, { config: text, port: text, host: text, watch: flag }, 'start')
-  noWords(words, 'start')
+/** Runs `modelgate start`: serves until a signal arrives. */
+export async function start(args: string[], context: CommandContext): Promise<void> {
+  const { values, positionals: words } = readArgs(args, { config: text, port: text, host: text, watch: flag }, 'start')
+  rejectExtraArguments(words, 'start')
   const flags = { config: textOf(values.config), port: textOf(values.port), host: textOf(values.host) }
-  const file = values.watch === true ? findFile(world.cwd, flags.config) : undefined
-  const serving = serve(world, flags)
-  // From the beginning: a signal, or a change, may come as soon as the server is heard of.
-  const forget = listenFor(serving, file, world)
+  const file = values.watch === true ? findFile(context.cwd, flags.config) : undefined
+  const serving = serve(context, flags)
+  // Added before the server is ready: a signal or a change can arrive as soon as the banner is printed.
+  const removeListeners = addListeners(serving, file, context)
   try {
     await serving
   } catch (error) {
-    forget()
+    removeListeners()
     throw error
   }
 }
 
-/** A terminal's Ctrl-C can reach a process twice at once: from the terminal, and from npm. */
-const twiceMs = 500
+/** Within this time a second signal is a duplicate: Ctrl-C reaches a process from the terminal and from npm. */
+const duplicateSignalMs = 500
 
-/** Reloads at SIGHUP and when the file changes, ends at SIGTERM and SIGINT. @returns what takes the listeners away */
-function listenFor(serving: Promise<Serving>, file: string | undefined, world: World): () => void {
-  let since: number | undefined
-  // A start that fails is told by itself.
+/** Reloads on SIGHUP and when the file changes; shuts down on SIGTERM and SIGINT. Returns a function that removes the listeners. */
+function addListeners(serving: Promise<Serving>, file: string | undefined, context: CommandContext): () => void {
+  let signalledAt: number | undefined
+  // The caller of `serve` reports a failed start.
   const reload = (): void => void serving.then((server) => server.reload()).catch(() => {})
   const end = (signal: NodeJS.Signals): void => {
-    if (since !== undefined) {
-      if (performance.now() - since > twiceMs) process.exit(1)
+    if (signalledAt !== undefined) {
+      if (performance.now() - signalledAt > duplicateSignalMs) process.exit(1)
       return
     }
-    since = performance.now()
-    world.out(`${signal}: answering the running calls to their end; once more stops at once`)
+    signalledAt = performance.now()
+    context.out(`${signal} received: draining in-flight requests (send it again to force quit)`)
     serving
       .then((server) => server.stop())
       .then(
@@ -49,7 +49,7 @@ function listenFor(serving: Promise<Serving>, file: string | undefined, world: W
   const listeners = { SIGHUP: reload, SIGTERM: end, SIGINT: end } as const
   const signals = Object.keys(listeners) as (keyof typeof listeners)[]
   for (const signal of signals) process.on(signal, listeners[signal])
-  if (file !== undefined) watchFile(file, { interval: lookMs, persistent: false }, reload)
+  if (file !== undefined) watchFile(file, { interval: pollMs, persistent: false }, reload)
   return () => {
     if (file !== undefined) unwatchFile(file, reload)
     for (const signal of signals) process.off(signal, listeners[signal])

@@ -1,19 +1,19 @@
 import type { Token, Tokens } from '@modelgate/tokens'
-import { type Options, text, textOf, type Values } from '../args.ts'
+import { type Options, text, textOf, type Values } from '../terminal/args.ts'
 import { readTokenSettings, settingOptions } from './settings.ts'
 import { issuedText, listText, tokenText, usageText } from './text.ts'
 
-/** What a command answers: for programs, and for people. */
-export interface Answer {
+/** The result of a command: as JSON and as text. */
+export interface CommandResult {
   readonly json: unknown
   readonly text: string
 }
 
-/** One of the commands behind `modelgate tokens`. */
+/** A sub-command of `modelgate tokens`. */
 export interface TokenCommand {
   readonly takesId: boolean
   readonly options: Options
-  run(tokens: Tokens, id: string, values: Values): Promise<Answer>
+  run(tokens: Tokens, id: string, values: Values): Promise<CommandResult>
 }
 
 export const tokenCommands: Readonly<Record<string, TokenCommand>> = {
@@ -38,7 +38,7 @@ export const tokenCommands: Readonly<Record<string, TokenCommand>> = {
     options: {},
     run: async (tokens, id) => {
       const token = await tokens.get(id)
-      if (token === undefined) throw new Error(`there is no token '${id}': \`list\` tells the ids`)
+      if (token === undefined) throw new Error(`Token '${id}' does not exist. \`modelgate tokens list\` shows all ids.`)
       return { json: token, text: tokenText(token) }
     },
   },
@@ -47,7 +47,7 @@ export const tokenCommands: Readonly<Record<string, TokenCommand>> = {
     options: {},
     run: async (tokens, id) => {
       const token = await tokens.revoke(id)
-      return { json: token, text: `${id} is revoked. The server refuses it within a second.` }
+      return { json: token, text: `${id} is revoked. The server rejects it within one second.` }
     },
   },
   rotate: {

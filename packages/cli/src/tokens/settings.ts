@@ -1,6 +1,6 @@
 import type { TokenSettings } from '@modelgate/tokens'
-import { text, type Values } from '../args.ts'
-import { UsageError } from '../errors.ts'
+import { text, type Values } from '../terminal/args.ts'
+import { UsageError } from '../terminal/errors.ts'
 
 /** Options of `issue`. */
 export const settingOptions = {
@@ -29,7 +29,7 @@ export function readTokenSettings(values: Values): TokenSettings {
   }
   const period = periods.find((one) => one === (values.per ?? 'month'))
   if (period === undefined)
-    throw new UsageError(`--per is '${String(values.per)}': give one of ${periods.join(', ')}`, 'tokens')
+    throw new UsageError(`Invalid --per '${String(values.per)}'. Valid: ${periods.join(', ')}.`, 'tokens')
   const budgets = [
     numbered('money', values['budget-usd'], '--budget-usd'),
     numbered('tokens', values['budget-tokens'], '--budget-tokens'),
@@ -46,13 +46,13 @@ export function readTokenSettings(values: Values): TokenSettings {
   }
 }
 
-/** A date, or how long from now: `30d`. */
+/** Reads a date or a duration from now such as `30d`. */
 function readExpiry(expires: string): string | number {
   const [, count, unit] = /^(\d+)([hdw])$/.exec(expires) ?? []
   if (unit !== undefined) return Date.now() + Number(count) * unitMs[unit as keyof typeof unitMs]
   if (/^\d{4}-\d{2}-\d{2}/.test(expires) && !Number.isNaN(Date.parse(expires))) return expires
   throw new UsageError(
-    `--expires is '${expires}': give a duration such as 12h, 30d or 4w, or a date such as 2027-01-31`,
+    `Invalid --expires '${expires}': use a duration such as 12h, 30d or 4w, or a date such as 2027-01-31.`,
     'tokens',
   )
 }
@@ -63,7 +63,7 @@ function numbered<F extends string>(field: F, value: Values[string], option: str
   const isMoney = field === 'money'
   if (!(number >= (isMoney ? 0 : 1)) || !(isMoney ? Number.isFinite(number) : Number.isSafeInteger(number)))
     throw new UsageError(
-      `${option} is '${String(value)}': give ${isMoney ? 'an amount of 0 or more, such as 5 or 0.50' : 'a whole number of 1 or more'}`,
+      `Invalid ${option} '${String(value)}': expected ${isMoney ? 'an amount of 0 or more, such as 5 or 0.50' : 'a whole number of 1 or more'}.`,
       'tokens',
     )
   return { [field]: number } as { [name in F]?: number }

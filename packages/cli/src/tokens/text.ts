@@ -1,18 +1,18 @@
 import type { Budget, IssuedToken, Limit, Token, TokenUsage, UsageSums } from '@modelgate/tokens'
-import { table } from '../table.ts'
+import { table } from '../terminal/format.ts'
 
 const dateOf = (time: number | undefined): string =>
   time === undefined ? '' : new Date(time).toISOString().slice(0, 16).replace('T', ' ')
 
 function stateOf({ revokedAt, expiresAt }: Token, now: number): string {
   if (revokedAt !== undefined) return `revoked ${dateOf(revokedAt)}`
-  if (expiresAt === undefined) return 'good'
-  return expiresAt <= now ? `expired ${dateOf(expiresAt)}` : `good until ${dateOf(expiresAt)}`
+  if (expiresAt === undefined) return 'valid'
+  return expiresAt <= now ? `expired ${dateOf(expiresAt)}` : `valid until ${dateOf(expiresAt)}`
 }
 
 export const listText = (tokens: readonly Token[], now: number): string =>
   tokens.length === 0
-    ? 'There is no token yet: `issue` makes one.'
+    ? 'No tokens yet. Run `modelgate tokens issue` to create one.'
     : table(
         ['ID', 'SECRET', 'NAME', 'OWNER', 'MODELS', 'CREATED (UTC)', 'STATE'],
         tokens.map((token) => [
@@ -112,7 +112,7 @@ export function usageText({ from, to, currency, limits, budgets, byDay, byModel,
     `${from} to ${to}`,
     '',
     byDay.length === 0
-      ? 'No call.'
+      ? 'No calls.'
       : [
           table(
             ['DAY', ...heads],

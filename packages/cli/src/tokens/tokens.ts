@@ -1,61 +1,64 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { GatewayError, type Logger } from '@modelgate/core'
-import { flag, readArgs, text, textOf } from '../args.ts'
-import { isKept } from '../config/access.ts'
+import { keepsIssuedTokens } from '../config/access.ts'
 import { readEnvFile } from '../config/env-file.ts'
 import { type LoadedFile, loadFile } from '../config/load-file.ts'
-import { openTokens, type Places, placesOf } from '../config/open-tokens.ts'
-import { inFile, messageOf, OutsideError, UsageError } from '../errors.ts'
-import { didYouMean } from '../near.ts'
-import type { World } from '../world.ts'
+import { locationsOf, openTokens, type StorageLocations } from '../config/token-storage.ts'
+import { flag, readArgs, text, textOf } from '../terminal/args.ts'
+import type { CommandContext } from '../terminal/command-context.ts'
+import { didYouMean } from '../terminal/did-you-mean.ts'
+import { FlagOrEnvironmentError, inFile, messageOf, UsageError } from '../terminal/errors.ts'
 import { tokenCommands } from './commands.ts'
 import { tokensHelp } from './help.ts'
 
-/** `modelgate tokens`: issues tokens, lists and ends them, beside the running server, which sees it within a second. */
-export async function tokens(args: string[], world: World): Promise<number> {
+/** Runs `modelgate tokens`: issues, lists and revokes tokens. A running server applies changes within one second. */
+export async function tokens(args: string[], context: CommandContext): Promise<number> {
   const [name, ...rest] = args
   if (name === undefined || name === 'help') {
-    world.out(tokensHelp)
+    context.out(tokensHelp)
     return 0
   }
   const command = Object.hasOwn(tokenCommands, name) ? tokenCommands[name] : undefined
   if (command === undefined)
-    throw new UsageError(
-      `there is no command 'tokens ${name}'${didYouMean(name, Object.keys(tokenCommands))}`,
-      'tokens',
-    )
-  const { values, words } = readArgs(rest, { ...command.options, data: text, config: text, json: flag }, 'tokens')
+    throw new UsageError(`Unknown command 'tokens ${name}'. ${didYouMean(name, Object.keys(tokenCommands))}`, 'tokens')
+  const { values, positionals: words } = readArgs(
+    rest,
+    { ...command.options, data: text, config: text, json: flag },
+    'tokens',
+  )
   const [id = '', extra] = words
-  if (command.takesId && id === '') throw new UsageError(`${name} needs the id of a token: ${name} tok_…`, 'tokens')
-  const tooMuch = command.takesId ? extra : words[0]
-  if (tooMuch !== undefined) throw new UsageError(`'${tooMuch}' is one word too many for ${name}`, 'tokens')
-  const places = await findPlaces(world, textOf(values.data), textOf(values.config))
-  if (!isKept(places))
+  if (command.takesId && id === '')
+    throw new UsageError(`'tokens ${name}' requires the id of a token: ${name} tok_…`, 'tokens')
+  const unexpected = command.takesId ? extra : words[0]
+  if (unexpected !== undefined)
+    throw new UsageError(`Unexpected argument '${unexpected}' of 'tokens ${name}'.`, 'tokens')
+  const locations = await findLocations(context, textOf(values.data), textOf(values.config))
+  if (!keepsIssuedTokens(locations))
     throw new UsageError(
-      'it is not known where the tokens are: set MODELGATE_DATA as for the server, give --data, or write `data` into the configuration',
+      'The location of the tokens is unknown: set MODELGATE_DATA as for the server, use --data, or set `data` in the configuration.',
       'tokens',
     )
-  // Without prices the server would refuse every call of such a token.
+  // Without prices the server would reject every call of such a token.
   if (
     name === 'issue' &&
     values['budget-usd'] !== undefined &&
-    places.prices === undefined &&
-    places.tokens === undefined
+    locations.prices === undefined &&
+    locations.tokens === undefined
   )
     throw new UsageError(
-      '--budget-usd needs prices: set MODELGATE_PRICES=prices.json here and for the server, or write `prices` into the configuration',
+      '--budget-usd requires prices: set MODELGATE_PRICES=prices.json here and for the server, or set `prices` in the configuration.',
       'tokens',
     )
-  const { data } = places
+  const { data } = locations
   if (name !== 'issue' && data !== undefined && !existsSync(data))
-    throw new Error(`there are no tokens in '${data}': no such folder`)
+    throw new Error(`The token folder '${data}' does not exist.`)
   const log: Logger['warn'] = (message, details) =>
-    world.err(details === undefined ? message : `${message}: ${messageOf(details)}`)
-  const opened = openTokens(places, { cwd: world.cwd, logger: { warn: log, error: log }, isPatient: true })
+    context.err(details === undefined ? message : `${message}: ${messageOf(details)}`)
+  const opened = openTokens(locations, { cwd: context.cwd, logger: { warn: log, error: log }, isPatient: true })
   try {
-    const answer = await command.run(opened.tokens, id, values)
-    world.out(values.json === true ? JSON.stringify(answer.json, null, 2) : answer.text)
+    const result = await command.run(opened.tokens, id, values)
+    context.out(values.json === true ? JSON.stringify(result.json, null, 2) : result.text)
   } catch (error) {
     throw storageFailureOf(error)
   } finally {
@@ -64,29 +67,33 @@ export async function tokens(args: string[], world: World): Promise<number> {
   return 0
 }
 
-/** Clients get a message that tokens cannot be checked. The operator needs the cause: a full disk, a damaged file, a slow Redis. */
+/** Returns the cause of a storage failure (full disk, damaged file, slow Redis) in place of the message meant for clients. */
 const storageFailureOf = (error: unknown): unknown =>
   error instanceof GatewayError && error.info.kind === 'unavailable' && error.cause instanceof Error
     ? error.cause
     : error
 
-function placesIn(world: World, file: LoadedFile | undefined): Places {
+function locationsIn(context: CommandContext, file: LoadedFile | undefined): StorageLocations {
   try {
-    return placesOf(world, file)
+    return locationsOf(context, file)
   } catch (error) {
-    throw error instanceof OutsideError ? error : inFile(file?.name, error)
+    throw error instanceof FlagOrEnvironmentError ? error : inFile(file?.name, error)
   }
 }
 
-/** Where the tokens are. The ledger is the server's: nothing is called from here. */
-async function findPlaces(world: World, data: string | undefined, config: string | undefined): Promise<Places> {
-  readEnvFile(world)
-  const { env, cwd } = world
-  // A folder that is named needs no configuration, which may lack keys here.
+/** Returns the locations of tokens and prices. The ledger is not opened, because this command makes no calls. */
+async function findLocations(
+  context: CommandContext,
+  data: string | undefined,
+  config: string | undefined,
+): Promise<StorageLocations> {
+  readEnvFile(context)
+  const { env, cwd } = context
+  // A named folder needs no configuration file, whose provider keys may be missing here.
   const isNamed = (data !== undefined && data !== '') || env.MODELGATE_DATA || env.MODELGATE_REDIS
-  const file = isNamed && config === undefined ? undefined : await loadFile(world, config)
-  const { ledger: _, ...places } = placesIn(world, file)
+  const file = isNamed && config === undefined ? undefined : await loadFile(context, config)
+  const { ledger: _, ...locations } = locationsIn(context, file)
   return data === undefined || data === ''
-    ? places
-    : { ...places, data: resolve(cwd, data), redis: undefined, tokens: undefined }
+    ? locations
+    : { ...locations, data: resolve(cwd, data), redis: undefined, tokens: undefined }
 }

@@ -41,7 +41,7 @@ export const haveRecordings = existsSync(join(folder, 'fixtures', 'INDEX.tsv'))
 /** True with MODELGATE_FULL=1: runs all recordings instead of the samples. */
 export const fullRun = process.env.MODELGATE_FULL === '1'
 /** Timeout of a test over all recordings, in milliseconds. */
-export const patience = fullRun ? 1_800_000 : 120_000
+export const patience = fullRun ? 1_800_000 : 300_000
 export const whyNoRecordings = 'no recorded traffic next to the checkout (MODELGATE_SHARED): these checks are skipped'
 
 interface IndexLine {

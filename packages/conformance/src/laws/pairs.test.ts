@@ -117,7 +117,7 @@ describe.each(pairs)('translation $name', ({ client, upstream }) => {
 const effortWords = ['low', 'medium', 'high'] as const
 const toolNames = ['first', 'second', 'third'] as const
 const functionOf = (name: string): Tool => ({ type: 'function', name, schema: { type: 'object', properties: {} } })
-const changing = codecs.filter(({ carries }) => carries.requests['turns.laterEffort'].client)
+const changing = codecs.filter(({ capabilities }) => capabilities.requests['turns.laterEffort'].client)
 
 /** User texts, each optionally followed by a change of the effort or the tools. */
 const changes = fc.array(
@@ -172,7 +172,9 @@ describe.each(
   })
   /** The client's own format lacks some fields. */
   const text = (list: readonly (SettingsChange | undefined)[]) =>
-    client.carries.requests['turns.removedTools'].client ? list : list.filter((one) => one?.removedTools === undefined)
+    client.capabilities.requests['turns.removedTools'].client
+      ? list
+      : list.filter((one) => one?.removedTools === undefined)
 
   test.each([{ accepted: [] }, { accepted: ['effort' as const, 'tools' as const] }])(
     'arrive in place, or as the final values with a report: accepted $accepted',

@@ -5,6 +5,7 @@ import {
   type Exchange,
   type Format,
   formats,
+  fullRun,
   haveRecordings,
   patience,
   recordedExchanges,
@@ -43,13 +44,18 @@ describe.skipIf(!haveRecordings)('recorded responses', () => {
   test(
     'have the same content for clients of all four formats',
     async () => {
-      for (const exchange of exchanges) {
+      for (const [at, exchange] of exchanges.entries()) {
         const use = useOf(exchange)
         if (use.kind === 'excluded') {
           count(`excluded: ${use.why}`)
           continue
         }
-        for (const format of formats) {
+        // Streams for clients of all formats; other responses for their own format and one of the others in turn.
+        const clients =
+          fullRun || exchange.stream
+            ? formats
+            : formats.filter((format, nth) => format === exchange.format || nth === at % formats.length)
+        for (const format of clients) {
           const own = format === exchange.format
           if (use.kind === 'broken') {
             await check(`broken as expected: ${use.why}`, exchange, async () => {
@@ -74,7 +80,9 @@ describe.skipIf(!haveRecordings)('recorded responses', () => {
       for (const upstream of formats)
         for (const client of formats)
           for (const [what, floor] of Object.entries(floors[upstream]))
-            expect(counts[`${upstream}→${client} ${what}`], `${upstream}→${client} ${what}`).toBeGreaterThan(floor)
+            expect(counts[`${upstream}→${client} ${what}`], `${upstream}→${client} ${what}`).toBeGreaterThan(
+              fullRun || what === 'streams' || client === upstream ? floor : floor / 5,
+            )
     },
     patience,
   )

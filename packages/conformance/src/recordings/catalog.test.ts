@@ -1,6 +1,6 @@
 import type { Upstream } from '@modelgate/core'
 import {
-  allBut,
+  allFieldsExcept,
   callUrl,
   codecOf,
   createReport,
@@ -120,7 +120,7 @@ function translated(body: JsonObject, upstream: Upstream) {
 }
 
 // The code for quirks is loaded by the first call to an upstream with quirks.
-await chat.wireReady?.({ model: '', quirks: { streamOptions: false } })
+await chat.prepareWireEdit?.({ model: '', quirks: { streamOptions: false } })
 
 /** Returns the pass-through body, without the stream_options that the gateway adds. */
 function onTheWire(body: JsonObject, upstream: Upstream) {
@@ -216,7 +216,7 @@ test.skipIf(publishedChatFields() === undefined)(
   () => {
     /** Fields that every upstream has, or that another quirk covers. */
     const handled = ['model', 'messages', 'stream', 'max_tokens', 'max_completion_tokens', 'stream_options']
-    const listed = Object.keys(allBut([], 'refused'))
+    const listed = Object.keys(allFieldsExcept([], 'refused'))
     const published = publishedChatFields() ?? []
     expect(published.length).toBeGreaterThan(30)
     expect(published.filter((field) => !listed.includes(field) && !handled.includes(field))).toEqual([])

@@ -109,8 +109,8 @@ describe.skipIf(!haveRecordings)('recorded exchanges', () => {
         const use = useOf(exchange)
         if (use.kind === 'excluded') continue
         const { stream } = exchange
-        // `answers.test.ts` covers bodies in all pairs; all streams run through the SDKs' accumulators here.
-        const clients = stream || fullRun || core.has(exchange.path) ? formats : [formats[at % 4] ?? 'chat']
+        // `answers.test.ts` reads bodies in all pairs. Here core exchanges are read by all SDKs, the others by one in turn.
+        const clients = fullRun || core.has(exchange.path) ? formats : [formats[at % 4] ?? 'chat']
         for (const format of clients) {
           const served = serveBytes(bytesOf(exchange), { stream })
           const place = { fetch: fetchOf(gatewayFor(exchange, served.fetch)) }
@@ -144,7 +144,9 @@ describe.skipIf(!haveRecordings)('recorded exchanges', () => {
       expectNoneWrong()
       for (const [upstream, floor] of Object.entries({ chat: 180, messages: 75, gemini: 80, responses: 85 }))
         for (const client of formats)
-          expect(counts[`${upstream}→${client} streams`], `${upstream}→${client}`).toBeGreaterThan(floor)
+          expect(counts[`${upstream}→${client} streams`], `${upstream}→${client}`).toBeGreaterThan(
+            fullRun ? floor : floor / 5,
+          )
     },
     patience,
   )

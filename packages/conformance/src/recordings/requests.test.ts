@@ -8,6 +8,7 @@ import {
   clientRequests,
   type Format,
   formats,
+  fullRun,
   haveRecordings,
   patience,
   recordedExchanges,
@@ -104,13 +105,19 @@ describe.skipIf(!haveRecordings)('recorded requests', () => {
     async (format) => {
       const fake = createFakeProvider()
       const finished: FinishEvent[] = []
-      for (const upstream of formats.filter((other) => other !== format)) {
+      const others = formats.filter((other) => other !== format)
+      for (const upstream of others) {
         const gateway = gatewayTo(upstream, {
           models: { '*': { upstream: 'up', model: models[upstream] } },
           fetch: fake.fetch as typeof fetch,
           plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
         })
-        for (const { exchange, body } of asked.filter(({ exchange }) => exchange.format === format))
+        // Without MODELGATE_FULL=1 each request goes to one of the other formats in turn.
+        const turn = others.indexOf(upstream)
+        const requests = asked
+          .filter(({ exchange }) => exchange.format === format)
+          .filter((_, at) => fullRun || at % others.length === turn)
+        for (const { exchange, body } of requests)
           await check(`${format}→${upstream}`, exchange, async () => {
             fake.reset()
             finished.length = 0
@@ -143,8 +150,10 @@ describe.skipIf(!haveRecordings)('recorded requests', () => {
           })
       }
       expectNoneWrong()
-      for (const upstream of formats.filter((other) => other !== format))
-        expect(counts[`${format}→${upstream}`], `${format}→${upstream}`).toBeGreaterThan(floors[format])
+      for (const upstream of others)
+        expect(counts[`${format}→${upstream}`], `${format}→${upstream}`).toBeGreaterThan(
+          floors[format] / (fullRun ? 1 : 4),
+        )
     },
     patience,
   )
@@ -152,7 +161,7 @@ describe.skipIf(!haveRecordings)('recorded requests', () => {
 
 /** Features that one format has and another cannot express: such calls are rejected before any upstream is called. */
 const refusals: readonly RegExp[] = [
-  /(messages|responses) gives one answer/,
+  /(messages|responses) returns one response/,
   /audio cannot be sent/,
   /[Vv]ideo cannot be sent/,
   /Audio by URL cannot be sent/,
@@ -164,7 +173,7 @@ const refusals: readonly RegExp[] = [
   /the compacted part of the conversation can be read by its issuer only/,
   /an answer in the background needs a server that keeps it/,
   // a message that consists of one vendor's own parts
-  /nothing of this message can be carried/,
+  /no part of this message can be sent/,
 ]
 
 /**
@@ -177,7 +186,7 @@ const unanswered =
 /** Losses of fields that the client did not send: an added default, or a filled gap. */
 const aboutNothing: readonly RegExp[] = [
   /^the format requires max_tokens: \d+ was made up$/,
-  /^a conversation begins with a user message: '.' is put in front$/,
+  /^a conversation must begin with a user message: '.' is put in front$/,
 ]
 
 /** A report without a place is useless. */

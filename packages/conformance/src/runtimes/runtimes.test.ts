@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { checks } from './checks.ts'
 import { install } from './install.ts'
 import { type Pin, pins } from './pins.ts'
@@ -16,9 +16,17 @@ const command = (...args: string[]) => {
   return { status, said: `${stdout}${stderr}` }
 }
 
+let list: ReturnType<typeof command>
+beforeAll(() => {
+  list = command('--list')
+  // The commands of this file share one bundle of the kit.
+  vi.stubEnv('MODELGATE_KIT_BUNDLED', '1')
+})
+afterAll(() => vi.unstubAllEnvs())
+
 describe('the matrix of runtimes', () => {
   test('lists its checks', () => {
-    const { status, said } = command('--list')
+    const { status, said } = list
     expect(status).toBe(0)
     expect(said.match(/^\S/gm)).toHaveLength(checks.length)
   })

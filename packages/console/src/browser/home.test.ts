@@ -103,23 +103,18 @@ describe.skipIf(withoutBrowser)('the home page in a browser', () => {
       await close()
     })
 
-    it.each(['light', 'dark'] as const)(
-      'has no serious accessibility violation in %s, on a desktop and a phone',
-      async (colorScheme) => {
-        for (const viewport of [
-          { width: 1280, height: 800 },
-          { width: 360, height: 740 },
-        ]) {
-          const { page, close } = await open(at('/ai/'), { colorScheme, viewport })
-          expect(await seriousViolations(page)).toEqual([])
-          expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(viewport.width)
-          await page.goto(at('/ai/console/playground'))
-          await page.getByRole('heading', { name: 'Conversation' }).waitFor()
-          expect(await seriousViolations(page)).toEqual([])
-          await close()
-        }
-      },
-    )
+    it.each([
+      ['light', { width: 1280, height: 800 }],
+      ['dark', { width: 360, height: 740 }],
+    ] as const)('has no serious accessibility violation in %s at %j', async (colorScheme, viewport) => {
+      const { page, close } = await open(at('/ai/'), { colorScheme, viewport })
+      expect(await seriousViolations(page)).toEqual([])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(viewport.width)
+      await page.goto(at('/ai/console/playground'))
+      await page.getByRole('heading', { name: 'Conversation' }).waitFor()
+      expect(await seriousViolations(page)).toEqual([])
+      await close()
+    })
 
     it('keeps the chosen colour scheme, and stores nothing before a choice', async () => {
       const { page, close } = await open(at('/ai/'), { colorScheme: 'light' })

@@ -280,26 +280,21 @@ describe.skipIf(withoutBrowser)('the Playground in a browser', () => {
       await close()
     })
 
-    it.each(['light', 'dark'] as const)(
-      'has no serious accessibility violation in %s, on a desktop and a phone',
-      async (colorScheme) => {
-        for (const viewport of [
-          { width: 1280, height: 800 },
-          { width: 390, height: 844 },
-        ]) {
-          const { page, close } = await openPlayground(scene.url, { colorScheme, viewport })
-          await page.getByLabel('Model', { exact: true }).selectOption('demo-messages')
-          await page.getByLabel('Offer tools').check()
-          await ask(page, '[[think]] What can you do?')
-          if (viewport.width < 500) await page.getByRole('button', { name: 'Show settings' }).click()
-          await ask(page, 'Tell me the weather in Rome')
-          await ask(page, '[[status:400]]')
-          await page.getByText('The whole error').click()
-          expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(viewport.width)
-          expect(await seriousViolations(page)).toEqual([])
-          await close()
-        }
-      },
-    )
+    it.each([
+      ['light', { width: 1280, height: 800 }],
+      ['dark', { width: 390, height: 844 }],
+    ] as const)('has no serious accessibility violation in %s at %j', async (colorScheme, viewport) => {
+      const { page, close } = await openPlayground(scene.url, { colorScheme, viewport })
+      await page.getByLabel('Model', { exact: true }).selectOption('demo-messages')
+      await page.getByLabel('Offer tools').check()
+      await ask(page, '[[think]] What can you do?')
+      if (viewport.width < 500) await page.getByRole('button', { name: 'Show settings' }).click()
+      await ask(page, 'Tell me the weather in Rome')
+      await ask(page, '[[status:400]]')
+      await page.getByText('The whole error').click()
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(viewport.width)
+      expect(await seriousViolations(page)).toEqual([])
+      await close()
+    })
   })
 })

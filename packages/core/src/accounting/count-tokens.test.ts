@@ -1,10 +1,9 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, it, vi } from 'vitest'
-import { createCanceller } from '../base/signal.ts'
+import { createCanceller } from '../base/async.ts'
 import type { ModelRequest, Part } from '../formats/ir.ts'
-import { estimateTokens } from './count-tokens.ts'
-import { estimateInput } from './estimate-request.ts'
-import { pieces, tokensByCharacters } from './tokenizer.ts'
+import { estimateInput, estimateTokens, splitForCounting } from './count-tokens.ts'
+import { tokensByCharacters } from './estimate-body.ts'
 
 const quiet = { warn() {}, error() {} }
 const options = { tokenizer: undefined, logger: quiet, signal: createCanceller(), callbackMs: 1000 }
@@ -107,13 +106,15 @@ describe('the pieces of a text', () => {
     'a'.repeat(65),
     '',
   ])('are the text, in order, no character cut in two (%#)', (whole) => {
-    const cut = [...pieces(whole, 32_768)]
+    const cut = [...splitForCounting(whole, 32_768)]
     expect(cut.join('') === whole).toBe(true)
     for (const piece of cut.slice(0, -1)) expect(/[\ud800-\udbff]$/.test(piece)).toBe(false)
   })
 
   it('ordinary text stays whole', () => {
-    expect([...pieces('export const x = (y: number): string => String(y)\n'.repeat(100), 32_768)]).toHaveLength(1)
+    expect([
+      ...splitForCounting('export const x = (y: number): string => String(y)\n'.repeat(100), 32_768),
+    ]).toHaveLength(1)
   })
 })
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { outlineOf } from '../base/json/outline.ts'
+import { createOutline } from '../base/json/outline.ts'
+import { estimateBody } from './estimate-body.ts'
 import { estimateBytes } from './estimate-bytes.ts'
-import { estimateBody } from './estimate-json.ts'
 
 const image = 'iVBORw0KGgo/+AAA'.repeat(10_000)
 
@@ -27,7 +27,7 @@ it.each([
     ? json.replaceAll(/[\u0080-\uffff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
     : json
   const bytes = new TextEncoder().encode(written)
-  const estimated = estimateBytes(bytes, outlineOf(bytes, 9, [])?.farTexts ?? []) / estimateBody(value)
+  const estimated = estimateBytes(bytes, createOutline(bytes, 9, [])?.longTexts ?? []) / estimateBody(value)
   expect(estimated).toBeGreaterThan(0.75)
   expect(estimated).toBeLessThan(1.5)
 })

@@ -1,5 +1,5 @@
 import type { Span } from '../base/json/outline.ts'
-import { charsPerToken, dataTokens } from './estimate-json.ts'
+import { charsPerToken, dataTokens } from './estimate-body.ts'
 
 /** How many bytes of a body are looked at, spread over it. */
 const looked = 1000

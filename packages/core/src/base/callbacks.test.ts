@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { createCanceller } from './async.ts'
 import {
   CallbackError,
   decide,
   decideNow,
-  ignore,
-  logSeldom,
+  ignoreRejection,
+  logOncePerMinute,
   observe,
   observedValue,
   settleWithin,
   typeNameOf,
 } from './callbacks.ts'
-import { createCanceller } from './signal.ts'
 
 const collected = () => {
   const lines: unknown[][] = []
@@ -59,8 +59,12 @@ describe('settleWithin', () => {
       late.push(value)
       throw new Error('boom')
     }
-    await expect(settleWithin(later('value'), { name: 'x', ms: 1, onLate })).rejects.toThrow('did not settle')
-    await expect(settleWithin(laterFailure(), { name: 'x', ms: 1, onLate })).rejects.toThrow('did not settle')
+    await expect(settleWithin(later('value'), { name: 'x', ms: 1, onLateValue: onLate })).rejects.toThrow(
+      'did not settle',
+    )
+    await expect(settleWithin(laterFailure(), { name: 'x', ms: 1, onLateValue: onLate })).rejects.toThrow(
+      'did not settle',
+    )
     await later(undefined, 40)
     expect(late).toEqual(['value'])
   })
@@ -147,14 +151,14 @@ describe('an observer', () => {
 
 it('logs the same message once a minute', () => {
   const { log, lines } = collected()
-  for (let n = 0; n < 5; n++) logSeldom(log, 'a message')
-  logSeldom(log, 'another', 7)
+  for (let n = 0; n < 5; n++) logOncePerMinute(log, 'a message')
+  logOncePerMinute(log, 'another', 7)
   expect(lines).toEqual([['a message'], ['another', 7]])
 })
 
 it('leaves a promise to itself without an unhandled rejection', async () => {
-  ignore(Promise.reject(new Error('nobody waits')))
-  ignore('no promise')
+  ignoreRejection(Promise.reject(new Error('nobody waits')))
+  ignoreRejection('no promise')
   await later(undefined, 1)
 })
 

@@ -1,5 +1,4 @@
-import { type Signal, stopReason } from './signal.ts'
-import { isThenable } from './thenable.ts'
+import { isThenable, type Signal, stopReason } from './async.ts'
 
 // The contract of every function that a host supplies (docs/decisions/0025-callbacks.md). Such a function may throw, reject, never
 // settle, settle too late, or return a value of the wrong type. Deciders then refuse, observers are logged and ignored, and no
@@ -28,7 +27,7 @@ export interface Wait<T> {
   /** Milliseconds that the promise has to settle by itself once the signal is aborted. Default: none. */
   readonly graceMs?: number
   /** Receives a value that arrives after the wait ended, to release what it holds. */
-  readonly onLate?: (value: T) => void
+  readonly onLateValue?: (value: T) => void
 }
 
 /**
@@ -36,7 +35,7 @@ export interface Wait<T> {
  * after `ms`, or with the reason of the signal. A rejection that comes later is ignored.
  */
 export function settleWithin<T>(pending: PromiseLike<T>, wait: Wait<T>): Promise<T> {
-  const { name, ms, fix = 'Settle sooner, or raise limits.callbackMs.', signal, graceMs, onLate } = wait
+  const { name, ms, fix = 'Settle sooner, or raise limits.callbackMs.', signal, graceMs, onLateValue: onLate } = wait
   return new Promise((resolve, reject) => {
     let waiting = true
     const end = (): boolean => {
@@ -65,7 +64,7 @@ export function settleWithin<T>(pending: PromiseLike<T>, wait: Wait<T>): Promise
     Promise.resolve(pending).then(
       (value) => {
         if (end()) resolve(value)
-        else if (onLate !== undefined) quietly(() => onLate(value))
+        else if (onLate !== undefined) runSilently(() => onLate(value))
       },
       (error: unknown) => {
         if (end()) reject(error)
@@ -87,15 +86,16 @@ export function decide(answer: unknown, log: ErrorLog, wait: Wait<unknown>): boo
 /** The same for a callback that has to answer at once: a promise is a no. */
 export function decideNow(answer: unknown, log: ErrorLog, name: string): boolean {
   if (!isThenable(answer)) return isYes(answer, log, name)
-  ignore(answer)
-  logSeldom(log, `modelgate: ${name} returned a promise, which counts as no: return true or false at once.`)
+  ignoreRejection(answer)
+  logOncePerMinute(log, `modelgate: ${name} returned a promise, which counts as no: return true or false at once.`)
   return false
 }
 
 function isYes(answer: unknown, log: ErrorLog, name: string): boolean {
   if (answer === true) return true
   // Undefined, null, 0 and '' mean no in any case; other values were most likely meant as a yes.
-  if (answer) logSeldom(log, `modelgate: ${name} returned ${typeNameOf(answer)}, which counts as no: return true.`)
+  if (answer)
+    logOncePerMinute(log, `modelgate: ${name} returned ${typeNameOf(answer)}, which counts as no: return true.`)
   return false
 }
 
@@ -121,7 +121,7 @@ export function observedValue<T>(log: ErrorLog, name: string, call: () => T, own
       (late) => {
         // An async observer that returns nothing has lost nothing.
         if (late === undefined || late === null) return
-        logSeldom(
+        logOncePerMinute(
           log,
           `modelgate: ${fullName(name, owner)} returned a promise, whose value is ignored: return it at once.`,
         )
@@ -141,14 +141,14 @@ const failed = (log: ErrorLog, name: string, owner: Owner, error: unknown): void
   log.error(`modelgate: ${fullName(name, owner)} failed`, error)
 
 /** Leaves a promise to itself: its rejection must not end the process. */
-export function ignore(result: unknown): void {
+export function ignoreRejection(result: unknown): void {
   if (isThenable(result)) Promise.resolve(result).then(undefined, () => {})
 }
 
 /** Runs a function whose failure cannot be reported anywhere. */
-export function quietly(run: () => unknown): void {
+export function runSilently(run: () => unknown): void {
   try {
-    ignore(run())
+    ignoreRejection(run())
   } catch {
     // See above.
   }
@@ -158,7 +158,7 @@ const repeatMs = 60_000
 const loggedAt = new WeakMap<ErrorLog, Map<string, number>>()
 
 /** Logs a message once a minute: it may come with every call. Messages must be few, so they name options and not requests. */
-export function logSeldom(log: ErrorLog, message: string, details?: unknown): void {
+export function logOncePerMinute(log: ErrorLog, message: string, details?: unknown): void {
   const times = loggedAt.get(log) ?? new Map<string, number>()
   loggedAt.set(log, times)
   const now = performance.now()

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest'
-import { answerSide, createReport, lossHeader } from '../formats/loss-report.ts'
+import { createReport, lossHeader, responseReport } from '../formats/loss-report.ts'
 import { openai } from '../upstreams/openai.ts'
 import { retryAfterMs, toClientError } from '../upstreams/upstream-error.ts'
+import { newId } from './bytes.ts'
 import { GatewayError } from './errors.ts'
-import { newId } from './ids.ts'
 
 const upstream = openai({ apiKey: 'sk-canary-12345678', baseURL: 'http://10.1.2.3:9000/v1' })
 
@@ -82,7 +82,7 @@ describe('losses', () => {
     report.add({ path: '/a', kind: 'moved', severity: 'note', detail: 'x' })
     report.add({ path: '/seed', kind: 'unsupported', severity: 'warn', detail: 'y' })
     report.add({ path: '/seed', kind: 'unsupported', severity: 'warn', detail: 'y' })
-    answerSide(report).add({ path: '/seed', kind: 'unsupported', severity: 'note', detail: 'y' })
+    responseReport(report).add({ path: '/seed', kind: 'unsupported', severity: 'note', detail: 'y' })
     expect(lossHeader(report.losses)).toBe(
       '"/seed";kind=unsupported;severity=warn, "/a";kind=moved;severity=note, "/seed";kind=unsupported;severity=note;in=answer',
     )

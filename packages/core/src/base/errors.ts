@@ -1,4 +1,3 @@
-import type { Allowance } from './allowance.ts'
 import { type ErrorKind, errorKinds } from './error-kinds.ts'
 import type { JsonObject } from './json/types.ts'
 import type { UpstreamFormat } from './names.ts'
@@ -90,5 +89,29 @@ export class GatewayError extends Error {
 }
 
 /** An error that was read from an answer, as one to throw. */
-export const errorOf = ({ kind, message, ...details }: ErrorInfo): GatewayError =>
+export const errorFromInfo = ({ kind, message, ...details }: ErrorInfo): GatewayError =>
   new GatewayError(kind, message, details)
+
+/** How much of something a caller has left. */
+export interface QuotaState {
+  readonly limit: number
+  readonly remaining: number
+  /** Milliseconds until all of `limit` is there again. */
+  readonly resetMs: number
+}
+
+/** What a caller has left before it is limited. Told in the client's own headers for that. */
+export interface Allowance {
+  readonly requests?: QuotaState
+  /** Input and output together. */
+  readonly tokens?: QuotaState
+  readonly inputTokens?: QuotaState
+  readonly outputTokens?: QuotaState
+}
+
+/** The refusal of a body with more values and names than the limit (`limits.values`). */
+export const tooManyValues = (limit: number): GatewayError =>
+  new GatewayError(
+    'invalid_request',
+    `The request body holds more than ${limit} values and names: send less at a time.`,
+  )

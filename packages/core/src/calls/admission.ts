@@ -1,13 +1,12 @@
-import type { CallRecord, Counted } from '../accounting/call-record.ts'
-import { estimateBody } from '../accounting/estimate-json.ts'
+import type { CallRecord, TokenCounting } from '../accounting/call-record.ts'
+import { estimateBody } from '../accounting/estimate-body.ts'
+import { isThenable, stopReason } from '../base/async.ts'
 import { CallbackError, settleWithin, typeNameOf } from '../base/callbacks.ts'
 import { isObject } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
-import { stopReason } from '../base/signal.ts'
-import { isThenable } from '../base/thenable.ts'
 import type { Admission, AdmitCall, ExpectedUse, FinishEvent, Plugin } from '../config/plugin.ts'
-import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
-import { isHeader } from '../http/header.ts'
+import { bodyFields, type RequestBody } from '../formats/request-body.ts'
+import { isValidHeader } from '../http/inbound.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import type { TargetCall } from './call.ts'
 
@@ -61,7 +60,7 @@ async function admissionOf(
       name: `admit of plugin '${name}'`,
       ms: shared.limits.callbackMs,
       signal,
-      onLate,
+      onLateValue: onLate,
     })
   } catch (error) {
     if (error instanceof CallbackError || signal.aborted) {
@@ -85,7 +84,7 @@ function note(record: CallRecord, admission: unknown, { name }: Plugin): void {
     )
   record.admissions ??= []
   const { headers, settle } = admission
-  const bad = headers === undefined ? undefined : Object.entries(headers).find((header) => !isHeader(header))
+  const bad = headers === undefined ? undefined : Object.entries(headers).find((header) => !isValidHeader(header))
   if (bad === undefined) {
     record.admissions.push(admission)
     return
@@ -112,7 +111,8 @@ function askedOf({ record, inbound, request }: Admitted, targets: readonly Resol
     ...(record.background === true && { background: true as const }),
     targets: targets.map(({ upstreamName: upstream, model }) => ({ upstream, model })),
     estimate() {
-      estimated ??= record.expected === undefined ? estimate(record.counted, request) : ofExpected(record.expected)
+      estimated ??=
+        record.expected === undefined ? estimate(record.tokenCounting, request) : ofExpected(record.expected)
       return estimated
     },
     header: (name) => inbound.header(name),
@@ -128,14 +128,14 @@ const ofExpected = ({ input = 0, output = 0, units, least }: ExpectedUse): Retur
   least: least ?? {},
 })
 
-function estimate(counted: Counted | undefined, request: RequestBody): ReturnType<AdmitCall['estimate']> {
+function estimate(counted: TokenCounting | undefined, request: RequestBody): ReturnType<AdmitCall['estimate']> {
   if (counted === undefined) return nothing
   const { output } = counted
   const input = request.outline?.tokens ?? estimateBody(request.value)
   if (output === undefined) return { input, output: 0 }
-  const body = fieldsOf(request)
+  const body = bodyFields(request)
   const each = largestAt(body, output.fields)
-  const times = largestAt(body, output.times ?? []) ?? 1
+  const times = largestAt(body, output.countFields ?? []) ?? 1
   return { input, output: each === undefined ? undefined : each * times }
 }
 

@@ -1,17 +1,16 @@
+import { isThenable } from '../base/async.ts'
 import { observe, observedValue, typeNameOf } from '../base/callbacks.ts'
-import { isThenable } from '../base/thenable.ts'
-import { isHeader } from '../http/header.ts'
-import type { AttemptLog } from './attempt-log.ts'
-import type { TargetCall } from './call.ts'
+import { isValidHeader } from '../http/inbound.ts'
+import type { AttemptLog, TargetCall } from './call.ts'
 
 type StartedCall = Pick<TargetCall, 'shared' | 'inbound' | 'record' | 'request'>
 
 /** Tells the plugins that a call begins. */
 export function notifyRequest({ shared, inbound, record, request }: StartedCall): void {
-  record.announced = true
+  record.pluginsNotified = true
   // Books of a stream are open as long as it runs: they must not hold a body that others let go of.
   if (request.outline === undefined) record.body = request.value
-  else record.tokens = request.outline.tokens
+  else record.estimatedInputTokens = request.outline.tokens
   for (const plugin of shared.plugins) {
     if (plugin.onRequest === undefined) continue
     const { requestId, identity, operation, format, model, stream } = record
@@ -46,7 +45,7 @@ export function traceHeaders(
   for (const name of traceHeaderNames) {
     const value = inbound.header(name)
     // Without the parent the state means nothing.
-    if (value === undefined || !isHeader([name, value])) break
+    if (value === undefined || !isValidHeader([name, value])) break
     headers = { ...headers, [name]: value }
   }
   for (const plugin of shared.plugins) {
@@ -73,7 +72,7 @@ function copyOf(added: unknown): Readonly<Record<string, string>> | undefined {
   if (typeof added !== 'object' || Array.isArray(added))
     throw new TypeError(`it returned ${typeNameOf(added)}: return headers such as { 'x-trace': '1' }, or undefined`)
   const headers = { ...added } as Readonly<Record<string, string>>
-  const bad = Object.entries(headers).find((header) => !isHeader(header))
+  const bad = Object.entries(headers).find((header) => !isValidHeader(header))
   if (bad !== undefined) throw new TypeError(`the header '${bad[0].slice(0, 100)}' cannot be sent`)
   return headers
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts'
-import { unreadableResponse } from '../http/transport-failure.ts'
+import { unreadableResponse } from '../http/transport.ts'
 
 // Each limit has its own kind of error, so that books and clients can tell which one it was.
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { createCanceller } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
-import { createCanceller } from '../base/signal.ts'
 import { adapterFunctions } from '../gateway/adapter.ts'
 import { asJson, completion, setUp } from '../gateway/create-gateway.test-support.ts'
 import type { Inbound } from '../http/inbound.ts'

@@ -3,13 +3,11 @@ import type { Format, Operation } from '../base/names.ts'
 import type { Spool } from '../http/spool.ts'
 import type { Transport } from '../http/transport.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
-import type { HealthState } from './health-state.ts'
 import type { Identity, OnLoss } from './identity.ts'
 import type { MediaPolicy } from './media-policy.ts'
 import type { Plugin } from './plugin.ts'
 import type { ReferencesConfig } from './references.ts'
-import type { ResponseStore } from './response-store.ts'
-import type { Tokenizer } from './tokenizer.ts'
+import type { HealthState, ResponseStore } from './stores.ts'
 
 /** What `auth` may look at beside the credential. */
 export interface AuthRequest {
@@ -296,3 +294,6 @@ export interface GatewayConfig<U extends string = string, I extends Identity = I
   /** Default: warnings and errors go to `console`. `false`: nothing. */
   logger?: Logger | false
 }
+
+/** Counts a text's tokens. */
+export type Tokenizer = (text: string) => number | Promise<number>

@@ -1,4 +1,4 @@
-import { maxTimerMs } from '../base/sleep.ts'
+import { maxTimerMs } from '../base/async.ts'
 import type { Limits } from './config.ts'
 
 export const defaultLimits: Required<Limits> = {
@@ -20,7 +20,7 @@ export const defaultLimits: Required<Limits> = {
 }
 
 /** The limits in force. An undefined one is the default, and an endless time is the longest there is. */
-export function limitsOf(limits: Limits = {}): Required<Limits> {
+export function resolveLimits(limits: Limits = {}): Required<Limits> {
   const all = { ...defaultLimits }
   for (const name of Object.keys(defaultLimits) as (keyof Limits)[]) {
     const value = limits[name]

@@ -1,4 +1,4 @@
-import type { Signal } from '../base/signal.ts'
+import type { Signal } from '../base/async.ts'
 
 /** What a URL led to. */
 export interface FetchedMedia {
@@ -44,4 +44,4 @@ export interface MediaPolicy {
 }
 
 /** A request is written as one text, in which media take a third more; the longest texts of V8 have 512 Mi characters. */
-export const mostMediaBytes = 256 * 1024 * 1024
+export const maxMediaBytes = 256 * 1024 * 1024

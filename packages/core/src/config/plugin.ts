@@ -1,5 +1,5 @@
-import type { Allowance } from '../base/allowance.ts'
 import type { ErrorKind } from '../base/error-kinds.ts'
+import type { Allowance } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import type { Format, Operation, UpstreamFormat } from '../base/names.ts'
 import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'

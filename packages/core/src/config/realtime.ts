@@ -1,4 +1,4 @@
-import type { Signal } from '../base/signal.ts'
+import type { Signal } from '../base/async.ts'
 import type { Reply } from '../http/inbound.ts'
 import type { TransportResponse } from '../http/transport.ts'
 import type { FinishEvent } from './plugin.ts'

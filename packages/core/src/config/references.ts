@@ -9,7 +9,7 @@ export type ReferencesConfig = { readonly [K in ReferenceKind]?: ReferenceRule }
 export type ReferencePolicy = Readonly<Record<ReferenceKind, ReferenceRule>>
 
 /** @throws TypeError for kinds and values that don't exist, with those that do */
-export function referencePolicy(config: ReferencesConfig = {}): ReferencePolicy {
+export function resolveReferences(config: ReferencesConfig = {}): ReferencePolicy {
   if (typeof config !== 'object' || config === null || Array.isArray(config))
     throw new TypeError("references is not an object: write for example { files: 'pass' }")
   for (const [kind, rule] of Object.entries(config)) {
@@ -23,7 +23,7 @@ export function referencePolicy(config: ReferencesConfig = {}): ReferencePolicy 
 }
 
 /** Whether the configuration accepts a reference without looking at its owner. */
-export const isAccepted = (policy: ReferencePolicy, kind: ReferenceKind, id: string): boolean => {
+export const acceptsReference = (policy: ReferencePolicy, kind: ReferenceKind, id: string): boolean => {
   const accepted = policy[kind]
   return accepted === 'pass' || (accepted !== 'own' && accepted.includes(id))
 }

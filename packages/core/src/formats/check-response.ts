@@ -1,13 +1,13 @@
-import { type ErrorInfo, errorOf } from '../base/errors.ts'
+import { type ErrorInfo, errorFromInfo } from '../base/errors.ts'
 import { isObject } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { UpstreamWireCodec } from './codec.ts'
 
 /** How a body under a good status is told from an error. */
-export interface AnswerCheck {
+export interface ResponseCheck {
   readonly decodeError: UpstreamWireCodec['decodeError']
   /** Whether a body is an answer. Default: it is, unless it says that it is an error. */
-  readonly isAnswer?: ((body: JsonObject) => boolean) | undefined
+  readonly isResponse?: ((body: JsonObject) => boolean) | undefined
   /** The error of a body that also holds an answer, as an error body. Default: there is none. */
   readonly errorWithin?: ((body: JsonObject) => JsonObject | undefined) | undefined
 }
@@ -16,15 +16,15 @@ export interface AnswerCheck {
  * Throws a GatewayError for a body without an answer under a good status. A status of 400 to 599 in the body counts as the response's
  * own; without one, the error's words decide, and what says nothing is `upstream_bad_response`.
  */
-export function checkAnswer(body: JsonObject, check: AnswerCheck): void {
-  const error = errorInPlaceOf(body, check)
-  if (error !== undefined) throw errorOf(error)
+export function checkResponse(body: JsonObject, check: ResponseCheck): void {
+  const error = errorInResponse(body, check)
+  if (error !== undefined) throw errorFromInfo(error)
 }
 
 /** The error that `checkAnswer` throws; undefined for an answer. */
-export function errorInPlaceOf(
+export function errorInResponse(
   body: JsonObject,
-  { decodeError, isAnswer = isNoError, errorWithin }: AnswerCheck,
+  { decodeError, isResponse: isAnswer = isNoError, errorWithin }: ResponseCheck,
 ): ErrorInfo | undefined {
   const within = errorWithin?.(body)
   if (within === undefined && isAnswer(body)) return undefined

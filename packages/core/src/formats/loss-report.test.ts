@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { answerSide, createReport } from './loss-report.ts'
+import { createReport, responseReport } from './loss-report.ts'
 
 const seed = { path: '/seed', kind: 'unsupported', severity: 'warn', detail: 'no seed' } as const
 
@@ -11,8 +11,8 @@ it('keeps the same loss once, and apart what differs in path, kind, side or deta
     { ...seed, detail: 'other' },
   ]
   for (const loss of [seed, seed, ...others, ...others]) report.add(loss)
-  answerSide(report).add(seed)
-  answerSide(report).add(seed)
+  responseReport(report).add(seed)
+  responseReport(report).add(seed)
   expect(report.losses).toEqual([seed, ...others, { ...seed, side: 'answer' }])
 })
 
@@ -35,13 +35,13 @@ it.each([
 ])('names what stands in the client’s body: %s is %s', (path, expected) => {
   const report = createReport({ messages: [{ content: ['x', { type: 'image' }], 'a/b': 1 }] })
   report.add({ ...seed, path })
-  answerSide(report).add({ ...seed, path })
+  responseReport(report).add({ ...seed, path })
   expect(report.losses.map((loss) => loss.path)).toEqual([expected, path])
 })
 
 it('bounds the losses of an answer, and keeps one entry for each severity of the rest', () => {
   const report = createReport()
-  const answer = answerSide(report)
+  const answer = responseReport(report)
   const lose = (n: number, severity: 'note' | 'warn') =>
     answer.add({ path: `/choices/0/x${n}`, kind: 'unknown', severity, detail: 'the field is left out' })
   for (let n = 0; n < 20_000; n++) lose(0, 'note')

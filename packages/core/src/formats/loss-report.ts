@@ -1,7 +1,6 @@
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Loss, Report } from './ir.ts'
-import { type AnswerPointers, answerPath } from './shared/answer-pointers.ts'
-import { type RequestDefaults, standsOnDefault } from './shared/defaults.ts'
+import { isDefaultValue, type RequestDefaults, type ResponsePointers, responsePath } from './shared/pointers.ts'
 
 /**
  * Bounds the list for an answer, whose length the upstream decides: a stream may have an unknown field in each of a million events. A
@@ -26,7 +25,7 @@ export function createReport(body?: JsonObject, defaults?: RequestDefaults): Rep
       const loss =
         body === undefined || given.side !== undefined ? given : { ...given, path: standing(given.path, body) }
       if (body !== undefined && defaults !== undefined && loss.side === undefined && loss.severity !== 'fatal')
-        if (standsOnDefault(loss.path, body, defaults)) return
+        if (isDefaultValue(loss.path, body, defaults)) return
       const { path, side = '', kind, detail } = loss
       const key = `${path}\n${side}\n${kind}\n${detail}`
       known ??= new Set()
@@ -76,10 +75,14 @@ function standing(path: string, body: JsonObject): string {
  *
  * @param pointers where things stand in the upstream's answers; default: paths are taken as they are
  */
-export const answerSide = (report: Report, pointers?: AnswerPointers): Report => ({
+export const responseReport = (report: Report, pointers?: ResponsePointers): Report => ({
   losses: report.losses,
   add: (loss) =>
-    report.add({ ...loss, path: pointers === undefined ? loss.path : answerPath(loss.path, pointers), side: 'answer' }),
+    report.add({
+      ...loss,
+      path: pointers === undefined ? loss.path : responsePath(loss.path, pointers),
+      side: 'answer',
+    }),
 })
 
 const headerBytes = 3072

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../base/json/types.ts'
-import { decodeBody as decodeRerank } from '../operations/rerank/body.ts'
-import { chatCodec } from './chat/index.ts'
+import { decodeBody as decodeRerank } from '../operations/rerank/request.ts'
+import { chatCodec } from './chat/codec.ts'
 import type { Codec, UpstreamCodec } from './codec.ts'
 import { converseCodec } from './converse/index.ts'
-import { geminiCodec } from './gemini/index.ts'
+import { geminiCodec } from './gemini/codec.ts'
 import { requestSchema as geminiSchema } from './gemini/validate.ts'
 import { createReport } from './loss-report.ts'
 import { messagesCodec } from './messages/index.ts'
-import { responsesCodec } from './responses/index.ts'
+import { responsesCodec } from './responses/codec.ts'
 import { countSteps } from './shared/count-steps.test-support.ts'
-import { unread } from './shared/reader.ts'
+import { unread } from './shared/json-fields.ts'
 
 /** Requests whose translation must take time in proportion to their size, whatever their shape: anybody with a token can send them. */
 

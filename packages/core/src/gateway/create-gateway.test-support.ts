@@ -1,6 +1,6 @@
 import type { GatewayConfig } from '../config/config.ts'
 import type { FinishEvent } from '../config/plugin.ts'
-import { memoryResponseStore } from '../operations/responses/memory-store.ts'
+import { memoryResponseStore } from '../operations/responses/store.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { gemini } from '../upstreams/gemini.ts'
 import { openai } from '../upstreams/openai.ts'

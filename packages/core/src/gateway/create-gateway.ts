@@ -1,9 +1,8 @@
 import { createCallRecord } from '../accounting/call-record.ts'
+import { isThenable, maxTimerMs } from '../base/async.ts'
+import { newId } from '../base/bytes.ts'
 import { observe } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
-import { newId } from '../base/ids.ts'
-import { maxTimerMs } from '../base/sleep.ts'
-import { isThenable } from '../base/thenable.ts'
 import { errorReply } from '../calls/reply.ts'
 import { finalErrorGraceMs } from '../calls/timeout-errors.ts'
 import type { GatewayConfig } from '../config/config.ts'
@@ -13,14 +12,12 @@ import type { Plugin } from '../config/plugin.ts'
 import type { RealtimeOpening, RealtimeSession, RealtimeTransport } from '../config/realtime.ts'
 import { fetchTransport } from '../http/fetch-transport.ts'
 import type { Inbound } from '../http/inbound.ts'
-import { requestOf, toInbound, toResponse } from '../http/web-request.ts'
-import { codecFor } from '../operations/route-codec.ts'
-import { ActiveCalls } from './active-calls.ts'
+import { toInbound, toRequest, toResponse } from '../http/web-request.ts'
+import { codecFor } from '../operations/routes.ts'
 import { type AdapterFunctions, setAdapterFunctions } from './adapter.ts'
 import type { ExplainOptions, Gateway } from './gateway.ts'
-import { GatewayCall } from './gateway-call.ts'
 import { preload } from './preload.ts'
-import { authenticateCall, beginCall, runCall, transportFor } from './run-call.ts'
+import { ActiveCalls, authenticateCall, beginCall, GatewayCall, runCall, transportFor } from './run-call.ts'
 import { createSnapshot, warnOfMemory } from './snapshot.ts'
 
 /**
@@ -93,7 +90,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
       return current.routes
     },
     async fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
-      const request = requestOf(input, init)
+      const request = toRequest(input, init)
       const response = toResponse(await handle(toInbound(request)), request.method, request.signal)
       // An SDK that calls this in place of `fetch`, and leaves, expects of it what `fetch` does then.
       if (init?.signal?.aborted) throw init.signal.reason
@@ -104,7 +101,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
       init?: RequestInit,
       options: ExplainOptions = {},
     ): Promise<Explanation> {
-      const inbound = toInbound(requestOf(input, init))
+      const inbound = toInbound(toRequest(input, init))
       const setup = current
       const found = setup.match(inbound.method, inbound.path)
       if (found?.route.operation !== 'generate' || found.allow !== undefined || found.actions !== undefined)
@@ -126,7 +123,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
         () => {},
       )
       await authenticateCall(call)
-      const request = await call.readBody(codec.validation())
+      const request = await call.readBody(codec.loadRequestCheck())
       const { explain } = await import('../operations/explain.ts')
       return explain(call, request, options.hideConfigured === true)
     },

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { createCanceller } from '../base/signal.ts'
+import { createCanceller } from '../base/async.ts'
 import type { Inbound } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
 import { anthropic } from '../upstreams/anthropic.ts'

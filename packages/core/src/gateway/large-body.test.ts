@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { estimateBody } from '../accounting/estimate-json.ts'
+import { estimateBody } from '../accounting/estimate-body.ts'
 import { isObject } from '../base/json/object.ts'
 import { cutText } from '../base/json/outline.ts'
 import { scanJson } from '../base/json/scan.ts'
@@ -10,7 +10,7 @@ import type { Format } from '../base/names.ts'
 import type { Codec } from '../formats/codec.ts'
 import { codecs } from '../formats/codecs.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { acceptorOf, judgeOutline } from '../formats/shared/accept.ts'
+import { acceptorOf, judgeOutline } from '../formats/shared/acceptors.ts'
 import {
   type ClientRequest,
   present,

@@ -1,14 +1,13 @@
 import { estimateBytes } from '../accounting/estimate-bytes.ts'
-import { type Outline, outlineOf } from '../base/json/outline.ts'
-import { type Member, scanJson } from '../base/json/scan.ts'
-import { slice } from '../base/json/source.ts'
+import { createOutline, type Outline } from '../base/json/outline.ts'
+import { type Member, scanJson, sourceText } from '../base/json/scan.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import { checkTopLevel, findReferences } from '../formats/references/find.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody, RequestOutline } from '../formats/request-body.ts'
-import { judgeOutline } from '../formats/shared/accept.ts'
+import { judgeOutline } from '../formats/shared/acceptors.ts'
 import { sealPrefix, sealPrefixBase64 } from '../formats/shared/seals.ts'
-import { showsReferences } from '../operations/references/notice.ts'
+import { hasSignsOfReferences } from '../operations/references/notice.ts'
 
 const encoder = new TextEncoder()
 const seals = [sealPrefix, sealPrefixBase64].map((prefix) => encoder.encode(prefix))
@@ -36,7 +35,7 @@ interface Reading {
 export function lazyBody(bytes: Uint8Array, reading: Reading): RequestBody | undefined {
   const model = reading.model ?? modelIn(bytes)
   if (model !== undefined && !reading.passes(model)) return undefined
-  const outline = outlineOf(bytes, reading.maxDepth, seals, reading.maxValues)
+  const outline = createOutline(bytes, reading.maxDepth, seals, reading.maxValues)
   if (outline === undefined) return undefined
   const { scheme } = reading
   if (scheme !== undefined)
@@ -55,7 +54,7 @@ export function lazyBody(bytes: Uint8Array, reading: Reading): RequestBody | und
 
 /** Whether a body makes references. Of an id that was cut the outline shows at least that there is one. */
 const refers = (scheme: ReferenceScheme, text: string, value: JsonObject): boolean =>
-  showsReferences(scheme, text, value) && findReferences(scheme, text, value).length > 0
+  hasSignsOfReferences(scheme, text, value) && findReferences(scheme, text, value).length > 0
 
 /** How much of a body is looked at for the model's name, at each end. */
 const lookedAt = 300
@@ -64,7 +63,7 @@ const lookedAt = 300
 function modelIn(bytes: Uint8Array): string | undefined {
   const named = /"model"\s*:\s*"([^"\\]+)"/
   for (const start of [0, bytes.length - lookedAt]) {
-    const found = named.exec(slice(bytes, start, start + lookedAt))
+    const found = named.exec(sourceText(bytes, start, start + lookedAt))
     if (found !== null) return found[1]
   }
   return undefined
@@ -81,7 +80,7 @@ class LazyBody implements RequestBody {
 
   /** @param value what the outline says */
   constructor(bytes: Uint8Array, outline: Outline, value: JsonObject, { complete, modelPrefix }: Reading) {
-    const { members, cutKeys, farTexts } = outline
+    const { members, cutKeys, longTexts: farTexts } = outline
     this.bytes = bytes
     this.modelPrefix = modelPrefix
     this.#complete = complete

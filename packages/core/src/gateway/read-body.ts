@@ -1,14 +1,13 @@
-import { GatewayError } from '../base/errors.ts'
+import { lazy } from '../base/async.ts'
+import { GatewayError, tooManyValues } from '../base/errors.ts'
 import { isObject } from '../base/json/object.ts'
 import { type Member, nestsDeeper, scanJson } from '../base/json/scan.ts'
-import { tooManyValues } from '../base/json/too-many-values.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
-import { lazy } from '../base/lazy.ts'
 import type { Codec } from '../formats/codec.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound } from '../http/inbound.ts'
-import type { RequiredHeader } from '../operations/routes.ts'
+import type { RequiredHeader } from '../operations/route.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 

@@ -1,24 +1,20 @@
 import type { GatewayContext } from '../calls/call.ts'
-import type { GatewayConfig } from '../config/config.ts'
+import type { Authenticate, GatewayConfig } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
-import { limitsOf } from '../config/limits.ts'
-import { referencePolicy } from '../config/references.ts'
-import type { ResponseStore } from '../config/response-store.ts'
-import type { ReferenceScheme } from '../formats/references/places.ts'
-import type { RequestBody } from '../formats/request-body.ts'
-import { boundedTransport } from '../http/bounded-transport.ts'
+import { resolveLimits } from '../config/limits.ts'
+import type { Plugin } from '../config/plugin.ts'
+import { resolveReferences } from '../config/references.ts'
+import type { ResponseStore } from '../config/stores.ts'
 import { fetchTransport } from '../http/fetch-transport.ts'
 import type { Transport } from '../http/transport.ts'
-import type { HandlerConfig } from '../operations/handler.ts'
-import { noticesReferences, schemeOf } from '../operations/references/notice.ts'
-import { guardedStore } from '../operations/responses/guarded-store.ts'
-import { loadResponseStore } from '../operations/responses/load.ts'
-import { memoryResponseStore } from '../operations/responses/memory-store.ts'
-import { createMatcher, type Route, type RouteMatch, routes } from '../operations/routes.ts'
-import { createHealth, stillThere } from '../routing/health/health.ts'
-import { createOverloadMemory } from '../routing/health/overload-memory.ts'
+import { boundedTransport } from '../http/transport.ts'
+import { noticedScheme } from '../operations/references/notice.ts'
+import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
+import type { HandlerConfig, Route, RouteMatch } from '../operations/route.ts'
+import { createMatcher, defaultErrorFormat, routes } from '../operations/routes.ts'
+import { createOverloadMemory } from '../routing/health/cooldowns.ts'
+import { createHealth, unchangedUpstreams } from '../routing/health/health.ts'
 import { createRouter } from '../routing/router.ts'
-import { pluginRoutes, resolvePlugins } from './plugin-list.ts'
 import { checkConfig, loggerOf } from './validate-config.ts'
 
 /** Everything that is made of one configuration. It is exchanged whole: a call ends under the one it began with. */
@@ -40,7 +36,7 @@ export interface ConfigSnapshot extends HandlerConfig {
 export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): ConfigSnapshot {
   checkConfig(config)
   const { basePath = '', responses = {} } = config
-  const limits = limitsOf(config.limits)
+  const limits = resolveLimits(config.limits)
   const logger = loggerOf(config.logger)
   const ownStore = before?.ownStore ?? memoryResponseStore()
   const { ttlMs = defaultTtlMs } = responses
@@ -48,18 +44,18 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
   const defaultStore = config.auth === 'none' ? false : ownStore
   const store = responses.store ? guardedStore(responses.store, limits.callbackMs) : (responses.store ?? defaultStore)
   const recordsOf: ConfigSnapshot['recordsOf'] = async (identity) =>
-    (await loadResponseStore()).createRecords(
+    (await loadResponseStore()).createCallerRecords(
       store === false || isNameless(identity) ? undefined : store,
       ttlMs,
       identity,
     )
-  const references = referencePolicy(config.references)
+  const references = resolveReferences(config.references)
   const shared: GatewayContext = {
     router: createRouter(config),
     health: createHealth(
       config.breaker,
       config.health,
-      before && stillThere(before.shared.health, before.config.upstreams, config.upstreams),
+      before && unchangedUpstreams(before.shared.health, before.config.upstreams, config.upstreams),
       logger,
     ),
     overloads: before?.shared.overloads ?? createOverloadMemory(),
@@ -70,10 +66,9 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
     openSpool: config.spool,
     media: config.media,
     references,
-    claim: store === false ? undefined : async (identity, received) => (await recordsOf(identity)).claim(received),
+    claim:
+      store === false ? undefined : async (identity, received) => (await recordsOf(identity)).saveReceivedIds(received),
   }
-  const checkNoticed = async (scheme: ReferenceScheme, request: RequestBody, identity: Identity | null) =>
-    (await loadResponseStore()).checkReferences(scheme, request, await recordsOf(identity), references)
   const table = Object.freeze([...routes, ...pluginRoutes(shared.plugins)])
   const matchPath = createMatcher(table)
   return {
@@ -91,14 +86,14 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
       return path.startsWith(`${basePath}/`) ? matchPath(method, path.slice(basePath.length)) : null
     },
     recordsOf,
-    checkReferences(route, request, identity) {
-      const scheme = schemeOf(route)
-      if (scheme === undefined || !noticesReferences(scheme, request)) return undefined
-      return checkNoticed(scheme, request, identity)
+    async checkReferences(scheme, request, identity) {
+      const store = await loadResponseStore()
+      await store.checkReferences(scheme, request, await recordsOf(identity), references)
     },
     async resolveReferences(route, request, identity) {
       if (route.usesStoredResponses !== true) {
-        await this.checkReferences(route, request, identity)
+        const scheme = noticedScheme(route, request)
+        if (scheme !== undefined) await this.checkReferences(scheme, request, identity)
         return request
       }
       const store = await loadResponseStore()
@@ -131,3 +126,30 @@ function configuredTransport({ fetch, transport }: GatewayConfig): Transport | u
 /** Callers that cannot be told apart must not find each other's things. */
 const isNameless = (identity: Identity | null): boolean =>
   identity !== null && (typeof identity.id !== 'string' || identity.id === '')
+
+/** A gateway's plugins: what belongs to `auth` first, none twice. Throws a TypeError for what is none. */
+export function resolvePlugins({ auth, plugins = [] }: Pick<GatewayConfig, 'auth' | 'plugins'>): readonly Plugin[] {
+  const own = (auth as Authenticate).plugin
+  const all = [...new Set(own === undefined ? plugins : [own, ...plugins])]
+  for (const plugin of all) {
+    if (typeof plugin !== 'object' || plugin === null || typeof plugin.name !== 'string')
+      throw new TypeError("plugins: each is an object with a `name`, such as { name: 'meter', onFinish(event) {} }")
+    for (const { method, path, handle } of plugin.routes ?? [])
+      if (!methods.has(method) || typeof path !== 'string' || !path.startsWith('/') || typeof handle !== 'function')
+        throw new TypeError(
+          `plugins: a route of '${plugin.name}' is none: give { method: 'GET', path: '/…', handle(inbound, params) {} }`,
+        )
+  }
+  return all
+}
+
+/** The plugins' own endpoints, as lines of the table. Their errors are told in the words that most clients read. */
+export const pluginRoutes = (plugins: readonly Plugin[]): readonly Route[] =>
+  plugins.flatMap(({ routes = [] }) =>
+    routes.map(
+      ({ method, path, handle }) =>
+        ({ method, path, handle, operation: 'plugin', format: defaultErrorFormat }) as const,
+    ),
+  )
+
+const methods: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])

@@ -1,5 +1,5 @@
 import { json } from '../calls/reply.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
 import { defaultErrorFormat, normalizePath, upgrades } from '../operations/routes.ts'
 
 /** What a WebSocket upgrade is told. 426 makes clients fall back to POST at once instead of trying again and again. */

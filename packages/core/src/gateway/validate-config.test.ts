@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import type { Limits } from '../config/config.ts'
-import { defaultLimits, limitsOf } from '../config/limits.ts'
+import { defaultLimits, resolveLimits } from '../config/limits.ts'
 
 it('an undefined limit is the default, not no limit', () => {
   const limits = { bodyBytes: undefined, idleMs: 5 } as unknown as Limits
-  expect(limitsOf(limits)).toEqual({ ...defaultLimits, idleMs: 5 })
-  expect(limitsOf(undefined)).toEqual(defaultLimits)
+  expect(resolveLimits(limits)).toEqual({ ...defaultLimits, idleMs: 5 })
+  expect(resolveLimits(undefined)).toEqual(defaultLimits)
 })
 
 it('a heartbeat every 15 s is kept also by timers that are late', () => {
@@ -13,7 +13,7 @@ it('a heartbeat every 15 s is kept also by timers that are late', () => {
 })
 
 it('an endless time is the longest a timer takes; endless sizes stay endless', () => {
-  const { firstByteMs, bodyBytes } = limitsOf({
+  const { firstByteMs, bodyBytes } = resolveLimits({
     firstByteMs: Number.POSITIVE_INFINITY,
     bodyBytes: Number.POSITIVE_INFINITY,
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createCanceller } from '../base/signal.ts'
+import { createCanceller } from '../base/async.ts'
 import { fetchTransport } from './fetch-transport.ts'
 import type { TransportRequest } from './transport.ts'
 

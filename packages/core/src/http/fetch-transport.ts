@@ -1,7 +1,7 @@
+import { abortSignalOf } from '../base/async.ts'
 import { concatBytes } from '../base/bytes.ts'
 import { typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
-import { abortSignalOf } from '../base/signal.ts'
 import type { Transport, TransportResponse } from './transport.ts'
 
 /** The transport where there is no better one: any WHATWG fetch. Redirects are not followed. */

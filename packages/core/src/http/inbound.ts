@@ -1,4 +1,4 @@
-import type { Signal } from '../base/signal.ts'
+import type { Signal } from '../base/async.ts'
 import type { Spool } from './spool.ts'
 
 /**
@@ -84,3 +84,23 @@ export interface CutBody extends AsyncIterable<Uint8Array> {
    */
   onCut: ((error: unknown) => void) | undefined
 }
+
+/** Whether a name and a value can be sent as a header. One that cannot would fail the call, and look as if the other side had. */
+export const isValidHeader = ([name, value]: readonly [string, unknown]): boolean =>
+  /^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name) && typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)
+
+/** What a subprotocol begins with that is a token. */
+export const tokenProtocolPrefix = 'openai-insecure-api-key.'
+
+/** The subprotocols a client offers. */
+export const offeredProtocols = (inbound: Inbound): readonly string[] =>
+  (inbound.header('sec-websocket-protocol') ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+
+/** A browser cannot set headers on a WebSocket: its token comes as a subprotocol. */
+export const offeredToken = (inbound: Inbound): string | undefined =>
+  offeredProtocols(inbound)
+    .find((name) => name.startsWith(tokenProtocolPrefix))
+    ?.slice(tokenProtocolPrefix.length) || undefined

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { requestOf, toInbound, toResponse } from './web-request.ts'
+import { toInbound, toRequest, toResponse } from './web-request.ts'
 
 const never = new Promise<never>(() => {})
 
@@ -13,7 +13,7 @@ describe('the arguments of fetch', () => {
     ["Deno's info", { remoteAddr: { transport: 'tcp' }, completed: Promise.resolve() }],
     ["a Worker's bindings", { OPENAI_API_KEY: 'sk-1', BUCKET: {} }],
   ])('leave a request as it is beside %s', (_, second) => {
-    expect(requestOf(request, second as RequestInit)).toBe(request)
+    expect(toRequest(request, second as RequestInit)).toBe(request)
   })
 
   it.each<[RequestInit, Partial<Request>]>([
@@ -22,7 +22,7 @@ describe('the arguments of fetch', () => {
     [{ signal: AbortSignal.abort() }, {}],
     [{ headers: { a: '2' } }, {}],
   ])('change it as fetch does: %j', (init, wanted) => {
-    const changed = requestOf(request, init)
+    const changed = toRequest(request, init)
     expect(changed).not.toBe(request)
     expect(changed).toMatchObject(wanted)
     if (init.signal) expect(changed.signal.aborted).toBe(true)
@@ -30,7 +30,7 @@ describe('the arguments of fetch', () => {
   })
 
   it.each(['http://gw/v1/models', new URL('http://gw/v1/models')])('make one of an address', (input) => {
-    expect(requestOf(input, { method: 'DELETE' })).toMatchObject({ method: 'DELETE', url: 'http://gw/v1/models' })
+    expect(toRequest(input, { method: 'DELETE' })).toMatchObject({ method: 'DELETE', url: 'http://gw/v1/models' })
   })
 })
 

@@ -1,7 +1,6 @@
+import type { Signal } from '../base/async.ts'
 import { concatBytes } from '../base/bytes.ts'
 import { GatewayError } from '../base/errors.ts'
-import type { Signal } from '../base/signal.ts'
-import { cutByHost, hostLimitError } from './host-limits.ts'
 import type { CutBody, Inbound, Reply } from './inbound.ts'
 
 /** What of a RequestInit makes another request of one. */
@@ -11,7 +10,7 @@ const changing = ['method', 'headers', 'body', 'signal'] as const
  * The request that `fetch` would make of its arguments. Hosts that serve `gateway.fetch` itself hand it things of their own as the
  * second one (Bun's server, Deno's info, a Worker's bindings): those change nothing.
  */
-export function requestOf(input: Request | URL | string, init?: RequestInit): Request {
+export function toRequest(input: Request | URL | string, init?: RequestInit): Request {
   if (typeof input === 'string' || input instanceof URL) return new Request(input, init)
   return changing.some((key) => init?.[key] !== undefined) ? new Request(input, init) : input
 }
@@ -141,3 +140,48 @@ export function toResponse(reply: Reply, method: string, signal?: Signal): Respo
   )
   return new Response(stream, init)
 }
+
+interface HostLimit {
+  /** Recognizes the error that the host's body stream fails with. */
+  readonly message: RegExp
+  /** The setting that raises the limit. */
+  readonly setting: string
+}
+
+/** Body limits of hosts, which reach the gateway as a body that fails. */
+const hostLimits: readonly HostLimit[] = [
+  {
+    message: /BODY_SIZE_LIMIT|^Content-length of \d+ exceeds limit of/,
+    setting: 'in SvelteKit, raise BODY_SIZE_LIMIT of adapter-node (512K by default)',
+  },
+]
+
+/**
+ * The error for a body that the host refused because of its size; undefined for a body that failed for another reason.
+ *
+ * @param cause what reading the body failed with
+ */
+export function hostLimitError(cause: unknown): GatewayError | undefined {
+  if (typeof cause !== 'object' || cause === null) return undefined
+  const { message, status, statusCode } = cause as Readonly<Record<string, unknown>>
+  const known = typeof message === 'string' ? hostLimits.find((host) => host.message.test(message)) : undefined
+  if (known === undefined && status !== 413 && statusCode !== 413) return undefined
+  return tooLargeForHost(
+    `the app around the gateway refused it: ${known?.setting ?? 'raise its limit for bodies'}.`,
+    cause,
+  )
+}
+
+/**
+ * The error for a body that ended before its announced length. Next.js passes on only the first 10 MB where the app has a proxy (middleware).
+ *
+ * @param size bytes that arrived
+ * @param announced the content-length
+ */
+export const cutByHost = (size: number, announced: number): GatewayError =>
+  tooLargeForHost(
+    `only ${size} of ${announced} bytes arrived. The app around the gateway cuts bodies: in Next.js, raise \`experimental.proxyClientMaxBodySize\` (\`middlewareClientMaxBodySize\` before Next.js 16; 10 MB by default).`,
+  )
+
+const tooLargeForHost = (why: string, cause?: unknown): GatewayError =>
+  new GatewayError('request_too_large', `The request body is too large: ${why}`, { cause })

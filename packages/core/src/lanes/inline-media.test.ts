@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { createCanceller } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
-import { createCanceller } from '../base/signal.ts'
 import type { MediaPolicy } from '../config/media-policy.ts'
 import type { ModelRequest } from '../formats/ir.ts'
 import type { RequestBody } from '../formats/request-body.ts'

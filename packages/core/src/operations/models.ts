@@ -2,8 +2,8 @@ import { GatewayError } from '../base/errors.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import { jsonReply } from '../calls/reply.ts'
 import type { Codec } from '../formats/codec.ts'
-import { wholeOf } from '../formats/load-codec.ts'
-import type { Handler } from './handler.ts'
+import { loadFullCodec } from '../formats/codec-registry.ts'
+import type { Handler } from './route.ts'
 
 let since: number | undefined
 
@@ -17,10 +17,10 @@ function firstListed(): number {
 }
 
 export const handleListModels: Handler = async ({ codec, shared, record, inbound }) =>
-  jsonReply(record, listModels(await wholeOf(codec), shared.router.list(record.identity), inbound.query))
+  jsonReply(record, listModels(await loadFullCodec(codec), shared.router.list(record.identity), inbound.query))
 
 export const handleGetModel: Handler = async ({ codec, shared, record, params: { model = '' } }) =>
-  jsonReply(record, getModel(await wholeOf(codec), model, shared.router.has(model, record.identity)))
+  jsonReply(record, getModel(await loadFullCodec(codec), model, shared.router.has(model, record.identity)))
 
 /** The models a caller may use, as the dialect lists them; a page of them where `query` asks for one. */
 const listModels = (codec: Codec, names: readonly string[], query: string): JsonObject =>

@@ -1,13 +1,12 @@
 import * as z from 'zod'
-import { complain } from '../formats/chat/complaint.ts'
-import { eachOf } from '../formats/shared/each-of.ts'
-import { validateBody } from '../formats/shared/validate.ts'
+import { complain } from '../formats/chat/validate.ts'
+import { arrayOf, validateBody } from '../formats/shared/validate.ts'
 import type { Operation } from './operation.ts'
 
 const part = z.looseObject({ type: z.string() })
 const schema = z.looseObject({
   model: z.string().optional(),
-  input: z.union([z.string(), eachOf(z.string()).min(1), eachOf(part).min(1)], {
+  input: z.union([z.string(), arrayOf(z.string()).min(1), arrayOf(part).min(1)], {
     error: 'one of a string, an array of strings, or an array of objects',
   }),
 })
@@ -21,8 +20,8 @@ export const moderations: Operation<never, never> = {
       errors: 'chat',
       defaultModel: 'omni-moderation-latest',
       validate: (body) => validateBody(schema, body, complain),
-      isAnswer: ({ results }) => Array.isArray(results),
-      tapAnswer: () => ({}),
+      isResponse: ({ results }) => Array.isArray(results),
+      tapResponse: () => ({}),
     },
   ],
 }

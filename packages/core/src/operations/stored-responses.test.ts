@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../base/errors.ts'
 import type { AdmitCall, FinishEvent, Plugin } from '../config/plugin.ts'
-import type { ResponseStore } from '../config/response-store.ts'
+import type { ResponseStore } from '../config/stores.ts'
 import { asJson, message, setUp } from '../gateway/create-gateway.test-support.ts'
-import { memoryResponseStore } from './responses/memory-store.ts'
+import { memoryResponseStore } from './responses/store.ts'
 
 /** Counts the calls to a store. */
 function countedStore(): { store: ResponseStore; calls: () => number } {

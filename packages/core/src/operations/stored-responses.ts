@@ -1,32 +1,30 @@
 import type { CallRecord } from '../accounting/call-record.ts'
+import { createCanceller, type Signal } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import { stringifyExact } from '../base/json/exact-number.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
-import { createCanceller, type Signal } from '../base/signal.ts'
 import { admitCall } from '../calls/admission.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import { notifyRequest } from '../calls/plugin-hooks.ts'
 import { admissionHeaders, idHeaders, json, notCached } from '../calls/reply.ts'
 import type { GatewayConfig } from '../config/config.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
-import { wireCodecOf } from '../formats/wire-codecs.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
-import { readAnswer } from '../lanes/answer-body.ts'
+import { parseResponse } from '../lanes/pass-through.ts'
+import { addCredentials, configuredKeyHeaders } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
-import { ownHeaders, withCredentials } from '../upstreams/request-headers.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { readUpstreamError, toClientError, unreachable } from '../upstreams/upstream-error.ts'
-import type { Handler } from './handler.ts'
-import { outputOf } from './responses/output.ts'
-import { foreign, idOf, type KeptResponse, type Records } from './responses/records.ts'
-import type { Route } from './routes.ts'
+import { type CallerRecords, foreignRecord, itemId, type KeptResponse, outputItems } from './responses/records.ts'
+import type { Handler, Route } from './route.ts'
 
 export interface StoredCall {
   readonly route: Route
   readonly id: string
   readonly inbound: Inbound
-  readonly records: Records
+  readonly records: CallerRecords
   readonly upstreams: GatewayConfig['upstreams']
   readonly transport: Transport
   readonly signal: Signal
@@ -34,7 +32,7 @@ export interface StoredCall {
   readonly record: CallRecord
 }
 
-export const handleStoredResponse: Handler = async ({ setup, params, ...call }) => {
+export const handleStoredResponse: Handler = async ({ snapshot: setup, params, ...call }) => {
   const { upstreams } = setup.config
   const records = await setup.recordsOf(call.record.identity)
   return storedResponse({ ...call, id: params.id ?? '', records, upstreams })
@@ -45,21 +43,21 @@ async function storedResponse(call: StoredCall): Promise<Reply> {
   const { id, records, shared, record, inbound, signal } = call
   const admitted = { shared, record, inbound, signal, request: noBody }
   notifyRequest(admitted)
-  // Counted as a request, before the store is asked.
+  // TokenCounting as a request, before the store is asked.
   await admitCall(admitted, [])
   return await answer(call, await records.response(id))
 }
 
 const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {} }
 
-async function answer(call: StoredCall, stored: Awaited<ReturnType<Records['response']>>): Promise<Reply> {
+async function answer(call: StoredCall, stored: Awaited<ReturnType<CallerRecords['response']>>): Promise<Reply> {
   const { id, route, records } = call
-  if (stored === undefined || stored === foreign) throw notFound(id)
+  if (stored === undefined || stored === foreignRecord) throw notFound(id)
   if (stored.kind === 'forwarded') return forward(call, stored.upstream)
   const query = new URLSearchParams(call.inbound.query)
   switch (route.operation) {
     case 'delete-response':
-      await records.forget(id, stored, outputOf(stored.response))
+      await records.delete(id, stored, outputItems(stored.response))
       return reply(call, { id, object: 'response', deleted: true })
     case 'list-input-items':
       return reply(call, listItems(stored, query))
@@ -95,9 +93,9 @@ function listItems({ input }: KeptResponse, query: URLSearchParams): JsonObject 
     throw new GatewayError('invalid_request', `order is '${order}': write 'asc' or 'desc'.`, { param: 'order' })
   const sorted = order === 'asc' ? [...input] : [...input].reverse()
   const after = query.get('after')
-  const from = after === null ? 0 : sorted.findIndex((item) => idOf(item) === after) + 1
+  const from = after === null ? 0 : sorted.findIndex((item) => itemId(item) === after) + 1
   const page: Json[] = sorted.slice(from, from + limit)
-  const nameOf = (item: Json | undefined): Json => (item === undefined ? null : (idOf(item) ?? null))
+  const nameOf = (item: Json | undefined): Json => (item === undefined ? null : (itemId(item) ?? null))
   return {
     object: 'list',
     data: page,
@@ -158,8 +156,8 @@ async function relayed(
   signal: Signal,
 ): Promise<Reply> {
   const { id, route, transport, shared } = call
-  const own = { accept: 'application/json', ...ownHeaders(upstream, undefined) }
-  const headers = await withCredentials(upstream, { method: route.method, url, headers: own, body: undefined }, signal)
+  const own = { accept: 'application/json', ...configuredKeyHeaders(upstream, undefined) }
+  const headers = await addCredentials(upstream, { method: route.method, url, headers: own, body: undefined }, signal)
   const response = await transport({ method: route.method, url, headers, signal }).catch((cause: unknown) => {
     throw unreachable(cause)
   })
@@ -168,10 +166,10 @@ async function relayed(
   const bytes = await response.bytes(shared.limits.answerBytes).catch((cause: unknown) => {
     throw unreachable(cause)
   })
-  const { value: said, body } = readAnswer(bytes, redactorOf(upstream))
+  const { value: said, body } = parseResponse(bytes, redactorOf(upstream))
   const { error } = wireCodecOf(route.format).tapResponse(said)
   if (error !== undefined) throw toClientError(error, error.status, upstream)
   if (route.operation === 'delete-response' && said.deleted === true)
-    await call.records.forget(id, { kind: 'forwarded', owner: call.records.owner, upstream: upstreamName }, [])
+    await call.records.delete(id, { kind: 'forwarded', owner: call.records.owner, upstream: upstreamName }, [])
   return sent(call, body)
 }

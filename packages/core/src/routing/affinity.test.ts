@@ -5,7 +5,7 @@ import type { Codec } from '../formats/codec.ts'
 import { geminiCodec } from '../formats/gemini/codec.ts'
 import { messagesCodec } from '../formats/messages/codec.ts'
 import { responsesCodec } from '../formats/responses/codec.ts'
-import { affinityOf, hash01, rendezvous } from './affinity.ts'
+import { cacheAffinity, hashToUnitInterval, rendezvous } from './affinity.ts'
 
 const keyed = (count: number): string[] => Array.from({ length: count }, (_, at) => `session ${at}`)
 
@@ -51,18 +51,18 @@ describe('rendezvous', () => {
 })
 
 it('spread is between 0 and 1, even, and its own for texts that are nearly alike', () => {
-  const values = keyed(10_000).map(hash01)
+  const values = keyed(10_000).map(hashToUnitInterval)
   expect(values.every((value) => value > 0 && value < 1)).toBe(true)
   expect(new Set(values).size).toBe(10_000)
   for (let tenth = 0; tenth < 10; tenth++) {
     const share = values.filter((value) => Math.floor(value * 10) === tenth).length / 10_000
     expect(Math.abs(share - 0.1)).toBeLessThan(0.02)
   }
-  expect(hash01('')).toBe(hash01(''))
+  expect(hashToUnitInterval('')).toBe(hashToUnitInterval(''))
 })
 
 const affinity = (codec: Codec | undefined, body: JsonObject, headers: Record<string, string> = {}) =>
-  affinityOf(codec, body, (name) => headers[name])
+  cacheAffinity(codec, body, (name) => headers[name])
 
 const chat = (text: string, more: JsonObject = {}): JsonObject => ({
   messages: [{ role: 'user', content: text }],

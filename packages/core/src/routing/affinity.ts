@@ -18,16 +18,16 @@ const none: readonly string[] = []
 
 /** Whether a call goes on from state that an upstream keeps for one of its keys. */
 export function continuesState(codec: WireCodec | undefined, body: JsonObject): boolean {
-  for (const field of codec?.heldState ?? none) if (body[field] !== undefined && body[field] !== null) return true
+  for (const field of codec?.statefulFields ?? none) if (body[field] !== undefined && body[field] !== null) return true
   return false
 }
 
 /** Calls that continue state go where their caller's other such calls go, whatever the strategy, unless the configuration orders the targets. */
-export const strategyFor = (strategy: Strategy, continues: boolean): Strategy =>
+export const effectiveStrategy = (strategy: Strategy, continues: boolean): Strategy =>
   continues && strategy !== 'order' ? 'sticky' : strategy
 
 /** What a call has in common with others that should go to the same target and key; undefined where that does not matter. */
-export const affinityFor = (
+export const callAffinity = (
   codec: WireCodec | undefined,
   strategy: Strategy,
   continues: boolean,
@@ -38,7 +38,7 @@ export const affinityFor = (
   continues
     ? `caller:${identity?.id ?? ''}`
     : strategy === 'sticky'
-      ? affinityOf(codec, body, (name) => inbound.header(name))
+      ? cacheAffinity(codec, body, (name) => inbound.header(name))
       : undefined
 
 /** Of a prompt's beginning so many characters tell conversations apart; hashing more would be felt. */
@@ -48,7 +48,7 @@ const prefixChars = 16_384
  * What calls that should meet the same prompt cache have in common: the session or cache key that the client names, else the
  * beginning of the prompt (tools, instructions, and the turns up to the first of the user). Undefined where there is nothing.
  */
-export function affinityOf(
+export function cacheAffinity(
   codec: WireCodec | undefined,
   body: JsonObject,
   header: (name: string) => string | undefined,
@@ -86,7 +86,7 @@ function untilUser(turns: readonly Json[]): Json[] {
 }
 
 /** Two 32-bit halves of a quick, well-spread hash (cyrb53's mixing): not for secrets, only to spread. Between 0 and 1, neither included. */
-export function hash01(text: string): number {
+export function hashToUnitInterval(text: string): number {
   let a = 0xdeadbeef
   let b = 0x41c6ce57
   for (let i = 0; i < text.length; i++) {
@@ -109,9 +109,9 @@ export function rendezvous<T>(
   idOf: (item: T) => string,
   weightOf: (item: T) => number,
 ): T[] {
-  const digest = hash01(key)
+  const digest = hashToUnitInterval(key)
   return items
-    .map((item) => ({ item, score: -weightOf(item) / Math.log(hash01(`${digest}|${idOf(item)}`)) }))
+    .map((item) => ({ item, score: -weightOf(item) / Math.log(hashToUnitInterval(`${digest}|${idOf(item)}`)) }))
     .sort((a, b) => b.score - a.score)
     .map(({ item }) => item)
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Strategy } from '../config/config.ts'
 import { openaiCompatible } from '../upstreams/openai-compatible.ts'
-import { createLatencies } from './health/latency.ts'
+import { createLatencies } from './health/health.ts'
 import { orderByStrategy } from './order-targets.ts'
 import type { ResolvedTarget } from './router.ts'
 
@@ -89,7 +89,7 @@ describe('sticky', () => {
 describe('fastest', () => {
   it('goes by the last measurements, and those alike stay as written', () => {
     const latencies = createLatencies()
-    for (const [id, ms] of Object.entries({ a: 300, b: 100, c: 200, d: 100 })) latencies.note(id, true, ms)
+    for (const [id, ms] of Object.entries({ a: 300, b: 100, c: 200, d: 100 })) latencies.record(id, true, ms)
     expect(arranged(['a', 'b', 'c', 'd'], 'fastest', { latencies })).toEqual([['b', 'd', 'c', 'a']])
   })
 
@@ -97,17 +97,17 @@ describe('fastest', () => {
     const latencies = createLatencies()
     const firsts = [1, 2, 3].map(() => arranged(['a', 'b', 'c'], 'fastest', { latencies })[0]?.[0])
     expect(firsts).toEqual(['a', 'b', 'c'])
-    latencies.note('b', true, 50)
+    latencies.record('b', true, 50)
     expect(arranged(['a', 'b', 'c'], 'fastest', { latencies })).toEqual([['b', 'a', 'c']])
   })
 
   it('sends one call a minute to those that were slow', () => {
     vi.useFakeTimers({ now: 1_000_000 })
     const latencies = createLatencies()
-    latencies.note('a', true, 900)
-    latencies.note('b', true, 100)
+    latencies.record('a', true, 900)
+    latencies.record('b', true, 100)
     vi.advanceTimersByTime(30_000)
-    latencies.note('b', true, 100)
+    latencies.record('b', true, 100)
     vi.advanceTimersByTime(30_000)
     const firsts = [1, 2, 3].map(() => arranged(['a', 'b'], 'fastest', { latencies })[0]?.[0])
     expect(firsts).toEqual(['a', 'b', 'b'])

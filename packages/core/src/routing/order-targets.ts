@@ -1,10 +1,10 @@
 import { rendezvous } from './affinity.ts'
-import type { Latencies } from './health/latency.ts'
+import type { Latencies } from './health/health.ts'
 import type { Plan, ResolvedTarget } from './router.ts'
 
 /** What an order may depend on. */
 export interface OrderInput {
-  readonly latencies: Pick<Latencies, 'expect' | 'look'>
+  readonly latencies: Pick<Latencies, 'expectedMs' | 'claimMeasurement'>
   readonly stream: boolean
   /** What the call has in common with others that should go to the same place. */
   readonly affinity: string | undefined
@@ -56,10 +56,10 @@ function atRandom(group: ResolvedTarget[]): ResolvedTarget[] {
 
 function byLatency(group: ResolvedTarget[], { latencies, stream }: OrderInput): ResolvedTarget[] {
   const timed = group
-    .map((target) => ({ target, ms: latencies.look(target.id, stream) }))
+    .map((target) => ({ target, ms: latencies.expectedMs(target.id, stream) }))
     .sort((a, b) => (a.ms === b.ms ? 0 : a.ms - b.ms))
   const [first] = timed
   // Only the first is going to be called: another that nobody knows is left for the next call to find out.
-  if (first !== undefined && first.ms < 0) latencies.expect(first.target.id, stream)
+  if (first !== undefined && first.ms < 0) latencies.claimMeasurement(first.target.id, stream)
   return timed.map(({ target }) => target)
 }

@@ -6,7 +6,7 @@ import type { Codec } from '../formats/codec.ts'
 import { geminiCodec } from '../formats/gemini/codec.ts'
 import { messagesCodec } from '../formats/messages/codec.ts'
 import { responsesCodec } from '../formats/responses/codec.ts'
-import { matchesWhen, traitsOf } from './request-traits.ts'
+import { createRequestTraits, matchesWhen } from './request-traits.ts'
 
 describe('a body of which little has been checked', () => {
   it.each([
@@ -22,7 +22,7 @@ const all: readonly Feature[] = ['tools', 'images', 'audio', 'video', 'documents
 
 function traits(codec: Codec | undefined, body: JsonObject, stream = false): RequestTraits {
   const format = codec?.format ?? 'chat'
-  return traitsOf({
+  return createRequestTraits({
     codec,
     request: { value: body, text: JSON.stringify(body), bytes: new Uint8Array(), members: [] },
     inbound: {

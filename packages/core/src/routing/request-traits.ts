@@ -1,6 +1,6 @@
 import type { CallRecord } from '../accounting/call-record.ts'
+import { newId } from '../base/bytes.ts'
 import { decideNow } from '../base/callbacks.ts'
-import { newId } from '../base/ids.ts'
 import type { Feature, Logger, RequestTraits } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
 import type { Codec } from '../formats/codec.ts'
@@ -20,7 +20,7 @@ export interface RoutingInput {
 }
 
 /** What a target's `when` may look at. The request is read only when somebody asks what it uses. */
-export function traitsOf({ codec, request, inbound, record }: RoutingInput): RequestTraits {
+export function createRequestTraits({ codec, request, inbound, record }: RoutingInput): RequestTraits {
   const { model, operation, format, stream } = record
   let used: ReadonlySet<Feature> | undefined
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type ErrorKind, errorKinds } from '../base/error-kinds.ts'
 import { GatewayError } from '../base/errors.ts'
-import { backoffMs, defaultRetry, retryOf, retryScope } from './retry-policy.ts'
+import { backoffMs, defaultRetry, resolveRetry, retryScope } from './retry-policy.ts'
 
 describe('retryOf', () => {
   const odd = { maxWaitMs: undefined } as unknown as { maxWaitMs: number }
@@ -18,10 +18,10 @@ describe('retryOf', () => {
     ['false, and a model that has its own', [false, { attempts: 4 }], { attempts: 4 }],
     ['false, and a model that says something else', [false, { maxWaitMs: 0 }], { attempts: 1, maxWaitMs: 0 }],
     ['an undefined setting is none', [{ maxWaitMs: 5 }, odd], { maxWaitMs: 5 }],
-  ] as const)('%s', (_, settings, meant) => expect(retryOf(...settings)).toEqual({ ...defaultRetry, ...meant }))
+  ] as const)('%s', (_, settings, meant) => expect(resolveRetry(...settings)).toEqual({ ...defaultRetry, ...meant }))
 
   it('leaves the defaults alone', () => {
-    retryOf({ attempts: 9 })
+    resolveRetry({ attempts: 9 })
     expect(defaultRetry.attempts).toBe(3)
   })
 })

@@ -12,7 +12,9 @@ export const defaultRetry: Readonly<Required<RetryConfig>> = {
 }
 
 /** What a configuration means; a model's own settings go before the gateway's. */
-export const retryOf = (...settings: readonly (RetryConfig | false | undefined)[]): Readonly<Required<RetryConfig>> => {
+export const resolveRetry = (
+  ...settings: readonly (RetryConfig | false | undefined)[]
+): Readonly<Required<RetryConfig>> => {
   const given = settings.map((setting) => (setting === false ? { attempts: 1 } : (setting ?? {})))
   return Object.assign({}, defaultRetry, ...given.map(withoutUndefined))
 }

@@ -1,19 +1,16 @@
-import { cleanBaseURL } from './base-url.ts'
-import { commonProblems, createUpstream } from './check-options.ts'
-import { credentials } from './credentials.ts'
-import { modelRules as rulesOf } from './model-rules.ts'
+import { apiKeyHeaders, cleanBaseURL, combineModelRules, commonProblems, createUpstream } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
-/** Anthropic. `baseURL` defaults to `https://api.anthropic.com`, with or without `/v1`. */
+/** Creates the upstream for Anthropic's API. `baseURL` defaults to `https://api.anthropic.com`; it may include `/v1`. */
 export function anthropic(options: UpstreamOptions = {}): Upstream {
   const { apiKey, baseURL = 'https://api.anthropic.com', headers = {}, modelRules } = options
   return createUpstream(commonProblems(options, { apiKey: 'ANTHROPIC_API_KEY' }), () => ({
     baseURL: cleanBaseURL(baseURL, '/v1'),
     formats: { messages: '/v1/messages' },
     countTokens: { messages: '/v1/messages/count_tokens' },
-    ...credentials(apiKey, (key) => ({ 'x-api-key': key }), { 'anthropic-version': '2023-06-01', ...headers }),
+    ...apiKeyHeaders(apiKey, (key) => ({ 'x-api-key': key }), { 'anthropic-version': '2023-06-01', ...headers }),
     passHeaders: ['anthropic-version', 'anthropic-beta'],
     quirks: { threads: true, laterChanges: ['effort', 'tools'] },
-    ...rulesOf(modelRules),
+    ...combineModelRules(modelRules),
   }))
 }

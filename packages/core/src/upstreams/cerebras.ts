@@ -1,10 +1,10 @@
-import { allBut, usualFields } from './chat-fields.ts'
+import { allFieldsExcept, commonFields } from './chat-fields.ts'
+import { compatibleProvider } from './openai-compatible.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
-import { versioned } from './versioned.ts'
 
-/** Cerebras. `baseURL` defaults to `https://api.cerebras.ai`, with or without `/v1`. */
+/** Creates the upstream for Cerebras. `baseURL` defaults to `https://api.cerebras.ai`; it may include `/v1`. Format: chat. */
 export const cerebras = (options: UpstreamOptions = {}): Upstream =>
-  versioned(
+  compatibleProvider(
     {
       baseURL: 'https://api.cerebras.ai',
       keyVariable: 'CEREBRAS_API_KEY',
@@ -23,10 +23,10 @@ export const cerebras = (options: UpstreamOptions = {}): Upstream =>
         reasoningField: 'reasoning',
         toolChoices: 'names',
         efforts: ['none', 'low', 'medium', 'high'],
-        // `wrong_api_format` for each unknown field.
-        lacks: allBut(
+        // Cerebras rejects each unknown field with `wrong_api_format`.
+        lacks: allFieldsExcept(
           [
-            ...usualFields,
+            ...commonFields,
             'frequency_penalty',
             'logit_bias',
             'logprobs',

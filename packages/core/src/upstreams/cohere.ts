@@ -1,13 +1,17 @@
-import { cleanBaseURL } from './base-url.ts'
-import { allBut, usualFields } from './chat-fields.ts'
-import { commonProblems, createUpstream } from './check-options.ts'
-import { bearer, credentials } from './credentials.ts'
-import { modelRules as rulesOf } from './model-rules.ts'
+import { allFieldsExcept, commonFields } from './chat-fields.ts'
+import {
+  apiKeyHeaders,
+  bearerHeader,
+  cleanBaseURL,
+  combineModelRules,
+  commonProblems,
+  createUpstream,
+} from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
- * Cohere: embeddings, rerank and transcriptions, and chat by its compatible endpoint. `baseURL` defaults to
- * `https://api.cohere.com`, with or without `/v2`.
+ * Creates the upstream for Cohere: embeddings, rerank, transcriptions, and chat through its OpenAI-compatible endpoint. `baseURL` defaults
+ * to `https://api.cohere.com`; it may include `/v2`.
  */
 export function cohere(options: UpstreamOptions = {}): Upstream {
   const { apiKey, baseURL = 'https://api.cohere.com', headers = {}, modelRules } = options
@@ -19,18 +23,18 @@ export function cohere(options: UpstreamOptions = {}): Upstream {
       rerank: { cohere: '/v2/rerank', jina: '/v1/rerank' },
       transcriptions: { openai: '/v2/audio/transcriptions' },
     },
-    ...credentials(apiKey, bearer, headers),
+    ...apiKeyHeaders(apiKey, bearerHeader, headers),
     passHeaders: [],
-    ...rulesOf(modelRules),
+    ...combineModelRules(modelRules),
     quirks: {
       maxTokensField: 'max_tokens',
       developerRole: 'developer',
       streamOptions: false,
       toolChoices: 'words',
       efforts: ['none', 'high'],
-      lacks: allBut(
+      lacks: allFieldsExcept(
         [
-          ...usualFields,
+          ...commonFields,
           'frequency_penalty',
           'logprobs',
           'presence_penalty',

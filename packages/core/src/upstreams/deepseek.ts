@@ -1,12 +1,11 @@
-import { cleanBaseURL } from './base-url.ts'
-import { allBut, usualFields } from './chat-fields.ts'
-import { commonProblems, createUpstream } from './check-options.ts'
+import { allFieldsExcept, commonFields } from './chat-fields.ts'
 import { compatibleUpstream } from './openai-compatible.ts'
+import { cleanBaseURL, commonProblems, createUpstream } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
- * DeepSeek. `baseURL` defaults to `https://api.deepseek.com`, with or without `/v1`. It speaks chat, responses and messages,
- * each at a place of its own.
+ * Creates the upstream for DeepSeek. `baseURL` defaults to `https://api.deepseek.com`; it may include `/v1`. Formats: chat, responses and
+ * messages, each under a path prefix of its own.
  */
 export function deepseek(options: UpstreamOptions = {}): Upstream {
   const { baseURL = 'https://api.deepseek.com' } = options
@@ -21,9 +20,9 @@ export function deepseek(options: UpstreamOptions = {}): Upstream {
         jsonFormats: ['json_object'],
         toolChoices: 'names',
         efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
-        lacks: allBut(
+        lacks: allFieldsExcept(
           [
-            ...usualFields,
+            ...commonFields,
             'frequency_penalty',
             'logprobs',
             'presence_penalty',

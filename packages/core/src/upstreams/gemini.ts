@@ -1,12 +1,12 @@
-import { cleanBaseURL } from './base-url.ts'
-import { commonProblems, createUpstream } from './check-options.ts'
-import { credentials } from './credentials.ts'
-import { modelRules as rulesOf } from './model-rules.ts'
+import { apiKeyHeaders, cleanBaseURL, combineModelRules, commonProblems, createUpstream } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 const models = '/v1beta/models'
 
-/** Google's Gemini API. `baseURL` defaults to `https://generativelanguage.googleapis.com`, with or without `/v1beta`. */
+/**
+ * Creates the upstream for Google's Gemini API. `baseURL` defaults to `https://generativelanguage.googleapis.com`; it may include
+ * `/v1beta`. For Google Cloud use `vertex()`.
+ */
 export function gemini(options: UpstreamOptions = {}): Upstream {
   const { apiKey, baseURL = 'https://generativelanguage.googleapis.com', headers = {}, modelRules } = options
   return createUpstream(commonProblems(options, { apiKey: 'GEMINI_API_KEY' }), () => ({
@@ -21,9 +21,9 @@ export function gemini(options: UpstreamOptions = {}): Upstream {
       translations: { gemini: models },
       speech: { gemini: models },
     },
-    ...credentials(apiKey, (key) => ({ 'x-goog-api-key': key }), headers),
+    ...apiKeyHeaders(apiKey, (key) => ({ 'x-goog-api-key': key }), headers),
     passHeaders: [],
     quirks: {},
-    ...rulesOf(modelRules),
+    ...combineModelRules(modelRules),
   }))
 }

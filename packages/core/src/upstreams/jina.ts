@@ -1,9 +1,7 @@
-import { cleanBaseURL } from './base-url.ts'
-import { commonProblems, createUpstream } from './check-options.ts'
-import { bearer, credentials } from './credentials.ts'
+import { apiKeyHeaders, bearerHeader, cleanBaseURL, commonProblems, createUpstream } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
-/** Jina: embeddings and rerank, no chat. `baseURL` defaults to `https://api.jina.ai/v1`. */
+/** Creates the upstream for Jina AI: embeddings and rerank, no chat. `baseURL` defaults to `https://api.jina.ai/v1`. */
 export function jina(options: UpstreamOptions = {}): Upstream {
   const { apiKey, baseURL = 'https://api.jina.ai/v1', headers = {} } = options
   return createUpstream(commonProblems(options, { apiKey: 'JINA_API_KEY' }), () => ({
@@ -13,7 +11,7 @@ export function jina(options: UpstreamOptions = {}): Upstream {
       embeddings: { jina: '/embeddings' },
       rerank: { jina: '/rerank' },
     },
-    ...credentials(apiKey, bearer, headers),
+    ...apiKeyHeaders(apiKey, bearerHeader, headers),
     passHeaders: [],
     quirks: {},
   }))

@@ -1,32 +1,37 @@
 import type { Format, OperationName } from '../base/names.ts'
-import type { Quirks } from '../formats/quirks.ts'
-import { baseUrlProblem, cleanBaseURL } from './base-url.ts'
-import { commonProblems, createUpstream } from './check-options.ts'
-import { bearer, credentials } from './credentials.ts'
-import { modelRules as rulesOf } from './model-rules.ts'
+import type { Quirks } from '../formats/target-traits.ts'
+import {
+  apiKeyHeaders,
+  baseUrlProblem,
+  bearerHeader,
+  cleanBaseURL,
+  combineModelRules,
+  commonProblems,
+  createUpstream,
+} from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
-/** What `openaiCompatible` takes: what is known of the server, as data. */
+/** Options of `openaiCompatible`: the server's address and features. */
 export interface CompatibleOptions extends UpstreamOptions {
-  /** Address up to and including the version, as its docs give it (`http://localhost:11434/v1`). */
+  /** Base URL up to and including the version, as the server documents it (`http://localhost:11434/v1`). */
   baseURL: string
-  /** Formats the server speaks natively, best first. Default `['chat']`. */
+  /** Formats that the server speaks natively, best first. Default `['chat']`. */
   formats?: readonly ('chat' | 'messages' | 'responses')[]
   /**
-   * Formats in which the server counts tokens without generating: `/messages/count_tokens`, `/responses/input_tokens`.
-   * Default none: counts are estimates.
+   * Formats in which the server counts tokens without generating: `/messages/count_tokens`, `/responses/input_tokens`. Default: none; the
+   * gateway then estimates counts.
    */
   countTokens?: readonly ('messages' | 'responses')[]
   /**
-   * What the server does beside chat, in OpenAI's dialect (`rerank`: in Jina's, as Together, OpenRouter and vLLM have it).
-   * Without `completions`, chat stands in for them. Default `['embeddings']`.
+   * Operations of the server other than chat, in OpenAI's dialect. For `rerank` it is Jina's dialect, which Together, OpenRouter and vLLM
+   * share. Without `completions` the gateway translates text completions to chat. Default `['embeddings']`.
    */
   operations?: readonly Exclude<OperationName, 'realtime-sessions'>[]
-  /** Whether the server takes realtime sessions: a WebSocket on `/realtime`. Default false. */
+  /** Enables realtime sessions: a WebSocket at `/realtime`. Default false. */
   realtime?: boolean
   /**
-   * Where the server departs from the format. Default: translations say `max_tokens` and `system`, which every such server
-   * knows.
+   * Differences between the server and the formats that it speaks. Default: translated requests use `max_tokens` and the role `system`,
+   * which all such servers accept.
    */
   quirks?: Quirks
 }
@@ -53,8 +58,8 @@ const operationPaths = {
 const countPaths = { messages: '/messages/count_tokens', responses: '/responses/input_tokens' } as const
 
 /**
- * Any server that speaks OpenAI's chat completions (or Anthropic's messages). For many there is a maker of their own, which
- * knows their address and quirks.
+ * Creates an upstream for any server with OpenAI's chat completions, OpenAI's responses or Anthropic's messages. Prefer the factory of a
+ * provider if there is one (`groq()`, `vllm()`): it knows the provider's address and quirks.
  */
 export function openaiCompatible(options: CompatibleOptions): Upstream {
   const { baseURL, formats = [], operations = [] } = options
@@ -68,13 +73,13 @@ export function openaiCompatible(options: CompatibleOptions): Upstream {
       .filter((name) => operationPaths[name] === undefined)
       .map(
         (name) =>
-          `operations holds '${String(name)}', which such servers do not have: write some of ${Object.keys(operationPaths).join(', ')}`,
+          `operations holds '${String(name)}', which compatible servers don't have: write some of ${Object.keys(operationPaths).join(', ')}`,
       ),
   ]
   return createUpstream(problems, () => compatibleUpstream(options))
 }
 
-/** Builds such an upstream of options that were checked. */
+/** Builds such an upstream from options that were already checked. */
 export function compatibleUpstream({
   apiKey,
   baseURL,
@@ -93,9 +98,54 @@ export function compatibleUpstream({
     countTokens: Object.fromEntries(countTokens.map((format) => [format, countPaths[format]])),
     operations: Object.fromEntries(operations.map((name) => [name, operationPaths[name]])),
     ...(realtime ? { realtime: '/realtime' } : {}),
-    ...credentials(apiKey, bearer, { ...(speaksMessages ? { 'anthropic-version': '2023-06-01' } : {}), ...headers }),
+    ...apiKeyHeaders(apiKey, bearerHeader, {
+      ...(speaksMessages ? { 'anthropic-version': '2023-06-01' } : {}),
+      ...headers,
+    }),
     passHeaders: speaksMessages ? ['anthropic-version', 'anthropic-beta'] : [],
     quirks: { maxTokensField: 'either', developerRole: 'either', ...quirks },
-    ...rulesOf(modelRules),
+    ...combineModelRules(modelRules),
   }
+}
+
+/** Options of the factories of providers that speak several formats. */
+export interface FormatOptions<F extends string> extends UpstreamOptions {
+  /**
+   * Formats to use, best first. Requests in other formats are translated to the first one. Default: all formats of the provider;
+   * `together()` uses chat only.
+   */
+  formats?: readonly F[]
+}
+
+/**
+ * Creates the upstream of a compatible provider with all its paths below `/v1`. Its base URL may include `/v1` or not.
+ *
+ * @param facts the provider's defaults; `keyVariable` is the environment variable that its key is usually read from
+ * @param options the user's options
+ */
+export function compatibleProvider(
+  facts: CompatibleOptions & { readonly keyVariable?: string },
+  options: FormatOptions<'chat' | 'messages' | 'responses'>,
+): Upstream {
+  const { apiKey, baseURL = facts.baseURL, headers, formats = facts.formats, modelRules } = options
+  const { formats: all = ['chat'], countTokens = [] } = facts
+  const chosen = formats ?? all
+  const problems = [
+    ...commonProblems(options, { apiKey: facts.keyVariable }),
+    ...chosen
+      .filter((format) => !all.includes(format))
+      .map((format) => `formats holds '${String(format)}': write some of ${all.join(', ')}`),
+    ...(chosen.length === 0 ? [`formats is empty: write some of ${all.join(', ')}, or leave it out`] : []),
+  ]
+  return createUpstream(problems, () =>
+    compatibleUpstream({
+      ...facts,
+      baseURL: `${cleanBaseURL(baseURL, '/v1')}/v1`,
+      formats: chosen,
+      countTokens: countTokens.filter((format) => chosen.includes(format)),
+      ...(apiKey === undefined ? {} : { apiKey }),
+      ...(headers === undefined ? {} : { headers }),
+      modelRules: [...(modelRules ?? []), ...(facts.modelRules ?? [])],
+    }),
+  )
 }

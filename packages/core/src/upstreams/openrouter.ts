@@ -1,12 +1,14 @@
+import { compatibleProvider, type FormatOptions } from './openai-compatible.ts'
 import type { Upstream } from './upstream.ts'
-import { type FormatOptions, versioned } from './versioned.ts'
 
 /**
- * OpenRouter. `baseURL` defaults to `https://openrouter.ai/api`, with or without `/v1`. It speaks chat, messages and
- * responses. The app's name and address that it shows in its rankings are `headers`: `X-OpenRouter-Title`, `HTTP-Referer`.
+ * Creates the upstream for OpenRouter. `baseURL` defaults to `https://openrouter.ai/api`; it may include `/v1`. Formats: chat,
+ * messages and responses.
+ *
+ * To appear in its rankings, set `headers`: `X-OpenRouter-Title` (name of your app) and `HTTP-Referer` (its URL).
  */
 export function openrouter(options: FormatOptions<'chat' | 'messages' | 'responses'> = {}): Upstream {
-  const upstream = versioned(
+  const upstream = compatibleProvider(
     {
       baseURL: 'https://openrouter.ai/api',
       keyVariable: 'OPENROUTER_API_KEY',

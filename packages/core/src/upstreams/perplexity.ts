@@ -1,14 +1,13 @@
-import { cleanBaseURL } from './base-url.ts'
-import { allBut, usualFields } from './chat-fields.ts'
-import { commonProblems, createUpstream } from './check-options.ts'
+import { allFieldsExcept, commonFields } from './chat-fields.ts'
 import { compatibleUpstream } from './openai-compatible.ts'
+import { cleanBaseURL, commonProblems, createUpstream } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
- * Perplexity. `baseURL` defaults to `https://api.perplexity.ai`, with or without `/v1`. Its own models (`sonar-pro`) speak
- * chat, those of other vendors (`openai/gpt-5.5`) responses.
+ * Creates the upstream for Perplexity. `baseURL` defaults to `https://api.perplexity.ai`; it may include `/v1`. Its own models
+ * (`sonar-pro`) speak chat; models of other vendors (`openai/gpt-5.5`) speak responses.
  *
- * Its embeddings are bytes where those of all others are floats: they cannot be had by OpenAI's clients.
+ * Embeddings are not offered: Perplexity returns bytes instead of floats, which OpenAI's clients cannot read.
  */
 export function perplexity(options: UpstreamOptions = {}): Upstream {
   const { baseURL = 'https://api.perplexity.ai' } = options
@@ -25,9 +24,9 @@ export function perplexity(options: UpstreamOptions = {}): Upstream {
         jsonFormats: ['json_schema'],
         toolChoices: 'words',
         efforts: ['minimal', 'low', 'medium', 'high'],
-        lacks: allBut(
+        lacks: allFieldsExcept(
           [
-            ...usualFields,
+            ...commonFields,
             'frequency_penalty',
             'logprobs',
             'n',

@@ -1,13 +1,13 @@
-import { allBut, usualFields } from './chat-fields.ts'
+import { allFieldsExcept, commonFields } from './chat-fields.ts'
+import { compatibleProvider, type FormatOptions } from './openai-compatible.ts'
 import type { Upstream } from './upstream.ts'
-import { type FormatOptions, versioned } from './versioned.ts'
 
 /**
- * Together. `baseURL` defaults to `https://api.together.ai`, with or without `/v1`. It speaks chat; and messages, but for
- * some of its models only: name them in `formats` where yours is one of those.
+ * Creates the upstream for Together. `baseURL` defaults to `https://api.together.ai`; it may include `/v1`. Formats: chat (default), and
+ * messages for some models. To use messages with one of those, list it in `formats`.
  */
 export const together = ({ formats = ['chat'], ...options }: FormatOptions<'chat' | 'messages'> = {}): Upstream =>
-  versioned(
+  compatibleProvider(
     {
       baseURL: 'https://api.together.ai',
       keyVariable: 'TOGETHER_API_KEY',
@@ -20,9 +20,9 @@ export const together = ({ formats = ['chat'], ...options }: FormatOptions<'chat
         toolChoices: 'names',
         efforts: ['low', 'medium', 'high'],
         lacks: {
-          ...allBut(
+          ...allFieldsExcept(
             [
-              ...usualFields,
+              ...commonFields,
               'frequency_penalty',
               'function_call',
               'logit_bias',
@@ -38,7 +38,7 @@ export const together = ({ formats = ['chat'], ...options }: FormatOptions<'chat
             ],
             'ignored',
           ),
-          // It takes a number there, and answers in a form of its own.
+          // Together expects a number in `logprobs`, and its responses have a shape of their own.
           logprobs: 'refused',
           top_logprobs: 'refused',
         },

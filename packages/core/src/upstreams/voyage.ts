@@ -1,9 +1,7 @@
-import { cleanBaseURL } from './base-url.ts'
-import { commonProblems, createUpstream } from './check-options.ts'
-import { bearer, credentials } from './credentials.ts'
+import { apiKeyHeaders, bearerHeader, cleanBaseURL, commonProblems, createUpstream } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
-/** Voyage AI: embeddings and rerank, no chat. `baseURL` defaults to `https://api.voyageai.com/v1`. */
+/** Creates the upstream for Voyage AI: embeddings and rerank, no chat. `baseURL` defaults to `https://api.voyageai.com/v1`. */
 export function voyage(options: UpstreamOptions = {}): Upstream {
   const { apiKey, baseURL = 'https://api.voyageai.com/v1', headers = {} } = options
   return createUpstream(commonProblems(options, { apiKey: 'VOYAGE_API_KEY' }), () => ({
@@ -13,7 +11,7 @@ export function voyage(options: UpstreamOptions = {}): Upstream {
       embeddings: { voyage: '/embeddings' },
       rerank: { voyage: '/rerank' },
     },
-    ...credentials(apiKey, bearer, headers),
+    ...apiKeyHeaders(apiKey, bearerHeader, headers),
     passHeaders: [],
     quirks: {},
   }))

@@ -1,18 +1,18 @@
+import type { ModelRule, ModelSetting } from '../formats/target-traits.ts'
+import { compatibleProvider, type FormatOptions } from './openai-compatible.ts'
 import type { Upstream } from './upstream.ts'
-import { type FormatOptions, versioned } from './versioned.ts'
-import { xaiModels } from './xai-models.ts'
 
 /**
- * xAI. `baseURL` defaults to `https://api.x.ai`, with or without `/v1`. It speaks responses and chat; messages, which it
- * also had, it gave up.
+ * Creates the upstream for xAI. `baseURL` defaults to `https://api.x.ai`; it may include `/v1`. Formats: responses and chat. xAI
+ * has removed its messages endpoint.
  */
 export const xai = (options: FormatOptions<'responses' | 'chat'> = {}): Upstream =>
-  versioned(
+  compatibleProvider(
     {
       baseURL: 'https://api.x.ai',
       keyVariable: 'XAI_API_KEY',
       formats: ['responses', 'chat'],
-      // It has completions too, but not for models that reason: chat stands in.
+      // xAI's completions do not accept reasoning models, so text completions are translated to chat.
       operations: ['images'],
       realtime: true,
       modelRules: xaiModels,
@@ -26,3 +26,29 @@ export const xai = (options: FormatOptions<'responses' | 'chat'> = {}): Upstream
     },
     options,
   )
+
+const source = 'https://docs.x.ai/docs/guides/reasoning'
+const checked = '2026-11-23'
+
+/** Settings that reasoning models reject with 400. */
+const refuses: readonly ModelSetting[] = ['sampling.presencePenalty', 'sampling.frequencyPenalty', 'sampling.stop']
+
+/** Settings that xAI's models accept. The first matching prefix applies. */
+export const xaiModels: readonly ModelRule[] = (
+  [
+    { model: 'grok-4.20-multi-agent', efforts: ['low', 'medium', 'high', 'xhigh'], refuses },
+    { model: 'grok-4.20-0309-non-reasoning', efforts: [] },
+    { model: 'grok-4.20-non-reasoning', efforts: [] },
+    { model: 'grok-4.20', efforts: [], refuses },
+    { model: 'grok-4.3', efforts: ['none', 'low', 'medium', 'high'], refuses },
+    { model: 'grok-4.5', efforts: ['low', 'medium', 'high'], refuses },
+    { model: 'grok-4.6', efforts: ['low', 'medium', 'high', 'xhigh'], refuses },
+    { model: 'grok-4-1-fast-non-reasoning', efforts: [] },
+    { model: 'grok-4-fast-non-reasoning', efforts: [] },
+    { model: 'grok-4-', efforts: [], refuses },
+    { model: 'grok-code', efforts: [], refuses },
+    { model: 'grok-build', efforts: [], refuses },
+    { model: 'grok-3-mini', efforts: ['low', 'high'], refuses },
+    { model: 'grok-3', efforts: [] },
+  ] satisfies readonly ModelRule[]
+).map((rule) => ({ ...rule, checked, source }))

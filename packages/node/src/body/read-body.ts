@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import type { GatewayError } from '@modelgate/core'
-import { bodyCutOff, bodyTooLarge, bodyTooSlow } from './body-errors.ts'
-import { decodeBody, isEncoded } from './decode-body.ts'
-import { parsedBody } from './parsed-body.ts'
-import { guardRate } from './rate-guard.ts'
+import { GatewayError } from '@modelgate/core'
+import { bodyTooLarge, decodeBody, decodeStream, isEncoded } from './content-encoding.ts'
+import { bodyTooSlow, guardRate, withMinimumRate } from './minimum-rate.ts'
+import { parsedBody, rawUpload } from './parsed-body.ts'
 
 /**
  * Reads the whole request body and decodes its content-encoding. Also works if one of the host's body parsers has read it before.
@@ -28,6 +27,40 @@ async function readEncoded(req: IncomingMessage, limit: number, encoding: string
   // Throws for an unknown encoding before the body is read.
   const decode = decodeBody(encoding, limit)
   return decode(await readStream(req, limit))
+}
+
+/**
+ * Streams the body of an upload and decodes its content-encoding. An early `return()` leaves the connection open for the response.
+ *
+ * @throws GatewayError as `readBody` does, and `internal` if one of the host's parsers has read the upload without keeping its bytes.
+ */
+export async function* streamBody(req: IncomingMessage, limit: number): AsyncGenerator<Uint8Array, undefined> {
+  const kept = rawUpload(req)
+  if (kept !== undefined) {
+    if (kept.length > limit) throw bodyTooLarge(limit)
+    yield kept
+    return
+  }
+  const contentLength = req.headers['content-length']
+  if (contentLength !== undefined && Number(contentLength) > limit) throw bodyTooLarge(limit, contentLength)
+  const encoding = req.headers['content-encoding']
+  if (!isEncoded(encoding)) {
+    yield* receivedChunks(req, limit)
+    return
+  }
+  // Throws for an unknown encoding before the body is read.
+  decodeBody(encoding, limit)
+  let size = 0
+  try {
+    for await (const chunk of decodeStream(receivedChunks(req, limit), [encoding.trim().toLowerCase()])) {
+      size += chunk.length
+      if (size > limit) throw bodyTooLarge(limit)
+      yield chunk
+    }
+  } catch (cause) {
+    if (cause instanceof GatewayError) throw cause
+    throw new GatewayError('invalid_request', `The request body is not valid ${encoding.slice(0, 40)} data.`, { cause })
+  }
 }
 
 const empty = new Uint8Array(0)
@@ -99,3 +132,23 @@ function readStream(req: IncomingMessage, limit: number): Promise<Uint8Array> {
     req.on('data', onData).on('end', onEnd).on('error', onDisconnect).on('close', onDisconnect)
   })
 }
+
+async function* receivedChunks(req: IncomingMessage, limit: number): AsyncGenerator<Uint8Array, undefined> {
+  if (req.destroyed) throw bodyCutOff()
+  const chunks: AsyncIterator<Buffer | string> = req.iterator({ destroyOnReturn: false })
+  let size = 0
+  try {
+    for await (const value of withMinimumRate(chunks)) {
+      // The host may have called setEncoding.
+      const chunk = typeof value === 'string' ? Buffer.from(value, req.readableEncoding ?? 'utf8') : value
+      size += chunk.length
+      if (size > limit) throw bodyTooLarge(limit)
+      yield chunk
+    }
+  } catch (cause) {
+    throw cause instanceof GatewayError ? cause : bodyCutOff(cause)
+  }
+}
+
+const bodyCutOff = (cause?: unknown): GatewayError =>
+  new GatewayError('cancelled', 'The client closed the connection before the request body was complete.', { cause })

@@ -1,6 +1,6 @@
 import { createGateway, openaiCompatible } from '@modelgate/core'
 import { expect, it, vi } from 'vitest'
-import { nodeListener } from '../server/listener.ts'
+import { nodeListener } from '../server/handler.ts'
 import { serve } from '../testing/server.ts'
 import { countTokensInThread } from './tokenizer-thread.ts'
 

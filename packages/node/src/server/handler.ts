@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Gateway, Transport } from '@modelgate/core'
 import { adapterFunctions } from '@modelgate/core/adapter'
 import { sendReply } from '../response/send-reply.ts'
@@ -58,4 +58,10 @@ function sendInternalError(req: IncomingMessage, res: ServerResponse): void {
   } catch {
     res.destroy()
   }
+}
+
+/** Creates a listener for `http.createServer` that passes every request to the gateway. Unknown paths get its JSON 404. */
+export function nodeListener(gateway: Gateway, options?: NodeOptions): RequestListener {
+  const handle = createNodeHandler(gateway, options)
+  return (req, res) => handle(req, res)
 }

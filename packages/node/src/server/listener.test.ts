@@ -5,7 +5,7 @@ import { until } from '@modelgate/testing/test-support'
 import { describe, expect, it } from 'vitest'
 import { createFakeGateway, sleep } from '../testing/fake-gateway.ts'
 import { dial, serve } from '../testing/server.ts'
-import { nodeListener } from './listener.ts'
+import { nodeListener } from './handler.ts'
 
 async function start() {
   const gateway = createFakeGateway()

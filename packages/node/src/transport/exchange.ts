@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { GatewayError, type Signal, type TransportRequest, type TransportResponse } from '@modelgate/core'
-import { decodeStream, encodingsOf } from '../body/decode-stream.ts'
+import { decodeStream, encodingsOf } from '../body/content-encoding.ts'
 import type { PendingResponse } from './skip-continue.ts'
 
 /** State of the connection that an exchange runs on. */

@@ -1,6 +1,6 @@
 import type { Plugin } from '@modelgate/core'
 import { vi } from 'vitest'
-import type { Attempt, FinishEvent, RequestEvent } from '../base/events.ts'
+import type { Attempt, FinishEvent, RequestEvent } from '../events.ts'
 
 /** An attempt of a scene: its start and, unless it answers, its end and its error. */
 export type SceneAttempt = Omit<Attempt, 'upstream' | 'model'> & Partial<Pick<Attempt, 'upstream' | 'model'>>

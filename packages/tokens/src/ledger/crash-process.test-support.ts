@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { fileLedger } from './file-ledger.ts'
-import type { LedgerRecord } from './record.ts'
+import type { LedgerRecord } from './ledger-record.ts'
 
 /** Appends records `<prefix>0`, `<prefix>1` … at full speed, and says after each flush which was the last of it. */
 const [folder = '', prefix = '', most = ''] = process.argv.slice(2)

@@ -50,21 +50,22 @@ function appendAndKill(folder: string, run: number, afterMs: number): Promise<nu
   )
 }
 
-it('killed at full speed 50 times: what was flushed is there, once, and every file can be read', async () => {
+it('keeps every flushed record once, in readable files, when processes are killed at full speed', async () => {
   const folder = tempFolder()
   const acknowledged = new Map<number, number>()
-  const runs = Array.from({ length: 50 }, (_, run) => run)
+  const kills = process.env.MODELGATE_FULL === '1' ? 50 : 15
+  const runs = Array.from({ length: kills }, (_, run) => run)
   const worker = async (): Promise<void> => {
     for (let run = runs.pop(); run !== undefined; run = runs.pop())
       acknowledged.set(run, await appendAndKill(folder, run, (run * 7) % 40))
   }
   await Promise.all([worker(), worker()])
-  expect(acknowledged.size).toBe(50)
+  expect(acknowledged.size).toBe(kills)
 
   const torn: number[] = []
   const ids = await idsIn(folder, { onTorn: ({ lines }) => torn.push(lines) })
   const known = new Set(ids)
-  expect(filesIn(folder)).toHaveLength(50)
+  expect(filesIn(folder)).toHaveLength(kills)
   expect(known.size, 'none is there twice').toBe(ids.length)
   expect(torn.every((lines) => lines === 1)).toBe(true)
   for (const [run, last] of acknowledged)

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import type { Logger } from '@modelgate/core'
-import { safeLogger } from '../safe-logger.ts'
+import { safeLogger } from '../base/safe-logger.ts'
 import { type DayFile, isDay, openDayFile, WriteError } from './day-file.ts'
-import type { LedgerRecord, LedgerSink } from './record.ts'
+import type { LedgerRecord, LedgerSink } from './ledger-record.ts'
 
 /** What `fileLedger` takes. */
 export interface FileLedgerOptions {

@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import type { LedgerRecord } from './ledger-record.ts'
 import { type ReadLedgerOptions, readLedger } from './read-ledger.ts'
-import type { LedgerRecord } from './record.ts'
 
 /** A folder that is gone after the test. */
 export function tempFolder(): string {

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dayOf, isDay } from './day-file.ts'
-import type { LedgerRecord } from './record.ts'
+import type { LedgerRecord } from './ledger-record.ts'
 
 /** Which records `readLedger` reads. */
 export interface ReadLedgerOptions {

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { fileLedger } from './file-ledger.ts'
 import { recordWith, tempFolder } from './ledger.test-support.ts'
+import type { LedgerRecord } from './ledger-record.ts'
 import { readLedger } from './read-ledger.ts'
-import type { LedgerRecord } from './record.ts'
 import { type LedgerKey, sumLedger } from './sum-ledger.ts'
 
 const without = (...fields: (keyof LedgerRecord)[]): LedgerRecord => {

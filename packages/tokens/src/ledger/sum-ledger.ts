@@ -1,6 +1,6 @@
 import type { Cost } from '@modelgate/core'
 import { fromBillionths, toBillionths } from '../prices/money.ts'
-import type { LedgerRecord } from './record.ts'
+import type { LedgerRecord } from './ledger-record.ts'
 
 /** What records can be told apart by. The model is as clients named it; the day is of UTC, `2026-11-21`. */
 export type LedgerKey = 'token' | 'model' | 'day'

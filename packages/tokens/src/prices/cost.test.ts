@@ -1,11 +1,11 @@
 import type { BillableUnits, Usage } from '@modelgate/core'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { costIn, ratesOf, type Use } from './cost.ts'
-import type { Price } from './price.ts'
+import { type PricedUse, ratesOf, totalCost } from './cost.ts'
+import type { Price } from './price-table.ts'
 
-const cost = (price: Price, use: Use): number | undefined => {
-  const billionths = costIn(ratesOf(price), use)
+const cost = (price: Price, use: PricedUse): number | undefined => {
+  const billionths = totalCost(ratesOf(price), use)
   return billionths === undefined ? undefined : Number(billionths) / 1e9
 }
 const tokens = (input: Partial<Usage['input']>, output: Partial<Usage['output']> = {}): Usage => ({
@@ -19,7 +19,7 @@ describe('each provider’s accounting', () => {
   const gemini = { input: 0.3, cachedInput: 0.075, audioInput: 1, output: 2.5 }
   const realtime = { input: 4, cachedInput: 0.4, audioInput: 32, output: 16, audioOutput: 64 }
   const drawn = { input: 5, cachedInput: 1.25, imageInput: 10, output: 40 }
-  it.each<[string, Price, Use, number]>([
+  it.each<[string, Price, PricedUse, number]>([
     // 8,000 × 0.5 + 2,000 × 2 + 1,000 × 8 = 16,000 millionths
     ['chat with cached tokens', chat, { usage: tokens({ total: 10_000, cacheRead: 8000 }, { total: 1000 }) }, 0.016],
     [
@@ -108,7 +108,7 @@ describe('each provider’s accounting', () => {
 
 describe('a cost is unknown', () => {
   const both = { input: 1, output: 2 }
-  it.each<[string, Price, Use]>([
+  it.each<[string, Price, PricedUse]>([
     ['if nobody knows how many tokens there were', both, {}],
     ['if nobody knows how many images there were', { image: 1 }, {}],
     ['if only what comes beside the tokens is known', { ...both, search: 1 }, { units: { searches: 1 } }],
@@ -153,15 +153,15 @@ describe('a sum', () => {
   it('is rounded once, half a billionth up', () => {
     // A token at 0.0005 of a million costs half a billionth.
     const halves = { input: 0.0005, output: 0.0005 }
-    expect(costIn(ratesOf(halves), { usage: tokens({ total: 1 }) })).toBe(1n)
-    expect(costIn(ratesOf(halves), { usage: tokens({ total: 1 }, { total: 1 }) })).toBe(1n)
-    expect(costIn(ratesOf(halves), { usage: tokens({ total: 2 }, { total: 1 }) })).toBe(2n)
-    expect(costIn(ratesOf({ input: 0.000499999 }), { usage: tokens({ total: 1 }) })).toBe(0n)
+    expect(totalCost(ratesOf(halves), { usage: tokens({ total: 1 }) })).toBe(1n)
+    expect(totalCost(ratesOf(halves), { usage: tokens({ total: 1 }, { total: 1 }) })).toBe(1n)
+    expect(totalCost(ratesOf(halves), { usage: tokens({ total: 2 }, { total: 1 }) })).toBe(2n)
+    expect(totalCost(ratesOf({ input: 0.000499999 }), { usage: tokens({ total: 1 }) })).toBe(0n)
   })
 
   it('is exact beyond what numbers are', () =>
     expect(
-      costIn(ratesOf({ input: 0.000000001, output: 9_000_000 }), { usage: tokens({ total: 1e6 }, { total: 1e9 }) }),
+      totalCost(ratesOf({ input: 0.000000001, output: 9_000_000 }), { usage: tokens({ total: 1e6 }, { total: 1e9 }) }),
     ).toBe(9_000_000_000_000_000_001n))
 })
 
@@ -223,8 +223,8 @@ describe('properties', () => {
     fc.assert(
       fc.property(fullPrice, use, use, (price, one, other) => {
         const rates = ratesOf(price)
-        const apart = (costIn(rates, one) ?? -1n) + (costIn(rates, other) ?? -1n)
-        expect(costIn(rates, both(one, other))).toBe(apart)
+        const apart = (totalCost(rates, one) ?? -1n) + (totalCost(rates, other) ?? -1n)
+        expect(totalCost(rates, both(one, other))).toBe(apart)
       }),
     ))
 
@@ -232,7 +232,7 @@ describe('properties', () => {
     fc.assert(
       fc.property(fullPrice, use, use, (price, one, more) => {
         const rates = ratesOf(price)
-        expect(costIn(rates, both(one, more)) ?? -1n).toBeGreaterThanOrEqual(costIn(rates, one) ?? 0n)
+        expect(totalCost(rates, both(one, more)) ?? -1n).toBeGreaterThanOrEqual(totalCost(rates, one) ?? 0n)
       }),
     ))
 
@@ -247,7 +247,7 @@ describe('properties', () => {
       { nil: undefined },
     ),
     units: fc.option(fc.record({ images: anyCount, seconds: anyCount, searches: anyCount }), { nil: undefined }),
-  }) as fc.Arbitrary<Use>
+  }) as fc.Arbitrary<PricedUse>
   const anyPrice = fc.record(
     { input: rate, output: rate, image: rate, request: rate, audioInput: rate },
     { requiredKeys: [] },
@@ -256,7 +256,7 @@ describe('properties', () => {
   it('whatever is said of a call, its cost is unknown or a whole number of billionths', () =>
     fc.assert(
       fc.property(anyPrice, anyUse, (price, anything) => {
-        const billionths = costIn(ratesOf(price), anything)
+        const billionths = totalCost(ratesOf(price), anything)
         expect(billionths === undefined || billionths >= 0n).toBe(true)
         expect(Number(billionths ?? 0n)).toBeLessThan(Number.POSITIVE_INFINITY)
       }),
@@ -267,7 +267,7 @@ describe('properties', () => {
     fc.assert(
       fc.property(rate, rate, rate, count, count, count, (input, cachedInput, audioInput, all, cacheRead, audio) => {
         const price = { input, cachedInput, audioInput }
-        const billionths = Number(costIn(ratesOf(price), { usage: tokens({ total: all, cacheRead, audio }) }))
+        const billionths = Number(totalCost(ratesOf(price), { usage: tokens({ total: all, cacheRead, audio }) }))
         // A thousandth for a million is a billionth for one.
         const each = [input, cachedInput, audioInput].map((amount) => Math.round(amount * 1000))
         expect(billionths).toBeLessThanOrEqual(Math.max(...each) * all)

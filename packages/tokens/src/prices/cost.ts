@@ -1,7 +1,6 @@
 import type { BillableUnits, Usage } from '@modelgate/core'
-import { priceFields } from './check-table.ts'
 import { toBillionths } from './money.ts'
-import type { Price } from './price.ts'
+import { type Price, priceFields } from './price-table.ts'
 
 /** A price in whole billionths of the currency unit, for what the price is for. */
 export type Rates = { readonly [Field in keyof Price]?: bigint }
@@ -12,7 +11,7 @@ export const ratesOf = (price: Price): Rates =>
   )
 
 /** What a call has used. */
-export interface Use {
+export interface PricedUse {
   readonly usage?: Usage | undefined
   readonly units?: BillableUnits | undefined
 }
@@ -92,14 +91,14 @@ const media = [
  * What a call costs, in whole billionths; half of one is rounded up. undefined: it used something for which there is no price,
  * or nobody knows what it used.
  */
-export function costIn(rates: Rates, { usage, units }: Use): bigint | undefined {
+export function totalCost(rates: Rates, { usage, units }: PricedUse): bigint | undefined {
   if (!areCounts(usage?.input) || !areCounts(usage?.output) || !areCounts(units)) return undefined
   const { sum, isAll } = reckon(rates, { usage, units })
   return isAll ? rounded(sum) : undefined
 }
 
 /** The part of what a call costs that has a price; counts that cannot be true are left out. */
-export function knownCostIn(rates: Rates, { usage, units }: Use): bigint {
+export function knownCost(rates: Rates, { usage, units }: PricedUse): bigint {
   const areTokens = areCounts(usage?.input) && areCounts(usage?.output)
   const use = { usage: areTokens ? usage : undefined, units: areCounts(units) ? units : undefined }
   return rounded(reckon(rates, use).sum)
@@ -108,7 +107,7 @@ export function knownCostIn(rates: Rates, { usage, units }: Use): bigint {
 const rounded = (sum: bigint): bigint => (2n * sum + scale) / (2n * scale)
 
 /** `isAll`: nothing was used that has no price. */
-function reckon(rates: Rates, { usage, units = {} }: Use): { readonly sum: bigint; readonly isAll: boolean } {
+function reckon(rates: Rates, { usage, units = {} }: PricedUse): { readonly sum: bigint; readonly isAll: boolean } {
   let sum = (rates.request ?? 0n) * scale
   let isAll = true
   const charge = (count: number, rate: bigint | undefined, of: keyof typeof per): void => {

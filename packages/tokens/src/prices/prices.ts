@@ -1,10 +1,18 @@
 import { readFileSync } from 'node:fs'
-import type { BillableUnits, Cost, FinishEvent, Plugin, Usage } from '@modelgate/core'
-import { checkTable } from './check-table.ts'
-import { costIn, isPricedByTokens, knownCostIn, type Rates, ratesOf } from './cost.ts'
-import { createFinder } from './find-price.ts'
+import {
+  type BillableUnits,
+  type Cost,
+  type FinishEvent,
+  type Logger,
+  matchesModel,
+  type Plugin,
+  type Usage,
+} from '@modelgate/core'
+import { isThenable } from '../base/async.ts'
+import { createLru } from '../base/lru.ts'
+import { isPricedByTokens, knownCost, type Rates, ratesOf, totalCost } from './cost.ts'
 import { fromBillionths } from './money.ts'
-import type { Price, PriceTable } from './price.ts'
+import { checkTable, type Price, type PriceTable } from './price-table.ts'
 
 /** What a call has used of which model. */
 export interface PricedCall {
@@ -108,14 +116,14 @@ function pricesOf(table: unknown, where: string): Prices {
       const cost =
         entry === undefined
           ? undefined
-          : costIn(entry.rates, { usage, units: billedUnits(entry.rates, { units, operation }) })
+          : totalCost(entry.rates, { usage, units: billedUnits(entry.rates, { units, operation }) })
       return cost === undefined ? undefined : { amount: fromBillionths(cost), currency }
     },
     atLeast({ upstream, model, usage, units, operation }: PricedCall): number {
       const entry = isFree(operation) ? undefined : find(upstream, model)
       return entry === undefined
         ? 0
-        : Number(knownCostIn(entry.rates, { usage, units: billedUnits(entry.rates, { units, operation }) }))
+        : Number(knownCost(entry.rates, { usage, units: billedUnits(entry.rates, { units, operation }) }))
     },
     estimate(
       targets: readonly { readonly upstream: string; readonly model: string }[],
@@ -149,7 +157,7 @@ function likelyCost(rates: Rates, { input, output, units: all, operation }: Esti
   if (units === undefined && !isPricedByTokens(rates)) return (rates.request ?? 0n) + (rates.image ?? 0n)
   const usage = isPricedByTokens(rates) ? { input: { total: input }, output: { total: output } } : undefined
   // A price per call covers whatever the call uses, if it is the model's only price.
-  return costIn(rates, { usage, units }) ?? (isPricedByRequestOnly(rates) ? rates.request : undefined)
+  return totalCost(rates, { usage, units }) ?? (isPricedByRequestOnly(rates) ? rates.request : undefined)
 }
 
 /** Rerank counts documents in searches: a model without a price per search bills tokens or calls instead. */
@@ -199,3 +207,79 @@ export const pricePlugin = (prices: Prices): Plugin => ({
   name: 'prices',
   costOf: (event) => costOfCall(prices, event),
 })
+
+/** What is remembered of names that clients made up must not grow with them. */
+const mostRemembered = 1000
+const longestRemembered = 256
+
+/**
+ * Finds what a table says of an upstream's model: exact names before patterns, `upstream/model` before `model`, then the
+ * pattern with the most characters beside its stars, then the one that was written first.
+ */
+export function createFinder<T>(
+  entries: Readonly<Record<string, T>>,
+): (upstream: string, model: string) => T | undefined {
+  const exact = new Map(Object.entries(entries).filter(([name]) => !name.includes('*')))
+  const patterns = Object.entries(entries)
+    .filter(([name]) => name.includes('*'))
+    .sort(([one], [other]) => weightOf(other) - weightOf(one))
+  const known = createLru<{ readonly found: T | undefined }>(mostRemembered)
+
+  const search = (upstream: string, model: string): T | undefined => {
+    const prefix = `${upstream}/`
+    const found = exact.get(prefix + model) ?? exact.get(model)
+    if (found !== undefined) return found
+    // The prefix is compared, not matched: `*` alone is a name of any model, not of any upstream and its model.
+    const own = patterns.find(([name]) => name.startsWith(prefix) && matchesModel(model, [name.slice(prefix.length)]))
+    return (own ?? patterns.find(([name]) => matchesModel(model, [name])))?.[1]
+  }
+
+  return (upstream, model) => {
+    const key = `${upstream}\n${model}`
+    const remembered = known.get(key)
+    if (remembered !== undefined) return remembered.found
+    const found = search(upstream, model)
+    if (key.length <= longestRemembered) known.set(key, { found })
+    return found
+  }
+}
+
+const weightOf = (pattern: string): number => pattern.replaceAll('*', '').length
+
+/**
+ * A host's prices whose failures do not reach the counting of calls: where one throws, or returns a promise or anything else that
+ * is no amount, that is logged and the price is unknown. An amount that is no number would be counted as nothing.
+ */
+export function guardedPrices(prices: Prices, logger: Logger): Prices {
+  const read = <T>(name: keyof Prices, call: () => T, isGood: (value: unknown) => boolean): T | undefined => {
+    try {
+      const value = call()
+      if (value === undefined || isGood(value)) return value
+      if (isThenable(value)) Promise.resolve(value).then(undefined, () => {})
+      throw new TypeError(
+        `it returned ${isThenable(value) ? 'a promise' : 'no amount'}: return it at once, from 0 upwards`,
+      )
+    } catch (error) {
+      logger.error(`modelgate: ${name} of the prices failed; the price is taken to be unknown`, error)
+      return undefined
+    }
+  }
+  return Object.freeze<Prices>({
+    currency: prices.currency,
+    priceOf: (...asked) => prices.priceOf(...asked),
+    costOf: (...asked) => read('costOf', () => prices.costOf(...asked), isCost),
+    atLeast: (...asked) => read('atLeast', () => prices.atLeast(...asked), isAmount) ?? 0,
+    estimate: (...asked) => read('estimate', () => prices.estimate(...asked), isAmount),
+  })
+}
+
+const isAmount = (value: unknown): value is number =>
+  typeof value === 'number' && value >= 0 && value !== Number.POSITIVE_INFINITY
+
+const isCost = (value: unknown): value is Cost =>
+  typeof value === 'object' &&
+  value !== null &&
+  'amount' in value &&
+  isAmount(value.amount) &&
+  'currency' in value &&
+  typeof value.currency === 'string'

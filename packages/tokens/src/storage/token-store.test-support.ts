@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { TokenRecord } from '../token.ts'
-import type { TokenStore } from './storage.ts'
+import type { TokenStore } from '../contract/storage.ts'
+import type { TokenRecord } from '../contract/token.ts'
 
 export interface StoreUnderTest {
   readonly store: TokenStore

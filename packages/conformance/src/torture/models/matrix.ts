@@ -33,7 +33,7 @@ const unlisted = 'unlisted-model'
 const largeText = 'words '.repeat(20_000)
 
 /** Returns every declared place, including those in recursive parts (once: such parts may contain each other). */
-export function declaredPlaces({ names, chooses = {}, alike = {} }: ModelPlaceList): readonly string[] {
+export function declaredPlaces({ names, chooses = {}, sameMembers: alike = {} }: ModelPlaceList): readonly string[] {
   const own = [...names, ...Object.keys(chooses)]
   const within = Object.entries(alike).flatMap(([path, other]) =>
     own.flatMap((place) => {
@@ -46,7 +46,7 @@ export function declaredPlaces({ names, chooses = {}, alike = {} }: ModelPlaceLi
 }
 
 /** Returns the place of the role in the part that a recursive part resembles. */
-function roleOf({ chooses = {}, alike = {} }: ModelPlaceList, place: string): readonly string[] | 'name' {
+function roleOf({ chooses = {}, sameMembers: alike = {} }: ModelPlaceList, place: string): readonly string[] | 'name' {
   const direct = chooses[place]
   if (direct !== undefined) return direct
   for (const [path, other] of Object.entries(alike))

@@ -1,7 +1,7 @@
 import { createGateway } from '@modelgate/core'
 import { describe, expect, it } from 'vitest'
 import { noSharedHealth, upstreamOf } from '../../base/gateways.ts'
-import { formats } from '../../base/recorded-traffic.ts'
+import { formats, fullRun } from '../../base/recorded-traffic.ts'
 import { casesOf, controlOf, faultOf, type ModelCase, type Observed } from './matrix.ts'
 import { realtimeCases } from './realtime-cases.ts'
 import { listedModels, namingRoutes, type Surface, sampleKey, samples, surfaces } from './surfaces.ts'
@@ -53,7 +53,9 @@ describe('caller with a model list', () => {
   })
 
   const passing = surfaces.filter(({ lane, parts }) => lane === 'wire' && parts === undefined)
-  it.each(passing)('reaches no other model with a large request: $name', async (surface) => {
+  // All operations read large requests with the same code, so a third of the surfaces suffices.
+  const large = passing.filter((_, at) => fullRun || at % 3 === 0)
+  it.each(large)('reaches no other model with a large request: $name', async (surface) => {
     expect((await faultsOf(surface, true)).faults).toEqual([])
   })
 

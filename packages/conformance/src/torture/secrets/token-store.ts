@@ -174,7 +174,7 @@ async function revokeElsewhere(setting: CheckContext, count: number): Promise<nu
 
 /**
  * Storage and lookup of tokens. Tests next to the code check that digests are compared by `timingSafeEqual`, and that
- * the cache key is the whole digest: packages/tokens/src/{secret,token-cache}.test.ts.
+ * the cache key is the whole digest: packages/tokens/src/tokens/{secret,token-cache}.test.ts.
  */
 export const tokenStore: Check = {
   row: 37,

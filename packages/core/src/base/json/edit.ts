@@ -1,6 +1,5 @@
 import { stringifyExact } from './exact-number.ts'
-import type { Member } from './scan.ts'
-import { joined, part, type Source } from './source.ts'
+import { type JsonSource, joinSource, type Member, sourcePart } from './scan.ts'
 import type { JsonObject } from './types.ts'
 
 /**
@@ -10,15 +9,56 @@ import type { JsonObject } from './types.ts'
  * @param members where they stand in the source
  */
 export function editJson(text: string, members: readonly Member[], set: JsonObject, drop: readonly string[]): string
-export function editJson(source: Source, members: readonly Member[], set: JsonObject, drop: readonly string[]): Source
-export function editJson(source: Source, members: readonly Member[], set: JsonObject, drop: readonly string[]): Source {
-  const pieces: Source[] = []
-  const add = (key: string, value: Source): void => {
+export function editJson(
+  source: JsonSource,
+  members: readonly Member[],
+  set: JsonObject,
+  drop: readonly string[],
+): JsonSource
+export function editJson(
+  source: JsonSource,
+  members: readonly Member[],
+  set: JsonObject,
+  drop: readonly string[],
+): JsonSource {
+  const pieces: JsonSource[] = []
+  const add = (key: string, value: JsonSource): void => {
     pieces.push(`${pieces.length === 0 ? '{' : ','}${JSON.stringify(key)}:`, value)
   }
   for (const { key, start, end } of members)
-    if (!Object.hasOwn(set, key) && !drop.includes(key)) add(key, part(source, start, end))
+    if (!Object.hasOwn(set, key) && !drop.includes(key)) add(key, sourcePart(source, start, end))
   for (const [key, value] of Object.entries(set)) add(key, stringifyExact(value))
   pieces.push(pieces.length === 0 ? '{}' : '}')
-  return joined(source, pieces)
+  return joinSource(source, pieces)
+}
+
+/**
+ * Sets top-level members of an object and leaves every other character as it is: big integers, duplicate keys,
+ * spacing and escapes survive. A member that stands several times is set each time, so that no reader downstream can
+ * pick another value than the one validated.
+ *
+ * @param members where they stand in the source
+ */
+export function spliceJson(text: string, members: readonly Member[], set: JsonObject): string
+export function spliceJson(source: JsonSource, members: readonly Member[], set: JsonObject): JsonSource
+export function spliceJson(source: JsonSource, members: readonly Member[], set: JsonObject): JsonSource {
+  const missing = new Set(Object.keys(set))
+  const pieces: JsonSource[] = []
+  let from = 0
+  for (const member of members) {
+    if (!Object.hasOwn(set, member.key)) continue
+    missing.delete(member.key)
+    pieces.push(sourcePart(source, from, member.start), stringifyExact(set[member.key]))
+    from = member.end
+  }
+  if (missing.size > 0) {
+    // A new member goes in front of the closing brace, after the last value.
+    const last = members.at(-1)
+    const at = last?.end ?? (typeof source === 'string' ? source.indexOf('{') : source.indexOf(123)) + 1
+    const added = [...missing].map((key) => `${JSON.stringify(key)}:${stringifyExact(set[key])}`).join(',')
+    pieces.push(sourcePart(source, from, at), `${last === undefined ? '' : ','}${added}`)
+    from = at
+  }
+  pieces.push(sourcePart(source, from))
+  return joinSource(source, pieces)
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cutText, keptBytes, type Outline, outlineOf } from './outline.ts'
+import { createOutline, cutText, keptBytes, type Outline, StringScanner } from './outline.ts'
 import { scanJson } from './scan.ts'
 import type { Json } from './types.ts'
 
@@ -9,7 +9,7 @@ const decoder = new TextDecoder()
 const fatal = new TextDecoder('utf-8', { fatal: true })
 const prose = 'All work and no play makes a gateway dull. '.repeat(10)
 
-const outline = (text: string, depth = 100): Outline | undefined => outlineOf(encoder.encode(text), depth, [])
+const outline = (text: string, depth = 100): Outline | undefined => createOutline(encoder.encode(text), depth, [])
 
 /** What an outline leaves of a value. */
 function cutIn(value: Json): Json {
@@ -38,7 +38,7 @@ describe('an outline', () => {
         // So much text is cut that the rest is less than half.
         const text = JSON.stringify({ ...value, long: prose.repeat(40) }, null, indent)
         const bytes = encoder.encode(text)
-        const found = outlineOf(bytes, 100, [])
+        const found = createOutline(bytes, 100, [])
         const whole = JSON.parse(text)
         expect(JSON.parse(found?.text ?? '')).toEqual(cutIn(whole))
         expect(found?.members.map(({ key, start, end }) => [key, decoder.decode(bytes.subarray(start, end))])).toEqual(
@@ -68,7 +68,7 @@ describe('an outline', () => {
         const bytes = [...whole]
         for (const { at, byte, drop } of edits) bytes.splice(Math.min(at, bytes.length - 1), 1, ...(drop ? [] : [byte]))
         const given = new Uint8Array(bytes)
-        const found = outlineOf(given, 100, [])
+        const found = createOutline(given, 100, [])
         const good = parses(() => fatal.decode(given))
         if (found !== undefined) expect(parses(() => found.text)).toBe(good)
         else expect(good).toBe(false)
@@ -84,7 +84,7 @@ describe('an outline', () => {
 
   it('tells where very long texts stand', () => {
     const text = JSON.stringify({ a: prose, b: 'x'.repeat(3000) })
-    const [far, ...others] = outline(text)?.farTexts ?? []
+    const [far, ...others] = outline(text)?.longTexts ?? []
     expect(text.slice(far?.start, far?.end)).toBe('x'.repeat(3000))
     expect(others).toEqual([])
   })
@@ -102,5 +102,79 @@ describe('an outline', () => {
   it('is made of documents of any length', () => {
     const text = JSON.stringify({ a: 'ё'.repeat(3_000_000), b: [1, 'c'] })
     expect(outline(text)?.text).toBe('{"a":"~","b":[1,"c"]}')
+  })
+})
+
+/** Where the string ends that the bytes begin with, wherever they lie in memory. */
+function endIn(bytes: Uint8Array, offset: number, shunned: readonly string[] = []): number {
+  const memory = new Uint8Array(bytes.length + offset + 1).fill(34)
+  memory.set(bytes, offset)
+  const given = memory.subarray(offset, offset + bytes.length)
+  return new StringScanner(
+    given,
+    shunned.map((text) => encoder.encode(text)),
+  ).endOf(0)
+}
+
+function isString(bytes: Uint8Array): boolean {
+  try {
+    return typeof JSON.parse(fatal.decode(bytes)) === 'string'
+  } catch {
+    return false
+  }
+}
+
+const offset = fc.nat({ max: 3 })
+/** Bytes that mean something in strings are frequent. */
+const byte = fc.oneof(
+  fc.constantFrom(...encoder.encode('"\\\\u00a9DfnrtbxX/ ~')),
+  fc.constantFrom(0x1f, 0x7f, 0x80, 0xbf, 0xc1, 0xc2, 0xe0, 0xa0, 0x9f, 0xed, 0xef, 0xf0, 0x90, 0x8f, 0xf4, 0xf5),
+  fc.nat({ max: 255 }),
+)
+
+describe('a JSON string in bytes', () => {
+  it('ends where it was written to, whatever is in it and behind it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.string(), offset, (text, rest, at) => {
+        const bytes = encoder.encode(JSON.stringify(text))
+        expect(endIn(new Uint8Array([...bytes, ...encoder.encode(rest)]), at)).toBe(bytes.length)
+      }),
+    )
+  })
+
+  it('is right exactly where a decoder and JSON.parse say so', () => {
+    fc.assert(
+      fc.property(fc.array(byte, { maxLength: 12 }), offset, (content, at) => {
+        const bytes = new Uint8Array([34, ...content, 34])
+        const end = endIn(bytes, at)
+        if (end === bytes.length) expect(isString(bytes)).toBe(true)
+        else if (end < 0) expect(isString(bytes)).toBe(false)
+        else expect(isString(bytes.subarray(0, end))).toBe(true)
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  it('may be made of all characters but surrogates', () => {
+    for (let first = 0x80; first < 0x110000; first += 61) {
+      if (first >= 0xd800 && first <= 0xdfff) continue
+      const bytes = encoder.encode(`"${String.fromCodePoint(first)}"`)
+      expect(endIn(bytes, 0)).toBe(bytes.length)
+    }
+    expect(endIn(new Uint8Array([34, 0xed, 0xa0, 0x80, 34]), 0)).toBe(-1)
+  })
+
+  it.each(['', '"', '"\\', '"\\"', '"a', '"\\u12"', '"\\x"', '"\n"', '"ab\u0001"'])('%j is broken', (text) => {
+    for (let at = 0; at < 4; at++) expect(endIn(encoder.encode(text), at)).toBe(-1)
+  })
+
+  it.each([
+    ['"no.a"', -1],
+    ['"a \\"no.a\\""', -1],
+    ['"a no.a"', 8],
+    ['"a \\\\no.a"', 10],
+    ['"no"', 4],
+  ])('%s: what is shunned is found where a string, or one within it, begins', (text, end) => {
+    expect(endIn(encoder.encode(text), 0, ['x', 'no.'])).toBe(end)
   })
 })

@@ -1,5 +1,3 @@
-import { codeAt, type Source, slice } from './source.ts'
-
 /** One member of a document's top-level object: its key and where its value stands in the source. */
 export interface Member {
   readonly key: string
@@ -32,9 +30,9 @@ export function scanJson(text: string, maxDepth: number, maxValues?: number): Sc
     const code = text.charCodeAt(i)
     if (code === quote) {
       const end = stringEnd(text, i)
-      scanner.string(i, end)
+      scanner.addString(i, end)
       i = end - 1
-    } else scanner.other(code, i)
+    } else scanner.addCharacter(code, i)
   }
   return scanner
 }
@@ -48,7 +46,7 @@ export class Scanner implements Scan {
   stopped = false
   /** The key of the member that is being shown. */
   key: string | undefined
-  readonly #source: Source
+  readonly #source: JsonSource
   readonly #maxDepth: number
   /** Values and names that there may still be. */
   #left: number
@@ -59,21 +57,21 @@ export class Scanner implements Scan {
   #keyEnd = -1
   #start = -1
 
-  constructor(source: Source, maxDepth: number, maxValues = Number.POSITIVE_INFINITY) {
+  constructor(source: JsonSource, maxDepth: number, maxValues = Number.POSITIVE_INFINITY) {
     this.#source = source
     this.#maxDepth = maxDepth
     this.#left = maxValues
   }
 
   /** A string, with its quotes. */
-  string(start: number, end: number): void {
+  addString(start: number, end: number): void {
     if (this.#depth !== 1 || !this.#inObject || this.key !== undefined) return
     this.#keyStart = start
     this.#keyEnd = end
   }
 
   /** A character outside strings. */
-  other(code: number, at: number): void {
+  addCharacter(code: number, at: number): void {
     switch (code) {
       case 123: // {
       case 91: // [
@@ -88,7 +86,7 @@ export class Scanner implements Scan {
       case 58: // :
         this.#count()
         if (this.#depth === 1 && this.#keyStart >= 0) {
-          this.key = readKey(slice(this.#source, this.#keyStart, this.#keyEnd))
+          this.key = readKey(sourceText(this.#source, this.#keyStart, this.#keyEnd))
           this.#keyStart = -1
           this.#start = trimmedStart(this.#source, at + 1)
         }
@@ -150,14 +148,45 @@ function readKey(quoted: string): string {
 /** JSON's white space. */
 export const isSpace = (code: number | undefined): boolean => code === 32 || code === 10 || code === 13 || code === 9
 
-function trimmedStart(source: Source, from: number): number {
+function trimmedStart(source: JsonSource, from: number): number {
   let at = from
   while (isSpace(codeAt(source, at))) at++
   return at
 }
 
-function trimmedEnd(source: Source, to: number): number {
+function trimmedEnd(source: JsonSource, to: number): number {
   let at = to
   while (isSpace(codeAt(source, at - 1))) at--
   return at
+}
+
+/** A JSON document: its text, or the same in UTF-8. */
+export type JsonSource = string | Uint8Array
+
+const decoder = new TextDecoder()
+const encoder = new TextEncoder()
+
+/** The character or byte there; none (NaN, undefined) outside the document. */
+export const codeAt = (source: JsonSource, at: number): number | undefined =>
+  typeof source === 'string' ? source.charCodeAt(at) : source[at]
+
+/** What stands between two places, as text. */
+export const sourceText = (source: JsonSource, start: number, end: number): string =>
+  typeof source === 'string' ? source.slice(start, end) : decoder.decode(source.subarray(start, end))
+
+/** The same without a copy, for `joined`. */
+export const sourcePart = (source: JsonSource, start: number, end?: number): JsonSource =>
+  typeof source === 'string' ? source.slice(start, end) : source.subarray(start, end)
+
+/** The pieces of a new document, of the kind of the one that they are made of. */
+export function joinSource(source: JsonSource, pieces: readonly JsonSource[]): JsonSource {
+  if (typeof source === 'string') return pieces.join('')
+  const chunks = pieces.map((piece) => (typeof piece === 'string' ? encoder.encode(piece) : piece))
+  const out = new Uint8Array(chunks.reduce((size, { length }) => size + length, 0))
+  let at = 0
+  for (const chunk of chunks) {
+    out.set(chunk, at)
+    at += chunk.length
+  }
+  return out
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { present, readClientRequests } from '../shared/recorded.test-support.ts'
+import { chatCodec } from './codec.ts'
 import { testContext } from './context.test-support.ts'
-import { chatCodec } from './index.ts'
 
 /** Every chat request that a real client was seen to send. */
 const requests = readClientRequests((url) => url.endsWith('/chat/completions'))

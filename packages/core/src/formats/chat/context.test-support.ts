@@ -1,7 +1,7 @@
 import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
 import type { Loss, ModelRequest } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
-import type { Quirks } from '../quirks.ts'
+import type { Quirks } from '../target-traits.ts'
 
 /** Everything a codec may ask for, the same in every run. */
 export interface TestContext extends ExchangeContext {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import type { Json } from '../../base/json/types.ts'
-import { chatCodec } from './index.ts'
+import { chatCodec } from './codec.ts'
 
 const openai = (fields: { [key: string]: Json }): Json => ({
   error: { message: 'm', type: 't', param: null, code: null, ...fields },

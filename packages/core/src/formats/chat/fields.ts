@@ -1,7 +1,7 @@
-import type { AnswerPointers } from '../shared/answer-pointers.ts'
-import type { NameRule } from '../shared/tool-names.ts'
+import type { NameRule } from '../shared/names.ts'
+import type { RequestDefaults, ResponsePointers } from '../shared/pointers.ts'
 
-export { efforts, isEffort } from './efforts.ts'
+export { efforts, isEffort } from './quirks.ts'
 
 /** Where the IR's request fields stand in a chat body. */
 export const fieldPointers = {
@@ -47,7 +47,7 @@ export const fieldPointers = {
 } as const satisfies Readonly<Record<string, string>>
 
 /** Where an answer's IR stands in a chat answer. */
-export const answerPointers = {
+export const responsePointers = {
   choice: '/choices/{n}',
   'choice.finish': '/choices/{n}/finish_reason',
   'choice.sequence': '/choices/{n}/stop_reason',
@@ -55,14 +55,42 @@ export const answerPointers = {
   'choice.logprobs': '/choices/{n}/logprobs',
   usage: '/usage',
   serviceTier: '/service_tier',
-} as const satisfies AnswerPointers
+} as const satisfies ResponsePointers
 
 export const verbosities = ['low', 'medium', 'high'] as const
 export const summaries = ['auto', 'concise', 'detailed', 'none'] as const
 
 /** What OpenAI takes as the name of a tool. */
 export const toolNames: NameRule = {
-  taken: /^[a-zA-Z0-9_-]+$/,
+  accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
   longest: 64,
 }
+
+// Sources: the `default`s of CreateChatCompletionRequest in OpenAI's OpenAPI document, and the descriptions there of `modalities`,
+// `service_tier`, `tool_choice` (with tools), `verbosity` and `stream_options`. Effort has no entry: its default depends on the model.
+
+/** What a chat request says by leaving a field out. */
+export const defaults = {
+  '/temperature': 1,
+  '/top_p': 1,
+  '/n': 1,
+  '/presence_penalty': 0,
+  '/frequency_penalty': 0,
+  '/logit_bias': {},
+  '/logprobs': false,
+  '/store': false,
+  '/stream': false,
+  '/parallel_tool_calls': true,
+  '/service_tier': 'auto',
+  '/tool_choice': 'auto',
+  '/function_call': 'auto',
+  '/response_format': { type: 'text' },
+  '/modalities': ['text'],
+  '/verbosity': 'medium',
+  '/stream_options/include_usage': false,
+  '/stream_options/include_obfuscation': true,
+  '/prompt_cache_options/mode': 'implicit',
+  '/prompt_cache_options/ttl': '30m',
+  '/tools/*/function/strict': false,
+} as const satisfies RequestDefaults

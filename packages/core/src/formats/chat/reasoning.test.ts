@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ModelResponse, Part } from '../ir.ts'
+import { chatCodec } from './codec.ts'
 import { run, testContext } from './context.test-support.ts'
-import { chatCodec } from './index.ts'
 
 const thoughts: Part[] = [
   { type: 'reasoning', text: 'first', seal: { issuer: 'messages', data: 'SIG1' } },

@@ -1,11 +1,12 @@
 import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { ExchangeContext } from '../codec.ts'
 import type { ReasoningPart, Report, Sealed } from '../ir.ts'
 import { callSealFields, foreignSealIn } from '../shared/call-seals.ts'
-import { innerObject } from '../shared/json-text.ts'
-import { pointer } from '../shared/pointer.ts'
-import { dropNulls, inWords, leftover, putBack, takeNumber, takeString, unread } from '../shared/reader.ts'
+import { dropNulls, leftover, putBack, takeNumber, takeString, toText, unread } from '../shared/json-fields.ts'
+import { parseInnerObject } from '../shared/json-text.ts'
+import { pointer } from '../shared/pointers.ts'
 import { ownExtra } from '../shared/report.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
 
@@ -23,7 +24,7 @@ export function decodeDetails(details: readonly Json[], at?: string): ReasoningP
     if (!isObject(detail)) continue
     const part = decodeDetail(detail, at === undefined ? undefined : pointer(at, position))
     const index = typeof detail.index === 'number' ? detail.index : position
-    const key = `${index} ${inWords(detail.type)}`
+    const key = `${index} ${toText(detail.type)}`
     const earlier = open.get(key)
     if (part.seal !== undefined) {
       if (seen.has(part.seal.data)) continue
@@ -78,7 +79,7 @@ function decodeDetail(detail: JsonObject, at: string | undefined): ReasoningPart
 /** The fields that stand for a seal: its text under `key`, or the object that the upstream wrote. */
 function sealFields(seal: Sealed | undefined, key: 'data' | 'signature'): JsonObject {
   if (seal === undefined) return {}
-  return (seal.issuer === 'chat' ? innerObject(seal.data) : undefined) ?? { [key]: writeSeal(seal, 'chat') }
+  return (seal.issuer === 'chat' ? parseInnerObject(seal.data) : undefined) ?? { [key]: writeSeal(seal, 'chat') }
 }
 
 const summaryType = 'reasoning.summary'
@@ -113,4 +114,49 @@ export const decodeCallSeal = (content: JsonObject): Sealed =>
   foreignSealIn(content, 'chat') ?? { issuer: 'chat', data: stringifyExact(content) }
 
 export const encodeCallSeal = (seal: Sealed): JsonObject =>
-  (seal.issuer === 'chat' ? innerObject(seal.data) : undefined) ?? callSealFields(seal, 'chat').extra_content
+  (seal.issuer === 'chat' ? parseInnerObject(seal.data) : undefined) ?? callSealFields(seal, 'chat').extra_content
+
+/** Sends `reasoning_details` in a stream: the official accumulators keep the last value of a field they do not know, so each time the whole list. */
+export interface DetailsSender {
+  /** A piece of reasoning has ended. */
+  add(part: ReasoningPart): void
+  /** The answer has ended. */
+  finish(): void
+}
+
+/** Characters of repeated lists that any answer may take. */
+const freeChars = 65_536
+/** How often the characters of the list may have been sent in all. */
+const mostRepeats = 4
+
+/** Sent after each piece, the lists of an answer with very many pieces would take quadratic space: then they are sent less often, and at the end. */
+export function createDetailsSender(context: ExchangeContext, send: (list: JsonObject[]) => void): DetailsSender {
+  const details: ReasoningPart[] = []
+  let isNeeded = false
+  let isComplete = true
+  let size = 0
+  let sent = 0
+
+  function sendAll(): void {
+    sent += size
+    isComplete = true
+    send(details.map((detail, position) => encodeDetail(detail, position, context.report)))
+  }
+
+  return {
+    add(part) {
+      details.push(part)
+      isNeeded ||= needsDetails(part)
+      isComplete = false
+      size += sizeOf(part)
+      if (isNeeded && sent + size <= freeChars + mostRepeats * size) sendAll()
+    },
+    finish() {
+      if (isNeeded && !isComplete) sendAll()
+    },
+  }
+}
+
+/** About how many characters a piece takes in the list. */
+const sizeOf = ({ text, seal, extra }: ReasoningPart): number =>
+  100 + text.length + (seal?.data.length ?? 0) + (extra === undefined ? 0 : JSON.stringify(extra).length)

@@ -4,11 +4,11 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ModelEvent, ModelRequest, ModelResponse, Part } from '../ir.ts'
-import type { Quirks } from '../quirks.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
 import { eventsOf, isStream, parsed, present, readRecorded } from '../shared/recorded.test-support.ts'
+import type { Quirks } from '../target-traits.ts'
+import { chatCodec } from './codec.ts'
 import { run, type TestContext, testContext } from './context.test-support.ts'
-import { chatCodec } from './index.ts'
 
 const exchanges = readRecorded('openai-chat')
 

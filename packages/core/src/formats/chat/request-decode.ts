@@ -2,7 +2,6 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
-import { pointer } from '../shared/pointer.ts'
 import {
   drop,
   dropNulls,
@@ -16,7 +15,8 @@ import {
   takeString,
   type Unread,
   unread,
-} from '../shared/reader.ts'
+} from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { fieldPointers, isEffort, summaries, verbosities } from './fields.ts'
 import { decodeChoice, decodeFunction, decodeTool, legacyPointer } from './tools.ts'
 import { decodeMessages } from './turn-decode.ts'

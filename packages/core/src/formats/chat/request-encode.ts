@@ -1,14 +1,13 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { ModelRequest, Output, Reasoning, Sampling } from '../ir.ts'
-import { effortOfBudget } from '../shared/effort.ts'
-import { pointer } from '../shared/pointer.ts'
+import type { ModelRequest, Nothing, Output, Reasoning, Sampling } from '../ir.ts'
+import { effortOfBudget } from '../shared/model-rules.ts'
+import { shortenToolNames } from '../shared/names.ts'
+import { pointer } from '../shared/pointers.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra, reportField } from '../shared/report.ts'
-import { settleChanges } from '../shared/settings-changes.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { lowerToolNames } from '../shared/tool-names.ts'
+import { applySettingsChanges } from '../shared/settings-changes.ts'
 import { fieldPointers, toolNames } from './fields.ts'
-import { fit } from './fit.ts'
+import { applyQuirks } from './quirks.ts'
 import { enforce } from './strict-schema.ts'
 import { encodeChoice, encodeFunctions, encodeTool, usesFunctions } from './tools.ts'
 import { type EncodeContext, encodeTurns } from './turn-encode.ts'
@@ -18,7 +17,7 @@ const maxStops = 4
 
 /** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const request = settleChanges(lowerToolNames(asked, toolNames, context.report), {}, 'chat', context.report)
+  const request = applySettingsChanges(shortenToolNames(asked, toolNames, context.report), {}, 'chat', context.report)
   const {
     model: _,
     turns,
@@ -59,7 +58,7 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
 
 /** As the upstream takes it. */
 function fitted(body: JsonObject, request: ModelRequest, context: EncodeContext): JsonObject {
-  const { set, drop, idle, losses } = fit(body, context.target.quirks)
+  const { set, drop, idle, losses } = applyQuirks(body, context.target.quirks)
   for (const told of losses) context.report.add({ ...told, path: placeOf(told.path, request) })
   const unfit = [...drop, ...idle]
   if (unfit.length === 0 && Object.keys(set).length === 0) return body

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { ModelRequest, Part, Turn } from '../ir.ts'
-import type { Quirks } from '../quirks.ts'
+import type { Quirks } from '../target-traits.ts'
+import { chatCodec } from './codec.ts'
 import { testContext } from './context.test-support.ts'
-import { chatCodec } from './index.ts'
 
 /** A request that came from another format: what chat makes of it, and what it says it could not. */
 function encode(request: Partial<ModelRequest>, quirks: Quirks = {}) {

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ModelRequest } from '../ir.ts'
-import type { Quirks } from '../quirks.ts'
+import type { Quirks } from '../target-traits.ts'
+import { chatCodec } from './codec.ts'
 import { testContext } from './context.test-support.ts'
-import { chatCodec } from './index.ts'
 
 const decode = (body: JsonObject): ModelRequest => chatCodec.decodeRequest(structuredClone(body), testContext())
 function roundTrip(body: JsonObject, quirks: Quirks = {}) {

@@ -3,10 +3,8 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, MediaPart, ModelResponse, Part, Report, TextPart } from '../ir.ts'
-import { append } from '../shared/append.ts'
-import { checkChoiceCount } from '../shared/choice-limit.ts'
-import { pointer } from '../shared/pointer.ts'
 import {
+  append,
   drop,
   leftover,
   putBack,
@@ -17,13 +15,14 @@ import {
   takeString,
   type Unread,
   unread,
-} from '../shared/reader.ts'
-import { loss } from '../shared/report.ts'
-import { objectsIn, reportUnknown, shapeOf } from '../shared/shape.ts'
-import { raiseToolName } from '../shared/tool-names.ts'
+} from '../shared/json-fields.ts'
+import { restoreToolName } from '../shared/names.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss, objectsIn, reportUnknown, shapeOf } from '../shared/report.ts'
+import { checkChoiceCount } from '../shared/stream-parts.ts'
 import { decodeError } from './error.ts'
 import { toolNames } from './fields.ts'
-import { decodeFinish, heldBy } from './finish.ts'
+import { contentOf, decodeFinish } from './finish.ts'
 import { audioMediaType, sourceOfUrl } from './media.ts'
 import { decodeDetails } from './reasoning.ts'
 import { decodeToolCall, isThinkingText, thinkingText } from './turn-decode.ts'
@@ -90,7 +89,7 @@ function decodeChoice(choice: JsonObject, index: number, context: ExchangeContex
   drop(inner, 'role')
   const parts = decodeMessage(inner, `/choices/${index}/message`, context)
   const stopReason = takeAny(fields, 'stop_reason')
-  const finish = decodeFinish(takeAny(fields, 'finish_reason'), stopReason, heldBy(parts))
+  const finish = decodeFinish(takeAny(fields, 'finish_reason'), stopReason, contentOf(parts))
   if (finish.reason === 'error')
     throw toThrow({ error: fields.error ?? 'The upstream ended its answer with an error.' })
   const decoded: Choice = { parts, finish }
@@ -138,7 +137,7 @@ function decodeMessage(fields: Unread, at: string, context: ExchangeContext): Pa
     const part = decodeToolCall(call, `${at}/tool_calls/${position}`)
     if (part === undefined) continue
     if (part.id === '') part.id = context.newId('call_')
-    part.name = raiseToolName(part.name, context.request, toolNames)
+    part.name = restoreToolName(part.name, context.request, toolNames)
     parts.push(part)
   }
   const legacy = takeObject(fields, 'function_call')
@@ -147,7 +146,7 @@ function decodeMessage(fields: Unread, at: string, context: ExchangeContext): Pa
     parts.push({
       type: 'tool-call',
       id: context.newId('call_'),
-      name: raiseToolName(legacy.name, context.request, toolNames),
+      name: restoreToolName(legacy.name, context.request, toolNames),
       input: typeof legacy.arguments === 'string' ? legacy.arguments : '',
       at: `${at}/function_call`,
     })

@@ -2,12 +2,10 @@ import { GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, ExchangeContext } from '../codec.ts'
-import type { Choice, Citation, MediaPart, ModelResponse, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
-import { reportEnding } from '../shared/ending.ts'
-import { reportChecks } from '../shared/reasoning-checks.ts'
+import type { Choice, Citation, MediaPart, ModelResponse, Nothing, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
 import { loss, ownExtra, reportCitation } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { encodeFinish, heldBy } from './finish.ts'
+import { reportFinish, reportReasoningChecks } from '../shared/response-losses.ts'
+import { contentOf, encodeFinish } from './finish.ts'
 import { audioMediaType, partName } from './media.ts'
 import { encodeCallSeal, encodeDetail, joinReasoning, needsDetails } from './reasoning.ts'
 import { usesFunctions } from './tools.ts'
@@ -16,7 +14,7 @@ import { encodeUsage } from './usage.ts'
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
   const { id, model, created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
-  reportChecks(reasoningChecks, 'chat', context.report)
+  reportReasoningChecks(reasoningChecks, 'chat', context.report)
   const out: JsonObject = {
     // Some SDKs reject an answer without it.
     system_fingerprint: null,
@@ -44,8 +42,8 @@ function encodeAnswer(choice: Choice, index: number, context: ExchangeContext): 
   const at = `/choices/${index}`
   const { message: ownMessage, ...own } = ownExtra(extra, 'chat', at, context.report) ?? {}
   ownExtra(finishExtra, 'chat', at, context.report)
-  reportEnding(finish, {}, at, context)
-  const held = heldBy(parts)
+  reportFinish(finish, {}, at, context)
+  const held = contentOf(parts)
   const message = encodeMessage(parts, isObject(ownMessage) ? ownMessage : {}, context)
   if (explanation !== undefined && message.refusal === null) {
     if (reason === 'refusal' || reason === 'content-filter') message.refusal = explanation

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
+import { chatCodec } from './codec.ts'
 import { run, testContext } from './context.test-support.ts'
-import { chatCodec } from './index.ts'
 
 /** The words of this dialect, so that random objects reach deep into the code. */
 const words =

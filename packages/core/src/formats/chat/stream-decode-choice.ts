@@ -4,16 +4,19 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { ModelEvent, TextDelta } from '../ir.ts'
-import { assignOwn } from '../shared/own-members.ts'
-import { pointer } from '../shared/pointer.ts'
-import { fieldsBeside } from '../shared/reader.ts'
-import { objectsIn } from '../shared/shape.ts'
+import { assignOwn, fieldsExcept } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
+import { objectsIn } from '../shared/report.ts'
 import { decodeError } from './error.ts'
-import { decodeFinish, type Held } from './finish.ts'
+import { type ChoiceContent, decodeFinish } from './finish.ts'
 import { decodeAnnotations, decodeAnswerContent, decodeImages, hasLogprobs, soundPart } from './response-decode.ts'
-import { createCallReader, legacyIndex } from './stream-decode-calls.ts'
-import { createReasoningReader, reportOwn } from './stream-decode-reasoning.ts'
-import type { PartWriter } from './stream-part-writer.ts'
+import {
+  createCallReader,
+  createReasoningReader,
+  legacyIndex,
+  type PartWriter,
+  reportOwn,
+} from './stream-decode-parts.ts'
 
 /** One choice of a stream, chunk by chunk. */
 export interface ChoiceDecoder {
@@ -44,7 +47,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
   const at = `/choices/${index}/message`
   const reasoning = createReasoningReader(writer, pointer(at, 'reasoning_content'), context.report)
   const calls = createCallReader(writer, context, at)
-  const held: Held = { calls: false, refusal: false, text: false }
+  const held: ChoiceContent = { calls: false, refusal: false, text: false }
   let flow: { type: Flow; part: number } | undefined
   let audio: number | undefined
   let finishWord: Json | undefined
@@ -119,7 +122,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     }
     readCalls(delta)
     if (Array.isArray(delta.annotations)) cite(delta.annotations)
-    const rest = fieldsBeside(delta, deltaFields)
+    const rest = fieldsExcept(delta, deltaFields)
     if (rest !== undefined) assignOwn(messageExtra, rest)
   }
 
@@ -152,7 +155,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
 
   function readSound(sound: JsonObject): void {
     const data = textOf(sound.data)
-    const rest = fieldsBeside(sound, soundFields)
+    const rest = fieldsExcept(sound, soundFields)
     if (data === '' && rest === undefined) return
     if (audio === undefined) {
       closeFlow()
@@ -198,7 +201,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
               message: 'The upstream ended its answer with an error.',
             }
       }
-      const rest = fieldsBeside(choice, choiceFields)
+      const rest = fieldsExcept(choice, choiceFields)
       if (rest !== undefined) assignOwn(extra, rest)
       return undefined
     },

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ModelEvent, Part } from '../ir.ts'
-import type { Quirks } from '../quirks.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
+import type { Quirks } from '../target-traits.ts'
+import { chatCodec } from './codec.ts'
 import { run, testContext } from './context.test-support.ts'
-import { chatCodec } from './index.ts'
 
 const frame = { id: 'c', object: 'chat.completion.chunk', created: 5, model: 'gpt' }
 const sse = (value: Json): SseEvent => ({ data: JSON.stringify(value) })

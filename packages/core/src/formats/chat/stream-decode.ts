@@ -6,10 +6,9 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, Machine, TargetTraits } from '../codec.ts'
 import type { ModelEvent, Usage } from '../ir.ts'
-import { checkChoiceCount } from '../shared/choice-limit.ts'
-import { setOwn } from '../shared/own-members.ts'
-import { fieldsBeside } from '../shared/reader.ts'
-import { type RunningUsage, TextMould } from '../shared/text-mould.ts'
+import { fieldsExcept, setOwn } from '../shared/json-fields.ts'
+import { checkChoiceCount } from '../shared/stream-parts.ts'
+import { type RunningUsage, TextDeltaTemplate } from '../shared/text-delta-template.ts'
 import { decodeError } from './error.ts'
 import { choicesIn, frameFields } from './response-decode.ts'
 import { type ChoiceDecoder, createChoiceDecoder } from './stream-decode-choice.ts'
@@ -40,7 +39,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let started = false
   let counted = false
   let over = false
-  const mould = new TextMould(silent, running)
+  const mould = new TextDeltaTemplate(silent, running)
   let textKey: string | undefined
 
   const fail = (error: ErrorInfo): void => {
@@ -80,7 +79,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   /** What vendors put beside the choices (fingerprint, citations, filter results): new or changed values only. */
   function noteTop(chunk: JsonObject): void {
-    const beside = fieldsBeside(chunk, readFields)
+    const beside = fieldsExcept(chunk, readFields)
     if (beside === undefined) return
     let fresh: JsonObject | undefined
     for (const [key, value] of Object.entries(beside)) {

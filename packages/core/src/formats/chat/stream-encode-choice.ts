@@ -2,15 +2,14 @@ import { stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
-import type { Citation, Delta, Extra, Finish, MediaPart, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
-import { append } from '../shared/append.ts'
-import { reportEnding } from '../shared/ending.ts'
-import { inOnePiece } from '../shared/in-one-piece.ts'
-import { quoted } from '../shared/json-text.ts'
+import type { Citation, Delta, Extra, Finish, MediaPart, Nothing, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
+import { append } from '../shared/json-fields.ts'
+import { quoteText } from '../shared/json-text.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { encodeFinish, type Held } from './finish.ts'
-import { encodeCallSeal } from './reasoning.ts'
+import { reportFinish } from '../shared/response-losses.ts'
+import { joinText } from '../shared/stream-parts.ts'
+import { type ChoiceContent, encodeFinish } from './finish.ts'
+import { createDetailsSender, encodeCallSeal } from './reasoning.ts'
 import {
   audioFrame,
   encodeCallFrame,
@@ -19,7 +18,6 @@ import {
   reportHints,
   reportLeftOut,
 } from './response-encode.ts'
-import { createDetailsSender } from './stream-encode-details.ts'
 import { usesFunctions } from './tools.ts'
 
 /** Writes one choice of a stream, part by part. */
@@ -60,7 +58,7 @@ export function createChoiceEncoder(
     chunk({ reasoning_details: list })
   })
   const annotations: JsonObject[] = []
-  const held: Held = { calls: false, refusal: false, text: false }
+  const held: ChoiceContent = { calls: false, refusal: false, text: false }
   let introduced = false
   let calls = 0
   let images = 0
@@ -68,7 +66,7 @@ export function createChoiceEncoder(
   let thought = false
   let anything = false
 
-  const head = inOnePiece('{"index":', JSON.stringify(index), ',"delta":')
+  const head = joinText('{"index":', JSON.stringify(index), ',"delta":')
   /** `delta`: as JSON. */
   const piece = (delta: string, logprobs: Json | undefined): void => {
     const end = logprobs === undefined ? plainEnd : `,"logprobs":${stringifyExact(logprobs)},"finish_reason":null}`
@@ -96,10 +94,10 @@ export function createChoiceEncoder(
       case 'text':
         held.text ||= text !== ''
         length += text.length
-        piece(`{"content":${quoted(text)}}`, logprobs)
+        piece(`{"content":${quoteText(text)}}`, logprobs)
         return
       case 'refusal':
-        piece(`{"refusal":${quoted(text)}}`, logprobs)
+        piece(`{"refusal":${quoteText(text)}}`, logprobs)
         return
       case 'reasoning':
         // A blank line between one piece of reasoning and the next, as in the whole answer.
@@ -118,7 +116,7 @@ export function createChoiceEncoder(
 
   function writeInput(part: OpenPart, call: ToolCallPart, text: string): void {
     if (part.muted) return
-    const input = quoted(text)
+    const input = quoteText(text)
     if (functions) piece(`{"function_call":{"arguments":${input}}}`, undefined)
     else {
       const inner = call.custom ? `"custom":{"input":${input}}` : `"function":{"arguments":${input}}`
@@ -282,7 +280,7 @@ export function createChoiceEncoder(
       const at = `/choices/${index}`
       const { message, ...own } = ownExtra(extra, 'chat', at, context.report) ?? {}
       ownExtra(finishExtra, 'chat', at, context.report)
-      reportEnding(finish, {}, at, context)
+      reportFinish(finish, {}, at, context)
       introduce()
       if (isObject(message)) chunk(message)
       reasoning.finish()

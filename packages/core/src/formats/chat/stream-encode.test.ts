@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { ModelEvent, ModelRequest, Part } from '../ir.ts'
+import { chatCodec } from './codec.ts'
 import { run, testContext } from './context.test-support.ts'
-import { chatCodec } from './index.ts'
 
 const start: ModelEvent = { type: 'response-start', id: 'r', model: 'gpt', created: 5 }
 const end: ModelEvent = { type: 'response-end' }

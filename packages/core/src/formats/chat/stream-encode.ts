@@ -4,11 +4,10 @@ import { put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, StreamEncoder } from '../codec.ts'
-import type { ModelEvent, Usage } from '../ir.ts'
-import { inOnePiece } from '../shared/in-one-piece.ts'
-import { reportChecks } from '../shared/reasoning-checks.ts'
+import type { ModelEvent, Nothing, Usage } from '../ir.ts'
 import { ownExtra, reportNativeEvent } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
+import { reportReasoningChecks } from '../shared/response-losses.ts'
+import { joinText } from '../shared/stream-parts.ts'
 import { comment, doneEvent, errorEvent, type Frame, heartbeatEvent, truncated } from './chunk.ts'
 import { type ChoiceEncoder, createChoiceEncoder } from './stream-encode-choice.ts'
 import { encodeUsage } from './usage.ts'
@@ -42,7 +41,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       created: made.created,
       model: made.model,
     }
-    head = inOnePiece(stringifyExact(fields).slice(0, -1), ',"choices":[')
+    head = joinText(stringifyExact(fields).slice(0, -1), ',"choices":[')
     tail = withUsage ? '],"usage":null}' : ']}'
     frame = made
     return made
@@ -78,7 +77,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       case 'response-start': {
         const { type: _, id, model, created, serviceTier, reasoningChecks, extra, ...rest } = event
         rest satisfies Nothing
-        reportChecks(reasoningChecks, 'chat', context.report)
+        reportReasoningChecks(reasoningChecks, 'chat', context.report)
         const common: JsonObject = { ...ownExtra(extra, 'chat', '', context.report) }
         put(common, 'service_tier', serviceTier)
         start(id, model, created, common)
@@ -97,7 +96,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       case 'choice-end': {
         const { type: _, choice, finish, logprobs, reasoningChecks, extra, ...rest } = event
         rest satisfies Nothing
-        reportChecks(reasoningChecks, 'chat', context.report)
+        reportReasoningChecks(reasoningChecks, 'chat', context.report)
         const told = choiceOf(choice).finish(finish, logprobs, extra)
         if (told !== undefined)
           fail({

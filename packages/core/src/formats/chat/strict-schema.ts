@@ -2,11 +2,11 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { SchemaGraph } from '../shared/schema-graph.ts'
 import {
-  enforceIn,
-  type HeldSchema,
+  type EnforcedSchema,
+  enforceSchema,
   lowerSchema,
+  type ReportSchemaChange,
   type SchemaDialect,
-  type TellSchema,
 } from '../shared/schema-lowering.ts'
 
 /** OpenAI's strict mode, for answers and functions alike. */
@@ -55,7 +55,7 @@ const strictMode: SchemaDialect = {
 export function isStrictSchema(schema: Json | undefined, at: string): boolean {
   if (!isObject(schema)) return false
   const lowered = lowerSchema(new SchemaGraph(schema, at), strictMode)
-  return lowered.schema === schema && lowered.unkept.length === 0
+  return lowered.schema === schema && lowered.unenforced.length === 0
 }
 
 /** A schema of another dialect that is to be enforced, in strict mode's words; see `enforceIn`. */
@@ -63,5 +63,5 @@ export const enforce = (
   schema: JsonObject | undefined,
   strict: boolean | undefined,
   at: string,
-  tell: TellSchema,
-): HeldSchema => enforceIn(strictMode, schema, strict, at, tell)
+  tell: ReportSchemaChange,
+): EnforcedSchema => enforceSchema(strictMode, schema, strict, at, tell)

@@ -1,14 +1,12 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
-import type { ModelRequest, Tool, ToolChoice } from '../ir.ts'
-import type { Quirks } from '../quirks.ts'
-import { nativeToolName } from '../shared/native-name.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, leftover, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
+import type { Located, ModelRequest, Nothing, Report, Tool, ToolChoice } from '../ir.ts'
+import { drop, leftover, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { decodeCache, encodeCache } from './cache.ts'
+import { nativeToolName } from '../shared/tools.ts'
+import type { Quirks } from '../target-traits.ts'
 import { enforce } from './strict-schema.ts'
 
 type ToolList = Tool[]
@@ -186,4 +184,36 @@ export function encodeFunctions(
   if (choice === 'auto' || choice === 'none') out.function_call = choice
   else if (typeof choice === 'object' && 'name' in choice) out.function_call = { name: choice.name }
   else context.report.add(loss('/tool_choice', 'this choice cannot be written among functions'))
+}
+
+interface CacheHint {
+  ttl?: '5m' | '1h'
+}
+
+/** `cache_control` is not chat's own field, but clients of several vendors write it here. Anything odd stays unread. */
+export function decodeCache(fields: Unread): CacheHint | undefined {
+  if (!isObject(fields.cache_control)) return undefined
+  const inner = unread(fields.cache_control)
+  const { type, ttl } = inner
+  drop(inner, 'type')
+  drop(inner, 'ttl')
+  const fits = type === 'ephemeral' && (ttl === undefined || ttl === '5m' || ttl === '1h')
+  if (!fits || leftover(inner) !== undefined) return undefined
+  drop(fields, 'cache_control')
+  return ttl === '5m' || ttl === '1h' ? { ttl } : {}
+}
+
+export function encodeCache(
+  out: JsonObject,
+  node: Located & { cache?: CacheHint },
+  quirks: Quirks,
+  report: Report,
+): void {
+  if (node.cache === undefined) return
+  if (quirks.cacheControl)
+    out.cache_control = { type: 'ephemeral', ...(node.cache.ttl === undefined ? {} : { ttl: node.cache.ttl }) }
+  else
+    report.add(
+      loss(pointer(node.at ?? '', 'cache_control'), 'the cache hint has no form in chat', 'unsupported', 'note'),
+    )
 }

@@ -3,13 +3,21 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart, Turn } from '../ir.ts'
-import { append } from '../shared/append.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, leftover, putBack, takeArray, takeObject, takeString, type Unread, unread } from '../shared/reader.ts'
-import { decodeCache } from './cache.ts'
+import {
+  append,
+  drop,
+  leftover,
+  putBack,
+  takeArray,
+  takeObject,
+  takeString,
+  type Unread,
+  unread,
+} from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { decodeMedia, isAddress } from './media.ts'
 import { decodeCallSeal, decodeDetails } from './reasoning.ts'
-import { legacyCallId } from './tools.ts'
+import { decodeCache, legacyCallId } from './tools.ts'
 
 /** All messages as turns. Adjacent tool messages answer the same assistant turn, so they become one user turn. */
 export function decodeMessages(messages: readonly Json[], context: CodecContext): Turn[] {

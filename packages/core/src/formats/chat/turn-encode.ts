@@ -3,6 +3,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type {
   MediaPart,
+  Nothing,
   Part,
   ReasoningPart,
   RefusalPart,
@@ -11,14 +12,12 @@ import type {
   ToolResultPart,
   Turn,
 } from '../ir.ts'
-import { append } from '../shared/append.ts'
-import { pointer } from '../shared/pointer.ts'
+import { append } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { encodeCache } from './cache.ts'
 import { encodeMedia, partName } from './media.ts'
 import { encodeCallSeal, encodeDetail, joinReasoning, needsDetails } from './reasoning.ts'
-import { isLegacyCall } from './tools.ts'
+import { encodeCache, isLegacyCall } from './tools.ts'
 
 export type EncodeContext = CodecContext & { readonly target: TargetTraits }
 

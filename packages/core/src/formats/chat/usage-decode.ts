@@ -1,7 +1,7 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Usage } from '../ir.ts'
-import type { Unread } from '../shared/reader.ts'
+import type { Unread } from '../shared/json-fields.ts'
 
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined

@@ -1,7 +1,10 @@
-import type { AnswerPointers } from '../shared/answer-pointers.ts'
-import type { NameRule } from '../shared/tool-names.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import type { IsShown } from '../capabilities.ts'
+import type { NameRule } from '../shared/names.ts'
+import type { ResponsePointers } from '../shared/pointers.ts'
+import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
-/** Where the IR's request fields stand in a body of Converse. */
+/** JSON Pointers of the IR's request fields in a Converse body. */
 export const fieldPointers = {
   turns: '/messages',
   'sampling.temperature': '/inferenceConfig/temperature',
@@ -19,8 +22,8 @@ export const fieldPointers = {
   serviceTier: '/serviceTier',
 } as const satisfies Readonly<Record<string, string>>
 
-/** Where an answer's IR stands: its one choice is all of it. */
-export const answerPointers = {
+/** JSON Pointers of a response's IR. The whole body is its one choice. */
+export const responsePointers = {
   choice: '',
   'choice.finish': '/stopReason',
   'choice.sequence': '/additionalModelResponseFields',
@@ -28,18 +31,36 @@ export const answerPointers = {
   'choice.logprobs': '',
   usage: '/usage',
   serviceTier: '/serviceTier/type',
-} as const satisfies AnswerPointers
+} as const satisfies ResponsePointers
 
-/** What Bedrock takes as the name of a tool. */
+/** Names of tools that Bedrock accepts. */
 export const toolNames: NameRule = {
-  taken: /^[a-zA-Z0-9_-]+$/,
+  accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
   longest: 64,
 }
 
-/** What Bedrock takes as the id of a call: some vendors' own hold dots and colons, and are to come back as they were. */
+/** Ids of tool calls that Bedrock accepts. Ids of some vendors contain dots and colons, and must come back unchanged. */
 export const callIds: NameRule = {
-  taken: /^[a-zA-Z0-9_.:-]+$/,
+  accepted: /^[a-zA-Z0-9_.:-]+$/,
   refused: /[^a-zA-Z0-9_.:-]/gu,
   longest: 64,
 }
+
+const usageFields = {
+  inputTokens: 'shown',
+  outputTokens: 'shown',
+  totalTokens: 'shown',
+  cacheReadInputTokens: 'usage.cacheRead',
+  cacheWriteInputTokens: 'usage.cacheWrite',
+  // The same counts under their older names.
+  cacheReadInputTokenCount: 'shown',
+  cacheWriteInputTokenCount: 'shown',
+  cacheDetails: [{ ttl: 'shown', inputTokens: 'usage.cacheWrite1h' }],
+} as const satisfies UsageFields
+
+/** Lists pointers to counts in the usage that the client is not shown. */
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
+  findUnshownUsage(usage, usageFields, isShown)
+
+export { decodeUsage } from './usage-decode.ts'

@@ -1,20 +1,20 @@
 import type { Codec } from '../codec.ts'
-import { carries } from './carries.ts'
+import { capabilities } from './capabilities.ts'
 import { count } from './count.ts'
-import { defaults } from './defaults.ts'
-import { answerPointers, efforts, fieldPointers } from './fields.ts'
+import { defaults, efforts, fieldPointers, responsePointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
-import { decodeResponse, encodeResponse } from './response.ts'
-import { acceptedChanges, requestFlags } from './settings-changes-encode.ts'
+import { decodeResponse } from './response-decode.ts'
+import { encodeResponse } from './response-encode.ts'
+import { acceptedChanges, requestFlags } from './settings-changes.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
-import { usageBeside } from './usage.ts'
+import { unshownUsage } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { messagesWire } from './wire.ts'
 
-/** Anthropic Messages. */
+/** The codec of Anthropic Messages. */
 export const messagesCodec: Codec = {
   ...messagesWire,
   checkRequest,
@@ -32,9 +32,9 @@ export const messagesCodec: Codec = {
   encodeModel,
   fieldPointers,
   sealsInCallIds: true,
-  answerPointers,
-  usageBeside,
+  responsePointers,
+  unshownUsage,
   efforts,
-  carries,
+  capabilities,
   defaults,
 }

@@ -1,41 +1,36 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { ModelRequest, Output, Sampling, Tool } from '../ir.ts'
+import type { ModelRequest, Nothing, Output, Sampling, Tool } from '../ir.ts'
+import { createToolIds, shortenToolNames } from '../shared/names.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
-import { hasChanges, settleChanges } from '../shared/settings-changes.ts'
-import type { Nothing } from '../shared/strict.ts'
-import { lowerToolNames } from '../shared/tool-names.ts'
-import type { BlockContext } from './blocks-encode.ts'
-import { encodeConversation } from './conversation.ts'
-import { fieldPointers, toolNames } from './fields.ts'
-import { defaultMaxTokens, type ModelTraits, modelTraits } from './models.ts'
-import { acceptedChanges } from './settings-changes-encode.ts'
-import { lowerOutputSchema } from './structured.ts'
-import { encodeThinking } from './thinking.ts'
-import { hasThread, threadRefused } from './thread.ts'
-import { createToolIds } from './tool-ids.ts'
+import { applySettingsChanges, hasChanges } from '../shared/settings-changes.ts'
+import { hasThread, threadRefused } from './error.ts'
+import { callIds, fieldPointers, toolNames } from './fields.ts'
+import { defaultMaxTokens, encodeThinking, lowerOutputSchema, type ModelTraits, modelTraits } from './models.ts'
+import { type BlockContext, encodeConversation } from './request-encode-turns.ts'
+import { acceptedChanges } from './settings-changes.ts'
 import { encodeTool, encodeTools, isListed } from './tools.ts'
 
 type EncodeContext = CodecContext & { readonly target: TargetTraits }
 
-/** Reports by the IR's name of the field. */
-type Tell = (
+/** Reports a loss at a field, named as in the IR. */
+type ReportLoss = (
   field: string,
   detail: string,
   ...kind: [kind?: Parameters<typeof loss>[2], severity?: Parameters<typeof loss>[3]]
 ) => void
 
-/** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
-export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const isOwn = isWrittenIn(asked, fieldPointers)
+/** Encodes a request. It handles every field of the IR: a field added to the IR does not compile until it is handled here. */
+export function encodeRequest(requested: ModelRequest, context: EncodeContext): JsonObject {
+  const isSameFormat = isWrittenIn(requested, fieldPointers)
   const traits = modelTraits(context.target)
-  const named = lowerToolNames(asked, toolNames, context.report)
-  // What a client of messages wrote is between it and the upstream.
+  const named = shortenToolNames(requested, toolNames, context.report)
+  // Changes of settings that a client wrote in the messages format go to the upstream unchanged.
   const request =
-    (isOwn && traits.systemTurns) || !hasChanges(named)
+    (isSameFormat && traits.systemTurns) || !hasChanges(named)
       ? named
-      : settleChanges(named, acceptedChanges(context.target), 'messages', context.report)
+      : applySettingsChanges(named, acceptedChanges(context.target), 'messages', context.report)
   const {
     model: _,
     turns,
@@ -53,47 +48,70 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   } = request
   rest satisfies Nothing
   const { report, target } = context
-  const tell: Tell = (field, detail, ...kind) => report.add(loss(fieldPointer(field, at, undefined), detail, ...kind))
+  const reportLoss: ReportLoss = (field, detail, ...kind) =>
+    report.add(loss(fieldPointer(field, at, undefined), detail, ...kind))
 
-  const own = ownExtra(extra, 'messages', '', report)
-  if (own !== undefined && hasThread(own) && target.quirks.threads !== true) throw threadRefused()
+  const extraFields = ownExtra(extra, 'messages', '', report)
+  if (extraFields !== undefined && hasThread(extraFields) && target.quirks.threads !== true) throw threadRefused()
   const { newId, now } = context
   const listed = hasChanges(request) ? (tools?.list ?? []) : []
   const offered = new Set(listed.flatMap((tool) => (tool.type !== 'native' && isListed(tool) ? [tool.name] : [])))
-  const encode = (tool: Tool): JsonObject[] => encodeTool(tool, traits, isOwn, context)
-  const ids = createToolIds(turns)
-  const blocks: BlockContext = { report, newId, now, upstream: 'messages', ids, tools: { isOwn, offered, encode } }
+  const encode = (tool: Tool): JsonObject[] => encodeTool(tool, traits, isSameFormat, context)
+  const ids = createToolIds(turns, callIds)
+  const blocks: BlockContext = {
+    report,
+    newId,
+    now,
+    upstream: 'messages',
+    ids,
+    tools: { isSameFormat, offered, encode },
+  }
   const conversation = encodeConversation(turns, traits, blocks)
-  const out: JsonObject = { ...own, model: target.model }
+  const out: JsonObject = { ...extraFields, model: target.model }
   put(out, 'system', conversation.system)
   out.messages = conversation.messages
-  const maxTokens = encodeMaxTokens(sampling, target, traits, tell)
+  const maxTokens = encodeMaxTokens(sampling, target, traits, reportLoss)
   out.max_tokens = maxTokens
   if (stream) out.stream = true
-  const forced = tools === undefined ? false : encodeTools(tools, out, request, traits, context)
-  const setting = { maxTokens, forced, brokenLoop: conversation.brokenLoop }
-  const thinks = encodeThinking(request, out, traits, setting, context)
-  encodeSampling(sampling, out, traits, thinks, tell)
-  if (output !== undefined) encodeOutput(output, out, request, traits, tell)
-  // Some formats ask for the number of alternatives in a field of its own.
+  const isToolForced = tools === undefined ? false : encodeTools(tools, out, request, traits, context)
+  const conditions = { maxTokens, isToolForced, lacksReasoning: conversation.lacksReasoning }
+  const isThinking = encodeThinking(request, out, traits, conditions, context)
+  encodeSampling(sampling, out, traits, isThinking, reportLoss)
+  if (output !== undefined) encodeOutput(output, out, request, traits, reportLoss)
+  // Some formats ask for the number of alternatives in a separate field.
   if ((output?.logprobs ?? 0) > 0 && at?.['output.topLogprobs'] !== undefined)
-    tell('output.topLogprobs', 'messages gives no log probabilities')
-  encodeUser(user, out, tell)
-  if (metadata !== undefined) tell('metadata', 'messages keeps no metadata but the user', 'unsupported', 'note')
-  if (serviceTier !== undefined) encodeTier(serviceTier, out, tell)
+    reportLoss('output.topLogprobs', 'messages gives no log probabilities')
+  encodeUser(user, out, reportLoss)
+  if (metadata !== undefined)
+    reportLoss('metadata', 'messages stores no metadata except the user id', 'unsupported', 'note')
+  if (serviceTier !== undefined) encodeTier(serviceTier, out, reportLoss)
   return out
 }
 
-/** The format requires a bound. One that the client did not set is reported when an answer ends at it (`reportOwnBound`). */
-function encodeMaxTokens(sampling: Sampling, target: TargetTraits, traits: ModelTraits, tell: Tell): number {
+/**
+ * Returns `max_tokens`, which the format requires. A value that the client did not set is reported when a response ends at it
+ * (`reportDefaultMaxTokens`).
+ */
+function encodeMaxTokens(
+  sampling: Sampling,
+  target: TargetTraits,
+  traits: ModelTraits,
+  reportLoss: ReportLoss,
+): number {
   const { maxTokens } = sampling
   if (maxTokens === undefined) return defaultMaxTokens(target, traits)
   if (traits.maxTokens === undefined || maxTokens <= traits.maxTokens) return maxTokens
-  tell('sampling.maxTokens', `the model answers with at most ${traits.maxTokens} tokens`, 'clamped')
+  reportLoss('sampling.maxTokens', `the model generates at most ${traits.maxTokens} tokens`, 'clamped')
   return traits.maxTokens
 }
 
-function encodeSampling(sampling: Sampling, out: JsonObject, traits: ModelTraits, thinks: boolean, tell: Tell): void {
+function encodeSampling(
+  sampling: Sampling,
+  out: JsonObject,
+  traits: ModelTraits,
+  isThinking: boolean,
+  reportLoss: ReportLoss,
+): void {
   const {
     temperature,
     topP,
@@ -108,40 +126,45 @@ function encodeSampling(sampling: Sampling, out: JsonObject, traits: ModelTraits
     ...rest
   } = sampling
   rest satisfies Nothing
-  encodeRandomness({ temperature, topP, topK }, out, traits, thinks, tell)
+  encodeRandomness({ temperature, topP, topK }, out, traits, isThinking, reportLoss)
   if (stop !== undefined) {
     const sequences = stop.filter((sequence) => sequence.trim() !== '')
-    if (sequences.length < stop.length) tell('sampling.stop', 'stop sequences of blanks alone are refused upstream')
+    if (sequences.length < stop.length)
+      reportLoss('sampling.stop', 'stop sequences that consist of blanks are rejected upstream')
     if (sequences.length > 0) out.stop_sequences = sequences
   }
-  if (seed !== undefined) tell('sampling.seed', 'messages has no seed')
+  if (seed !== undefined) reportLoss('sampling.seed', 'messages has no seed')
   if (logitBias !== undefined && Object.keys(logitBias).length > 0)
-    tell('sampling.logitBias', 'messages has no logit bias')
-  // Zero is what happens anyway.
-  if (presencePenalty) tell('sampling.presencePenalty', 'messages has no presence penalty')
-  if (frequencyPenalty) tell('sampling.frequencyPenalty', 'messages has no frequency penalty')
+    reportLoss('sampling.logitBias', 'messages has no logit bias')
+  // Zero is the default.
+  if (presencePenalty) reportLoss('sampling.presencePenalty', 'messages has no presence penalty')
+  if (frequencyPenalty) reportLoss('sampling.frequencyPenalty', 'messages has no frequency penalty')
   if (choices !== undefined && choices > 1)
-    tell('sampling.choices', `messages gives one answer, not ${choices}`, 'unsupported', 'fatal')
+    reportLoss('sampling.choices', `messages returns one response, not ${choices}`, 'unsupported', 'fatal')
 }
 
 type Randomness = { [K in 'temperature' | 'topP' | 'topK']: number | undefined }
 
-/** Which of the three knobs this model takes in this call. One that stands on its default is left out without a word. */
+/** Encodes the sampling fields that the model accepts in this request. A field at its default value is left out without a report. */
 export function encodeRandomness(
   wanted: Randomness,
   out: JsonObject,
   traits: ModelTraits,
-  thinks: boolean,
-  tell: Tell,
+  isThinking: boolean,
+  reportLoss: ReportLoss,
 ): void {
   let { temperature, topP, topK } = wanted
-  const drop = (field: keyof Randomness, detail: string): void => tell(`sampling.${field}`, detail)
+  const drop = (field: keyof Randomness, detail: string): void => reportLoss(`sampling.${field}`, detail)
   if (temperature !== undefined && temperature > 1) {
-    tell('sampling.temperature', `messages takes temperatures up to 1, not ${temperature}`, 'clamped')
+    reportLoss('sampling.temperature', `messages accepts temperatures up to 1, not ${temperature}`, 'clamped')
     temperature = 1
   }
   const why =
-    traits.sampling === 'none' ? 'the model takes no such setting' : thinks ? 'it does not go with thinking' : undefined
+    traits.sampling === 'none'
+      ? 'the model takes no such setting'
+      : isThinking
+        ? 'it does not go with thinking'
+        : undefined
   if (why !== undefined) {
     if (temperature !== undefined && temperature !== 1) {
       drop('temperature', why)
@@ -160,7 +183,7 @@ export function encodeRandomness(
     if (topP === 1) topP = undefined
     else if (temperature === 1) temperature = undefined
     else {
-      drop('topP', 'the model takes temperature or top_p, not both')
+      drop('topP', 'the model accepts temperature or top_p, not both')
       topP = undefined
     }
   }
@@ -169,16 +192,22 @@ export function encodeRandomness(
   put(out, 'top_k', topK)
 }
 
-function encodeOutput(output: Output, out: JsonObject, request: ModelRequest, traits: ModelTraits, tell: Tell): void {
-  // Usage always comes.
+function encodeOutput(
+  output: Output,
+  out: JsonObject,
+  request: ModelRequest,
+  traits: ModelTraits,
+  reportLoss: ReportLoss,
+): void {
+  // Responses always carry usage.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
-  if (format?.type === 'json') encodeFormat(format, out, request, traits, tell)
+  if (format?.type === 'json') encodeFormat(format, out, request, traits, reportLoss)
   const other = modalities?.filter((modality) => modality !== 'text') ?? []
-  if (other.length > 0) tell('output.modalities', `the model answers in text, not in ${other.join(', ')}`)
-  if (audio !== undefined) tell('output.audio', 'the model does not speak')
-  if (logprobs !== undefined) tell('output.logprobs', 'messages gives no log probabilities')
-  if (verbosity !== undefined && verbosity !== 'medium') tell('output.verbosity', 'messages has no verbosity')
+  if (other.length > 0) reportLoss('output.modalities', `the model responds in text, not in ${other.join(', ')}`)
+  if (audio !== undefined) reportLoss('output.audio', 'the model does not speak')
+  if (logprobs !== undefined) reportLoss('output.logprobs', 'messages gives no log probabilities')
+  if (verbosity !== undefined && verbosity !== 'medium') reportLoss('output.verbosity', 'messages has no verbosity')
 }
 
 function encodeFormat(
@@ -186,69 +215,81 @@ function encodeFormat(
   out: JsonObject,
   request: ModelRequest,
   traits: ModelTraits,
-  tell: Tell,
+  reportLoss: ReportLoss,
 ): void {
   const { type: _, schema, name, description, strict, ...rest } = format
   rest satisfies Nothing
   if (schema === undefined) {
-    tell('output.format', 'messages has no JSON mode without a schema')
+    reportLoss('output.format', 'messages has no JSON mode without a schema')
     return
   }
   if (!traits.structured) {
-    tell('output.format', 'the model takes no schema for its answer')
+    reportLoss('output.format', 'the model accepts no output schema')
     return
   }
   for (const [key, value] of Object.entries({ name, description }))
-    if (value !== undefined) tell(`output.format.${key}`, `a schema has no ${key} in messages`, 'approximated', 'note')
+    if (value !== undefined)
+      reportLoss(`output.format.${key}`, `a schema has no ${key} in messages`, 'approximated', 'note')
   if (strict === false)
-    tell('output.format.strict', 'messages always holds an answer to its schema', 'approximated', 'note')
+    reportLoss('output.format.strict', 'messages always enforces the schema', 'approximated', 'note')
   const sent = isWrittenIn(request, fieldPointers)
     ? schema
-    : lowerFormat(schema, fieldPointer('output.format', request.at, undefined), tell)
+    : lowerFormat(schema, fieldPointer('output.format', request.at, undefined), reportLoss)
   if (sent === undefined) return
   const config = isObject(out.output_config) ? out.output_config : {}
-  const kept = isObject(config.format) ? config.format : undefined
-  out.output_config = { ...config, format: { ...kept, type: 'json_schema', schema: sent } }
+  const existing = isObject(config.format) ? config.format : undefined
+  out.output_config = { ...config, format: { ...existing, type: 'json_schema', schema: sent } }
 }
 
-/** A schema of another dialect in Anthropic's, which refuses what it does not enforce. */
-function lowerFormat(schema: JsonObject, at: string, tell: Tell): JsonObject | undefined {
-  const { schema: lowered, unkept, changed, circular } = lowerOutputSchema(schema, at)
+/** Lowers a schema of another format to Anthropic's JSON Schema, which rejects keywords that it cannot enforce. */
+function lowerFormat(schema: JsonObject, at: string, reportLoss: ReportLoss): JsonObject | undefined {
+  const { schema: lowered, unenforced, changed, circular } = lowerOutputSchema(schema, at)
   if (circular) {
-    tell('output.format', 'messages takes no schema that refers to itself: it is not sent')
+    reportLoss('output.format', 'messages accepts no schema that refers to itself: it is not sent')
     return undefined
   }
-  if (unkept.length > 0)
-    tell('output.format', `parts of the schema are told, not enforced: ${unkept.join(', ')}`, 'approximated')
+  if (unenforced.length > 0)
+    reportLoss(
+      'output.format',
+      `parts of the schema are described, not enforced: ${unenforced.join(', ')}`,
+      'approximated',
+    )
   if (changed.length > 0)
-    tell('output.format', `the schema is enforced in a narrower form: ${changed.join('; ')}`, 'approximated', 'note')
+    reportLoss(
+      'output.format',
+      `the schema is enforced in a narrower form: ${changed.join('; ')}`,
+      'approximated',
+      'note',
+    )
   return lowered
 }
 
-/** Bound of `metadata.user_id`. */
+/** Maximum length of `metadata.user_id`, in characters. */
 const longestUserId = 512
 
-function encodeUser(user: ModelRequest['user'], out: JsonObject, tell: Tell): void {
+function encodeUser(user: ModelRequest['user'], out: JsonObject, reportLoss: ReportLoss): void {
   if (user === undefined) return
   const { id, cacheKey, safetyId, ...rest } = user
   rest satisfies Nothing
-  const wire = id ?? safetyId
-  if (wire !== undefined && wire.length > longestUserId)
-    tell(
+  const userId = id ?? safetyId
+  if (userId !== undefined && userId.length > longestUserId)
+    reportLoss(
       id === undefined ? 'user.safetyId' : 'user.id',
-      `messages takes ids of users up to ${longestUserId} characters; this one has ${wire.length} and is not sent`,
+      `messages accepts user ids of up to ${longestUserId} characters; this one has ${userId.length} and is not sent`,
       'unsupported',
       'note',
     )
-  else if (wire !== undefined) out.metadata = { ...(isObject(out.metadata) ? out.metadata : undefined), user_id: wire }
+  else if (userId !== undefined)
+    out.metadata = { ...(isObject(out.metadata) ? out.metadata : undefined), user_id: userId }
   if (id !== undefined && safetyId !== undefined && id !== safetyId)
-    tell('user.safetyId', 'messages knows one id of the user', 'unsupported', 'note')
-  if (cacheKey !== undefined) tell('user.cacheKey', 'messages has no key for its cache', 'unsupported', 'note')
+    reportLoss('user.safetyId', 'messages has one field for the id of the user', 'unsupported', 'note')
+  if (cacheKey !== undefined)
+    reportLoss('user.cacheKey', 'messages has no field for a cache key', 'unsupported', 'note')
 }
 
-function encodeTier(tier: string, out: JsonObject, tell: Tell): void {
+function encodeTier(tier: string, out: JsonObject, reportLoss: ReportLoss): void {
   if (tier === 'auto') out.service_tier = 'auto'
   else if (tier === 'default') out.service_tier = 'standard_only'
   else if (tier === 'fast') out.speed = 'fast'
-  else tell('serviceTier', `messages has no service tier '${tier.slice(0, 40)}'`)
+  else reportLoss('serviceTier', `messages has no service tier '${tier.slice(0, 40)}'`)
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { Delta, ModelEvent, Part, Sealed } from '../ir.ts'
-import { mayHoldSeals } from '../shared/seals.ts'
+import { hasSealPrefix } from '../shared/seals.ts'
 import { messagesCodec } from './index.ts'
 import { contextFor, run } from './recorded.test-support.ts'
 import { decode, encode, user } from './request.test-support.ts'
@@ -9,14 +9,14 @@ import { decode, encode, user } from './request.test-support.ts'
 const chat = (data: string): Sealed => ({ issuer: 'chat', data })
 const anthropic = (data: string): Sealed => ({ issuer: 'messages', data })
 
-/** What a messages client gets to see of an answer, and sends back. */
+/** Returns the content that a messages client receives and sends back. */
 const shown = (parts: Part[]): JsonObject[] =>
   messagesCodec.encodeResponse(
     { id: 'm', model: 'm', created: 0, choices: [{ parts, finish: { reason: 'stop' } }] },
     contextFor({ reasoning: { adaptive: true } }),
   ).content as JsonObject[]
 
-/** The same through a stream. */
+/** Returns the same content from a stream. */
 function streamed(parts: Part[]): JsonObject[] {
   const events: ModelEvent[] = [{ type: 'response-start', id: 'm', model: 'm', created: 0 }]
   for (const [part, whole] of parts.entries()) {
@@ -57,14 +57,14 @@ const call = (seal?: Sealed): Part => ({
   ...(seal && { seal }),
 })
 
-describe('reasoning of other providers reaches the client and comes back to its issuer', () => {
+describe('seals of other providers', () => {
   test.each<[string, Part[], string[]]>([
     ['with a seal', [{ type: 'reasoning', text: 'Hm.', seal: chat('s.1') }], ['thinking mgs1.chat.s.1']],
     ['without one', [{ type: 'reasoning', text: 'Hm.' }], ['thinking mgs1.chat.']],
     ['withheld', [{ type: 'reasoning', text: '', redacted: true, seal: chat('s') }], ['redacted_thinking mgs1.chat.s']],
     ["Anthropic's own", [{ type: 'reasoning', text: '', seal: anthropic('sig') }], ['thinking sig']],
     ['a sealed call', [call(chat('{"a":"b.c"}'))], ['thinking mgs1.chat.@call:call%3A1:{"a":"b.c"}', 'tool_use ']],
-  ])('%s', (_, parts, wire) => {
+  ])('reach the client and come back to their issuer: %s', (_, parts, wire) => {
     for (const blocks of [shown(parts), streamed(parts)]) {
       expect(blocks.map(({ type, signature, data }) => `${String(type)} ${String(signature ?? data ?? '')}`)).toEqual(
         wire,
@@ -73,12 +73,12 @@ describe('reasoning of other providers reaches the client and comes back to its 
       expect(messagesCodec.validateRequest(body)).toBe(body)
       const back = decode(body).turns[0]?.parts.map(({ at: _, ...part }) => part)
       expect(back).toEqual(parts)
-      // What Anthropic did not sign must not pass on the wire.
-      expect(mayHoldSeals(JSON.stringify(body))).toBe(!JSON.stringify(parts).includes('"messages"'))
+      // Only signatures of Anthropic may be sent.
+      expect(hasSealPrefix(JSON.stringify(body))).toBe(!JSON.stringify(parts).includes('"messages"'))
     }
   })
 
-  test('a seal whose call the client dropped is reported, not invented', () => {
+  test('are reported if the client dropped their call', () => {
     const context = contextFor({ reasoning: { adaptive: true } })
     const [carrier] = shown([call(chat('s'))])
     const request = messagesCodec.decodeRequest(
@@ -94,7 +94,7 @@ describe('reasoning of other providers reaches the client and comes back to its 
   })
 })
 
-describe('Anthropic gets back what it signed, and nothing else', () => {
+describe('reasoning sent to Anthropic', () => {
   test.each<[string, Part, JsonObject | undefined]>([
     [
       'thinking',
@@ -114,7 +114,7 @@ describe('Anthropic gets back what it signed, and nothing else', () => {
     ['unsigned reasoning', { type: 'reasoning', text: 'Hm.' }, undefined],
     ['reasoning signed with nothing', { type: 'reasoning', text: 'Hm.', seal: anthropic('') }, undefined],
     ["another's reasoning", { type: 'reasoning', text: 'Hm.', seal: chat('s') }, undefined],
-  ])('%s', (_, part, block) => {
+  ])('contains only what Anthropic signed: %s', (_, part, block) => {
     const { out, losses } = encode({
       turns: [user('Hi'), { role: 'assistant', parts: [part, { type: 'text', text: 'x' }] }, user('Go on')],
     })
@@ -123,10 +123,70 @@ describe('Anthropic gets back what it signed, and nothing else', () => {
     expect(losses.map(({ severity }) => severity)).toEqual(block === undefined ? ['note'] : [])
   })
 
-  test('the seal of a call stays with its issuer', () => {
+  test('does not contain the seal of another provider on a call', () => {
     const turns = [user('Hi'), { role: 'assistant' as const, parts: [call(chat('s'))] }]
     const { out, losses } = encode({ turns })
     expect(JSON.stringify(out)).not.toContain('mgs1')
     expect(losses).toMatchObject([{ severity: 'note', kind: 'unsupported' }])
+  })
+})
+
+// Agents that print the last block of a response printed nothing when a seal came after the text.
+
+const textSeal: Part = {
+  type: 'reasoning',
+  text: '',
+  seal: { issuer: 'gemini', data: '@empty:c2ln' },
+  at: '/candidates/0',
+}
+const text: Part = { type: 'text', text: 'Done.' }
+const bareCall: Part = { type: 'tool-call', id: 'c', name: 'f', input: '{}' }
+const carrier = { type: 'thinking', thinking: '', signature: 'mgs1.gemini.@empty:c2ln' }
+const words = { type: 'text', text: 'Done.' }
+
+function blocksOf(parts: readonly Part[], stream: boolean): { blocks: unknown[]; notes: string[] } {
+  const context = contextFor({ stream, reasoning: { adaptive: true } })
+  if (!stream) {
+    const choices = [{ parts: [...parts], finish: { reason: 'stop' as const } }]
+    const body = messagesCodec.encodeResponse({ id: 'm', model: 'x', created: 0, choices }, context)
+    return { blocks: body.content as unknown[], notes: context.report.losses.map(({ detail }) => detail) }
+  }
+  const events: ModelEvent[] = [
+    { type: 'response-start', id: 'm', model: 'x', created: 0 },
+    ...parts.flatMap((value, part): ModelEvent[] => [
+      { type: 'part-start', choice: 0, part, value },
+      { type: 'part-end', choice: 0, part },
+    ]),
+    { type: 'choice-end', choice: 0, finish: { reason: 'stop' } },
+    { type: 'response-end' },
+  ]
+  const blocks: JsonObject[] = []
+  for (const { data } of run(messagesCodec.encodeStream(context), events)) {
+    const event = JSON.parse(data) as JsonObject & { index: number; delta: JsonObject }
+    if (event.type === 'content_block_start') blocks[event.index] = event.content_block as JsonObject
+    const block = blocks[event.index]
+    if (event.type !== 'content_block_delta' || block === undefined) continue
+    if (event.delta.type === 'text_delta') block.text = `${String(block.text)}${String(event.delta.text)}`
+    if (event.delta.type === 'signature_delta') block.signature = event.delta.signature ?? null
+  }
+  return { blocks, notes: context.report.losses.map(({ detail }) => detail) }
+}
+
+describe.each([false, true])('a seal after a text (streamed: %s)', (stream) => {
+  test('is never the last block', () => {
+    const { blocks, notes } = blocksOf([text, textSeal], stream)
+    // A streamed text cannot be moved, so its seal is dropped and reported.
+    expect(blocks).toEqual(stream ? [words] : [carrier, words])
+    expect(notes.length).toBe(stream ? 1 : 0)
+  })
+
+  test('keeps its place if another part follows', () => {
+    const { blocks, notes } = blocksOf([text, textSeal, bareCall], stream)
+    expect(blocks).toMatchObject([words, carrier, { type: 'tool_use' }])
+    expect(notes).toEqual([])
+  })
+
+  test('is sent if the response has no other part', () => {
+    expect(blocksOf([textSeal], stream).blocks).toEqual([carrier])
   })
 })

@@ -3,24 +3,34 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, Machine } from '../codec.ts'
-import type { Finish, ModelEvent, ReasoningCheck } from '../ir.ts'
-import { parseObjectExact } from '../shared/json-text.ts'
-import { assignOwn } from '../shared/own-members.ts'
-import { pointer } from '../shared/pointer.ts'
-import { drop, fieldsBeside, leftover, takeString, type Unread, unread } from '../shared/reader.ts'
-import { loss } from '../shared/report.ts'
-import { reportUnknown, shapesOf } from '../shared/shape.ts'
-import { TextMould } from '../shared/text-mould.ts'
-import { substance } from './blocks-decode.ts'
+import type { Delta, Finish, ModelEvent, Part, ReasoningCheck, ToolCallPart } from '../ir.ts'
+import {
+  assignOwn,
+  drop,
+  fieldsExcept,
+  leftover,
+  setOwn,
+  takeString,
+  toText,
+  type Unread,
+  unread,
+} from '../shared/json-fields.ts'
+import { parseInnerJson, parseObjectExact } from '../shared/json-text.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss, reportUnknown, shapesOf } from '../shared/report.ts'
+import { checksField } from '../shared/response-losses.ts'
+import { TextDeltaTemplate } from '../shared/text-delta-template.ts'
+import { customInput } from '../shared/tools.ts'
+import { decodeBlock, decodeSeal, meaningfulFields, nativeBlock, writeInput } from './blocks-decode.ts'
+import { decodeCitation } from './citations.ts'
 import { decodeError } from './error.ts'
-import { decodeFinish, reportOwnBound } from './finish.ts'
-import { takeChecks } from './input-transformations.ts'
-import { endingFields, frameFields } from './response.ts'
-import { type BlockDecoder, createPartWriter, openBlock } from './stream-block-decode.ts'
-import { decodeTier, decodeUsage, mergeUsage } from './usage.ts'
+import { decodeFinish, reportDefaultMaxTokens } from './finish.ts'
+import { decodeChecks } from './input-transformations.ts'
+import { endingFields, frameFields, restoreCall } from './response-decode.ts'
+import { decodeTier, decodeUsage, mergeUsage } from './usage-decode.ts'
 
-/** Events that belong to a message: none of them comes before its start. */
-const ofMessage: ReadonlySet<string> = new Set([
+/** Events that are part of a message. None of them may come before `message_start`. */
+const eventsOfMessage: ReadonlySet<string> = new Set([
   'content_block_start',
   'content_block_delta',
   'content_block_stop',
@@ -28,33 +38,33 @@ const ofMessage: ReadonlySet<string> = new Set([
   'message_stop',
 ])
 
-/** A stream of nothing but unknown events must not fill the memory. */
-const maxEarly = 64
+/** Limit of events before `message_start`: a stream of unknown events must not fill the memory. */
+const maxEventsBeforeStart = 64
 
-/** Reads a stream of messages. Only `message_stop` ends it well. */
+/** Decodes a stream of messages. Only `message_stop` completes it. */
 export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelEvent> {
   let out: ModelEvent[] = []
-  let started = false
-  let over = false
+  let hasStarted = false
+  let hasEnded = false
   const usage: JsonObject = {}
   let finish: Finish = { reason: 'other' }
   const ending: JsonObject = {}
   let checks: ReasoningCheck[] | undefined
   const open = new Map<Json, BlockDecoder>()
-  /** Events of unknown types before the message: they say nothing about it. */
-  const early: JsonObject[] = []
-  const mould = new TextMould(nothing)
-  /** The block that grew last. */
-  let growing: BlockDecoder | undefined
+  /** Events of unknown types before `message_start`. They pass through after it. */
+  const eventsBeforeStart: JsonObject[] = []
+  const deltaTemplate = new TextDeltaTemplate(noFields)
+  /** The block that received the last delta. */
+  let growingBlock: BlockDecoder | undefined
   const writer = createPartWriter(() => out)
 
   function fail(error: ErrorInfo): void {
-    over = true
+    hasEnded = true
     out.push({ type: 'error', error })
   }
-  const failBadly = (message: string): void => fail(new GatewayError('upstream_bad_response', message).info)
+  const failBadResponse = (message: string): void => fail(new GatewayError('upstream_bad_response', message).info)
 
-  function tellUsage(later: Json | undefined): void {
+  function emitUsage(later: Json | undefined): void {
     mergeUsage(usage, later)
     const decoded = decodeUsage(usage)
     if (isObject(later) && decoded !== undefined) out.push({ type: 'usage', usage: decoded })
@@ -70,17 +80,17 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       created: 0,
     }
     if (Array.isArray(message.content) && message.content.length > 0)
-      context.report.add(loss('/content', 'content in message_start is left out: it comes in blocks of its own'))
+      context.report.add(loss('/content', 'content in message_start is left out: it comes in separate blocks'))
     const tier = decodeTier(fields.usage)
     if (tier !== undefined) event.serviceTier = tier
     for (const key of frameFields) drop(fields, key)
-    put(event, 'reasoningChecks', takeChecks(fields, context))
-    const extra = substance(fields)
+    if (fields[checksField] !== undefined) put(event, 'reasoningChecks', decodeChecks(fields, context))
+    const extra = meaningfulFields(fields)
     if (extra !== undefined) event.extra = { messages: extra }
     out.push(event)
-    tellUsage(message.usage)
-    started = true
-    for (const value of early.splice(0)) out.push({ type: 'native', format: 'messages', value })
+    emitUsage(message.usage)
+    hasStarted = true
+    for (const value of eventsBeforeStart.splice(0)) out.push({ type: 'native', format: 'messages', value })
   }
 
   function keepEnding(fields: Unread): void {
@@ -96,9 +106,9 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     open.clear()
   }
 
-  function read(event: JsonObject, name: string | undefined): void {
+  function decodeEvent(event: JsonObject, name: string | undefined): void {
     const { type } = event
-    // Clients go by the name.
+    // Clients dispatch on the event name, so it decides.
     if (name === 'error' || type === 'error' || (type === undefined && event.error !== undefined)) {
       fail(decodeError(200, event))
       return
@@ -108,14 +118,14 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     if (shape !== undefined) reportUnknown(event, shape, at, context.report)
     if (type === 'ping') return
     if (type === 'message_start') {
-      if (started) failBadly('The upstream began its answer anew in the middle of it.')
+      if (hasStarted) failBadResponse('The upstream began its message twice.')
       else if (isObject(event.message)) begin(event.message)
       return
     }
-    if (!started) {
-      if (typeof type !== 'string' || ofMessage.has(type) || early.length === maxEarly)
-        failBadly('The upstream began its stream with something that is no message_start.')
-      else early.push(event)
+    if (!hasStarted) {
+      if (typeof type !== 'string' || eventsOfMessage.has(type) || eventsBeforeStart.length === maxEventsBeforeStart)
+        failBadResponse('The stream of the upstream does not begin with message_start.')
+      else eventsBeforeStart.push(event)
       return
     }
     const index = event.index ?? null
@@ -130,8 +140,8 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
         if (!isObject(delta)) break
         const deltaShape = typeof delta.type === 'string' ? deltaShapes.get(delta.type) : undefined
         if (deltaShape !== undefined) reportUnknown(delta, deltaShape, at, context.report)
-        growing = blockOf(index, delta)
-        growing.delta(delta)
+        growingBlock = blockOf(index, delta)
+        growingBlock.delta(delta)
         break
       }
       case 'content_block_stop':
@@ -143,7 +153,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
         break
       case 'message_stop':
         closeAll()
-        reportOwnBound(finish, context)
+        reportDefaultMaxTokens(finish, context)
         out.push({
           type: 'choice-end',
           choice: 0,
@@ -152,14 +162,14 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
           ...(Object.keys(ending).length === 0 ? {} : { extra: { messages: ending } }),
         })
         out.push({ type: 'response-end' })
-        over = true
+        hasEnded = true
         break
       default:
         out.push({ type: 'native', format: 'messages', value: event })
     }
   }
 
-  /** Some servers forget to start their blocks; the delta says what they meant. */
+  /** Returns the open block. Some servers leave out the start of a block; the delta's type then decides its kind. */
   function blockOf(index: Json, delta: JsonObject): BlockDecoder {
     const known = open.get(index)
     if (known !== undefined) return known
@@ -167,9 +177,9 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       delta.type === 'thinking_delta' || delta.type === 'signature_delta'
         ? { type: 'thinking', thinking: '', signature: '' }
         : { type: 'text', text: '' }
-    const made = openBlock(start, blockAt(index), writer, context)
-    open.set(index, made)
-    return made
+    const opened = openBlock(start, blockAt(index), writer, context)
+    open.set(index, opened)
+    return opened
   }
 
   function readEnding(event: JsonObject): void {
@@ -178,43 +188,45 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     keepEnding({ ...event })
     keepEnding({ ...delta })
     const fields = unread(event)
-    checks = takeChecks(fields, context) ?? checks
-    const beside = fieldsBeside(checks === undefined ? event : (leftover(fields) ?? {}), endingEventFields)
-    if (beside !== undefined) assignOwn(ending, beside)
-    const more = fieldsBeside(delta, endingDeltaFields)
-    if (more !== undefined) ending.delta = more
-    tellUsage(event.usage)
+    if (fields[checksField] !== undefined) checks = decodeChecks(fields, context) ?? checks
+    const otherFields = fieldsExcept(checks === undefined ? event : (leftover(fields) ?? {}), endingEventFields)
+    if (otherFields !== undefined) assignOwn(ending, otherFields)
+    const deltaFields = fieldsExcept(delta, endingDeltaFields)
+    if (deltaFields !== undefined) ending.delta = deltaFields
+    emitUsage(event.usage)
   }
 
   return {
     push(source) {
-      if (over) return []
-      const text = mould.read(source)
+      if (hasEnded) return []
+      const text = deltaTemplate.read(source)
       if (text !== undefined) {
-        growing?.more?.(text)
-        return [mould.delta(text)]
+        growingBlock?.repeatDelta?.(text)
+        return [deltaTemplate.delta(text)]
       }
-      // Some servers keep a stream alive with no more than a name.
+      // Some servers send events without data to keep a stream alive.
       if (source.data === '' && source.event !== 'error') return []
       out = []
       const event = parseObjectExact(source.data)
-      if (event === undefined) failBadly('The upstream sent a stream event that is not a JSON object.')
+      if (event === undefined) failBadResponse('The upstream sent a stream event that is not a JSON object.')
       else {
-        read(event, source.event)
-        mould.learn(source, textKey(event), out)
+        decodeEvent(event, source.event)
+        deltaTemplate.learn(source, textKey(event), out)
       }
       return out
     },
     end() {
-      if (over) return []
+      if (hasEnded) return []
       out = []
-      fail(new GatewayError('upstream_truncated', 'The upstream broke off before the end of its answer.').info)
+      fail(
+        new GatewayError('upstream_truncated', 'The upstream closed the stream before the end of its response.').info,
+      )
       return out
     },
   }
 }
 
-/** Where a block stands in the whole message. */
+/** Returns the pointer of a block in the whole message. */
 const blockAt = (index: Json): string => (typeof index === 'number' ? pointer('/content', index) : '/content')
 
 const eventShapes = shapesOf({
@@ -225,6 +237,7 @@ const eventShapes = shapesOf({
   message_stop: { type: true },
   ping: { type: true },
 })
+
 const deltaShapes = shapesOf({
   text_delta: { type: true, text: true },
   thinking_delta: { type: true, thinking: true },
@@ -232,8 +245,10 @@ const deltaShapes = shapesOf({
   citations_delta: { type: true, citation: true },
   input_json_delta: { type: true, partial_json: true },
 })
-/** Fields of a message's last event, and of its delta, that are read here. */
+
+/** Decoded fields of the last event of a message, and of its delta. */
 const endingEventFields: ReadonlySet<string> = new Set(['type', 'delta', 'usage', ...endingFields])
+
 const endingDeltaFields: ReadonlySet<string> = new Set([
   'stop_reason',
   'stop_sequence',
@@ -241,7 +256,7 @@ const endingDeltaFields: ReadonlySet<string> = new Set([
   ...endingFields,
 ])
 
-/** The member that holds a delta's text. */
+/** Returns the name of the delta's member that holds its text. */
 const textKey = ({ delta }: JsonObject): string | undefined =>
   isObject(delta) && typeof delta.type === 'string' ? textKeys.get(delta.type) : undefined
 
@@ -250,4 +265,162 @@ const textKeys: ReadonlyMap<string, string> = new Map([
   ['thinking_delta', 'thinking'],
   ['input_json_delta', 'partial_json'],
 ])
-const nothing: ReadonlySet<string> = new Set()
+
+const noFields: ReadonlySet<string> = new Set()
+
+/** Decodes one content block of a stream. */
+export interface BlockDecoder {
+  delta(delta: JsonObject): void
+  /** Handles the previous delta again with another text. The caller emits the event. */
+  repeatDelta?(text: string): void
+  /** Called once, at the block's stop or at the end of a message that left the stop out. */
+  stop(): void
+}
+
+/** Emits the events of parts, numbered in the order of their starts. */
+export interface PartWriter {
+  start(value: Part): number
+  delta(part: number, delta: Delta): void
+  end(part: number): void
+}
+
+/** Creates a writer that appends to the list that `out` returns. */
+export function createPartWriter(out: () => ModelEvent[]): PartWriter {
+  let next = 0
+  return {
+    start(value) {
+      out().push({ type: 'part-start', choice: 0, part: next, value })
+      return next++
+    },
+    delta: (part, delta) => out().push({ type: 'part-delta', choice: 0, part, delta }),
+    end: (part) => out().push({ type: 'part-end', choice: 0, part }),
+  }
+}
+
+/**
+ * Starts decoding a block.
+ * @param at pointer of the block in the whole message
+ */
+export function openBlock(start: JsonObject, at: string, writer: PartWriter, context: ExchangeContext): BlockDecoder {
+  const part = decodeBlock(start, at)
+  switch (part.type) {
+    case 'text':
+      return openText(part, writer, context)
+    case 'reasoning':
+      return openReasoning(part, start, writer, context)
+    case 'tool-call':
+      return openCall(part, start, writer, context)
+    default:
+      return collectBlock(start, at, writer)
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** Reports a delta that does not fit its block: it is newer than this codec, or malformed. */
+function reportDelta(delta: JsonObject, { at = '/content' }: Part, context: ExchangeContext): void {
+  const type = toText(delta.type)
+  context.report.add(loss(at, `a stream delta of the type '${type}' is not known here`, 'unknown', 'note'))
+}
+
+function openText(part: Part & { type: 'text' }, writer: PartWriter, context: ExchangeContext): BlockDecoder {
+  const number = writer.start(part)
+  return {
+    delta(delta) {
+      if (delta.type === 'text_delta') writer.delta(number, { type: 'text', text: textOf(delta.text) })
+      else if (delta.type === 'citations_delta' && isObject(delta.citation))
+        writer.delta(number, { type: 'citation', citation: decodeCitation(delta.citation) })
+      else reportDelta(delta, part, context)
+    },
+    stop: () => writer.end(number),
+  }
+}
+
+function openReasoning(
+  part: Part & { type: 'reasoning' },
+  start: JsonObject,
+  writer: PartWriter,
+  context: ExchangeContext,
+): BlockDecoder {
+  // The signature comes in the last delta. An empty one at the start is a placeholder.
+  const eventsBeforeStart = start.signature === ''
+  if (eventsBeforeStart) delete part.seal
+  const number = writer.start(part)
+  let sealed = part.seal !== undefined
+  const seal = (signature: string): void => {
+    const opened = decodeSeal(signature)
+    sealed = true
+    if (opened !== undefined) writer.delta(number, { type: 'seal', seal: opened })
+  }
+  return {
+    delta(delta) {
+      if (delta.type === 'thinking_delta') writer.delta(number, { type: 'reasoning', text: textOf(delta.thinking) })
+      else if (delta.type === 'signature_delta') seal(textOf(delta.signature))
+      else reportDelta(delta, part, context)
+    },
+    stop() {
+      if (eventsBeforeStart && !sealed) seal('')
+      writer.end(number)
+    },
+  }
+}
+
+function openCall(
+  written: ToolCallPart,
+  start: JsonObject,
+  writer: PartWriter,
+  context: ExchangeContext,
+): BlockDecoder {
+  // `input: {}` announces deltas. A server that streams no deltas sends the whole input at the start.
+  const inputAtStart = isObject(start.input) && Object.keys(start.input).length > 0 ? writeInput(start.input) : ''
+  const part = restoreCall({ ...written, input: '' }, context.request)
+  const custom = part.custom === true
+  const number = writer.start(part)
+  let input = ''
+  return {
+    delta(delta) {
+      if (delta.type !== 'input_json_delta') {
+        reportDelta(delta, part, context)
+        return
+      }
+      const piece = textOf(delta.partial_json)
+      input += piece
+      if (!custom && piece !== '') writer.delta(number, { type: 'input', text: piece })
+    },
+    repeatDelta(text) {
+      input += text
+    },
+    stop() {
+      if (input !== '' && inputAtStart !== '')
+        context.report.add(loss(pointer(part.at ?? '', 'input'), "the deltas replaced the input in the block's start"))
+      const fullInput = input || inputAtStart || '{}'
+      if (custom) writer.delta(number, { type: 'input', text: customInput(fullInput) })
+      // A call without arguments streams no input. Other formats would take that for broken JSON.
+      else if (input === '') writer.delta(number, { type: 'input', text: fullInput })
+      writer.end(number)
+    },
+  }
+}
+
+/** Collects a block that only this format knows and emits it as a whole. */
+function collectBlock(start: JsonObject, at: string, writer: PartWriter): BlockDecoder {
+  const block: JsonObject = { ...start }
+  let input = ''
+  return {
+    delta(delta) {
+      if (delta.type === 'input_json_delta') {
+        input += textOf(delta.partial_json)
+        return
+      }
+      for (const [key, value] of Object.entries(delta)) {
+        if (key === 'type') continue
+        const before = Object.hasOwn(block, key) ? block[key] : undefined
+        setOwn(block, key, typeof before === 'string' && typeof value === 'string' ? before + value : value)
+      }
+    },
+    stop() {
+      if (input !== '') block.input = parseInnerJson(input) ?? input
+      writer.end(writer.start(nativeBlock(block, at)))
+    },
+  }
+}

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json/types.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Format } from '../../base/names.ts'
 
 /** Kinds of stored state that a request can refer to; the names of the setting `references`. */
@@ -23,7 +23,7 @@ export interface ReferencePlace {
   /** The code that the format's clients know for an id that is not found. Default: that of the kind, if there is one. */
   readonly code?: string
   /** Whether the value refers to stored state at all. Default: each text that is not empty does. */
-  readonly refers?: (value: string, holder: JsonObject) => boolean
+  readonly isReference?: (value: string, holder: JsonObject) => boolean
 }
 
 /** Bodies that can hold references: those of the chat formats, and of some other operations. */
@@ -154,7 +154,7 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
   messages: [
     { kind: 'responses', path: 'thread.previous_message_id', code: 'thread_not_found' },
     ...of('containers', 'container', 'container.id'),
-    { kind: 'files', path: 'container.skills[].skill_id', refers: isOwnSkill },
+    { kind: 'files', path: 'container.skills[].skill_id', isReference: isOwnSkill },
     ...messagesBlock('messages[].content[]'),
     ...messagesBlock('messages[].content[].content[]'),
   ],
@@ -163,7 +163,7 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
     {
       kind: 'responses',
       path: 'input[].id',
-      refers: (_, item) => isItemReference(item) || lacksContent(item),
+      isReference: (_, item) => isItemReference(item) || lacksContent(item),
     },
     ...of('conversations', 'conversation', 'conversation.id'),
     ...of('prompts', 'prompt.id'),
@@ -202,3 +202,19 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
 
 /** Further top-level members that an upstream must not read otherwise than the gateway does: what is charged depends on them. */
 export const watchedMembers: { readonly [S in ReferenceScheme]?: readonly string[] } = { responses: ['background'] }
+
+/** The id of a stored object in a response: a later request of the same caller may refer to it. */
+export interface Received {
+  readonly kind: ReferenceKind
+  readonly id: string
+}
+
+/** The ids among some members of a response; undefined if there is none. */
+export function receivedReferences(
+  kind: ReferenceKind,
+  ids: readonly (Json | undefined)[],
+): readonly Received[] | undefined {
+  const received: Received[] = []
+  for (const id of ids) if (typeof id === 'string' && id !== '') received.push({ kind, id })
+  return received.length === 0 ? undefined : received
+}

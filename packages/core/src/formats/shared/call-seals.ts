@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { Format } from '../../base/names.ts'
 import type { CodecContext } from '../codec.ts'
 import type { Part, ReasoningPart, Sealed, ToolCallPart } from '../ir.ts'
-import { drop, type Unread } from './reader.ts'
+import { drop, type Unread } from './json-fields.ts'
 import { loss } from './report.ts'
 import { readSeal, writeSeal } from './seals.ts'
 
@@ -14,10 +14,10 @@ import { readSeal, writeSeal } from './seals.ts'
 const mark = '@call:'
 
 /** Whether a mark says what a seal belongs to: something else than the reasoning that carries it. No vendor's seal begins so. */
-export const isMarked = ({ data }: Sealed): boolean => data.startsWith('@')
+export const isCarriedSeal = ({ data }: Sealed): boolean => data.startsWith('@')
 
 /** The seal of the reasoning that carries a call's seal. */
-export const carriedSeal = (call: Pick<ToolCallPart, 'id'>, { issuer, data }: Sealed): Sealed => ({
+export const sealForCarrier = (call: Pick<ToolCallPart, 'id'>, { issuer, data }: Sealed): Sealed => ({
   issuer,
   data: `${mark}${encodeURIComponent(call.id)}:${data}`,
 })

@@ -3,7 +3,7 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import type { Codec, ExchangeContext, Machine } from '../codec.ts'
 import type { Loss, ModelEvent, ModelRequest, ModelResponse, Part } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
-import type { Quirks } from '../quirks.ts'
+import type { Quirks } from '../target-traits.ts'
 
 /** A client of one format and an upstream of another, as the translating lane joins them. */
 export interface Exchange {

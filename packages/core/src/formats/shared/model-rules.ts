@@ -1,10 +1,9 @@
 import type { UpstreamFormat } from '../../base/names.ts'
 import type { AcceptedChanges } from '../codec.ts'
 import type { Effort, ModelRequest, Report, Turn } from '../ir.ts'
-import type { ModelRule, ModelSetting } from '../model-rule.ts'
-import { effortOfBudget, nearestEffort } from './effort.ts'
+import type { ModelRule, ModelSetting } from '../target-traits.ts'
 import { fieldPointer, loss } from './report.ts'
-import { settleChanges } from './settings-changes.ts'
+import { applySettingsChanges } from './settings-changes.ts'
 
 /** Values that say no more than the absence of the setting. */
 const defaults: { readonly [S in ModelSetting]?: number | string | boolean } = {
@@ -70,7 +69,7 @@ export function fitToModel(
   accepted: AcceptedChanges = {},
 ): FittedRequest {
   if (rule === undefined) return { request, restricted: false }
-  const fitting: Fitting = { request: settleChanges(request, accepted, format, report), rule, report }
+  const fitting: Fitting = { request: applySettingsChanges(request, accepted, format, report), rule, report }
   fitChanges(fitting)
   const restrictedEffort = fitEffort(fitting, rule.formats?.[format]?.efforts)
   const restrictedTools = rule.formats?.[format]?.tools === 'without-reasoning' && fitTools(fitting, format)
@@ -208,3 +207,22 @@ const tell = (
   kind: 'unsupported' | 'approximated',
   severity: 'fatal' | 'warn' | 'note',
 ): void => report.add(loss(fieldPointer(field, request.at, undefined), detail, kind, severity))
+
+/**
+ * The effort that comes nearest to a budget of reasoning tokens. Only the three words that every reasoning model knows
+ * are used. An approximation: report it as one.
+ */
+export const effortOfBudget = (tokens: number): Effort => (tokens <= 4096 ? 'low' : tokens <= 16384 ? 'medium' : 'high')
+
+const rising: readonly Effort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max']
+
+/** The nearest of the accepted efforts, the higher of two equally near. Reasoning is never switched off by being near. */
+export function nearestEffort(wanted: Effort, accepted: readonly Effort[]): Effort | undefined {
+  if (accepted.includes(wanted)) return wanted
+  const rank = (word: Effort): number => rising.indexOf(word)
+  const able = accepted.filter((word) => word !== 'none')
+  let best: Effort | undefined
+  for (const word of able.sort((a, b) => rank(b) - rank(a)))
+    if (best === undefined || Math.abs(rank(word) - rank(wanted)) < Math.abs(rank(best) - rank(wanted))) best = word
+  return best
+}

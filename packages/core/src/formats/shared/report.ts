@@ -3,9 +3,8 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { UpstreamFormat } from '../../base/names.ts'
 import type { Codec } from '../codec.ts'
 import type { Extra, Loss, ModelRequest, Report } from '../ir.ts'
-import { areReferences } from './found-tools.ts'
-import { setOwn } from './own-members.ts'
-import { pointer } from './pointer.ts'
+import { setOwn } from './json-fields.ts'
+import { pointer } from './pointers.ts'
 
 /** Fields whose loss changes no answer (bookkeeping, hints for caches): reported as notes, never a reason to refuse. */
 const harmless = new Set([
@@ -150,7 +149,7 @@ const isCarried = (key: string, value: Json | undefined): boolean =>
 function reportForeign(fields: JsonObject, at: string, report: Report): void {
   for (const key of Object.keys(fields)) {
     const value = fields[key]
-    if (key === 'references' && areReferences(value)) {
+    if (key === 'references' && areToolReferences(value)) {
       // Their names arrive in the text.
       for (const { type: _type, tool_name: _name, ...beside } of value) reportForeign(beside, at, report)
       continue
@@ -216,3 +215,64 @@ export const loss = (
   kind: Loss['kind'] = 'unsupported',
   severity: Loss['severity'] = 'warn',
 ): Loss => ({ path, kind, severity, detail })
+
+/** The members that an object may have. `true`: a decoder reads the value, or keeps or reports what it does not read of it. */
+export type Shape = ReadonlyMap<string, true | Shape>
+
+/** A shape as it is written down. An inner shape stands for an object, or for each entry of a list. */
+export interface Members {
+  readonly [member: string]: true | Members
+}
+
+/** Names that a sender chose are looked up in it: a map has no inherited ones. */
+export const shapeOf = (members: Members): Shape =>
+  new Map(Object.entries(members).map(([name, inner]) => [name, inner === true ? true : shapeOf(inner)]))
+
+export const shapesOf = (shapes: { readonly [kind: string]: Members }): ReadonlyMap<string, Shape> =>
+  new Map(Object.entries(shapes).map(([kind, members]) => [kind, shapeOf(members)]))
+
+/**
+ * Reports the members that a shape does not name. Whole answers are read field by field, and what is left is kept
+ * (`Unread`). Parts of a stream are told before their last event: what only a later event says cannot join them any more, and is
+ * reported here. Events that `TextMould` reads never come here.
+ *
+ * @param at where the object stands in the whole answer
+ */
+export function reportUnknown(value: JsonObject, shape: Shape, at: string, report: Report): void {
+  for (const key in value) {
+    const known = shape.get(key)
+    if (known === true) continue
+    const inner = value[key]
+    if (!saysSomething(inner)) continue
+    if (known === undefined) reportField(key, at, report)
+    else if (isObject(inner)) reportUnknown(inner, known, pointer(at, key), report)
+    else if (Array.isArray(inner)) reportEntries(inner, known, pointer(at, key), report)
+    else reportField(key, at, report)
+  }
+}
+
+function reportEntries(list: readonly Json[], shape: Shape, at: string, report: Report): void {
+  for (const [index, entry] of objectsIn(list, at, report).entries())
+    reportUnknown(entry, shape, pointer(at, index), report)
+}
+
+/** The entries of a list that are objects. Others, which no decoder reads, are reported. */
+export function objectsIn(list: readonly Json[], at: string, report: Report): JsonObject[] {
+  if (list.every(isObject)) return list as JsonObject[]
+  for (const [index, entry] of list.entries())
+    if (!isObject(entry) && saysSomething(entry)) reportField(String(index), at, report)
+  return list.filter(isObject)
+}
+
+/** Nulls, empty texts, empty lists and empty objects are how servers write "none". */
+function saysSomething(value: Json | undefined): boolean {
+  if (value === undefined || value === null || value === '') return false
+  if (Array.isArray(value)) return value.length > 0
+  if (!isObject(value)) return true
+  for (const _ in value) return true
+  return false
+}
+
+/** Whether a text's field holds the blocks that the text names, for their own format. */
+export const areToolReferences = (value: Json | undefined): value is JsonObject[] =>
+  Array.isArray(value) && value.length > 0 && value.every((item) => isObject(item) && item.type === 'tool_reference')

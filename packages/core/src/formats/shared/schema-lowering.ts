@@ -1,10 +1,8 @@
 import { isNumber, stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { describesObject, mapInner, nested, typesOf } from './json-schema.ts'
-import { setOwn } from './own-members.ts'
-import { inWords } from './reader.ts'
-import { SchemaGraph } from './schema-graph.ts'
+import { setOwn, toText } from './json-fields.ts'
+import { describesObject, mapInner, nested, SchemaGraph, typesOf } from './schema-graph.ts'
 
 /** What a server makes of a JSON Schema that it holds its model to. */
 export interface SchemaDialect {
@@ -34,7 +32,7 @@ export interface LoweredSchema {
   /** The same object if nothing had to change. */
   readonly schema: JsonObject
   /** What is no longer enforced, in words. Empty: whatever fits `schema` fits the schema as it was. */
-  readonly unkept: readonly string[]
+  readonly unenforced: readonly string[]
   /** What was ruled out that the schema allowed without saying so, and the hints that were left out; in words. */
   readonly changed: readonly string[]
   /** It holds itself, and the dialect takes no such schema, in whatever words. */
@@ -63,17 +61,17 @@ const hints: ReadonlySet<string> = new Set([
 
 /**
  * The schema in a dialect. What can be said in other words without a change of meaning is; what cannot is never left out in
- * silence, and nothing that the schema refuses becomes valid without being named in `unkept`.
+ * silence, and nothing that the schema refuses becomes valid without being named in `unenforced`.
  *
  * @throws GatewayError `invalid_request` for a schema whose references take too many steps to follow
  */
 export function lowerSchema(graph: SchemaGraph, dialect: SchemaDialect): LoweredSchema {
   const { root } = graph
-  const unkept = new Set<string>()
+  const unenforced = new Set<string>()
   const changed = new Set<string>()
 
   function lower(source: JsonObject): JsonObject {
-    const schema = reword(source, graph, dialect, unkept)
+    const schema = reword(source, graph, dialect, unenforced)
     const out: JsonObject = {}
     const told: [string, Json][] = []
     const keys = Object.keys(schema)
@@ -86,24 +84,24 @@ export function lowerSchema(graph: SchemaGraph, dialect: SchemaDialect): Lowered
         if (dialect.unenforced === 'kept') setOwn(out, key, value)
         else changed.add(`'${key}' is left out`)
       } else {
-        unkept.add(fault)
+        unenforced.add(fault)
         if (dialect.unenforced === 'kept') setOwn(out, key, mapInner(key, value, lower))
         else told.push([key, value])
       }
     }
     if (told.length > 0) describe(out, told)
     if (dialect.typed && out.type === undefined && out.anyOf === undefined && out.$ref === undefined)
-      unkept.add('schema without a type')
-    if (describesObject(out)) closeObject(out, graph, dialect, unkept, changed)
+      unenforced.add('schema without a type')
+    if (describesObject(out)) closeObject(out, graph, dialect, unenforced, changed)
     return isSame(out, source) ? source : out
   }
 
   const circular = !dialect.recursive && graph.isRecursive()
-  if (circular) unkept.add('references in a circle')
+  if (circular) unenforced.add('references in a circle')
   const schema = lower(root)
   if (dialect.typed && !(schema.type === 'object' && schema.anyOf === undefined))
-    unkept.add('schema that is not an object’s')
-  return { schema, unkept: [...unkept], changed: [...changed], circular }
+    unenforced.add('schema that is not an object’s')
+  return { schema, unenforced: [...unenforced], changed: [...changed], circular }
 }
 
 const isSame = (out: JsonObject, source: JsonObject): boolean => {
@@ -112,7 +110,7 @@ const isSame = (out: JsonObject, source: JsonObject): boolean => {
 }
 
 /** The same meaning in words that the dialect knows. */
-function reword(source: JsonObject, graph: SchemaGraph, dialect: SchemaDialect, unkept: Set<string>): JsonObject {
+function reword(source: JsonObject, graph: SchemaGraph, dialect: SchemaDialect, unenforced: Set<string>): JsonObject {
   let schema = mergeOnly(source)
   const { keywords } = dialect
   const { const: only, oneOf, $ref } = schema
@@ -123,7 +121,7 @@ function reword(source: JsonObject, graph: SchemaGraph, dialect: SchemaDialect, 
   if (Array.isArray(oneOf) && !keywords.has('oneOf') && schema.anyOf === undefined) {
     const { oneOf: _, ...rest } = schema
     schema = { ...rest, anyOf: oneOf }
-    if (!graph.areDisjoint(oneOf)) unkept.add("'oneOf' with choices that overlap")
+    if (!graph.areDisjoint(oneOf)) unenforced.add("'oneOf' with choices that overlap")
   }
   schema = wholeBounds(schema, dialect)
   if (dialect.typed && schema.type === undefined) {
@@ -198,7 +196,7 @@ function faultOf(
     if (typesOf(schema)?.some((type) => type === 'number' || type === 'integer')) return 'hint'
     return keywords.has(key) && typeof value === 'string' && formats.has(value)
       ? undefined
-      : `format '${inWords(value)}'`
+      : `format '${toText(value)}'`
   }
   if (!keywords.has(key)) return hints.has(key) ? 'hint' : `'${key}'`
   if (key === '$ref')
@@ -231,7 +229,7 @@ function closeObject(
   out: JsonObject,
   graph: SchemaGraph,
   dialect: SchemaDialect,
-  unkept: Set<string>,
+  unenforced: Set<string>,
   changed: Set<string>,
 ): void {
   const properties = isObject(out.properties) ? out.properties : {}
@@ -239,7 +237,7 @@ function closeObject(
     // An object of any names would become one of none.
     if (out.additionalProperties === undefined && out.properties !== undefined)
       changed.add('properties that the schema does not name are ruled out')
-    else unkept.add('objects with properties of any name')
+    else unenforced.add('objects with properties of any name')
     out.additionalProperties = false
   }
   if (!dialect.complete) return
@@ -249,16 +247,16 @@ function closeObject(
   const optional = Object.keys(properties).filter((name) => !named.has(name))
   if (optional.length === 0) return
   // One that may be null can be written as null in place of being left out. Of any other the model would have to make one up.
-  if (!optional.every((name) => graph.admitsNull(properties[name] ?? null))) unkept.add('optional properties')
+  if (!optional.every((name) => graph.admitsNull(properties[name] ?? null))) unenforced.add('optional properties')
   else {
     changed.add('optional properties are null in place of being left out')
     out.required = [...required, ...optional]
   }
 }
 
-export type TellSchema = (detail: string, severity: 'warn' | 'note') => void
+export type ReportSchemaChange = (detail: string, severity: 'warn' | 'note') => void
 
-export interface HeldSchema {
+export interface EnforcedSchema {
   schema: JsonObject | undefined
   strict: boolean | undefined
 }
@@ -270,17 +268,17 @@ export interface HeldSchema {
  * @param at JSON Pointer to the schema or its tool in the client's request
  * @throws GatewayError `invalid_request`, see `lowerSchema`
  */
-export function enforceIn(
+export function enforceSchema(
   dialect: SchemaDialect,
   schema: JsonObject | undefined,
   strict: boolean | undefined,
   at: string,
-  tell: TellSchema,
-): HeldSchema {
+  tell: ReportSchemaChange,
+): EnforcedSchema {
   if (strict !== true || schema === undefined) return { schema, strict }
-  const { schema: lowered, unkept, changed } = lowerSchema(new SchemaGraph(schema, at), dialect)
-  if (unkept.length > 0) {
-    tell(`the schema is sent but not enforced: strict mode takes no ${unkept.join(', no ')}`, 'warn')
+  const { schema: lowered, unenforced, changed } = lowerSchema(new SchemaGraph(schema, at), dialect)
+  if (unenforced.length > 0) {
+    tell(`the schema is sent but not enforced: strict mode takes no ${unenforced.join(', no ')}`, 'warn')
     return { schema, strict: false }
   }
   if (changed.length > 0) tell(`the schema is enforced in a narrower form: ${changed.join('; ')}`, 'note')

@@ -14,7 +14,7 @@ export const sealPrefixBase64 = 'bWdzMS5'
  * True if the text of a body can hold a foreign seal: then the bytes must not go upstream as they are. Looked for first by
  * the ends of the prefixes, which begin with letters that are rare in texts: that takes a tenth of the time.
  */
-export const mayHoldSeals = (text: string): boolean =>
+export const hasSealPrefix = (text: string): boolean =>
   (text.includes(sealPrefix.slice(-2)) && text.includes(`"${sealPrefix}`)) ||
   (text.includes(sealPrefixBase64.slice(-4)) && text.includes(`"${sealPrefixBase64}`))
 

@@ -5,8 +5,7 @@ import type { Codec, UpstreamCodec } from '../codec.ts'
 import { codecOf } from '../codecs.ts'
 import { converseCodec } from '../converse/index.ts'
 import { createReport } from '../loss-report.ts'
-import type { ModelRule } from '../model-rule.ts'
-import type { Quirks } from '../quirks.ts'
+import type { ModelRule, Quirks } from '../target-traits.ts'
 import { fitToModel } from './model-rules.ts'
 
 const weather: JsonObject = { type: 'object', properties: { city: { type: 'string' } } }

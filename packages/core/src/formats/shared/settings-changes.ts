@@ -1,9 +1,9 @@
 import type { UpstreamFormat } from '../../base/names.ts'
 import type { AcceptedChanges } from '../codec.ts'
 import type { ModelRequest, Report, SettingsChange, Tool, Turn } from '../ir.ts'
-import { nativeToolName } from './native-name.ts'
-import { pointer } from './pointer.ts'
+import { pointer } from './pointers.ts'
 import { loss, ownExtra } from './report.ts'
+import { nativeToolName } from './tools.ts'
 
 const isSystem = ({ role }: Turn): boolean => role === 'system' || role === 'developer'
 
@@ -15,7 +15,7 @@ export const hasChanges = ({ turns }: ModelRequest): boolean => turns.some(({ ch
  * are those of the next answer. Each such change is reported, unless nothing was said before it. Returns the same request where
  * there is nothing to apply.
  */
-export function settleChanges(
+export function applySettingsChanges(
   request: ModelRequest,
   accepted: AcceptedChanges,
   own: UpstreamFormat,

@@ -1,8 +1,8 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { type Acceptor, acceptorOf, judgesOutline } from './accept.ts'
+import { type Acceptor, acceptorOf, judgesOutline, withAcceptor } from './acceptors.ts'
 
 /** One thing wrong with a body, as zod found it: where, and in neutral terms what. */
 export type Issue = z.core.$ZodIssue
@@ -61,3 +61,54 @@ function deepest(issue: Issue): Issue {
     }
   return best ?? issue
 }
+
+/**
+ * An array of the given elements that is checked up to its first fault. zod's own array collects every one: a body of
+ * some megabytes of wrong elements would cost seconds and gigabytes.
+ *
+ * @param error what the dialect's complaint calls the array, where it is none.
+ */
+export function arrayOf(element: z.ZodType, error?: string) {
+  const array = z.array(z.unknown(), error === undefined ? undefined : { error }).superRefine((items, context) => {
+    for (const [index, item] of items.entries()) {
+      const result = element.safeParse(item)
+      if (result.success) continue
+      for (const issue of result.error.issues)
+        context.addIssue({ ...issue, path: [index, ...issue.path], input: undefined } as Parameters<
+          typeof context.addIssue
+        >[0])
+      return
+    }
+  })
+  return withAcceptor(array, () => {
+    const fits = acceptorOf(element)
+    return (items) => items.every((item) => fits(item))
+  })
+}
+
+/**
+ * Parts of the schemas that every request is checked by, whatever its target (docs/decisions/0031): what the gateway itself has to read,
+ * and what the specification requires. Roles, types of parts, enum values and all other fields belong to the provider.
+ */
+const userMessage = z.looseObject({
+  content: z.union([z.string(), z.array(z.unknown())], { error: 'one of a string or array of objects' }),
+})
+
+/** At least one message, each with a role. A user's message has content; what other messages cannot do without is up to the provider. */
+export function messageList(error?: string) {
+  const message = withAcceptor(
+    z.looseObject({ role: z.string() }).superRefine((value, context) => {
+      const result = value.role === 'user' ? userMessage.safeParse(value) : undefined
+      for (const issue of result?.error?.issues ?? [])
+        context.addIssue({ ...issue, input: undefined } as Parameters<typeof context.addIssue>[0])
+    }),
+    () => {
+      const hasContent = acceptorOf(userMessage)
+      return (value) => value.role !== 'user' || hasContent(value)
+    },
+  )
+  return arrayOf(message, error).min(1)
+}
+
+/** Null stands for absent, as in all optional fields. */
+export const optionalBoolean = z.boolean().nullish()

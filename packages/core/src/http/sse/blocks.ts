@@ -11,15 +11,15 @@ export interface BlockCutter {
   /** The bytes complete with this chunk, or undefined if no event was completed. */
   push(chunk: Uint8Array): Uint8Array | undefined
   /** Bytes held. */
-  readonly held: number
+  readonly heldBytes: number
   /** Gives out what is held. */
-  rest(): Uint8Array | undefined
+  flush(): Uint8Array | undefined
 }
 
 export const createBlockCutter = (): BlockCutter => new Cutter()
 
 class Cutter implements BlockCutter {
-  held = 0
+  heldBytes = 0
   #parts: Uint8Array[] | undefined
   // The last two bytes held: a blank line may straddle chunks.
   #last: number | undefined
@@ -37,24 +37,24 @@ class Cutter implements BlockCutter {
       return undefined
     }
     const part = cut === length ? chunk : chunk.subarray(0, cut)
-    const before = this.rest()
+    const before = this.flush()
     this.#last = this.#lastButOne = undefined
     if (cut < length) this.#hold(chunk.subarray(cut))
     return before === undefined ? part : concatBytes([before, part])
   }
 
-  rest(): Uint8Array | undefined {
+  flush(): Uint8Array | undefined {
     if (this.#parts === undefined) return undefined
     const whole = concatBytes(this.#parts)
     this.#parts = undefined
-    this.held = 0
+    this.heldBytes = 0
     return whole
   }
 
   #hold(tail: Uint8Array): void {
     this.#parts ??= []
     this.#parts.push(tail)
-    this.held += tail.length
+    this.heldBytes += tail.length
     this.#lastButOne = tail.length > 1 ? tail[tail.length - 2] : this.#last
     this.#last = tail[tail.length - 1]
   }
@@ -125,4 +125,22 @@ export function splitBlocks(text: string): string[] {
     return blocks
   }
   return text.split(/(?<=\n\n|\n\r\n|\r\r\n|[\r\n]\r(?!\n))/)
+}
+
+const COLON = 0x3a
+
+/**
+ * Whether bytes of an event stream are comments and blank lines alone, with which an upstream keeps a connection open but says
+ * nothing. The rest of a comment that was split between two chunks counts as something said. Costs a look at the first byte of
+ * all other chunks.
+ */
+export function isOnlyComments(chunk: Uint8Array): boolean {
+  let at = 0
+  while (at < chunk.length) {
+    const byte = chunk[at]
+    if (byte === LF || byte === CR) at++
+    else if (byte !== COLON) return false
+    else while (at < chunk.length && chunk[at] !== LF && chunk[at] !== CR) at++
+  }
+  return true
 }

@@ -1,7 +1,6 @@
 import { createParser } from 'eventsource-parser'
 import { GatewayError } from '../../base/errors.ts'
 import type { SseEvent } from './event.ts'
-import { Utf8 } from './utf8.ts'
 
 const byteOrderMark = 0xfeff
 const LF = 10
@@ -17,7 +16,7 @@ export interface SseDecoder {
    */
   end(): SseEvent[]
   /** Whether a line began such an object. */
-  readonly bare: boolean
+  readonly hasBareObject: boolean
 }
 
 /** No error is longer; what is, is something else. */
@@ -28,7 +27,7 @@ const maxBareChars = 65_536
  */
 export function createSseDecoder(maxEventChars: number): SseDecoder {
   // Only who pushes bytes needs one of its own.
-  let text: Utf8 | undefined
+  let text: Utf8Decoder | undefined
   let events: SseEvent[] = []
   let overflow = false
   let begun = false
@@ -46,7 +45,7 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
     if ((bare !== '' || line.startsWith('{')) && bare.length + line.length <= maxBareChars) bare += `${line}\n`
   }
   const take = (): SseEvent[] => {
-    if (overflow) throw tooLarge()
+    if (overflow) throw eventTooLarge()
     const taken = events
     events = []
     return taken
@@ -69,7 +68,7 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
   }
   return {
     push(chunk) {
-      text ??= new Utf8()
+      text ??= new Utf8Decoder()
       return pushText(text.push(chunk))
     },
     pushText,
@@ -79,7 +78,7 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
       const error = bare === '' ? undefined : bareError(bare)
       return error === undefined ? events : [...events, { data: error }]
     },
-    get bare() {
+    get hasBareObject() {
       return bare !== ''
     },
   }
@@ -118,7 +117,7 @@ function bareError(text: string): string | undefined {
   }
 }
 
-export const tooLarge = (): GatewayError =>
+export const eventTooLarge = (): GatewayError =>
   new GatewayError('upstream_bad_response', 'The upstream sent a stream event that is too large.')
 
 /** An event cut in its middle holds broken JSON; a bare word in brackets is the one other thing streams end with. */
@@ -129,5 +128,43 @@ function isWhole(data: string): boolean {
     return true
   } catch {
     return false
+  }
+}
+
+const wholeDecoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/**
+ * Decodes UTF-8 in pieces, as a TextDecoder with `stream` does. Pieces that are ASCII are decoded one by one: that takes a
+ * seventh of the time on Node, and gives strings of half the size, which all that is done with them is faster for.
+ */
+export class Utf8Decoder {
+  #stream: TextDecoder | undefined
+  #begun = false
+  /** The streaming decoder may hold half a character. */
+  #half = false
+  /** The piece before was not ASCII, and so is the next, most likely: one by one it would take longer. */
+  #wide = false
+
+  push(bytes: Uint8Array): string {
+    const { length } = bytes
+    if (length === 0) return ''
+    const closed = (bytes[length - 1] as number) < 0x80
+    let text: string
+    // A byte order mark at the beginning goes.
+    if (closed && !this.#wide && !this.#half && (this.#begun || (bytes[0] as number) < 0x80))
+      text = wholeDecoder.decode(bytes)
+    else {
+      this.#stream ??= new TextDecoder('utf-8', { ignoreBOM: this.#begun })
+      text = this.#stream.decode(bytes, { stream: true })
+      this.#half = !closed
+    }
+    this.#begun = true
+    this.#wide = text.length !== length
+    return text
+  }
+
+  /** What half a character at the end comes to. */
+  end(): string {
+    return this.#stream?.decode() ?? ''
   }
 }

@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { blockEnd, createBlockCutter } from './blocks.ts'
-import { createSseDecoder } from './decode.ts'
-import { encodeAllSse, encodeText } from './encode.ts'
-import type { SseEvent } from './event.ts'
-import { Utf8 } from './utf8.ts'
+import { createSseDecoder, Utf8Decoder } from './decode.ts'
+import { encodeAllSse, encodeText, type SseEvent } from './event.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (parts: readonly Uint8Array[]) => new TextDecoder().decode(Buffer.concat(parts))
@@ -81,7 +79,7 @@ describe('block cutter', () => {
           out.push(whole)
           expect(text(out)).toMatch(/(\n\n|\r\n\r\n|\r\r|\r\r\n|\n\r)$/)
         }
-        const rest = cutter.rest()
+        const rest = cutter.flush()
         if (rest !== undefined) out.push(rest)
         expect(Buffer.concat(out).equals(Buffer.from(bytes(stream)))).toBe(true)
       }
@@ -107,7 +105,7 @@ describe('block cutter', () => {
       return whole && text([whole])
     })
     expect(given).toEqual(['data: x\r\n\r', undefined, '\n', 'data: y\r\n\r', '\n', undefined, 'data: z\r\n\r\n'])
-    expect(cutter.held).toBe(0)
+    expect(cutter.heldBytes).toBe(0)
   })
 
   it('holds the tail of random splits and counts it', () => {
@@ -124,8 +122,8 @@ describe('block cutter', () => {
             if (whole !== undefined) out.push(whole)
           }
           const passed = Buffer.concat(out).length
-          expect(cutter.held).toBe(all.length - passed)
-          const rest = cutter.rest()
+          expect(cutter.heldBytes).toBe(all.length - passed)
+          const rest = cutter.flush()
           expect(Buffer.concat(rest === undefined ? out : [...out, rest]).equals(Buffer.from(all))).toBe(true)
         },
       ),
@@ -145,7 +143,7 @@ describe('UTF-8', () => {
     fc.assert(
       fc.property(pieces, fc.integer({ min: 1, max: 5 }), (parts, size) => {
         const all = Uint8Array.from(parts.flat())
-        const utf8 = new Utf8()
+        const utf8 = new Utf8Decoder()
         const read = cut(all, size).map((piece) => utf8.push(piece))
         expect(read.join('') + utf8.end()).toBe(new TextDecoder().decode(all))
       }),

@@ -1,28 +1,80 @@
-import { toBase64 } from '../../base/base64.ts'
+import * as z from 'zod'
+import { toBase64 } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { complain } from '../../formats/chat/complaint.ts'
 import { decodeError } from '../../formats/chat/error.ts'
+import { complain } from '../../formats/chat/validate.ts'
 import type { Usage } from '../../formats/ir.ts'
-import { leftover, takeAny, takeString, unread } from '../../formats/shared/reader.ts'
-import { validateBody } from '../../formats/shared/validate.ts'
+import { leftover, takeAny, takeString, unread } from '../../formats/shared/json-fields.ts'
+import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
 import { expectedAudio, expectedSpeech } from '../expected-use.ts'
-import { tapEvents, toEvent } from '../openai-events.ts'
-import { decodeSeconds, decodeUsage } from '../openai-usage.ts'
+import type { FieldTypes } from '../multipart/form.ts'
+import { decodeSeconds, decodeUsage, tapEvents, toEvent } from '../openai-media.ts'
 import type { Dialect } from '../operation.ts'
 import {
   mediaTypeOf,
-  type SpeechAnswer,
   type SpeechRequest,
-  type TranscriptionAnswer,
+  type SpeechResponse,
   type TranscriptionRequest,
+  type TranscriptionResponse,
 } from './request.ts'
-import * as schema from './schema.ts'
 import { toWav } from './wav.ts'
 
-type TranscriptionDialect = Dialect<TranscriptionRequest, TranscriptionAnswer>
-type SpeechDialect = Dialect<SpeechRequest, SpeechAnswer>
+const word = z.string().nullish()
+const words = arrayOf(z.string(), 'an array of strings').nullish()
+const file = z.looseObject({ filename: z.string() }, { error: 'a file' })
+
+const upload = {
+  file,
+  model: z.string().min(1),
+  prompt: word,
+  response_format: word,
+  temperature: z.number().min(0).max(1).nullish(),
+}
+
+export const translationSchema = z.looseObject(upload)
+export const transcriptionSchema = z.looseObject({
+  ...upload,
+  language: word,
+  languages: words,
+  keywords: words,
+  include: words,
+  timestamp_granularities: words,
+  known_speaker_names: words,
+  known_speaker_references: words,
+  stream: z.boolean().nullish(),
+})
+
+export const uploadFields: FieldTypes = {
+  file: 'file',
+  model: 'text',
+  prompt: 'text',
+  response_format: 'text',
+  temperature: 'number',
+  language: 'text',
+  languages: 'list',
+  keywords: 'list',
+  include: 'list',
+  timestamp_granularities: 'list',
+  known_speaker_names: 'list',
+  known_speaker_references: 'list',
+  chunking_strategy: 'text',
+  stream: 'boolean',
+}
+
+export const speechSchema = z.looseObject({
+  model: z.string().min(1),
+  input: z.string().min(1),
+  voice: z.union([z.string().min(1), z.looseObject({})], { error: 'one of a string or an object' }),
+  instructions: word,
+  response_format: word,
+  speed: z.number().min(0.25).max(4).nullish(),
+  stream_format: word,
+})
+
+type TranscriptionDialect = Dialect<TranscriptionRequest, TranscriptionResponse>
+type SpeechDialect = Dialect<SpeechRequest, SpeechResponse>
 
 const decodeUpload =
   (task: TranscriptionRequest['task']) =>
@@ -53,7 +105,7 @@ const transcript: Omit<TranscriptionDialect, 'name' | 'errors'> = {
   passes: 'any',
   expects: expectedAudio,
 
-  encodeAnswer: ({ text, usage }) => ({ text, ...(usage === undefined ? {} : { usage: encodeUsage(usage) }) }),
+  encodeResponse: ({ text, usage }) => ({ text, ...(usage === undefined ? {} : { usage: encodeUsage(usage) }) }),
 
   encodeBody: ({ text }, { request }) =>
     request.format === 'text' ? { body: text, contentType: 'text/plain; charset=utf-8' } : undefined,
@@ -72,10 +124,10 @@ const transcript: Omit<TranscriptionDialect, 'name' | 'errors'> = {
     ]
   },
 
-  isAnswer: ({ text, segments, words }) => text !== undefined || segments !== undefined || words !== undefined,
-  tapAnswer(body) {
+  isResponse: ({ text, segments, words }) => text !== undefined || segments !== undefined || words !== undefined,
+  tapResponse(body) {
     if (isObject(body.error) && body.text === undefined) return { error: decodeError(200, body) }
-    const out: ReturnType<TranscriptionDialect['tapAnswer']> = {}
+    const out: ReturnType<TranscriptionDialect['tapResponse']> = {}
     put(out, 'usage', decodeUsage(body.usage))
     put(out, 'units', decodeSeconds(body.usage, body.duration))
     return out
@@ -85,34 +137,37 @@ const transcript: Omit<TranscriptionDialect, 'name' | 'errors'> = {
 const noText = (): GatewayError =>
   new GatewayError('upstream_bad_response', 'The upstream answered without a transcript.')
 
-/** OpenAI's `/audio/transcriptions`, as Groq, Mistral and most others speak it too. */
+/** `/audio/transcriptions` in OpenAI's dialect, which Groq, Mistral and most others share. */
 export const transcriptions: TranscriptionDialect = {
   name: 'openai',
   errors: 'chat',
-  form: { types: schema.fields, validate: (body) => void validateBody(schema.transcription, body, complain) },
+  form: {
+    types: uploadFields,
+    validate: (body) => void validateBody(transcriptionSchema, body, complain),
+  },
   decodeRequest: decodeUpload('transcribe'),
   ...transcript,
   tapStream: () => tapEvents({ done: 'transcript.text.done', units: ({ usage }) => decodeSeconds(usage, undefined) }),
 }
 
-/** `/audio/translations`: into English. It has no streams. */
+/** `/audio/translations`: speech to English text. It has no streams. */
 export const translations: TranscriptionDialect = {
   name: 'openai',
   errors: 'chat',
-  form: { types: schema.fields, validate: (body) => void validateBody(schema.translation, body, complain) },
+  form: { types: uploadFields, validate: (body) => void validateBody(translationSchema, body, complain) },
   decodeRequest: decodeUpload('translate'),
   ...transcript,
 }
 
-/** Code points: providers bill characters, not UTF-16 units. */
+/** Counts code points: providers bill characters, not UTF-16 units. */
 const charactersIn = (input: Json | undefined): number => (typeof input === 'string' ? [...input].length : 0)
 
-/** `/audio/speech`. */
+/** `/audio/speech` in OpenAI's dialect. */
 export const speech: SpeechDialect = {
   name: 'openai',
   errors: 'chat',
   passes: 'media',
-  validate: (body) => validateBody(schema.speech, body, complain),
+  validate: (body) => validateBody(speechSchema, body, complain),
   streams: (body) => body.stream_format === 'sse',
   unitsOf: ({ input }) => ({ characters: charactersIn(input) }),
   expects: ({ input }) => expectedSpeech(charactersIn(input)),
@@ -128,7 +183,7 @@ export const speech: SpeechDialect = {
     }
   },
 
-  encodeAnswer: (answer, { request }) => {
+  encodeResponse: (answer, { request }) => {
     const { usage } = answer
     return {
       audio: toBase64(bytesOf(answer, request)),
@@ -159,9 +214,9 @@ export const speech: SpeechDialect = {
     ]
   },
 
-  tapAnswer: (body) => (isObject(body.error) ? { error: decodeError(200, body) } : {}),
+  tapResponse: (body) => (isObject(body.error) ? { error: decodeError(200, body) } : {}),
   tapStream: () => tapEvents({ done: 'speech.audio.done' }),
 }
 
-const bytesOf = ({ samples, rate }: SpeechAnswer, { format }: SpeechRequest): Uint8Array =>
+const bytesOf = ({ samples, rate }: SpeechResponse, { format }: SpeechRequest): Uint8Array =>
   format === 'pcm' ? samples : toWav(samples, rate)

@@ -1,14 +1,85 @@
-import type { Operation } from '../operation.ts'
-import { completionsCodec } from './codec.ts'
-import { openai } from './openai.ts'
+import type { JsonObject } from '../../base/json/types.ts'
+import { comment } from '../../formats/chat/chunk.ts'
+import { chatCodec } from '../../formats/chat/codec.ts'
+import { errorWithin } from '../../formats/chat/error.ts'
+import { tapResponse, tapStream } from '../../formats/chat/wire.ts'
+import type { Codec, StreamTap } from '../../formats/codec.ts'
+import type { Dialect, Operation } from '../operation.ts'
+import { decodeRequest, echoOf, fieldPointers, validateRequest } from './request.ts'
+import { encodeResponse } from './response.ts'
+import { encodeStream } from './stream.ts'
 
-/** OpenAI's text completions, which came before chat. Chat models stand in where an upstream has none. */
+/**
+ * Returns a codec that reads and writes completions for clients and speaks chat to upstreams: completions replace the client half of the
+ * chat codec.
+ */
+export function completionsCodec(body: JsonObject): Codec {
+  const echo = echoOf(body)
+  return {
+    ...chatCodec,
+    validateRequest,
+    decodeRequest,
+    encodeResponse: (response, context) => encodeResponse(response, context, echo),
+    encodeStream: (context) => encodeStream(context, echo),
+    fieldPointers,
+  }
+}
+
+/** Taps a stream like chat's: chunks are framed and counted alike, and only the texts have another place. */
+function tap(request: JsonObject): StreamTap {
+  const choices = { n: choicesIn(request) }
+  const inner = tapStream({ withholdUsage: false, target: { model: '', quirks: {} }, request: choices })
+  return {
+    push: (event) => inner.push(event),
+    ...(inner.varyingMembers === undefined ? {} : { varyingMembers: inner.varyingMembers }),
+    get canSkipSimilar() {
+      return inner.canSkipSimilar ?? false
+    },
+    get started() {
+      return inner.started
+    },
+    get ended() {
+      return inner.ended
+    },
+    get error() {
+      return inner.error
+    },
+    get usage() {
+      return inner.usage
+    },
+    get finish() {
+      return inner.finish
+    },
+    end: (complete) => inner.end?.(complete),
+    // Clients of completions would read the text of a chat chunk as undefined.
+    heartbeat: () => [comment],
+    fail: (error) => inner.fail(error),
+  }
+}
+
+/** Returns the number of choices: `n` for each prompt of a list. A list of numbers is one prompt of tokens. */
+function choicesIn({ n, prompt }: JsonObject): number {
+  const each = typeof n === 'number' ? n : 1
+  return Array.isArray(prompt) && typeof prompt[0] !== 'number' ? each * prompt.length : each
+}
+
+export const openai: Dialect<never, never> = {
+  name: 'openai',
+  errors: 'chat',
+  validate: validateRequest,
+  isResponse: ({ choices }) => Array.isArray(choices) && choices.length > 0,
+  errorWithin,
+  tapResponse,
+  tapStream: tap,
+}
+
+/** OpenAI's legacy text completions. If an upstream has none, the call is translated to chat. */
 export const completions: Operation<never, never> = {
   name: 'completions',
   dialects: [openai],
   counted: {
-    output: { fields: ['max_tokens'], times: ['n', 'best_of'] },
-    textFields: { answer: ['text'], event: ['text'] },
+    output: { fields: ['max_tokens'], countFields: ['n', 'best_of'] },
+    textFields: { response: ['text'], event: ['text'] },
   },
   viaChat: completionsCodec,
 }

@@ -1,6 +1,8 @@
+import * as z from 'zod'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { fieldPointers as chatPointers } from '../../formats/chat/fields.ts'
+import { complain } from '../../formats/chat/validate.ts'
 import type { CodecContext } from '../../formats/codec.ts'
 import type { ModelRequest, Output, Sampling } from '../../formats/ir.ts'
 import {
@@ -12,10 +14,12 @@ import {
   takeString,
   type Unread,
   unread,
-} from '../../formats/shared/reader.ts'
+} from '../../formats/shared/json-fields.ts'
 import { loss } from '../../formats/shared/report.ts'
+import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
+import { textsOrTokens } from '../texts-or-tokens.ts'
 
-/** Where the IR's fields stand in a completions body: mostly where chat has them. */
+/** Positions of the IR's fields in a completions body. Most are those of chat. */
 export const fieldPointers = {
   ...chatPointers,
   turns: '/prompt',
@@ -23,11 +27,11 @@ export const fieldPointers = {
   'output.topLogprobs': '/logprobs',
 } as const
 
-/** The text that goes in front of each answer. */
+/** Returns the prompt to repeat in front of each choice if the request has `echo`. */
 export const echoOf = ({ echo, prompt }: JsonObject): string =>
   echo === true ? String((Array.isArray(prompt) ? prompt[0] : prompt) ?? '') : ''
 
-/** One prompt becomes one turn of a user. What chat cannot say is reported. */
+/** Decodes one prompt as one user turn. Settings that chat cannot express are reported. */
 export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
   const { report } = context
   const fields = unread(body)
@@ -47,7 +51,7 @@ export function decodeRequest(body: JsonObject, context: CodecContext): ModelReq
   if (user !== undefined) request.user = { id: user }
   if (takeBoolean(fields, 'echo') === true && output.logprobs !== undefined)
     report.add(loss('/logprobs', 'the echoed prompt comes without log probabilities', 'approximated'))
-  reportUnsayable(fields, sampling.choices ?? 1, context)
+  reportUnsupported(fields, sampling.choices ?? 1, context)
   for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
   const extra = leftover(fields)
   if (extra !== undefined) request.extra = { chat: extra }
@@ -110,9 +114,35 @@ function decodeOutput(fields: Unread): Output {
   return output
 }
 
-function reportUnsayable(fields: Unread, choices: number, { report }: CodecContext): void {
+function reportUnsupported(fields: Unread, choices: number, { report }: CodecContext): void {
   if (takeString(fields, 'suffix')) report.add(loss('/suffix', 'a chat model is not shown what comes after its answer'))
   const bestOf = takeNumber(fields, 'best_of')
   if (bestOf !== undefined && bestOf > choices)
     report.add(loss('/best_of', 'a chat model gives each answer it writes, and does not choose the best'))
 }
+
+const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
+const integer = () => z.number({ error: 'an integer' }).int({ error: 'an integer' })
+
+const schema = z.looseObject({
+  model: z.string().min(1),
+  prompt: textsOrTokens(0).nullable(),
+  best_of: optional(integer().min(0).max(20)),
+  echo: optional(z.boolean()),
+  frequency_penalty: optional(z.number().min(-2).max(2)),
+  logit_bias: optional(z.record(z.string(), z.number())),
+  logprobs: optional(integer().min(0)),
+  max_tokens: optional(integer().min(0)),
+  n: optional(integer().min(1).max(128)),
+  presence_penalty: optional(z.number().min(-2).max(2)),
+  seed: optional(integer()),
+  stop: optional(z.union([z.string(), arrayOf(z.string())], { error: 'one of a string or array of strings' })),
+  stream: optional(z.boolean()),
+  stream_options: optional(z.looseObject({ include_usage: optional(z.boolean()) })),
+  suffix: optional(z.string()),
+  temperature: optional(z.number().min(0).max(2)),
+  top_p: optional(z.number().min(0).max(1)),
+  user: optional(z.string()),
+})
+
+export const validateRequest = (body: Json): JsonObject => validateBody(schema, body, complain)

@@ -1,40 +1,42 @@
 import { GatewayError } from '../../base/errors.ts'
-import { put } from '../../base/json/object.ts'
-import type { JsonObject } from '../../base/json/types.ts'
+import { isObject, put } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
 import { partName } from '../../formats/chat/media.ts'
 import { encodeUsage } from '../../formats/chat/usage.ts'
 import type { CodecContext, ExchangeContext } from '../../formats/codec.ts'
-import type { Choice, Finish, ModelResponse, Part } from '../../formats/ir.ts'
-import { reportEnding } from '../../formats/shared/ending.ts'
-import { reportChecks } from '../../formats/shared/reasoning-checks.ts'
+import type { Choice, Finish, ModelResponse, Nothing, Part } from '../../formats/ir.ts'
+import { setOwn } from '../../formats/shared/json-fields.ts'
 import { loss, ownExtra } from '../../formats/shared/report.ts'
-import type { Nothing } from '../../formats/shared/strict.ts'
-import { encodeLogprobs } from './logprobs.ts'
+import { reportFinish, reportReasoningChecks } from '../../formats/shared/response-losses.ts'
 
-export const object = 'text_completion'
+export const completionObject = 'text_completion'
 
 const words: Readonly<Record<Finish['reason'], 'stop' | 'length' | 'content_filter'>> = {
   stop: 'stop',
   'stop-sequence': 'stop',
   length: 'length',
   'context-length': 'length',
-  'tool-calls': 'stop', // nobody gave the model tools
+  'tool-calls': 'stop', // the request has no tools
   'content-filter': 'content_filter',
   refusal: 'content_filter',
   pause: 'stop',
-  error: 'stop', // never written: an answer that ended so is told as an error
+  error: 'stop', // never written: the client receives an error
   other: 'stop',
 }
 
-/** @param echo goes in front of each answer */
+/**
+ * Encodes a chat response as a text completion.
+ *
+ * @param echo text in front of each choice
+ */
 export function encodeResponse(response: ModelResponse, context: ExchangeContext, echo: string): JsonObject {
   const { id, model, created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
-  reportChecks(reasoningChecks, 'a completion', context.report)
+  reportReasoningChecks(reasoningChecks, 'a completion', context.report)
   const out: JsonObject = {
     ...ownExtra(extra, 'chat', '', context.report),
     id: id || context.newId('cmpl-'),
-    object,
+    object: completionObject,
     created: created || context.now(),
     model: model || context.request.model,
     choices: choices.map((choice, index) => encodeChoice(choice, index, context, echo)),
@@ -48,19 +50,19 @@ function encodeChoice(choice: Choice, index: number, context: ExchangeContext, e
   const { parts, finish, logprobs, extra, ...rest } = choice
   rest satisfies Nothing
   const at = `/choices/${index}`
-  const failed = failureOf(finish, parts.length > 0)
+  const failed = failureMessage(finish, parts.length > 0)
   if (failed !== undefined) throw new GatewayError('upstream_error', failed)
   ownExtra(extra, 'chat', at, context.report)
   return {
-    text: echo + parts.map((part) => textOf(part, at, context)).join(''),
+    text: echo + parts.map((part) => partText(part, at, context)).join(''),
     index,
     logprobs: encodeLogprobs(logprobs, echo.length) ?? null,
     finish_reason: encodeFinish(finish, at, context),
   }
 }
 
-/** What a part says in a text. The thinking before it, and media in it, have no place there. */
-export function textOf(part: Part, at: string, { report }: CodecContext): string {
+/** Returns the text of a part. Reasoning and media have no place in a completion and are reported. */
+export function partText(part: Part, at: string, { report }: CodecContext): string {
   if (part.type === 'text') {
     if (part.citations !== undefined && part.citations.length > 0)
       report.add(loss(part.at ?? at, 'citations have no place in a completion'))
@@ -75,15 +77,46 @@ export function textOf(part: Part, at: string, { report }: CodecContext): string
   return ''
 }
 
-/** Why an answer that ended so is none; undefined for one that is. */
-export const failureOf = ({ reason, explanation }: Finish, said: boolean): string | undefined =>
-  reason === 'error' || (reason === 'other' && !said)
+/** Returns the error message of a choice that failed, or undefined if it succeeded. */
+export const failureMessage = ({ reason, explanation }: Finish, hasText: boolean): string | undefined =>
+  reason === 'error' || (reason === 'other' && !hasText)
     ? (explanation ?? 'The upstream ended its answer with an error.')
     : undefined
 
 export function encodeFinish(finish: Finish, at: string, context: CodecContext): string {
-  reportEnding(finish, {}, at, context)
+  reportFinish(finish, {}, at, context)
   if (finish.explanation !== undefined)
     context.report.add(loss(at, `why the answer ended is not said here: ${finish.explanation}`, 'unsupported', 'note'))
   return words[finish.reason]
+}
+
+/**
+ * Converts chat's log probabilities (`{content: [{token, logprob, top_logprobs}]}`) to those of completions, four parallel lists. Returns
+ * undefined for an empty value.
+ *
+ * @param offset number of characters in front of the first token
+ */
+export function encodeLogprobs(value: Json | undefined, offset: number): JsonObject | undefined {
+  if (!isObject(value) || !Array.isArray(value.content) || value.content.length === 0) return undefined
+  const tokens: string[] = []
+  const offsets: number[] = []
+  const chosen: Json[] = []
+  const topLists: JsonObject[] = []
+  let at = offset
+  for (const item of value.content.filter(isObject)) {
+    const token = typeof item.token === 'string' ? item.token : ''
+    tokens.push(token)
+    offsets.push(at)
+    chosen.push(item.logprob ?? null)
+    topLists.push(encodeTop(item.top_logprobs))
+    at += token.length
+  }
+  return { tokens, token_logprobs: chosen, top_logprobs: topLists, text_offset: offsets }
+}
+
+function encodeTop(list: Json | undefined): JsonObject {
+  const top: JsonObject = {}
+  for (const item of Array.isArray(list) ? list : [])
+    if (isObject(item) && typeof item.token === 'string') setOwn(top, item.token, item.logprob ?? null)
+  return top
 }

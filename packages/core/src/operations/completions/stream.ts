@@ -6,23 +6,22 @@ import { comment, doneEvent, errorEvent, truncated } from '../../formats/chat/ch
 import { encodeUsage } from '../../formats/chat/usage.ts'
 import type { ExchangeContext, StreamEncoder } from '../../formats/codec.ts'
 import type { Delta, ModelEvent, Usage } from '../../formats/ir.ts'
-import { reportChecks } from '../../formats/shared/reasoning-checks.ts'
 import { loss, ownExtra } from '../../formats/shared/report.ts'
+import { reportReasoningChecks } from '../../formats/shared/response-losses.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
-import { encodeLogprobs } from './logprobs.ts'
-import { encodeFinish, failureOf, object, textOf } from './response.ts'
+import { completionObject, encodeFinish, encodeLogprobs, failureMessage, partText } from './response.ts'
 
 /**
- * Events in, chunks of text out. `[DONE]` is written for `response-end` only: a stream that breaks ends in an error.
+ * Encodes stream events as chunks of text. Only `response-end` writes `[DONE]`; a stream that breaks ends in an error.
  *
- * @param echo goes in front of each answer
+ * @param echo text in front of each choice
  */
 export function encodeStream(context: ExchangeContext, echo: string): StreamEncoder {
   const { request, report } = context
   const withUsage = request.output?.includeUsage === true
-  /** Characters written of each choice. */
+  /** Number of characters written, by choice. */
   const written = new Map<number, number>()
-  const spoke = new Set<number>()
+  const choicesWithParts = new Set<number>()
   let frame: JsonObject | undefined
   let usage: Usage | undefined
   let over = false
@@ -31,22 +30,27 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
     frame = {
       ...common,
       id: id || context.newId('cmpl-'),
-      object,
+      object: completionObject,
       created: created || context.now(),
       model: model || request.model,
     }
     return frame
   }
-  const chunk = (choices: JsonObject[], counted?: JsonObject): SseEvent => ({
-    data: JSON.stringify({ ...(frame ?? start()), choices, ...(withUsage ? { usage: counted ?? null } : {}) }),
+  const chunk = (choices: JsonObject[], usageJson?: JsonObject): SseEvent => ({
+    data: JSON.stringify({ ...(frame ?? start()), choices, ...(withUsage ? { usage: usageJson ?? null } : {}) }),
   })
 
-  /** A piece of a choice's text; in front of the first stands the prompt, where it is to be repeated. */
-  function say(choice: number, text: string, logprobs?: Delta & object, finish: string | null = null): SseEvent[] {
+  /** Returns the chunk for a piece of a choice's text. The first one repeats the prompt if the request has `echo`. */
+  function writeText(
+    choice: number,
+    text: string,
+    logprobs?: Delta & object,
+    finish: string | null = null,
+  ): SseEvent[] {
     const opening = written.has(choice) ? '' : echo
-    const told = logprobs !== undefined && 'logprobs' in logprobs ? logprobs.logprobs : undefined
+    const value = logprobs !== undefined && 'logprobs' in logprobs ? logprobs.logprobs : undefined
     const from = (written.get(choice) ?? 0) + opening.length
-    const encoded = encodeLogprobs(told, from)
+    const encoded = encodeLogprobs(value, from)
     written.set(choice, from + text.length)
     if (opening + text === '' && encoded === undefined && finish === null) return []
     return [chunk([{ text: opening + text, index: choice, logprobs: encoded ?? null, finish_reason: finish }])]
@@ -60,18 +64,18 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
   function read(event: ModelEvent): SseEvent[] {
     switch (event.type) {
       case 'response-start': {
-        reportChecks(event.reasoningChecks, 'a completion', report)
+        reportReasoningChecks(event.reasoningChecks, 'a completion', report)
         const common: JsonObject = { ...ownExtra(event.extra, 'chat', '', report) }
         put(common, 'service_tier', event.serviceTier)
         start(event.id, event.model, event.created, common)
         return []
       }
       case 'part-start':
-        spoke.add(event.choice)
-        return say(event.choice, textOf(event.value, `/choices/${event.choice}`, context))
+        choicesWithParts.add(event.choice)
+        return writeText(event.choice, partText(event.value, `/choices/${event.choice}`, context))
       case 'part-delta': {
         const { choice, delta } = event
-        if (delta.type === 'text' || delta.type === 'refusal') return say(choice, delta.text, delta)
+        if (delta.type === 'text' || delta.type === 'refusal') return writeText(choice, delta.text, delta)
         if (delta.type === 'citation') report.add(loss(`/choices/${choice}`, 'citations have no place in a completion'))
         return []
       }
@@ -79,13 +83,13 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
         return []
       case 'choice-end': {
         const { choice, finish, logprobs, extra } = event
-        const failed = failureOf(finish, spoke.has(choice))
+        const failed = failureMessage(finish, choicesWithParts.has(choice))
         if (failed !== undefined)
           return fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: failed })
-        reportChecks(event.reasoningChecks, 'a completion', report)
+        reportReasoningChecks(event.reasoningChecks, 'a completion', report)
         ownExtra(extra, 'chat', `/choices/${choice}`, report)
         const word = encodeFinish(finish, `/choices/${choice}`, context)
-        return say(choice, '', { type: 'text', text: '', ...(logprobs === undefined ? {} : { logprobs }) }, word)
+        return writeText(choice, '', { type: 'text', text: '', ...(logprobs === undefined ? {} : { logprobs }) }, word)
       }
       case 'usage':
         usage = event.usage
@@ -109,7 +113,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
       over = true
       return [errorEvent(truncated)]
     },
-    // A comment: an empty chunk would be text to some clients.
+    // Sends a comment, because some clients treat an empty chunk as text.
     heartbeat: () => (over ? [] : [comment]),
   }
 }

@@ -2,11 +2,15 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { Dialect } from '../operation.ts'
-import { checkVectors, type EmbeddingsAnswer, inputUsage, unusable } from './answer.ts'
-import { partsOf } from './inputs.ts'
-import type { EmbeddingPart, EmbeddingsRequest } from './request.ts'
-import { reportSettings, type TaskWords, taskWord } from './settings.ts'
-import { decodeVector } from './vector.ts'
+import {
+  type EmbeddingPart,
+  type EmbeddingsRequest,
+  encodeTask,
+  inputsAsParts,
+  reportUnsupportedSettings,
+  type TaskWords,
+} from './request.ts'
+import { checkVectors, decodeVector, type EmbeddingsResponse, inputUsage, invalidResponse } from './response.ts'
 
 const words: TaskWords = {
   query: 'search_query',
@@ -30,21 +34,21 @@ const usageOf = (meta: JsonObject) => {
   return inputUsage(typeof text === 'number' && typeof image === 'number' ? text + image : (text ?? image), image)
 }
 
-/** Cohere's v2 embed. */
-export const cohere: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
+/** Cohere's v2 embed endpoint. */
+export const cohere: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   name: 'cohere',
   errors: 'chat',
 
   encodeRequest(request, context) {
     const { encoding, dimensions, truncate } = request
-    reportSettings(request, ['title', 'user'], context)
-    let task = taskWord(request, words, context)
+    reportUnsupportedSettings(request, ['title', 'user'], context)
+    let task = encodeTask(request, words, context)
     if (task === undefined) {
       task = 'search_document'
       const made = `the upstream must be told what embeddings are for: '${task}' was made up`
       context.report.add(loss(request.at.task ?? '/input_type', made, 'approximated', 'note'))
     }
-    const inputs = partsOf(request.inputs, context)
+    const inputs = inputsAsParts(request.inputs, context)
     const texts = inputs.map(([first, ...others]) =>
       first?.type === 'text' && others.length === 0 ? first.text : undefined,
     )
@@ -61,18 +65,18 @@ export const cohere: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
     return out
   },
 
-  decodeAnswer(body, context) {
-    if (!isObject(body)) throw unusable('it is no object')
+  decodeResponse(body, context) {
+    if (!isObject(body)) throw invalidResponse('it is no object')
     const { embeddings, meta } = body
-    // One kind was asked for. The older shape is a bare list.
+    // The request names one encoding. Older responses have a plain list.
     const lists = isObject(embeddings) ? [embeddings.float, embeddings.base64].find(Array.isArray) : embeddings
-    if (!Array.isArray(lists)) throw unusable('it has no embeddings')
+    if (!Array.isArray(lists)) throw invalidResponse('it has no embeddings')
     const usage = isObject(meta) ? usageOf(meta) : undefined
     return { vectors: checkVectors(lists.map(decodeVector), context), ...(usage === undefined ? {} : { usage }) }
   },
 
-  isAnswer: ({ embeddings }) => typeof embeddings === 'object' && embeddings !== null,
-  tapAnswer(body) {
+  isResponse: ({ embeddings }) => typeof embeddings === 'object' && embeddings !== null,
+  tapResponse(body) {
     const usage = isObject(body.meta) ? usageOf(body.meta) : undefined
     return usage === undefined ? {} : { usage }
   },

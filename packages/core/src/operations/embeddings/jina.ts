@@ -2,11 +2,17 @@ import { put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { Dialect, TargetContext } from '../operation.ts'
-import type { EmbeddingsAnswer } from './answer.ts'
-import { joined, partsOf } from './inputs.ts'
 import { decodeList, openai } from './openai.ts'
-import type { EmbeddingsRequest } from './request.ts'
-import { cutsAtEnd, reportSettings, type TaskWords, taskWord } from './settings.ts'
+import {
+  type EmbeddingsRequest,
+  encodeTask,
+  inputsAsParts,
+  joinTexts,
+  reportUnsupportedSettings,
+  type TaskWords,
+  truncatesAtEnd,
+} from './request.ts'
+import type { EmbeddingsResponse } from './response.ts'
 
 const retrieval: TaskWords = {
   query: 'retrieval.query',
@@ -19,7 +25,7 @@ const retrieval: TaskWords = {
 }
 const newest: TaskWords = { ...retrieval, classification: 'classification', clustering: 'clustering' }
 
-/** Each generation has words of its own; the first that stands in the model's name is it. */
+/** Task names by model generation. The first marker found in the model's name applies. */
 const generations: readonly (readonly [inName: string, words: TaskWords])[] = [
   ['-v2', {}],
   ['-v3', { ...retrieval, classification: 'classification', clustering: 'separation' }],
@@ -28,39 +34,39 @@ const generations: readonly (readonly [inName: string, words: TaskWords])[] = [
 ]
 const wordsOf = (model: string): TaskWords => generations.find(([inName]) => model.includes(inName))?.[1] ?? newest
 
-/** Texts as they are; an image stands alone. */
+/** Encodes texts as strings, and an image as an object of its own. */
 function encodeInputs(request: EmbeddingsRequest, context: TargetContext): (string | JsonObject)[] {
-  return partsOf(request.inputs, context).map((parts, index) => {
+  return inputsAsParts(request.inputs, context).map((parts, index) => {
     const [first, ...others] = parts
     if (first?.type === 'image' && others.length === 0) return { image: first.data }
     const at = request.inputs[index]?.at ?? ''
     if (parts.some(({ type }) => type === 'image'))
       context.report.add(loss(at, 'the upstream embeds a text or an image, not both as one', 'unsupported', 'fatal'))
-    return joined(parts, at, context.report)
+    return joinTexts(parts, at, context.report)
   })
 }
 
-/** Jina's embeddings: the answer is OpenAI's, the request has its own names. */
-export const jina: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
+/** Jina's embeddings: the response is OpenAI's, the request has its own field names. */
+export const jina: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   name: 'jina',
   errors: 'chat',
 
   encodeRequest(request, context) {
     const { encoding, dimensions } = request
-    reportSettings(request, ['title', 'user'], context)
+    reportUnsupportedSettings(request, ['title', 'user'], context)
     const out: JsonObject = {
       model: context.target.model,
       input: encodeInputs(request, context),
       embedding_type: encoding,
     }
-    put(out, 'task', taskWord(request, wordsOf(context.target.model), context))
+    put(out, 'task', encodeTask(request, wordsOf(context.target.model), context))
     put(out, 'dimensions', dimensions)
-    // Not to cut is the default, and older models do not know the field.
-    if (cutsAtEnd(request, context) === true) out.truncate = true
+    // Rejecting long inputs is the default, and older models don't know the field.
+    if (truncatesAtEnd(request, context) === true) out.truncate = true
     return out
   },
 
-  decodeAnswer: decodeList,
-  isAnswer: ({ data }) => Array.isArray(data),
-  tapAnswer: openai.tapAnswer,
+  decodeResponse: decodeList,
+  isResponse: ({ data }) => Array.isArray(data),
+  tapResponse: openai.tapResponse,
 }

@@ -1,19 +1,33 @@
 import * as z from 'zod'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { complain } from '../../formats/chat/complaint.ts'
-import { pointer } from '../../formats/shared/pointer.ts'
-import { takeAny, takeNumber, takeString, unread } from '../../formats/shared/reader.ts'
+import { complain } from '../../formats/chat/validate.ts'
+import { takeAny, takeNumber, takeString, unread } from '../../formats/shared/json-fields.ts'
+import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
 import type { Dialect } from '../operation.ts'
+import { reportUnread } from '../operation.ts'
 import { textsOrTokens } from '../texts-or-tokens.ts'
-import { reportUnread } from '../unread.ts'
-import { checkVectors, type EmbeddingsAnswer, inOrder, inputUsage, unusable } from './answer.ts'
-import { textsOf } from './inputs.ts'
-import type { EmbeddingInput, EmbeddingsRequest, SettingName, Task } from './request.ts'
-import { reportSettings, taskWord } from './settings.ts'
-import { decodeVector, toBase64, toNumbers } from './vector.ts'
+import {
+  type EmbeddingInput,
+  type EmbeddingsRequest,
+  encodeTask,
+  inputsAsTexts,
+  reportUnsupportedSettings,
+  type SettingName,
+  type Task,
+} from './request.ts'
+import {
+  checkVectors,
+  decodeVector,
+  type EmbeddingsResponse,
+  inOrder,
+  inputUsage,
+  invalidResponse,
+  toBase64,
+  toNumbers,
+} from './response.ts'
 
 const schema = z.looseObject({
   model: z.string().min(1),
@@ -23,7 +37,7 @@ const schema = z.looseObject({
   user: z.string().nullish(),
 })
 
-/** OpenAI has no word for it; several servers of its dialect take one of these. */
+/** Values of `input_type`. OpenAI has no such field; several servers of its dialect accept one of these. */
 const taskWords: { readonly [word: string]: Task } = {
   query: 'query',
   search_query: 'query',
@@ -44,8 +58,8 @@ function decodeInputs(input: Json): EmbeddingInput[] {
   }))
 }
 
-/** OpenAI's embeddings, as a dozen compatible servers speak them. */
-export const openai: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
+/** OpenAI's embeddings, which a dozen compatible servers share. */
+export const openai: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   name: 'openai',
   errors: 'chat',
   validate: (body) => validateBody(schema, body, complain),
@@ -53,36 +67,36 @@ export const openai: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
   decodeRequest(body, { report }) {
     const { stream: _, ...fields } = unread(body)
     const at: { [S in SettingName]?: string } = {}
-    const own: { -readonly [K in keyof EmbeddingsRequest]: EmbeddingsRequest[K] } = {
+    const request: { -readonly [K in keyof EmbeddingsRequest]: EmbeddingsRequest[K] } = {
       model: takeString(fields, 'model') ?? '',
       inputs: decodeInputs(takeAny(fields, 'input') ?? []),
       encoding: takeString(fields, 'encoding_format') === 'base64' ? 'base64' : 'float',
-      // What is too long is refused here, and not cut behind the client's back.
+      // OpenAI rejects inputs that are too long, so they must not be truncated silently.
       truncate: 'none',
       at,
     }
-    put(own, 'dimensions', takeNumber(fields, 'dimensions'))
-    put(own, 'user', takeString(fields, 'user'))
+    put(request, 'dimensions', takeNumber(fields, 'dimensions'))
+    put(request, 'user', takeString(fields, 'user'))
     const word = fields.input_type
     if (typeof word === 'string' && Object.hasOwn(taskWords, word)) {
-      put(own, 'task', taskWords[word])
+      put(request, 'task', taskWords[word])
       delete fields.input_type
     }
-    if (own.dimensions !== undefined) at.dimensions = '/dimensions'
-    if (own.user !== undefined) at.user = '/user'
-    if (own.task !== undefined) at.task = '/input_type'
+    if (request.dimensions !== undefined) at.dimensions = '/dimensions'
+    if (request.user !== undefined) at.user = '/user'
+    if (request.task !== undefined) at.task = '/input_type'
     reportUnread(fields, report)
-    return own
+    return request
   },
 
   encodeRequest(request, context) {
     const { inputs, dimensions, user, encoding } = request
-    taskWord(request, {}, context)
-    reportSettings(request, ['title', 'truncate'], context)
+    encodeTask(request, {}, context)
+    reportUnsupportedSettings(request, ['title', 'truncate'], context)
     const tokens = inputs.map((input) => ('tokens' in input ? [...input.tokens] : undefined))
     const out: JsonObject = {
       model: context.target.model,
-      input: tokens.every((list) => list !== undefined) ? tokens : textsOf(inputs, context),
+      input: tokens.every((list) => list !== undefined) ? tokens : inputsAsTexts(inputs, context),
       encoding_format: encoding,
     }
     put(out, 'dimensions', dimensions)
@@ -90,9 +104,9 @@ export const openai: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
     return out
   },
 
-  decodeAnswer: (body, context) => decodeList(body, context),
+  decodeResponse: (body, context) => decodeList(body, context),
 
-  encodeAnswer({ model, vectors, usage }, { request, report }) {
+  encodeResponse({ model, vectors, usage }, { request, report }) {
     if (usage === undefined)
       report.add(loss('', 'the upstream counted no tokens: usage says 0', 'approximated', 'note'))
     const tokens = usage?.input.total ?? 0
@@ -108,8 +122,8 @@ export const openai: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
     }
   },
 
-  isAnswer: ({ data }) => Array.isArray(data),
-  tapAnswer(body) {
+  isResponse: ({ data }) => Array.isArray(data),
+  tapResponse(body) {
     const usage = listUsage(body.usage)
     return usage === undefined ? {} : { usage }
   },
@@ -118,9 +132,9 @@ export const openai: Dialect<EmbeddingsRequest, EmbeddingsAnswer> = {
 const listUsage = (usage: Json | undefined) =>
   isObject(usage) ? inputUsage(usage.prompt_tokens ?? usage.total_tokens, usage.image_tokens) : undefined
 
-/** `{data: [{index, embedding}], model, usage}`: several providers answer so. */
-export function decodeList(body: Json, context: Parameters<typeof checkVectors>[1]): EmbeddingsAnswer {
-  if (!isObject(body) || !Array.isArray(body.data)) throw unusable('it has no data')
+/** Decodes `{data: [{index, embedding}], model, usage}`, the response of several providers. */
+export function decodeList(body: Json, context: Parameters<typeof checkVectors>[1]): EmbeddingsResponse {
+  if (!isObject(body) || !Array.isArray(body.data)) throw invalidResponse('it has no data')
   const items = inOrder(body.data, (item) => (isObject(item) ? item.index : undefined))
   const vectors = items.map((item) => (isObject(item) ? decodeVector(item.embedding) : undefined))
   const usage = listUsage(body.usage)

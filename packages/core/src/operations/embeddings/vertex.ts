@@ -1,28 +1,48 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
-import { respell } from '../../formats/gemini/spelling.ts'
+import { copyInCamelCase } from '../../formats/gemini/spelling.ts'
 import type { Usage } from '../../formats/ir.ts'
-import { pointer } from '../../formats/shared/pointer.ts'
-import { unread } from '../../formats/shared/reader.ts'
+import { unread } from '../../formats/shared/json-fields.ts'
+import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
-import { checkVectors, type EmbeddingsAnswer, inputUsage, unusable } from './answer.ts'
-import { encodeContent, usageFrom, words } from './gemini.ts'
-import { type DecodedOne, readSettings, type Settings, shared } from './gemini-decode.ts'
+import { reportUnread } from '../operation.ts'
+import {
+  type DecodedRequest,
+  encodeContent,
+  mergeRequests,
+  readSettings,
+  type Settings,
+  taskWords,
+  usageFrom,
+} from './gemini.ts'
 import { validateInstances } from './gemini-validate.ts'
-import { textsOf } from './inputs.ts'
-import type { EmbeddingsRequest } from './request.ts'
-import { cutsAtEnd, reportSettings, taskWord } from './settings.ts'
-import { decodeVector, toNumbers } from './vector.ts'
+import {
+  type EmbeddingsRequest,
+  encodeTask,
+  inputsAsTexts,
+  reportUnsupportedSettings,
+  truncatesAtEnd,
+} from './request.ts'
+import {
+  checkVectors,
+  decodeVector,
+  type EmbeddingsResponse,
+  inputUsage,
+  invalidResponse,
+  toNumbers,
+} from './response.ts'
 
-type EmbeddingsDialect = Dialect<EmbeddingsRequest, EmbeddingsAnswer>
+type EmbeddingsDialect = Dialect<EmbeddingsRequest, EmbeddingsResponse>
 
-/** As Google's SDK tells them apart: its later models, and other vendors' served as its own, take contents. */
+/**
+ * Returns whether a model is called with contents. Google's SDK makes the same distinction: newer models and hosted models of other vendors
+ * are.
+ */
 const takesContents = (model: string): boolean =>
   (model.includes('gemini') && model !== 'gemini-embedding-001') || model.includes('maas')
 
-/** `:predict` on Vertex AI: texts in, a vector each. */
+/** `:predict` on Vertex AI: texts to one vector each. */
 export const vertex: EmbeddingsDialect = {
   name: 'vertex',
   errors: 'gemini',
@@ -35,41 +55,43 @@ export const vertex: EmbeddingsDialect = {
     const { model, stream: _, instances, parameters, ...rest } = body
     const common = unread(isObject(parameters) ? parameters : {})
     const settings: Settings = {}
-    const at: DecodedOne['at'] = {}
+    const at: DecodedRequest['at'] = {}
     readSettings(common, isObject(parameters) ? parameters : {}, '/parameters', settings, at)
     reportUnread(common, context.report, '/parameters')
-    const items = (Array.isArray(instances) ? instances : []).filter(isObject).map((instance, index): DecodedOne => {
-      const place = pointer('/instances', index)
-      const own: Settings = {}
-      const ownAt: DecodedOne['at'] = {}
-      const { content, ...fields } = respell(instance)
-      if (typeof content !== 'string')
-        context.report.add(loss(place, 'only texts can be embedded by the upstream', 'unsupported', 'fatal'))
-      readSettings(fields, instance, place, own, ownAt)
-      reportUnread(fields, context.report, place)
-      return {
-        input: { at: pointer(place, 'content'), text: typeof content === 'string' ? content : '' },
-        settings: { ...own, ...settings },
-        at: { ...ownAt, ...at },
-      }
-    })
-    return { model: String(model), ...shared(items, context, rest) }
+    const items = (Array.isArray(instances) ? instances : [])
+      .filter(isObject)
+      .map((instance, index): DecodedRequest => {
+        const place = pointer('/instances', index)
+        const instanceSettings: Settings = {}
+        const instanceAt: DecodedRequest['at'] = {}
+        const { content, ...fields } = copyInCamelCase(instance)
+        if (typeof content !== 'string')
+          context.report.add(loss(place, 'only texts can be embedded by the upstream', 'unsupported', 'fatal'))
+        readSettings(fields, instance, place, instanceSettings, instanceAt)
+        reportUnread(fields, context.report, place)
+        return {
+          input: { at: pointer(place, 'content'), text: typeof content === 'string' ? content : '' },
+          settings: { ...instanceSettings, ...settings },
+          at: { ...instanceAt, ...at },
+        }
+      })
+    return { model: String(model), ...mergeRequests(items, context, rest) }
   },
 
-  encodeAnswer({ vectors, usage }, { report }) {
+  encodeResponse({ vectors, usage }, { report }) {
     const [only, second] = vectors
-    const alone = only !== undefined && second === undefined
-    if (usage !== undefined && !alone)
+    const isSingle = only !== undefined && second === undefined
+    if (usage !== undefined && !isSingle)
       report.add(loss('/usage', 'the tokens of single texts are not known', 'unsupported', 'note'))
-    const statistics = usage === undefined || !alone ? {} : { statistics: { token_count: usage.input.total } }
+    const statistics = usage === undefined || !isSingle ? {} : { statistics: { token_count: usage.input.total } }
     return { predictions: vectors.map((vector) => ({ embeddings: { values: toNumbers(vector), ...statistics } })) }
   },
 
   encodeRequest(request, context) {
     const { inputs, dimensions, title } = request
-    reportSettings(request, ['user'], context)
-    const task = taskWord(request, words, context)
-    const instances = textsOf(inputs, context).map((content) => {
+    reportUnsupportedSettings(request, ['user'], context)
+    const task = encodeTask(request, taskWords, context)
+    const instances = inputsAsTexts(inputs, context).map((content) => {
       const instance: JsonObject = { content }
       put(instance, 'task_type', task)
       put(instance, 'title', title)
@@ -77,14 +99,14 @@ export const vertex: EmbeddingsDialect = {
     })
     const parameters: JsonObject = {}
     put(parameters, 'outputDimensionality', dimensions)
-    put(parameters, 'autoTruncate', cutsAtEnd(request, context))
+    put(parameters, 'autoTruncate', truncatesAtEnd(request, context))
     return { instances, ...(Object.keys(parameters).length === 0 ? {} : { parameters }) }
   },
 
-  decodeAnswer(body, context) {
-    if (!isObject(body) || !Array.isArray(body.predictions)) throw unusable('it has no predictions')
+  decodeResponse(body, context) {
+    if (!isObject(body) || !Array.isArray(body.predictions)) throw invalidResponse('it has no predictions')
     const found = body.predictions.map((item) => (isObject(item) && isObject(item.embeddings) ? item.embeddings : {}))
-    const usage = countedIn(found)
+    const usage = totalUsage(found)
     return {
       vectors: checkVectors(
         found.map(({ values }) => decodeVector(values)),
@@ -94,18 +116,18 @@ export const vertex: EmbeddingsDialect = {
     }
   },
 
-  isAnswer: ({ predictions }) => Array.isArray(predictions),
-  tapAnswer({ predictions }) {
+  isResponse: ({ predictions }) => Array.isArray(predictions),
+  tapResponse({ predictions }) {
     const found = (Array.isArray(predictions) ? predictions : []).map((item) =>
       isObject(item) && isObject(item.embeddings) ? item.embeddings : {},
     )
-    const usage = found.length === 0 ? undefined : countedIn(found)
+    const usage = found.length === 0 ? undefined : totalUsage(found)
     return usage === undefined ? {} : { usage }
   },
 }
 
-/** Each vector says how many tokens its text had. Undefined where one does not. */
-function countedIn(embeddings: readonly JsonObject[]): Usage | undefined {
+/** Adds up the token counts of the vectors. Returns undefined if one has none. */
+function totalUsage(embeddings: readonly JsonObject[]): Usage | undefined {
   let total = 0
   for (const { statistics } of embeddings) {
     const count = isObject(statistics) ? statistics.token_count : undefined
@@ -129,20 +151,20 @@ export const vertexContent: EmbeddingsDialect = {
       context.report.add(
         loss('/input', `the model takes one input a call, not ${inputs.length}`, 'unsupported', 'fatal'),
       )
-    reportSettings(request, ['user'], context)
+    reportUnsupportedSettings(request, ['user'], context)
     const config: JsonObject = {}
-    put(config, 'taskType', taskWord(request, words, context))
+    put(config, 'taskType', encodeTask(request, taskWords, context))
     put(config, 'title', title)
     put(config, 'outputDimensionality', dimensions)
-    put(config, 'autoTruncate', cutsAtEnd(request, context))
+    put(config, 'autoTruncate', truncatesAtEnd(request, context))
     return {
       content: { role: 'user', ...(input === undefined ? { parts: [] } : encodeContent(input, context)) },
       ...(Object.keys(config).length === 0 ? {} : { embedContentConfig: config }),
     }
   },
 
-  decodeAnswer(body, context) {
-    if (!isObject(body) || !isObject(body.embedding)) throw unusable('it has no embedding')
+  decodeResponse(body, context) {
+    if (!isObject(body) || !isObject(body.embedding)) throw invalidResponse('it has no embedding')
     const usage = usageFrom(body)
     return {
       vectors: checkVectors([decodeVector(body.embedding.values)], context),
@@ -150,6 +172,6 @@ export const vertexContent: EmbeddingsDialect = {
     }
   },
 
-  isAnswer: ({ embedding }) => isObject(embedding),
-  tapAnswer: () => ({}),
+  isResponse: ({ embedding }) => isObject(embedding),
+  tapResponse: () => ({}),
 }

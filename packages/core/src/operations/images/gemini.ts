@@ -2,23 +2,22 @@ import * as z from 'zod'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { respell } from '../../formats/gemini/spelling.ts'
+import { copyInCamelCase } from '../../formats/gemini/spelling.ts'
 import { tapResponse } from '../../formats/gemini/tap.ts'
 import { decodeUsage } from '../../formats/gemini/usage-decode.ts'
 import type { Report } from '../../formats/ir.ts'
-import { eachOf } from '../../formats/shared/each-of.ts'
-import { takeNumber, takeString, unread } from '../../formats/shared/reader.ts'
+import { takeNumber, takeString, unread } from '../../formats/shared/json-fields.ts'
 import { loss } from '../../formats/shared/report.ts'
-import { dotted, validateBody } from '../../formats/shared/validate.ts'
+import { arrayOf, dotted, validateBody } from '../../formats/shared/validate.ts'
 import { expectedImageCount } from '../expected-use.ts'
-import { candidateParts, refusalOf } from '../gemini-answer.ts'
+import { candidateParts, refusalOf } from '../gemini-response.ts'
 import type { Dialect } from '../operation.ts'
 import {
+  type GeneratedImage,
   type ImageInput,
-  type ImagesAnswer,
   type ImagesRequest,
-  type MadeImage,
-  reportSettings,
+  type ImagesResponse,
+  reportUnsupportedSettings,
   takeAspectRatio,
 } from './request.ts'
 
@@ -37,8 +36,8 @@ function encodeImage(image: ImageInput, report: Report): JsonObject[] {
   return []
 }
 
-/** Images by generateContent, from models that answer with images. */
-export const gemini: Dialect<ImagesRequest, ImagesAnswer> = {
+/** Images through generateContent, by models with image output. */
+export const gemini: Dialect<ImagesRequest, ImagesResponse> = {
   name: 'gemini',
   errors: 'gemini',
   modelInPath: '/{model}:generateContent',
@@ -61,33 +60,33 @@ export const gemini: Dialect<ImagesRequest, ImagesAnswer> = {
     }
     if (mask !== undefined)
       report.add(loss(mask.at, 'a mask cannot be sent: the whole image may be changed', 'unsupported'))
-    reportSettings(fields, report)
+    reportUnsupportedSettings(fields, report)
     return {
       contents: [{ role: 'user', parts: [...images.flatMap((one) => encodeImage(one, report)), { text: prompt }] }],
       generationConfig: config,
     }
   },
 
-  decodeAnswer(body, { request, report }) {
-    const made: MadeImage[] = []
+  decodeResponse(body, { request, report }) {
+    const images: GeneratedImage[] = []
     for (const { part, at } of candidateParts(body)) {
-      const { inlineData, text, thought } = respell(part)
+      const { inlineData, text, thought } = copyInCamelCase(part)
       if (thought === true) continue
-      const { mimeType, data } = isObject(inlineData) ? respell(inlineData) : {}
+      const { mimeType, data } = isObject(inlineData) ? copyInCamelCase(inlineData) : {}
       if (typeof data === 'string')
-        made.push({ data, mediaType: typeof mimeType === 'string' ? mimeType : 'image/png' })
+        images.push({ data, mediaType: typeof mimeType === 'string' ? mimeType : 'image/png' })
       else if (typeof text === 'string' && text.trim() !== '')
         report.add(loss(at, 'words beside the image have no place in the answer', 'unsupported', 'note'))
     }
-    if (made.length === 0) throw refusalOf(body, 'an image')
+    if (images.length === 0) throw refusalOf(body, 'an image')
     const { n } = request.settings
-    if (typeof n === 'number' && n !== made.length)
-      report.add(loss('', `${n} images were asked for, ${made.length} came`, 'approximated'))
-    const usage = decodeUsage(isObject(body) ? respell(body).usageMetadata : undefined)
-    return { images: made, ...(usage === undefined ? {} : { usage }) }
+    if (typeof n === 'number' && n !== images.length)
+      report.add(loss('', `${n} images were asked for, ${images.length} came`, 'approximated'))
+    const usage = decodeUsage(isObject(body) ? copyInCamelCase(body).usageMetadata : undefined)
+    return { images, ...(usage === undefined ? {} : { usage }) }
   },
 
-  tapAnswer: tapResponse,
+  tapResponse,
 }
 
 function largest(size: Json | undefined): number {
@@ -97,15 +96,12 @@ function largest(size: Json | undefined): number {
 const imagenRatios = ['1:1', '3:4', '4:3', '9:16', '16:9']
 
 const predictRequest = z.looseObject({
-  instances: eachOf(z.looseObject({ prompt: z.string() })).min(1),
+  instances: arrayOf(z.looseObject({ prompt: z.string() })).min(1),
   parameters: z.looseObject({ sampleCount: z.number().optional(), aspectRatio: z.string().optional() }).optional(),
 })
 
-/**
- * Imagen, by `:predict`. It makes images; it edits none here. Its own clients reach its own kind of upstream only: their
- * requests pass as they came.
- */
-export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
+/** Imagen through `:predict`, for generation only. Requests in this dialect are only passed through, because no other upstream has it. */
+export const imagen: Dialect<ImagesRequest, ImagesResponse> = {
   name: 'imagen',
   errors: 'gemini',
   modelInPath: '/{model}:predict',
@@ -113,7 +109,7 @@ export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
   validate: (body) =>
     validateBody(predictRequest, body, ({ path }) => {
       const param = dotted(path)
-      return { message: `Invalid value at '${param}': it is missing or of another type than it must be.`, param }
+      return { message: `Invalid value at '${param}': it is missing or has the wrong type.`, param }
     }),
 
   serves: (model) => model.startsWith('imagen'),
@@ -131,14 +127,14 @@ export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
       if (format === 'jpeg') put(output, 'compressionQuality', takeNumber(fields, 'output_compression'))
     }
     if (Object.keys(output).length > 0) parameters.outputOptions = output
-    reportSettings(fields, report)
+    reportUnsupportedSettings(fields, report)
     return { instances: [{ prompt }], parameters }
   },
 
-  decodeAnswer(body, { request, report }) {
+  decodeResponse(body, { request, report }) {
     if (!isObject(body))
       throw new GatewayError('upstream_bad_response', 'The upstream answered with no list of images.')
-    const images: MadeImage[] = []
+    const images: GeneratedImage[] = []
     const reasons: string[] = []
     for (const one of Array.isArray(body.predictions) ? body.predictions : []) {
       if (!isObject(one)) continue
@@ -163,13 +159,13 @@ export const imagen: Dialect<ImagesRequest, ImagesAnswer> = {
     return { images }
   },
 
-  tapAnswer: () => ({}),
-  unitsOf: imagesAsked,
-  expects: (asked) => expectedImageCount(imagesAsked(asked)),
+  tapResponse: () => ({}),
+  unitsOf: requestedImages,
+  expects: (request) => expectedImageCount(requestedImages(request)),
 }
 
-/** Imagen makes four images unless the request says otherwise. */
-function imagesAsked({ parameters }: JsonObject): { readonly images: number } {
+/** Returns the number of requested images. Imagen's default is four. */
+function requestedImages({ parameters }: JsonObject): { readonly images: number } {
   return { images: isObject(parameters) && typeof parameters.sampleCount === 'number' ? parameters.sampleCount : 4 }
 }
 

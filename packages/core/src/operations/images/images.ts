@@ -1,29 +1,29 @@
 import type { Operation } from '../operation.ts'
 import { gemini, imagen } from './gemini.ts'
 import { edits, generations, variations } from './openai.ts'
-import type { ImagesAnswer, ImagesRequest } from './request.ts'
+import type { ImagesRequest, ImagesResponse } from './request.ts'
 
 const counts = {
-  usageOf: ({ usage }: ImagesAnswer) => usage,
-  unitsOf: ({ images }: ImagesAnswer) => ({ images: images.length }),
+  usageOf: ({ usage }: ImagesResponse) => usage,
+  unitsOf: ({ images }: ImagesResponse) => ({ images: images.length }),
 }
 
-/** Images from words. */
-export const images: Operation<ImagesRequest, ImagesAnswer> = {
+/** Generates images from a prompt. */
+export const images: Operation<ImagesRequest, ImagesResponse> = {
   name: 'images',
   dialects: [generations, imagen, gemini],
   ...counts,
 }
 
-/** Images from images and words. */
-export const imageEdits: Operation<ImagesRequest, ImagesAnswer> = {
+/** Edits images by a prompt. */
+export const imageEdits: Operation<ImagesRequest, ImagesResponse> = {
   name: 'image-edits',
   dialects: [edits, { ...gemini, serves: (model) => imagen.serves?.(model) !== true }],
   ...counts,
 }
 
-/** Images like an image: nobody but OpenAI does that. */
-export const imageVariations: Operation<ImagesRequest, ImagesAnswer> = {
+/** Creates variations of an image, which only OpenAI offers. */
+export const imageVariations: Operation<ImagesRequest, ImagesResponse> = {
   name: 'image-variations',
   dialects: [variations],
   ...counts,

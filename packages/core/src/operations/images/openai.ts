@@ -1,21 +1,20 @@
+import * as z from 'zod'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { complain } from '../../formats/chat/complaint.ts'
 import { decodeError } from '../../formats/chat/error.ts'
+import { complain } from '../../formats/chat/validate.ts'
 import type { BillableUnits, Usage } from '../../formats/ir.ts'
-import { pointer } from '../../formats/shared/pointer.ts'
-import { leftover, takeAny, takeString, unread } from '../../formats/shared/reader.ts'
-import { validateBody } from '../../formats/shared/validate.ts'
+import { leftover, takeAny, takeString, unread } from '../../formats/shared/json-fields.ts'
+import { pointer } from '../../formats/shared/pointers.ts'
+import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
 import { expectedImages } from '../expected-use.ts'
-import type { FieldTypes } from '../multipart/fields.ts'
-import { tapEvents, toEvent } from '../openai-events.ts'
-import { decodeUsage } from '../openai-usage.ts'
+import type { FieldTypes } from '../multipart/form.ts'
+import { decodeUsage, tapEvents, toEvent } from '../openai-media.ts'
 import type { Dialect } from '../operation.ts'
-import { type ImageInput, type ImagesAnswer, type ImagesRequest, readImage } from './request.ts'
-import { edit, editForm, generation, variationForm } from './schema.ts'
+import { decodeImage, type ImageInput, type ImagesRequest, type ImagesResponse } from './request.ts'
 
-type ImagesDialect = Dialect<ImagesRequest, ImagesAnswer>
+type ImagesDialect = Dialect<ImagesRequest, ImagesResponse>
 
 const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : value === undefined ? [] : [value])
 
@@ -26,12 +25,12 @@ function decodeRequest(body: JsonObject): ImagesRequest {
   for (const key of ['image', 'images']) {
     const value = takeAny(fields, key)
     for (const [index, item] of listOf(value).entries()) {
-      const image = readImage(item, Array.isArray(value) ? pointer(pointer('', key), index) : pointer('', key))
+      const image = decodeImage(item, Array.isArray(value) ? pointer(pointer('', key), index) : pointer('', key))
       if (image !== undefined) images.push(image)
     }
   }
-  const masked = takeAny(fields, 'mask')
-  const mask = masked === undefined ? undefined : readImage(masked, '/mask')
+  const maskValue = takeAny(fields, 'mask')
+  const mask = maskValue === undefined ? undefined : decodeImage(maskValue, '/mask')
   return { prompt, images, settings: leftover(fields) ?? {}, ...(mask === undefined ? {} : { mask }) }
 }
 
@@ -47,7 +46,7 @@ function encodeUsage({ input, output }: Usage): JsonObject {
   }
 }
 
-const encodeAnswer: ImagesDialect['encodeAnswer'] = ({ images, usage }, { now }) => {
+const encodeResponse: ImagesDialect['encodeResponse'] = ({ images, usage }, { now }) => {
   const body: JsonObject = {
     created: now(),
     data: images.map(({ data, revisedPrompt }) => ({
@@ -64,17 +63,17 @@ const encodeAnswer: ImagesDialect['encodeAnswer'] = ({ images, usage }, { now })
 const countOf = (body: JsonObject): BillableUnits | undefined =>
   Array.isArray(body.data) && body.data.length > 0 ? { images: body.data.length } : undefined
 
-const tapAnswer: ImagesDialect['tapAnswer'] = (body) => {
+const tapResponse: ImagesDialect['tapResponse'] = (body) => {
   if (isObject(body.error) && !Array.isArray(body.data)) return { error: decodeError(200, body) }
-  const out: ReturnType<ImagesDialect['tapAnswer']> = {}
+  const out: ReturnType<ImagesDialect['tapResponse']> = {}
   put(out, 'usage', decodeUsage(body.usage))
   put(out, 'units', countOf(body))
   return out
 }
 
-const wordOf = (value: Json | undefined, otherwise: string): string => (typeof value === 'string' ? value : otherwise)
+const stringOr = (value: Json | undefined, fallback: string): string => (typeof value === 'string' ? value : fallback)
 
-/** Each image of a whole answer as the event that completes it. */
+/** Converts a whole response to events: each image becomes the event that completes it. */
 const eventsOf =
   (type: string): NonNullable<ImagesDialect['asEvents']> =>
   (body, asked) => {
@@ -86,12 +85,12 @@ const eventsOf =
           type,
           ...image,
           created_at: body.created ?? 0,
-          size: wordOf(body.size, wordOf(asked.size, 'auto')),
-          quality: wordOf(body.quality, wordOf(asked.quality, 'auto')),
-          background: wordOf(body.background, wordOf(asked.background, 'auto')),
-          output_format: wordOf(body.output_format, 'png'),
+          size: stringOr(body.size, stringOr(asked.size, 'auto')),
+          quality: stringOr(body.quality, stringOr(asked.quality, 'auto')),
+          background: stringOr(body.background, stringOr(asked.background, 'auto')),
+          output_format: stringOr(body.output_format, 'png'),
         }
-        // Counted once, for all of them.
+        // Usage is in the last event only, so that it is counted once.
         if (index === images.length - 1 && body.usage !== undefined) event.usage = body.usage
         return toEvent(event)
       }),
@@ -128,21 +127,21 @@ const common = {
   name: 'openai',
   errors: 'chat',
   decodeRequest,
-  encodeAnswer,
-  isAnswer: ({ data }: JsonObject) => Array.isArray(data),
-  tapAnswer,
+  encodeResponse,
+  isResponse: ({ data }: JsonObject) => Array.isArray(data),
+  tapResponse,
   expects: expectedImages,
 } as const
 
-/** OpenAI's `/images/generations`, as xAI, Together and others speak it too. */
+/** OpenAI's `/images/generations`, which xAI, Together and others share. */
 export const generations: ImagesDialect = {
   ...common,
-  validate: (body) => validateBody(generation, body, complain),
+  validate: (body) => validateBody(generationSchema, body, complain),
   ...streamsOf('image_generation.completed'),
 }
 
 function validateEdit(body: Json): JsonObject {
-  const checked = validateBody(edit, body, complain)
+  const checked = validateBody(editSchema, body, complain)
   if (checked.images === undefined && checked.image === undefined)
     throw new GatewayError('invalid_request', "Missing required parameter: 'images'.", {
       param: 'images',
@@ -151,11 +150,11 @@ function validateEdit(body: Json): JsonObject {
   return checked
 }
 
-/** `/images/edits`: uploads, and JSON with the images as addresses. */
+/** `/images/edits`: uploads, and JSON with the addresses of images. */
 export const edits: ImagesDialect = {
   ...common,
   validate: validateEdit,
-  form: { types: fields, validate: (body) => void validateBody(editForm, body, complain) },
+  form: { types: fields, validate: (body) => void validateBody(editFormSchema, body, complain) },
   ...streamsOf('image_edit.completed'),
 }
 
@@ -163,5 +162,50 @@ export const edits: ImagesDialect = {
 export const variations: ImagesDialect = {
   ...common,
   defaultModel: 'dall-e-2',
-  form: { types: { ...fields, image: 'file' }, validate: (body) => void validateBody(variationForm, body, complain) },
+  form: {
+    types: { ...fields, image: 'file' },
+    validate: (body) => void validateBody(variationFormSchema, body, complain),
+  },
 }
+
+const integer = z.number({ error: 'an integer' }).int({ error: 'an integer' })
+const word = z.string().nullish()
+
+/** Types only: models differ in the sizes and qualities that they accept. */
+const shared = {
+  model: z.string().min(1),
+  n: integer.min(1).nullish(),
+  size: word,
+  quality: word,
+  background: word,
+  output_format: word,
+  output_compression: integer.min(0).max(100).nullish(),
+  response_format: word,
+  moderation: word,
+  style: word,
+  user: word,
+  stream: z.boolean().nullish(),
+  partial_images: integer.min(0).max(3).nullish(),
+  input_fidelity: word,
+}
+
+export const generationSchema = z.looseObject({ ...shared, prompt: z.string().min(1) })
+
+const file = z.looseObject({ filename: z.string() }, { error: 'a file' })
+const reference = z.union([z.string(), z.looseObject({})], { error: 'an object' })
+
+export const editSchema = z.looseObject({
+  ...shared,
+  prompt: z.string().min(1),
+  // OpenAI uses `images`; xAI also `image`.
+  images: arrayOf(reference).min(1).nullish(),
+  image: z.union([reference, arrayOf(reference).min(1)], { error: 'an object' }).nullish(),
+  mask: reference.nullish(),
+})
+export const editFormSchema = z.looseObject({
+  ...shared,
+  prompt: z.string().min(1),
+  image: arrayOf(file).min(1),
+  mask: file.nullish(),
+})
+export const variationFormSchema = z.looseObject({ ...shared, model: z.string().min(1).nullish(), image: file })

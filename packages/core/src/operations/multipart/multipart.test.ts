@@ -2,10 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { concatBytes } from '../../base/bytes.ts'
 import { memorySpool } from '../../http/spool.ts'
-import { readDisposition } from './disposition.ts'
-import { fieldsOf } from './fields.ts'
-import { fileBytes, formBody } from './form.ts'
-import { parseForm } from './parse-form.ts'
+import { encodeForm, fileBytes, formValue } from './form.ts'
+import { parseForm, readDisposition } from './parse-form.ts'
 
 const boundary = '----formdata-undici-0123456789'
 const type = `multipart/form-data; boundary=${boundary}`
@@ -43,7 +41,7 @@ async function* inPieces(bytes: Uint8Array, ...cuts: readonly number[]): AsyncGe
 async function parse(source: AsyncIterable<Uint8Array>, contentType = type) {
   const spool = memorySpool()
   const parts = await parseForm(source, contentType, spool)
-  return { parts, spool, value: fieldsOf(parts, { file: 'file', image: 'files', model: 'text', n: 'number' }) }
+  return { parts, spool, value: formValue(parts, { file: 'file', image: 'files', model: 'text', n: 'number' }) }
 }
 const bytesOf = async (form: Awaited<ReturnType<typeof parse>>): Promise<Uint8Array[]> =>
   Promise.all(form.parts.flatMap(({ file }) => (file === undefined ? [] : [fileBytes(form, file)])))
@@ -90,7 +88,7 @@ describe('an upload', () => {
           const body = write([...files.map((bytes) => file('image[]', 'i.png', bytes)), field('model', 'm')])
           const form = await parse(inPieces(body, ...cuts.filter((cut) => cut < body.length)))
           expect(await bytesOf(form)).toEqual(files)
-          const { body: sent, headers } = await formBody(form, 'real', 'other-boundary')
+          const { body: sent, headers } = await encodeForm(form, 'real', 'other-boundary')
           const again = await parse(inPieces(sent as Uint8Array, 7), headers['content-type'])
           expect(await bytesOf(again)).toEqual(files)
           expect(again.value).toEqual({ ...form.value, model: 'real' })
@@ -106,7 +104,7 @@ describe('an upload', () => {
       bytes: utf8('abc'),
     }
     const form = await parse(inPieces(write([field('model', 'a'), odd])))
-    const { body } = await formBody(form, 'réal', 'B')
+    const { body } = await encodeForm(form, 'réal', 'B')
     expect(new TextDecoder().decode(body as Uint8Array)).toBe(
       [
         '--B',
@@ -127,9 +125,9 @@ describe('an upload', () => {
   })
 
   it('names the model where the client did not, and in every field that others could take for it', async () => {
-    const none = await formBody(await parse(inPieces(write([field('x', '1')]))), 'real', 'B')
+    const none = await encodeForm(await parse(inPieces(write([field('x', '1')]))), 'real', 'B')
     expect(new TextDecoder().decode(none.body as Uint8Array)).toContain('name="model"\r\n\r\nreal\r\n')
-    const two = await formBody(await parse(inPieces(write([field('model', 'a'), field('Model', 'b')]))), 'real', 'B')
+    const two = await encodeForm(await parse(inPieces(write([field('model', 'a'), field('Model', 'b')]))), 'real', 'B')
     const text = new TextDecoder().decode(two.body as Uint8Array)
     expect(text.match(/\r\n\r\nreal\r\n/g)).toHaveLength(2)
     expect(text).not.toMatch(/\r\n\r\n[ab]\r\n/)

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts'
 import type { Inbound } from '../../http/inbound.ts'
-import { keyPrefix, offered } from '../../http/websocket-token.ts'
-import type { Handler } from '../handler.ts'
+import { offeredProtocols, tokenProtocolPrefix } from '../../http/inbound.ts'
+import type { Handler } from '../route.ts'
 
 const betaPrefix = 'openai-beta.'
 
@@ -10,9 +10,9 @@ const betaPrefix = 'openai-beta.'
  * answered none fails the connection by itself, so a token alone is a 400 that says what is missing.
  */
 export function chooseProtocol(inbound: Inbound): string | undefined {
-  const names = offered(inbound)
+  const names = offeredProtocols(inbound)
   if (names.length === 0) return undefined
-  const open = names.filter((name) => !name.startsWith(keyPrefix))
+  const open = names.filter((name) => !name.startsWith(tokenProtocolPrefix))
   const chosen = open.includes('realtime') ? 'realtime' : open[0]
   if (chosen === undefined)
     throw new GatewayError(
@@ -27,7 +27,7 @@ export function chooseProtocol(inbound: Inbound): string | undefined {
 export function betaHeader(inbound: Inbound): string | undefined {
   const header = inbound.header('openai-beta')
   if (header !== undefined) return header
-  return offered(inbound)
+  return offeredProtocols(inbound)
     .find((name) => name.startsWith(betaPrefix))
     ?.slice(betaPrefix.length)
     .replace('-', '=')

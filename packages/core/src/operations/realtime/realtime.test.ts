@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createCanceller } from '../../base/signal.ts'
+import { createCanceller } from '../../base/async.ts'
 import type { GatewayConfig } from '../../config/config.ts'
 import type { FinishEvent } from '../../config/plugin.ts'
 import type { RealtimeSession, RealtimeTransport, RealtimeTransportRequest } from '../../config/realtime.ts'

@@ -1,27 +1,25 @@
-import type { Counted } from '../../accounting/call-record.ts'
+import type { TokenCounting } from '../../accounting/call-record.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { GatewayContext, Prepared } from '../../calls/call.ts'
+import type { GatewayContext } from '../../calls/call.ts'
 import { callHeaders } from '../../calls/reply.ts'
-import { type Answered, tryTargets } from '../../calls/try-targets.ts'
+import { type TargetResponse, tryTargets } from '../../calls/try-targets.ts'
 import type { RealtimeSession, RealtimeTransport } from '../../config/realtime.ts'
+import { wireCodecOf } from '../../formats/codec-registry.ts'
 import { createReport } from '../../formats/loss-report.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
-import { wireCodecOf } from '../../formats/wire-codecs.ts'
 import type { Inbound } from '../../http/inbound.ts'
 import type { Transport, TransportResponse } from '../../http/transport.ts'
+import type { RequestWriter, TargetRequest } from '../../lanes/lane.ts'
 import type { ResolvedTarget } from '../../routing/router.ts'
-import { callUrl } from '../../upstreams/call-url.ts'
-import { mayHoldError } from '../../upstreams/redaction/answer-members.ts'
-import { redactorOf } from '../../upstreams/redaction/redactor.ts'
-import { ownHeaders } from '../../upstreams/request-headers.ts'
+import { callUrl, configuredKeyHeaders } from '../../upstreams/outgoing-call.ts'
+import { mayHaveErrorMember, redactorOf } from '../../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../../upstreams/upstream.ts'
-import type { RoutedCall } from '../handler.ts'
+import { unsupportedOperation } from '../operation.ts'
+import type { RoutedCall } from '../route.ts'
 import { betaHeader, checkHandshake, chooseProtocol, readQuery } from './handshake.ts'
-import { clientMessageCheck } from './messages.ts'
-import { realtimePlaces } from './places.ts'
-import { addUsage, usageOfResponse } from './usage.ts'
+import { addUsage, clientMessageCheck, realtimePlaces, usageOfResponse } from './messages.ts'
 
 /** A WebSocket opens soon or not at all, since no response is computed first. Lower limits of the configuration apply. */
 const openMs = 30_000
@@ -43,14 +41,25 @@ export async function openRealtime<Socket>(
   const protocol = chooseProtocol(inbound)
   const { model, queryFor } = readQuery(inbound)
   record.model = model
-  record.counted = speech
+  record.tokenCounting = speech
   const shared = boundedShared(call.shared)
   const sockets: Socket[] = []
   const transport = dialTransport(dial, sessionLimits(shared).messageBytes, sockets)
-  const target = { shared, inbound, record, request: noBody, modelPlaces: realtimePlaces, transport, signal }
-  const prepare = (target: ResolvedTarget): Prepared => preparedUpgrade(call, target, queryFor(target.model))
-  // A session that fails to open is cheap to ask for again: the client is not kept waiting for a retry of the gateway.
-  const opened = await tryTargets(target, prepare, { again: false, waits: false, hedges: false })
+  const writer: RequestWriter = { write: (target) => upgradeRequest(call, target, queryFor(target.model)) }
+  // Opening a session again is cheap for the client, so it does not wait for retries of the gateway.
+  const search = { repeats: false, waits: false, hedges: false }
+  const modelPlaces = realtimePlaces
+  const opened = await tryTargets({
+    shared,
+    inbound,
+    record,
+    request: noBody,
+    modelPlaces,
+    writer,
+    search,
+    transport,
+    signal,
+  })
   return sessionOf(call, opened, sockets[0] as Socket, protocol)
 }
 
@@ -80,23 +89,18 @@ const switchingProtocols: TransportResponse = {
   discard() {},
 }
 
-function preparedUpgrade(
+function upgradeRequest(
   { inbound, record }: RoutedCall,
   { upstream, model }: ResolvedTarget,
   query: string,
-): Prepared {
-  if (upstream.realtime === undefined)
-    throw new GatewayError(
-      'invalid_request',
-      `The model '${record.model.slice(0, 100)}' does not do this (${record.operation}): its upstream offers no such endpoint.`,
-      { param: 'model' },
-    )
+): TargetRequest {
+  if (upstream.realtime === undefined) throw unsupportedOperation(record.model.slice(0, 100), record.operation)
   const base = callUrl(upstream, upstream.realtime, undefined, model)
   return {
-    lane: { kind: 'wire', body: '', report: createReport(), answer: noResponse, openStream: noResponse },
+    lane: { kind: 'wire', body: '', report: createReport(), readResponse: noResponse, openStream: noResponse },
     url: `${base}${base.includes('?') ? '&' : '?'}${query}`,
     codec: wireCodecOf(record.format),
-    asIs: true,
+    ignoresOverrides: true,
     upgrade: { headers: (key) => headersOf(upstream, key, inbound) },
   }
 }
@@ -106,7 +110,7 @@ const noResponse = (): never => {
 }
 
 /** The output of a session has no upper bound. */
-const speech: Counted = { output: { fields: [] } }
+const speech: TokenCounting = { output: { fields: [] } }
 
 /** The URL alone asks for a session. */
 const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {} }
@@ -119,7 +123,7 @@ function headersOf(upstream: Upstream, key: number | undefined, inbound: Inbound
   }
   const beta = betaHeader(inbound)
   if (beta !== undefined) headers['openai-beta'] = beta
-  return { ...headers, ...ownHeaders(upstream, key) }
+  return { ...headers, ...configuredKeyHeaders(upstream, key) }
 }
 
 const sessionLimits = ({ limits }: GatewayContext) => ({
@@ -131,7 +135,7 @@ const sessionLimits = ({ limits }: GatewayContext) => ({
 
 function sessionOf<Socket>(
   { shared, record, signal, end }: RoutedCall,
-  { target: { upstream }, ticket }: Answered<Prepared>,
+  { target: { upstream }, ticket }: TargetResponse,
   socket: Socket,
   protocol: string | undefined,
 ): RealtimeSession<Socket> {
@@ -145,23 +149,23 @@ function sessionOf<Socket>(
     ...sessionLimits(shared),
     passesUnread: (message) => message.length >= longDelta && isDelta(message),
     readUpstream(text) {
-      const suspected = mayHoldError(text) || redactor.suspects(text)
+      const suspected = mayHaveErrorMember(text) || redactor.hasCredential(text)
       if (!suspected && text.startsWith('{') && !text.includes('"response.done"')) return text
       const event = parse(text)
       // Clients of the protocol read no such message.
-      if (!isObject(event)) return redactor.text(text)
+      if (!isObject(event)) return redactor.redactText(text)
       const usage = event.type === 'response.done' ? usageOfResponse(event) : undefined
       if (usage !== undefined) record.usage = addUsage(record.usage, usage)
-      return suspected ? redactor.json(text, isFailure(event) ? 'error' : 'plain') : text
+      return suspected ? redactor.redactJson(text, isFailure(event) ? 'error' : 'plain') : text
     },
     ...(checkClient === undefined ? {} : { checkClient }),
     begun() {
       record.firstEventAt ??= performance.now()
     },
-    closeReason: (reason) => cut(redactor.text(reason), reasonBytes),
+    closeReason: (reason) => cut(redactor.redactText(reason), reasonBytes),
     settle({ outcome, error }) {
       // A session that was open has shown that its upstream is there, however it ended.
-      ticket.over(undefined)
+      ticket.end(undefined)
       end({ status: 101, outcome, error })
     },
   }

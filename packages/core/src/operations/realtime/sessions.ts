@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { complain } from '../../formats/chat/complaint.ts'
+import { complain } from '../../formats/chat/validate.ts'
 import { validateBody } from '../../formats/shared/validate.ts'
 import type { Dialect, Operation } from '../operation.ts'
 
@@ -10,7 +10,7 @@ const nested = z.looseObject({ session: z.looseObject({ model: z.string().min(1)
 
 const sessionOf = (body: JsonObject): JsonObject => (isObject(body.session) ? body.session : {})
 
-const shared = { errors: 'chat', tapAnswer: () => ({}) } as const
+const shared = { errors: 'chat', tapResponse: () => ({}) } as const
 
 /**
  * Opening a session for somebody else: the answer holds a short-lived secret of the provider's, with which a browser
@@ -29,7 +29,7 @@ export const realtimeSessions: Operation<never, never> = {
         return { ...valid, model: sessionOf(valid).model ?? null }
       },
       // Written anew even where the name stays: of a member given twice, the upstream might read the one nobody checked.
-      wireEdit: (body, { model }) => ({ session: { ...sessionOf(body), model } }),
+      passThroughEdit: (body, { model }) => ({ session: { ...sessionOf(body), model } }),
     } satisfies Dialect<never, never>,
   ],
 }

@@ -3,7 +3,7 @@ import { isItemReference, isStoredUri, lacksContent } from '../../formats/refere
 import { asJson, asStream, completion, generated, message, setUp } from '../../gateway/create-gateway.test-support.ts'
 import { createGateway } from '../../gateway/create-gateway.ts'
 import { openai } from '../../upstreams/openai.ts'
-import { memoryResponseStore } from '../responses/memory-store.ts'
+import { memoryResponseStore } from '../responses/store.ts'
 
 const event = (type: string, rest: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`
 const auth = (token: string) => ({ id: token })

@@ -1,15 +1,14 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
-import { unread } from '../../formats/shared/reader.ts'
+import { unread } from '../../formats/shared/json-fields.ts'
 import { expectedRerank, searchesOf } from '../expected-use.ts'
 import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
-import { decodeResults, encodeMeta, namesOf, type RerankAnswer, readMeta, tapRerank } from './answer.ts'
-import { decodeBody, reportSettings, textsOf, validateV2 } from './body.ts'
-import type { RerankRequest } from './request.ts'
+import { reportUnread } from '../operation.ts'
+import { decodeBody, documentsAsTexts, type RerankRequest, reportUnsupportedSettings, validateV2 } from './request.ts'
+import { decodeIds, decodeMeta, decodeResults, encodeMeta, type RerankResponse, tapRerank } from './response.ts'
 
-/** Cohere's v2: documents are strings, and answers name them by number only. */
-export const cohere: Dialect<RerankRequest, RerankAnswer> = {
+/** Cohere's v2 rerank: documents are strings, and responses refer to them by index only. */
+export const cohere: Dialect<RerankRequest, RerankResponse> = {
   name: 'cohere',
   errors: 'chat',
   validate: validateV2,
@@ -25,27 +24,27 @@ export const cohere: Dialect<RerankRequest, RerankAnswer> = {
 
   encodeRequest(request, context) {
     const { query, topN, maxTokens } = request
-    reportSettings(request, ['maxChunks', 'truncate'], context)
-    const out: JsonObject = { model: context.target.model, query, documents: textsOf(request, context) }
+    reportUnsupportedSettings(request, ['maxChunks', 'truncate'], context)
+    const out: JsonObject = { model: context.target.model, query, documents: documentsAsTexts(request, context) }
     put(out, 'top_n', topN)
     put(out, 'max_tokens_per_doc', maxTokens)
     return out
   },
 
-  decodeAnswer(body, context) {
+  decodeResponse(body, context) {
     const answer = isObject(body) ? body : {}
-    return { ...namesOf(answer), results: decodeResults(answer.results, context), ...readMeta(answer.meta) }
+    return { ...decodeIds(answer), results: decodeResults(answer.results, context), ...decodeMeta(answer.meta) }
   },
 
-  encodeAnswer: (answer, { newId }) => ({
+  encodeResponse: (answer, { newId }) => ({
     id: answer.id ?? newId('rerank-'),
     results: answer.results.map(({ index, score }) => ({ index, relevance_score: score })),
     meta: encodeMeta(answer, '2'),
   }),
 
-  isAnswer: ({ results }) => Array.isArray(results),
-  tapAnswer({ meta }) {
-    const { usage, searchUnits } = readMeta(meta)
+  isResponse: ({ results }) => Array.isArray(results),
+  tapResponse({ meta }) {
+    const { usage, searchUnits } = decodeMeta(meta)
     return tapRerank(usage, searchUnits)
   },
 }

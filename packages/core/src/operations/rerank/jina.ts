@@ -1,23 +1,28 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { unread } from '../../formats/shared/reader.ts'
+import { unread } from '../../formats/shared/json-fields.ts'
 import { expectedRerank, searchesOf } from '../expected-use.ts'
 import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
+import { reportUnread } from '../operation.ts'
 import {
+  decodeBody,
+  type RerankDocument,
+  type RerankRequest,
+  reportUnsupportedSettings,
+  validateV1,
+} from './request.ts'
+import {
+  decodeIds,
+  decodeMeta,
   decodeResults,
   encodeMeta,
-  namesOf,
-  type RerankAnswer,
+  type RerankResponse,
   type RerankResult,
-  readMeta,
   tapRerank,
   tokenUsage,
-} from './answer.ts'
-import { decodeBody, reportSettings, validateV1 } from './body.ts'
-import type { RerankDocument, RerankRequest } from './request.ts'
+} from './response.ts'
 
-/** Documents go as they came: their servers read texts and objects, images included. */
+/** Documents are sent unchanged: servers of this dialect accept texts and objects, images included. */
 const encodeDocument = ({ text, source }: RerankDocument): Json => {
   if (text === undefined) return source ?? ''
   return source === undefined || source.text !== text ? text : { text }
@@ -29,10 +34,10 @@ const encodeResult = ({ index, score }: RerankResult, { documents, returnDocumen
 }
 
 /**
- * `/v1/rerank` as Jina has it, and Together, OpenRouter and vLLM with it; Cohere's own v1 is nearly the same. Answers to
- * clients satisfy both kinds.
+ * `/v1/rerank` in Jina's dialect, which Together, OpenRouter and vLLM share. Cohere's v1 is nearly the same, and responses to clients
+ * satisfy both.
  */
-export const jina: Dialect<RerankRequest, RerankAnswer> = {
+export const jina: Dialect<RerankRequest, RerankResponse> = {
   name: 'jina',
   errors: 'chat',
   validate: validateV1,
@@ -48,28 +53,28 @@ export const jina: Dialect<RerankRequest, RerankAnswer> = {
 
   encodeRequest(request, context) {
     const { query, documents, topN, truncate } = request
-    reportSettings(request, ['maxChunks', 'maxTokens'], context)
+    reportUnsupportedSettings(request, ['maxChunks', 'maxTokens'], context)
     const out: JsonObject = { model: context.target.model, query, documents: documents.map(encodeDocument) }
     put(out, 'top_n', topN)
     put(out, 'truncation', truncate)
-    // The client's own are put back: nobody need send them to and fro.
+    // The gateway adds the client's documents to the response itself, so they need not travel back.
     out.return_documents = false
     return out
   },
 
-  decodeAnswer(body, context) {
+  decodeResponse(body, context) {
     const answer = isObject(body) ? body : {}
-    const { usage: counted, ...meta } = readMeta(answer.meta)
+    const { usage: counted, ...meta } = decodeMeta(answer.meta)
     const usage = tokenUsage(answer.usage) ?? counted
     return {
-      ...namesOf(answer),
+      ...decodeIds(answer),
       ...meta,
       results: decodeResults(answer.results, context),
       ...(usage === undefined ? {} : { usage }),
     }
   },
 
-  encodeAnswer(answer, { request, newId }) {
+  encodeResponse(answer, { request, newId }) {
     const { id, model, results, usage } = answer
     return {
       id: id ?? newId('rerank-'),
@@ -81,9 +86,9 @@ export const jina: Dialect<RerankRequest, RerankAnswer> = {
     }
   },
 
-  isAnswer: ({ results }) => Array.isArray(results),
-  tapAnswer({ usage: counted, meta }) {
-    const { usage, searchUnits } = readMeta(meta)
+  isResponse: ({ results }) => Array.isArray(results),
+  tapResponse({ usage: counted, meta }) {
+    const { usage, searchUnits } = decodeMeta(meta)
     return tapRerank(tokenUsage(counted) ?? usage, searchUnits)
   },
 }

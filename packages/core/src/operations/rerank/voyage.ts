@@ -1,36 +1,35 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { Dialect } from '../operation.ts'
-import { decodeResults, namesOf, type RerankAnswer, tokenUsage } from './answer.ts'
-import { reportSettings, textsOf } from './body.ts'
-import type { RerankRequest } from './request.ts'
+import { documentsAsTexts, type RerankRequest, reportUnsupportedSettings } from './request.ts'
+import { decodeIds, decodeResults, type RerankResponse, tokenUsage } from './response.ts'
 
-/** Voyage AI's: `top_k` for `top_n`, and results in `data`. */
-export const voyage: Dialect<RerankRequest, RerankAnswer> = {
+/** Voyage AI's rerank: `top_k` instead of `top_n`, and results in `data`. */
+export const voyage: Dialect<RerankRequest, RerankResponse> = {
   name: 'voyage',
   errors: 'chat',
 
   encodeRequest(request, context) {
     const { query, topN, truncate } = request
-    reportSettings(request, ['maxChunks', 'maxTokens'], context)
-    const out: JsonObject = { model: context.target.model, query, documents: textsOf(request, context) }
+    reportUnsupportedSettings(request, ['maxChunks', 'maxTokens'], context)
+    const out: JsonObject = { model: context.target.model, query, documents: documentsAsTexts(request, context) }
     put(out, 'top_k', topN)
     put(out, 'truncation', truncate)
     return out
   },
 
-  decodeAnswer(body, context) {
+  decodeResponse(body, context) {
     const answer = isObject(body) ? body : {}
     const usage = tokenUsage(answer.usage)
     return {
-      ...namesOf(answer),
+      ...decodeIds(answer),
       results: decodeResults(answer.data, context),
       ...(usage === undefined ? {} : { usage }),
     }
   },
 
-  isAnswer: ({ data }) => Array.isArray(data),
-  tapAnswer({ usage: counted }) {
+  isResponse: ({ data }) => Array.isArray(data),
+  tapResponse({ usage: counted }) {
     const usage = tokenUsage(counted)
     return usage === undefined ? {} : { usage }
   },

@@ -1,3 +1,3 @@
-export { generateKept } from './generate-kept.ts'
-export { createRecords } from './records.ts'
+export { generateAndStore } from './generate-and-store.ts'
+export { createCallerRecords } from './records.ts'
 export { checkReferences, resolveReferences } from './resolve-references.ts'

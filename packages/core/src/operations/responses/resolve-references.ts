@@ -1,21 +1,28 @@
-import type { ReferencePolicy } from '../../config/references.ts'
-import { checkTopLevel, findReferences } from '../../formats/references/find.ts'
-import type { ReferenceScheme } from '../../formats/references/places.ts'
+import { inBatches } from '../../base/async.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { spliceJson } from '../../base/json/edit.ts'
+import { stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject } from '../../base/json/object.ts'
+import { scanJson } from '../../base/json/scan.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import { acceptsReference, type ReferencePolicy } from '../../config/references.ts'
+import { checkTopLevel, findReferences, unknownReferenceError } from '../../formats/references/find.ts'
+import { isItemReference, lacksContent, type ReferenceScheme } from '../../formats/references/places.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
-import { checkOwners, isResponseReference } from '../references/check.ts'
-import { noticesReferences } from '../references/notice.ts'
-import { type Recalled, recall } from './recall.ts'
-import type { Records } from './records.ts'
+import { exactValue } from '../../lanes/translation.ts'
+import { checkOwners, checkReferenceCount, isResponseReference, maxReferences } from '../references/check.ts'
+import { mayReferToStoredObjects } from '../references/notice.ts'
+import { type CallerRecords, foreignRecord, itemId, outputItems } from './records.ts'
 
 /**
- * Checks every reference of a request but those to stored responses and their items.
+ * Checks all references of a request, except those to stored responses and their items.
  *
- * @throws GatewayError `invalid_request` for one that is neither the caller's own nor accepted by the configuration
+ * @throws GatewayError `invalid_request` for an id that the caller never received and the configuration does not accept
  */
 export async function checkReferences(
   scheme: ReferenceScheme,
   request: RequestBody,
-  records: Records,
+  records: CallerRecords,
   policy: ReferencePolicy,
 ): Promise<void> {
   const references = findReferences(scheme, request.text, request.value).filter((one) => !isResponseReference(one))
@@ -23,22 +30,188 @@ export async function checkReferences(
 }
 
 /**
- * Checks every reference of a request to Responses, and puts what the gateway keeps in its place.
+ * Checks all references of a request to Responses, and replaces those to stored responses and items.
  *
- * @param maxChars bound of all that is put in place together, as JSON
- * @throws GatewayError as `checkReferences` and `recall` do
+ * @param maxChars maximum size of everything that is inserted, as JSON
+ * @throws GatewayError as `checkReferences` and `resolveStoredResponses` do
  */
 export async function resolveReferences(
   scheme: ReferenceScheme,
   request: RequestBody,
-  records: Records,
+  records: CallerRecords,
   policy: ReferencePolicy,
   maxChars: number,
-): Promise<Recalled> {
-  if (noticesReferences(scheme, request)) await checkReferences(scheme, request, records, policy)
+): Promise<ResolvedRequest> {
+  if (mayReferToStoredObjects(scheme, request)) await checkReferences(scheme, request, records, policy)
   checkTopLevel(
     scheme,
     request.members.map(({ key }) => key),
   )
-  return recall(request, records, policy, maxChars)
+  return resolveStoredResponses(request, records, policy, maxChars)
+}
+
+/** A request whose references are replaced by what the gateway has stored. */
+export interface ResolvedRequest {
+  readonly request: RequestBody
+  /** Items of this call itself with references resolved. They are stored with its response. */
+  readonly input: readonly Json[]
+  /** The previous response, if the gateway has stored it. */
+  readonly previous?: string
+  /** The only upstream that has the objects that the request refers to. */
+  readonly onlyUpstream?: string
+  /**
+   * Error for upstreams of other formats. Set if the request refers to objects that the gateway does not know but the configuration
+   * accepts.
+   */
+  readonly unknown?: GatewayError
+  /** Error for all upstreams of the same format: they might read the id of an item as a reference to another caller's item. */
+  readonly notOwned?: GatewayError
+}
+
+/** Maximum number of items in one request whose ids are looked up. */
+const maxItemLookups = 5000
+
+/**
+ * Replaces `previous_response_id` by the items of the conversation so far, and each `item_reference` by its item. An unknown id is
+ * rejected. If the configuration accepts it, it stays, because the upstream may know it.
+ *
+ * @param maxChars maximum size of everything that is inserted, as JSON
+ * @throws GatewayError `invalid_request` for an id of another caller, an unknown id, an incomplete conversation, or a duplicate field;
+ * `request_too_large` beyond `maxChars`; `internal` if the store cannot be read
+ */
+export async function resolveStoredResponses(
+  request: RequestBody,
+  records: CallerRecords,
+  policy: ReferencePolicy,
+  maxChars: number,
+): Promise<ResolvedRequest> {
+  const value = exactValue(request)
+  const original = typeof value.input === 'string' ? [{ role: 'user', content: value.input }] : listOf(value.input)
+  const size = { left: maxChars }
+  const resolvedItems = await resolveItems(original, records, policy, size)
+  const { input } = resolvedItems
+  const notOwned = resolvedItems.notOwned === undefined ? {} : { notOwned: resolvedItems.notOwned }
+  const id = value.previous_response_id
+  const earlier = typeof id === 'string' ? await records.response(id) : undefined
+  if (earlier === foreignRecord) throw notFound(String(id))
+  if (earlier?.kind === 'forwarded') return { request, input, onlyUpstream: earlier.upstream, ...notOwned }
+  const resolved = input.some((item, index) => item !== original[index])
+  if (earlier === undefined) {
+    const same = { request: resolved ? rewritten(request, { input: [...input] }) : request, input, ...notOwned }
+    if (typeof id !== 'string' || id === '') return same
+    const unknown = notFound(id)
+    if (!acceptsReference(policy, 'responses', id)) throw unknown
+    return { ...same, unknown }
+  }
+  const previous = id as string
+  const before = await conversation(previous, records, size)
+  const expanded = rewritten(request, { input: [...before, ...input], previous_response_id: null })
+  return { request: expanded, input, previous, ...notOwned }
+}
+
+const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
+
+/** Reserves space for inserted items. References may not make a request larger than one that contains everything itself. */
+function reserve(size: { left: number }, what: Json): void {
+  size.left -= stringifyExact(what).length
+  if (size.left < 0)
+    throw new GatewayError(
+      'request_too_large',
+      'The objects that the request refers to are larger than the limit for requests.',
+      {
+        param: 'input',
+      },
+    )
+}
+
+/** Returns the items with references resolved. Each id is looked up once, and references before other items. */
+async function resolveItems(
+  original: readonly Json[],
+  records: CallerRecords,
+  policy: ReferencePolicy,
+  size: { left: number },
+): Promise<{ input: readonly Json[]; notOwned?: GatewayError }> {
+  const references = new Map<string, JsonObject | undefined>()
+  const emptyItems = new Set<string>()
+  const itemIds = new Set<string>()
+  for (const item of original) {
+    const id = itemId(item)
+    if (id === undefined || !isObject(item)) continue
+    if (isItemReference(item)) references.set(id, undefined)
+    else if (lacksContent(item)) emptyItems.add(id)
+    // Clients may choose any id for their own messages.
+    else if (item.role !== 'user') itemIds.add(id)
+  }
+  if (references.size + emptyItems.size + itemIds.size === 0) return { input: original }
+  checkReferenceCount(references.size, 'input')
+  checkReferenceCount(references.size + emptyItems.size + itemIds.size, 'input', maxItemLookups)
+  const unknownItem = (id: string): GatewayError => itemNotFound(id, records)
+  const isAcceptedItem = (id: string): boolean => acceptsReference(policy, 'responses', id)
+  await inBatches([...references.keys()], async (id) => {
+    const found = await records.item(id)
+    if (found === foreignRecord) throw unknownItem(id)
+    if (found === undefined) {
+      if (!isAcceptedItem(id) && (await records.itemOwner(id)) !== 'own') throw unknownItem(id)
+      return
+    }
+    reserve(size, found)
+    references.set(id, found)
+  })
+  let notOwned: GatewayError | undefined
+  await inBatches([...emptyItems, ...itemIds], async (id) => {
+    const owner = await records.itemOwner(id)
+    // Applies to items of any shape, because an upstream only looks at the id.
+    if (owner === 'other') throw unknownItem(id)
+    if (owner === undefined && emptyItems.has(id) && !isAcceptedItem(id) && (await records.item(id)) === undefined)
+      notOwned ??= unknownItem(id)
+  })
+  const used = new Set<string>()
+  const input = original.map((item) => {
+    const id = itemId(item)
+    const found = id === undefined || !isObject(item) || !isItemReference(item) ? undefined : references.get(id)
+    if (id === undefined || found === undefined) return item
+    if (used.has(id)) reserve(size, found)
+    used.add(id)
+    return found
+  })
+  return notOwned === undefined ? { input } : { input, notOwned }
+}
+
+const itemNotFound = (id: string, { isEnabled: keeps }: CallerRecords): GatewayError =>
+  unknownReferenceError('responses', id, 'input', `Item with id '${id.slice(0, 100)}' not found.`, keeps)
+
+/** Returns all items of the conversation up to and including this response's output. */
+async function conversation(id: string, records: CallerRecords, size: { left: number }): Promise<Json[]> {
+  const turns: (readonly Json[])[] = []
+  let next: string | undefined = id
+  for (let length = 0; next !== undefined; length++) {
+    const record: Awaited<ReturnType<CallerRecords['response']>> =
+      length < maxReferences ? await records.response(next) : undefined
+    if (record === undefined || record === foreignRecord || record.kind !== 'kept') throw notFound(next)
+    const items = [...record.input, ...outputItems(record.response)]
+    reserve(size, items)
+    turns.push(items)
+    next = record.previous
+  }
+  return turns.reverse().flat()
+}
+
+/** Returns the error with the message and code that clients know. */
+const notFound = (id: string): GatewayError =>
+  unknownReferenceError(
+    'responses',
+    id,
+    'previous_response_id',
+    `Previous response with id '${id.slice(0, 100)}' not found.`,
+  )
+
+function rewritten({ text, members, value }: RequestBody, set: JsonObject): RequestBody {
+  const spliced = spliceJson(text, members, set)
+  const body = { ...value, ...set }
+  return {
+    bytes: new TextEncoder().encode(spliced),
+    text: spliced,
+    members: scanJson(spliced, Number.POSITIVE_INFINITY).members,
+    value: body,
+  }
 }

@@ -1,7 +1,7 @@
-import { ignore, logSeldom, observe, typeNameOf } from '../../base/callbacks.ts'
-import { isThenable } from '../../base/thenable.ts'
+import { isThenable } from '../../base/async.ts'
+import { ignoreRejection, logOncePerMinute, observe, typeNameOf } from '../../base/callbacks.ts'
 import type { Logger } from '../../config/config.ts'
-import type { Cooldown, CooldownReason, HealthState } from '../../config/health-state.ts'
+import type { Cooldown, CooldownReason, HealthState } from '../../config/stores.ts'
 
 const reasons: ReadonlySet<unknown> = new Set<CooldownReason>(['failing', 'rate_limited', 'quota_exceeded', 'refused'])
 
@@ -15,16 +15,16 @@ export const guardedHealthState = (state: HealthState, logger: Logger): HealthSt
       const rest: unknown = state.read(id)
       if (rest === undefined || rest === null) return undefined
       if (isRest(rest)) return rest
-      ignore(rest)
+      ignoreRejection(rest)
       const hint = isThenable(rest)
         ? 'answer at once, from a copy in this process'
         : 'return { until, reason } or undefined'
-      logSeldom(
+      logOncePerMinute(
         logger,
         `modelgate: health.read returned ${typeNameOf(rest)}: ${hint}. The target is taken to be ready.`,
       )
     } catch (error) {
-      logSeldom(logger, 'modelgate: health.read failed; the target is taken to be ready', error)
+      logOncePerMinute(logger, 'modelgate: health.read failed; the target is taken to be ready', error)
     }
     return undefined
   },
@@ -35,7 +35,7 @@ export const guardedHealthState = (state: HealthState, logger: Logger): HealthSt
 })
 
 const seldom = (logger: Logger): Pick<Logger, 'error'> => ({
-  error: (message, details) => logSeldom(logger, message, details),
+  error: (message, details) => logOncePerMinute(logger, message, details),
 })
 
 const isRest = (value: unknown): value is Cooldown =>

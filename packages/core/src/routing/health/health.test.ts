@@ -5,8 +5,8 @@ import { openaiCompatible } from '../../upstreams/openai-compatible.ts'
 import type { ApiKey } from '../../upstreams/upstream.ts'
 import { defaultRetry } from '../retry-policy.ts'
 import type { ResolvedTarget } from '../router.ts'
-import { createHealth } from './health.ts'
-import { memoryHealthState } from './memory-state.ts'
+import { memoryHealthState } from './cooldowns.ts'
+import { createHealth, createLatencies, createRetryBudget } from './health.ts'
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))
 afterEach(() => void vi.useRealTimers())
@@ -39,8 +39,8 @@ describe('a failure', () => {
   it.each(Object.keys(errorKinds) as ErrorKind[])('%s counts against the target if it is the target’s', (kind) => {
     const health = createHealth({ failures: 1 })
     const target = targetOf()
-    health.enter(target, undefined).over(failure(kind))
-    expect(health.standing(target).state).toBe(faults.includes(kind) ? 'failing' : 'ready')
+    health.startAttempt(target, undefined).end(failure(kind))
+    expect(health.availability(target).state).toBe(faults.includes(kind) ? 'failing' : 'ready')
   })
 
   it.each([
@@ -51,11 +51,11 @@ describe('a failure', () => {
   ] as const)('%s is about the key if it is the key’s', (kind, standing, next) => {
     const health = createHealth(undefined)
     const target = targetOf(['one', 'two'])
-    const ticket = health.enter(target, undefined)
+    const ticket = health.startAttempt(target, undefined)
     expect(ticket.key).toBe(0)
-    ticket.over(failure(kind))
-    expect(health.standing(target)).toEqual(standing)
-    const after = [1, 2, 3, 4].map(() => health.enter(target, undefined).key)
+    ticket.end(failure(kind))
+    expect(health.availability(target)).toEqual(standing)
+    const after = [1, 2, 3, 4].map(() => health.startAttempt(target, undefined).key)
     expect(new Set(after)).toEqual(new Set(next === 1 ? [1] : [0, 1]))
   })
 
@@ -66,19 +66,19 @@ describe('a failure', () => {
   ] as const)('%s of the sole credential, for a stated time', (kind, standing) => {
     const health = createHealth(undefined)
     const target = targetOf()
-    health.enter(target, undefined).over(failure(kind), 2500)
-    expect(health.standing(target)).toEqual(standing)
+    health.startAttempt(target, undefined).end(failure(kind), 2500)
+    expect(health.availability(target)).toEqual(standing)
     vi.advanceTimersByTime(2500)
-    expect(health.standing(target)).toEqual({ state: 'ready', waitMs: 0 })
+    expect(health.availability(target)).toEqual({ state: 'ready', waitMs: 0 })
   })
 
   it('is told once, however often it is said', () => {
     const health = createHealth({ failures: 2 })
     const target = targetOf()
-    const ticket = health.enter(target, undefined)
-    ticket.over(failure('overloaded'))
-    ticket.over(failure('overloaded'))
-    expect(health.standing(target).state).toBe('ready')
+    const ticket = health.startAttempt(target, undefined)
+    ticket.end(failure('overloaded'))
+    ticket.end(failure('overloaded'))
+    expect(health.availability(target).state).toBe('ready')
   })
 })
 
@@ -86,9 +86,14 @@ describe('the call that shows whether a failing target is back', () => {
   const opened = () => {
     const health = createHealth({ failures: 1 })
     const target = targetOf()
-    health.enter(target, undefined).over(failure('overloaded'))
+    health.startAttempt(target, undefined).end(failure('overloaded'))
     vi.advanceTimersByTime(5000)
-    return { health, target, probe: health.enter(target, undefined), state: () => health.standing(target).state }
+    return {
+      health,
+      target,
+      probe: health.startAttempt(target, undefined),
+      state: () => health.availability(target).state,
+    }
   }
 
   it.each([
@@ -100,30 +105,30 @@ describe('the call that shows whether a failing target is back', () => {
   ] as const)('%s', (_, kind, state) => {
     const { probe, state: now } = opened()
     expect(now()).toBe('failing')
-    probe.over(kind === undefined ? undefined : failure(kind))
+    probe.end(kind === undefined ? undefined : failure(kind))
     expect(now()).toBe(state)
   })
 
   it('has done so with its first event: how it ends later decides nothing', () => {
     const { health, target, probe, state } = opened()
-    probe.answered(20, true)
+    probe.responseBegan(20, true)
     expect(state()).toBe('ready')
-    health.enter(target, undefined).over(failure('overloaded'))
+    health.startAttempt(target, undefined).end(failure('overloaded'))
     expect(state()).toBe('failing')
-    probe.over(undefined)
+    probe.end(undefined)
     expect(state()).toBe('failing')
   })
 })
 
 it('notes how fast an answer was', () => {
   const health = createHealth(undefined)
-  health.enter(targetOf(), undefined).answered(42, true)
-  expect([health.latencies.look('up/m', true), health.latencies.look('up/m', false)]).toEqual([42, -1])
+  health.startAttempt(targetOf(), undefined).responseBegan(42, true)
+  expect([health.latencies.expectedMs('up/m', true), health.latencies.expectedMs('up/m', false)]).toEqual([42, -1])
 })
 
 it('gives each upstream a budget of retries of its own', () => {
   const health = createHealth(undefined)
-  const take = (name: string): boolean => health.takeRetry(targetOf('only', name), defaultRetry)
+  const take = (name: string): boolean => health.spendRetry(targetOf('only', name), defaultRetry)
   expect([take('a'), take('a'), take('a'), take('a'), take('b')]).toEqual([true, true, true, false, true])
 })
 
@@ -131,8 +136,8 @@ it('knows through a shared state what another process found out', () => {
   const shared = memoryHealthState()
   const [here, there] = [createHealth({ failures: 1 }, shared), createHealth(undefined, shared)]
   const target = targetOf()
-  here.enter(target, undefined).over(failure('upstream_unreachable'))
-  expect(there.standing(target)).toEqual({ state: 'failing', waitMs: 5000 })
+  here.startAttempt(target, undefined).end(failure('upstream_unreachable'))
+  expect(there.availability(target)).toEqual({ state: 'failing', waitMs: 5000 })
 })
 
 describe('with callers that can be told apart', () => {
@@ -160,18 +165,18 @@ describe('with callers that can be told apart', () => {
   ])('%s keeps its own caller away after five; all callers: %s', (_, error, forAll) => {
     const health = createHealth(undefined)
     const target = targetOf()
-    for (let call = 0; call < 5; call++) health.enter(target, undefined, ann).over(error)
-    expect(health.standing(target, ann).state).toBe('failing')
-    expect(health.standing(target, ben).state).toBe(forAll ? 'failing' : 'ready')
+    for (let call = 0; call < 5; call++) health.startAttempt(target, undefined, ann).end(error)
+    expect(health.availability(target, ann).state).toBe('failing')
+    expect(health.availability(target, ben).state).toBe(forAll ? 'failing' : 'ready')
   })
 
   it('those without an id are one caller', () => {
     const health = createHealth(undefined)
     const target = targetOf()
     const nameless = [{}, {}, {}, {}, {}] as unknown as (typeof ann)[]
-    for (const identity of nameless) health.enter(target, undefined, identity).over(failure('upstream_error'))
-    expect(health.standing(target, nameless[0]).state).toBe('failing')
-    expect(health.standing(target, ann).state).toBe('ready')
+    for (const identity of nameless) health.startAttempt(target, undefined, identity).end(failure('upstream_error'))
+    expect(health.availability(target, nameless[0]).state).toBe('failing')
+    expect(health.availability(target, ann).state).toBe('ready')
   })
 
   it.each([
@@ -183,11 +188,11 @@ describe('with callers that can be told apart', () => {
     const health = createHealth(undefined)
     const target = targetOf(['one', 'two'])
     const keysOf = (identity: typeof ann): Set<number | undefined> =>
-      new Set([1, 2, 3, 4].map(() => health.enter(target, undefined, identity).key))
+      new Set([1, 2, 3, 4].map(() => health.startAttempt(target, undefined, identity).key))
     const meet = (identity: typeof ann): void => {
-      let ticket = health.enter(target, undefined, identity)
-      while (ticket.key !== 0) ticket = health.enter(target, undefined, identity)
-      ticket.over(error)
+      let ticket = health.startAttempt(target, undefined, identity)
+      while (ticket.key !== 0) ticket = health.startAttempt(target, undefined, identity)
+      ticket.end(error)
     }
     meet(ann)
     expect([keysOf(ann), keysOf(ben)]).toEqual([new Set([1]), new Set([0, 1])])
@@ -198,17 +203,138 @@ describe('with callers that can be told apart', () => {
   it('a limit with a stated time rests the key for all at once: they share it', () => {
     const health = createHealth(undefined)
     const target = targetOf()
-    health.enter(target, undefined, ann).over(failure('rate_limited'), 2500)
-    expect(health.standing(target, ben)).toEqual({ state: 'limited', waitMs: 2500 })
+    health.startAttempt(target, undefined, ann).end(failure('rate_limited'), 2500)
+    expect(health.availability(target, ben)).toEqual({ state: 'limited', waitMs: 2500 })
   })
 
   it('one of them cannot use up the retries of the others', () => {
     const health = createHealth(undefined)
     const target = targetOf()
-    const take = (identity: typeof ann): boolean => health.takeRetry(target, defaultRetry, identity)
-    health.enter(target, undefined, ann)
+    const take = (identity: typeof ann): boolean => health.spendRetry(target, defaultRetry, identity)
+    health.startAttempt(target, undefined, ann)
     expect([take(ann), take(ann), take(ann), take(ann)]).toEqual([true, true, true, false])
-    health.enter(target, undefined, ben)
+    health.startAttempt(target, undefined, ben)
     expect([take(ann), take(ben)]).toEqual([false, true])
+  })
+})
+
+beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))
+afterEach(() => void vi.useRealTimers())
+
+const settings = { budgetRatio: 0.2, budgetFloor: 3 }
+
+/** How many retries a budget gives after so many calls; each of them is a call, too. */
+function retriesAfter(calls: number, wish = settings): number {
+  const budget = createRetryBudget()
+  for (let call = 0; call < calls; call++) budget.recordCall()
+  let taken = 0
+  while (taken < 1000 && budget.spend(wish)) {
+    budget.recordCall()
+    taken++
+  }
+  return taken
+}
+
+it.each([
+  [0, settings, 3],
+  [1, settings, 3],
+  [19, settings, 3],
+  [20, settings, 4],
+  [100, settings, 20],
+  [500, settings, 100],
+  [100, { budgetRatio: 0, budgetFloor: 3 }, 3],
+  [100, { budgetRatio: 0, budgetFloor: 0 }, 0],
+  [10, { budgetRatio: 1, budgetFloor: 0 }, 10],
+])('%i calls under %o: %i retries', (calls, wish, retries) => expect(retriesAfter(calls, wish)).toBe(retries))
+
+it('counts the last ten seconds', () => {
+  const budget = createRetryBudget()
+  const taken = (): number => {
+    let count = 0
+    for (; budget.spend(settings); count++) budget.recordCall()
+    return count
+  }
+  for (let call = 0; call < 100; call++) budget.recordCall()
+  expect(taken()).toBe(20)
+  vi.advanceTimersByTime(9000)
+  expect(taken()).toBe(0)
+  vi.advanceTimersByTime(1000)
+  expect(taken()).toBe(3)
+  // A slot is used anew, not added to.
+  vi.advanceTimersByTime(10_000)
+  expect(taken()).toBe(3)
+})
+
+it('gives one of several callers half of it at most, and all of them together no more than before', () => {
+  const budget = createRetryBudget()
+  for (let call = 0; call < 90; call++) budget.recordCall('ann')
+  for (let call = 0; call < 10; call++) budget.recordCall('ben')
+  const taken = (caller: string): number => {
+    let count = 0
+    for (; budget.spend(settings, caller); count++) budget.recordCall(caller)
+    return count
+  }
+  expect([taken('ann'), taken('ben'), taken('ann')]).toEqual([10, 10, 0])
+})
+
+beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))
+afterEach(() => void vi.useRealTimers())
+
+describe('the latency of a target', () => {
+  it('is the first measurement, and then moves a fifth of the way towards each other', () => {
+    const latencies = createLatencies()
+    const means = [100, 200, 200, 20].map((ms) => {
+      latencies.record('a', true, ms)
+      return latencies.claimMeasurement('a', true)
+    })
+    expect(means).toEqual([100, 120, 136, expect.closeTo(112.8)])
+  })
+
+  it('is known apart for streams and whole answers, and for each target', () => {
+    const latencies = createLatencies()
+    latencies.record('a', true, 100)
+    latencies.record('a', false, 900)
+    expect([
+      latencies.expectedMs('a', true),
+      latencies.expectedMs('a', false),
+      latencies.expectedMs('b', true),
+    ]).toEqual([100, 900, -1])
+  })
+
+  it.each([
+    ['that nobody has measured', undefined, Number.POSITIVE_INFINITY],
+    ['that was measured a minute ago', 100, 100],
+  ])('%s is to be found out by one call; others hear of what is known', (_, known, meanwhile) => {
+    const latencies = createLatencies()
+    if (known !== undefined) latencies.record('a', true, known)
+    vi.advanceTimersByTime(60_000)
+    expect(latencies.expectedMs('a', true)).toBe(-1)
+    expect([latencies.claimMeasurement('a', true), latencies.claimMeasurement('a', true)]).toEqual([-1, meanwhile])
+    expect(latencies.expectedMs('a', true)).toBe(meanwhile)
+    vi.advanceTimersByTime(60_000)
+    expect(latencies.claimMeasurement('a', true)).toBe(-1)
+  })
+
+  it.each([59_999, 60_000])('is replaced by a measurement after a minute, not mixed with it (%i ms)', (ms) => {
+    const latencies = createLatencies()
+    latencies.record('a', true, 10_000)
+    vi.advanceTimersByTime(ms)
+    latencies.claimMeasurement('a', true)
+    latencies.record('a', true, 100)
+    expect(latencies.expectedMs('a', true)).toBe(ms < 60_000 ? 8020 : 100)
+  })
+
+  it('that was asked for and never measured is replaced by the first measurement', () => {
+    const latencies = createLatencies()
+    latencies.claimMeasurement('a', true)
+    latencies.record('a', true, 50)
+    expect(latencies.claimMeasurement('a', true)).toBe(50)
+  })
+
+  it('does not fill the memory when clients name the models', () => {
+    const latencies = createLatencies()
+    latencies.record('first', true, 5)
+    for (let at = 0; at < 10_000; at++) latencies.record(`m${at}`, true, 5)
+    expect([latencies.expectedMs('first', true), latencies.expectedMs('m9999', true)]).toEqual([-1, 5])
   })
 })

@@ -1,2 +1,0 @@
-/** A text as a word of a shell's command line. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

@@ -1,2 +1,0 @@
-/** Counts a text's tokens. */
-export type Tokenizer = (text: string) => number | Promise<number>

@@ -1,1 +1,0 @@
-export { chatCodec } from './codec.ts'

@@ -1,0 +1,317 @@
+import type { JsonObject } from '../../base/json/types.ts'
+import type { CodecContext } from '../codec.ts'
+import type {
+  Located,
+  NativePart,
+  Nothing,
+  Part,
+  ReasoningPart,
+  RefusalPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+  Turn,
+} from '../ir.ts'
+import { append } from '../shared/json-fields.ts'
+import type { ToolIds } from '../shared/names.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss, ownExtra } from '../shared/report.ts'
+import { inputObject } from '../shared/tools.ts'
+import { type DocumentNames, encodeMedia } from './media.ts'
+import type { ConverseTraits } from './models.ts'
+
+interface Conversation {
+  system: JsonObject[]
+  messages: JsonObject[]
+  /** Names of the tools that earlier responses called. */
+  calledTools: ReadonlySet<string>
+  /** The last response called tools, and lacks the reasoning that Claude requires in front of the calls. */
+  lacksReasoning: boolean
+}
+
+/** A message before it is encoded: each block with its cache point. */
+interface Draft {
+  role: 'user' | 'assistant'
+  blocks: JsonObject[][]
+  at: string
+}
+
+/**
+ * Encodes turns as Converse requires them. Leading system turns are separate. Users and assistants alternate, a user begins, and no
+ * message is empty.
+ */
+export function encodeConversation(turns: readonly Turn[], context: BlockContext): Conversation {
+  const first = turns.findIndex((turn) => !isSystem(turn))
+  const leading = first < 0 ? turns : turns.slice(0, first)
+  const system = leading.flatMap((turn) => encodeParts(turn, systemParts(turn, context), 'user', context))
+  const drafts = mergeNeighbors((first < 0 ? [] : turns.slice(first)).flatMap((turn) => encodeTurn(turn, context)))
+  if (drafts.length === 0 && system.length > 0) {
+    const at = leading[0]?.at ?? ''
+    context.report.add(loss(at, 'a request needs a user message: the system prompt is sent as one', 'moved'))
+    drafts.push({ role: 'user', blocks: system.splice(0), at })
+  }
+  normalizeMessages(drafts, context)
+  return {
+    system: system.flat(),
+    messages: drafts.map(({ role, blocks }) => ({ role, content: blocks.flat() })),
+    calledTools: calledToolNames(turns),
+    lacksReasoning: isReasoningMissing(drafts),
+  }
+}
+
+const isSystem = (turn: Turn): boolean => turn.role === 'system' || turn.role === 'developer'
+
+/** Returns the parts that a system prompt can carry, and reports the others. */
+function systemParts(turn: Turn, context: BlockContext): Part[] {
+  return turn.parts.filter((part) => {
+    const fits = part.type === 'text' || part.type === 'native' || part.type === 'refusal'
+    if (!fits)
+      context.report.add(loss(part.at ?? turn.at ?? '', `a system prompt takes text only: ${part.type} is left out`))
+    return fits
+  })
+}
+
+function encodeTurn(turn: Turn, context: BlockContext): Draft[] {
+  const at = turn.at ?? ''
+  const { report } = context
+  if (isSystem(turn)) {
+    const blocks = encodeParts(turn, systemParts(turn, context), 'user', context)
+    if (blocks.length === 0) return []
+    const detail = 'a system message is not accepted in this place: it is sent as marked text of the user'
+    report.add(loss(at, detail, 'moved'))
+    for (const [block] of blocks)
+      if (block !== undefined && typeof block.text === 'string') block.text = `<system>\n${block.text}\n</system>`
+    return [{ role: 'user', blocks, at }]
+  }
+  const role = turn.role === 'assistant' ? 'assistant' : 'user'
+  const blocks = encodeParts(turn, turn.parts, role, context)
+  if (blocks.length > 0) return [{ role, blocks, at }]
+  // A user message that loses all its content changes the question.
+  const losesContent = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
+  const detail = losesContent
+    ? 'no part of this message can be sent'
+    : 'an empty message is not accepted upstream and left out'
+  report.add(loss(at, detail, 'unsupported', losesContent ? 'fatal' : 'note'))
+  return []
+}
+
+function encodeParts(
+  turn: Turn,
+  parts: readonly Part[],
+  role: 'user' | 'assistant',
+  context: BlockContext,
+): JsonObject[][] {
+  // Changes of settings have been applied to the whole request.
+  const { role: _, parts: _parts, name, cache, extra, at = '', changes: _changes, ...rest } = turn
+  rest satisfies Nothing
+  const { report, traits } = context
+  if (name !== undefined) report.add(loss(pointer(at, 'name'), 'Converse has no field for the name of a speaker'))
+  ownExtra(extra, 'converse', at, report)
+  const blocks = parts.map((part) => encodePart(part, role, context)).filter((block) => block.length > 0)
+  const last = blocks.at(-1)
+  // A cache hint for the whole turn goes after its last block.
+  if (cache !== undefined && (last === undefined || last.length === 1)) {
+    const cacheTraits = cachePoint(turn, last === undefined || isReasoning(last) ? undefined : traits.cache, context)
+    last?.push(...cacheTraits)
+  }
+  return blocks
+}
+
+/** Merges neighbouring messages of the same role. */
+function mergeNeighbors(drafts: readonly Draft[]): Draft[] {
+  const out: Draft[] = []
+  for (const next of drafts) {
+    const last = out.at(-1)
+    if (last?.role === next.role) append(last.blocks, next.blocks)
+    else out.push({ ...next, blocks: [...next.blocks] })
+  }
+  return out
+}
+
+const isResult = ([block]: readonly JsonObject[]): boolean => block?.toolResult !== undefined
+const isReasoning = ([block]: readonly JsonObject[]): boolean => block?.reasoningContent !== undefined
+
+function normalizeMessages(drafts: Draft[], { report }: BlockContext): void {
+  for (const { role, blocks, at } of drafts) {
+    if (role !== 'user') continue
+    const firstOther = blocks.findIndex((block) => !isResult(block))
+    if (firstOther >= 0 && blocks.findLastIndex(isResult) > firstOther) {
+      blocks.sort((a, b) => Number(isResult(b)) - Number(isResult(a)))
+      report.add(loss(at, 'tool results are put in front of the message', 'moved', 'note'))
+    }
+    if (
+      blocks.some(([block]) => block?.document !== undefined) &&
+      !blocks.some(([block]) => block?.text !== undefined)
+    ) {
+      report.add(loss(at, "Bedrock requires a text with a document: '.' is added", 'approximated', 'note'))
+      blocks.push([{ text: '.' }])
+    }
+  }
+  const [opening] = drafts
+  if (opening === undefined || opening.role === 'assistant') {
+    const detail = "a conversation must begin with a user message: '.' is put in front"
+    report.add(loss(opening?.at || '/messages', detail, 'approximated'))
+    drafts.unshift({ role: 'user', blocks: [[{ text: '.' }]], at: '' })
+  }
+}
+
+function calledToolNames(turns: readonly Turn[]): Set<string> {
+  const names = new Set<string>()
+  for (const { parts } of turns) for (const part of parts) if (part.type === 'tool-call') names.add(part.name)
+  return names
+}
+
+function isReasoningMissing(drafts: readonly Draft[]): boolean {
+  const position = drafts.findLastIndex(({ role }) => role === 'assistant')
+  const blocks = drafts[position]?.blocks ?? []
+  const [first] = blocks
+  if (!blocks.some(([block]) => block?.toolUse !== undefined) || first === undefined || isReasoning(first)) return false
+  return drafts.slice(position + 1).some((draft) => draft.blocks.some(isResult))
+}
+
+/** Context for encoding the parts of a request. */
+export interface BlockContext extends CodecContext {
+  readonly ids: ToolIds
+  readonly names: DocumentNames
+  readonly traits: ConverseTraits
+}
+
+/** Encodes a part as a block followed by its cache point. It returns no block for a part that is not sent, and reports the loss. */
+function encodePart(part: Part, role: 'user' | 'assistant', context: BlockContext): JsonObject[] {
+  const block = encodeBlock(part, role, context)
+  if (block === undefined) {
+    cachePoint(part, undefined, context)
+    return []
+  }
+  // Claude accepts no cache point after its thinking.
+  return [block, ...cachePoint(part, part.type === 'reasoning' ? undefined : context.traits.cache, context)]
+}
+
+function encodeBlock(part: Part, role: 'user' | 'assistant', context: BlockContext): JsonObject | undefined {
+  switch (part.type) {
+    case 'text':
+      return encodeText(part, context)
+    case 'refusal':
+      return encodeRefusal(part, context)
+    case 'media':
+      return encodeMedia(part, role, context.names, context)
+    case 'reasoning':
+      return role === 'assistant' ? encodeReasoning(part, context) : reportMisplaced(part, role, context)
+    case 'tool-call':
+      return role === 'assistant' ? encodeCall(part, context) : reportMisplaced(part, role, context)
+    case 'tool-result':
+      return role === 'user' ? encodeResult(part, context) : reportMisplaced(part, role, context)
+    case 'native':
+      return encodeNative(part, context)
+    default:
+      return part satisfies never
+  }
+}
+
+function reportMisplaced(part: Part, role: string, context: CodecContext): undefined {
+  context.report.add(loss(part.at ?? '', `a ${part.type} part cannot stand in a message of the ${role}`))
+}
+
+/** Bedrock rejects text without a visible character. */
+function encodeText(part: TextPart, { report }: CodecContext): JsonObject | undefined {
+  const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const extraFields = ownExtra(extra, 'converse', at, report)
+  if (text.trim() === '') {
+    if (text !== '')
+      report.add(loss(at, 'text that consists of blanks is rejected upstream and left out', 'unsupported', 'note'))
+    return undefined
+  }
+  if (citations !== undefined && citations.length > 0)
+    report.add(loss(at, 'citations are not sent back', 'unsupported', 'note'))
+  return { ...extraFields, text }
+}
+
+function encodeRefusal(part: RefusalPart, context: CodecContext): JsonObject | undefined {
+  const { type: _, text, cache: _cache, extra, at, ...rest } = part
+  rest satisfies Nothing
+  context.report.add(loss(at ?? '', 'an earlier refusal is sent as text', 'approximated', 'note'))
+  return encodeText({ type: 'text', text, ...(extra && { extra }), ...(at !== undefined && { at }) }, context)
+}
+
+/** Only the issuer of a signature accepts the reasoning back, and most models reject reasoning without a signature. */
+function encodeReasoning(part: ReasoningPart, { report }: CodecContext): JsonObject | undefined {
+  const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  if (seal?.issuer !== 'converse' || seal.data === '') {
+    const why = seal === undefined || seal.data === '' ? 'it has no signature' : 'another provider signed it'
+    report.add(loss(at, `earlier reasoning is withheld: ${why}`, 'unsupported', 'note'))
+    return undefined
+  }
+  const extraFields = ownExtra(extra, 'converse', at, report)
+  return {
+    reasoningContent: redacted
+      ? { ...extraFields, redactedContent: seal.data }
+      : { ...extraFields, reasoningText: { text, signature: seal.data } },
+  }
+}
+
+function encodeCall(part: ToolCallPart, context: BlockContext): JsonObject {
+  const { type: _, id, name, input: _input, custom: _custom, seal, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const { report } = context
+  if (name === '') report.add(loss(at, 'a tool without a name is not accepted', 'unsupported', 'fatal'))
+  if (seal !== undefined)
+    report.add(loss(at, 'only its issuer can read the signature of a tool call', 'unsupported', 'note'))
+  const extraFields = ownExtra(extra, 'converse', at, report)
+  return { toolUse: { ...extraFields, toolUseId: context.ids.ofCall(id), name, input: inputObject(part, report) } }
+}
+
+function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
+  // The call with this id holds the name. Converse does not repeat it.
+  const { type: _, callId, name: _name, parts, isError, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  const { report, traits } = context
+  const content = parts.flatMap((inner): JsonObject[] => {
+    cachePoint(inner, undefined, context)
+    const block =
+      inner.type === 'tool-result' ? reportMisplaced(inner, 'tool', context) : encodeBlock(inner, 'user', context)
+    return block === undefined ? [] : [block]
+  })
+  const result: JsonObject = {
+    ...ownExtra(extra, 'converse', at, report),
+    toolUseId: context.ids.ofResult(callId),
+    content,
+  }
+  // Success is the default status of a result.
+  if (isError === true && traits.resultStatus) result.status = 'error'
+  else if (isError === true) report.add(loss(at, 'only the text of the result tells the model that the tool failed'))
+  return { toolResult: result }
+}
+
+function encodeNative(part: NativePart, { report }: CodecContext): JsonObject | undefined {
+  const { type: _, format, value, incidental, cache: _cache, extra, at = '', ...rest } = part
+  rest satisfies Nothing
+  ownExtra(extra, 'converse', at, report)
+  if (format === 'converse') return value
+  const what = typeof value.type === 'string' ? `a ${value.type} block` : 'a block of another format'
+  report.add(loss(at, `${what} has no counterpart in Converse`, 'unsupported', incidental ? 'note' : 'warn'))
+  return undefined
+}
+
+interface Cached extends Located {
+  cache?: { ttl?: '5m' | '1h' }
+}
+
+/** Returns the cache point that follows a node with a cache hint. Where the model accepts none, it reports a note and returns none. */
+export function cachePoint(
+  { cache, at = '' }: Cached,
+  cacheTraits: ConverseTraits['cache'],
+  { report }: CodecContext,
+): JsonObject[] {
+  if (cache === undefined) return []
+  const place = pointer(at, 'cache_control')
+  if (cacheTraits === undefined) {
+    report.add(loss(place, 'the model accepts no cache point here', 'unsupported', 'note'))
+    return []
+  }
+  if (cache.ttl === '1h' && !cacheTraits.hour)
+    report.add(loss(place, 'the model caches for five minutes, not for an hour', 'approximated', 'note'))
+  const ttl = cache.ttl !== undefined && cacheTraits.hour ? { ttl: cache.ttl } : {}
+  return [{ cachePoint: { type: 'default', ...ttl } }]
+}

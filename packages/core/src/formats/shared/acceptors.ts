@@ -1,0 +1,368 @@
+import type * as z from 'zod'
+import { cutText } from '../../base/json/outline.ts'
+
+/** Whether a value fits. */
+export type Acceptor = (value: unknown) => boolean
+
+type Schema = z.core.$ZodType
+type Check = z.core.$ZodCheck<never>
+
+interface Node {
+  accepts: Acceptor
+  /** What zod makes of an accepted value has the value's own content: checks may be shown the value itself. */
+  faithful: boolean
+}
+
+const acceptors = new WeakMap<Schema, Acceptor>()
+const nodes = new WeakMap<Schema, Node>()
+const answers = new WeakMap<Check, () => Acceptor>()
+
+/**
+ * Something was met that only zod knows how to judge: a check that put another value in the value's place, an object that is
+ * not as JSON.parse makes them. All steps then fail, and zod judges the whole.
+ */
+let inDoubt = false
+
+/** Of texts that were cut nothing is known but that they are long: no check of theirs holds, and zod is not asked. */
+let outlined = false
+
+/**
+ * What `judge` says of the outline of a body (base/json/outline.ts). Acceptors that it asks accept an outline only if they would
+ * accept the body; if they do not, the body may be good all the same.
+ */
+export function judgeOutline<T>(judge: () => T): T {
+  outlined = true
+  try {
+    return judge()
+  } finally {
+    outlined = false
+  }
+}
+
+export const judgesOutline = (): boolean => outlined
+
+/**
+ * What `schema.safeParse(value).success` would say, without the copies, contexts and results that zod makes on the way. The
+ * schema is read once; kinds that are not known here are left to zod, and so is every check that does not clearly hold.
+ * Meant for what JSON.parse gives: arrays have no holes, and the fields of objects can be enumerated.
+ */
+export function acceptorOf(schema: z.ZodType): Acceptor {
+  let acceptor = acceptors.get(schema)
+  if (acceptor === undefined) {
+    const { accepts } = nodeOf(schema)
+    acceptor = (value) => {
+      const outer = inDoubt
+      inDoubt = false
+      const accepted = accepts(value)
+      const judged = inDoubt ? zodAccepts(schema, value) : accepted
+      inDoubt = outer
+      return judged
+    }
+    acceptors.set(schema, acceptor)
+  }
+  return acceptor
+}
+
+/**
+ * To be put around a schema whose last check is a function that tries other schemas by itself: zod runs it as it is, and
+ * acceptors ask the answer in its place. It has to say yes exactly where the function raises no issue.
+ *
+ * @param answer makes it, once, when the schema is first used
+ */
+export function withAcceptor<S extends z.ZodType>(schema: S, answer: () => (value: z.output<S>) => boolean): S {
+  const check = schema._zod.def.checks?.at(-1)
+  if (check === undefined) throw new TypeError('The schema has no check that could be answered')
+  answers.set(check, answer as () => Acceptor)
+  return schema
+}
+
+/** The acceptors of schemas that are chosen by a name. */
+export const acceptorsOf = (schemas: Readonly<Record<string, z.ZodType>>): ReadonlyMap<unknown, Acceptor> =>
+  new Map(Object.entries(schemas).map(([name, schema]) => [name, acceptorOf(schema)]))
+
+function nodeOf(schema: Schema): Node {
+  const known = nodes.get(schema)
+  if (known !== undefined) return known
+  // A schema that holds itself finds this one, which by the time of its use knows what to do.
+  const node: Node = { accepts: (value) => node.accepts(value), faithful: false }
+  nodes.set(schema, node)
+  const { accepts, faithful } = withChecks(schema, kindOf(schema) ?? judgedByZod(schema))
+  node.accepts = accepts
+  node.faithful = faithful
+  return node
+}
+
+const judgedByZod = (schema: Schema): Node => ({
+  accepts: (value) => zodAccepts(schema as z.ZodType, value),
+  faithful: false,
+})
+
+const zodAccepts = (schema: z.ZodType, value: unknown): boolean => !outlined && schema.safeParse(value).success
+
+const anything: Acceptor = () => true
+const faithful = (accepts: Acceptor): Node => ({ accepts, faithful: true })
+
+/** The schema without its checks; undefined for kinds that are left to zod. */
+function kindOf(schema: Schema): Node | undefined {
+  const { def, values } = (schema as z.core.$ZodTypes)._zod
+  // Coerced: the checks would see another value.
+  if ('coerce' in def && def.coerce) return undefined
+  switch (def.type) {
+    case 'unknown':
+    case 'any':
+    case 'custom':
+      return faithful(anything)
+    case 'string':
+      return faithful((value) => typeof value === 'string')
+    case 'number':
+      return faithful(Number.isFinite)
+    case 'boolean':
+      return faithful((value) => typeof value === 'boolean')
+    case 'null':
+      return faithful((value) => value === null)
+    case 'undefined':
+      return faithful((value) => value === undefined)
+    case 'never':
+      return faithful(() => false)
+    case 'literal':
+    case 'enum':
+      return values && faithful(oneOf(values))
+    case 'nullable':
+      return nullable(nodeOf(def.innerType))
+    case 'optional':
+      // One kind of it, `exactOptional`, refuses undefined.
+      return schema._zod.traits.has('$ZodExactOptional') ? undefined : optional(nodeOf(def.innerType))
+    case 'lazy':
+      return lazy(schema as z.core.$ZodLazy)
+    case 'array':
+      return array(nodeOf(def.element))
+    case 'object':
+      return object(def)
+    case 'record':
+      return record(def)
+    case 'union':
+      return union(def)
+    default:
+      return undefined
+  }
+}
+
+function oneOf(values: ReadonlySet<unknown>): Acceptor {
+  const [only] = values
+  return values.size === 1 && typeof only === 'string' ? (value) => value === only : (value) => values.has(value)
+}
+
+const nullable = (inner: Node): Node => ({ ...inner, accepts: (value) => value === null || inner.accepts(value) })
+
+const optional = (inner: Node): Node => ({ ...inner, accepts: (value) => value === undefined || inner.accepts(value) })
+
+/** Read on first use, as zod does: what it names may be made later, or anew at each depth. */
+function lazy(schema: z.core.$ZodLazy): Node {
+  let inner: Node | undefined
+  return {
+    accepts: (value) => {
+      inner ??= nodeOf(schema._zod.innerType)
+      return inner.accepts(value)
+    },
+    faithful: false,
+  }
+}
+
+function array(element: Node): Node {
+  if (element.accepts === anything) return faithful(Array.isArray)
+  const { accepts } = element
+  return {
+    accepts: (value) => {
+      if (!Array.isArray(value)) return false
+      for (let index = 0; index < value.length; index++) if (!accepts(value[index])) return false
+      return true
+    },
+    faithful: element.faithful,
+  }
+}
+
+type Fields = { readonly [key: string]: unknown }
+
+/** Also sets `inDoubt` where zod's copy would differ from the object: fields of a prototype, or a field of that name. */
+function isFields(value: unknown): value is Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  inDoubt ||= (prototype !== Object.prototype && prototype !== null) || Object.hasOwn(value, '__proto__')
+  return !inDoubt
+}
+
+interface Field {
+  readonly key: string
+  readonly accepts: Acceptor
+  /** What a missing field does; `tried`: it stands for undefined. */
+  readonly missing: 'refused' | 'accepted' | 'tried'
+}
+
+/** Up to so many known fields are looked for one by one. Of more most are usually not sent: there those that were are looked up. */
+const fewFields = 3
+
+function object(def: z.core.$ZodObjectDef): Node | undefined {
+  if (Object.getOwnPropertySymbols(def.shape).length > 0 || Object.hasOwn(def.shape, '__proto__')) return undefined
+  const inner = Object.keys(def.shape).map((key) => ({ key, schema: def.shape[key] as Schema }))
+  const fields = inner.map(({ key, schema }): Field => {
+    const { optin, optout } = schema._zod
+    const missing = optin === undefined ? 'refused' : optout === 'optional' ? 'accepted' : 'tried'
+    return { key, accepts: nodeOf(schema).accepts, missing }
+  })
+  const named = fields.length <= fewFields || fields.some(({ key }) => key in Object.prototype) ? read : sent
+  const known = named(fields)
+  const rest = def.catchall && nodeOf(def.catchall)
+  return {
+    accepts: rest === undefined || rest.accepts === anything ? known : withOthers(known, fields, rest.accepts),
+    // Without a word about other fields, zod leaves them out.
+    faithful: rest?.faithful === true && inner.every(({ schema }) => nodeOf(schema).faithful),
+  }
+}
+
+function read(fields: readonly Field[]): Acceptor {
+  if (fields.length === 0) return isFields
+  return (value) => {
+    if (!isFields(value)) return false
+    for (let index = 0; index < fields.length; index++) {
+      const field = fields[index] as Field
+      const given = value[field.key]
+      if (given === undefined ? !mayLack(field, value) : !field.accepts(given)) return false
+    }
+    return true
+  }
+}
+
+/** Whether a field may be undefined, or not there at all. */
+function mayLack({ key, accepts, missing }: Field, value: Fields): boolean {
+  if (missing === 'accepted') return accepts(undefined) || !(key in value)
+  return (missing === 'tried' || key in value) && accepts(undefined)
+}
+
+function sent(fields: readonly Field[]): Acceptor {
+  const byKey = new Map(fields.map(({ key, accepts }) => [key, accepts]))
+  const needed = fields.filter(({ missing }) => missing !== 'accepted')
+  return (value) => {
+    if (!isFields(value)) return false
+    for (const field of needed) if (value[field.key] === undefined && !mayLack(field, value)) return false
+    for (const key in value) {
+      const accepts = byKey.get(key)
+      if (accepts !== undefined && !accepts(value[key])) return false
+    }
+    return true
+  }
+}
+
+function withOthers(known: Acceptor, fields: readonly Field[], accepts: Acceptor): Acceptor {
+  const keys = new Set(fields.map(({ key }) => key))
+  return (value) => {
+    if (!known(value)) return false
+    for (const key in value as Fields) if (!keys.has(key) && !accepts((value as Fields)[key])) return false
+    return true
+  }
+}
+
+function record({ keyType, valueType, mode }: z.core.$ZodRecordDef): Node | undefined {
+  const key = (keyType as z.core.$ZodTypes)._zod.def
+  // Any name at all; names of other kinds are rare.
+  if (key.type !== 'string' || keyType._zod.traits.has('$ZodCheck') || key.checks?.length || key.coerce)
+    return undefined
+  if (mode === 'loose') return undefined
+  const { accepts, faithful } = nodeOf(valueType)
+  return { accepts: withOthers(isFields, [], accepts), faithful }
+}
+
+function union(def: z.core.$ZodUnionDef): Node | undefined {
+  if ('discriminator' in def) return tagged(def as z.core.$ZodDiscriminatedUnionDef)
+  // The exclusive kind counts its options.
+  if (def.inclusive === false) return undefined
+  const options = def.options.map((option) => nodeOf(option))
+  return {
+    accepts: (value) => {
+      for (const { accepts } of options) if (accepts(value)) return true
+      return false
+    },
+    faithful: options.every(({ faithful }) => faithful),
+  }
+}
+
+function tagged({ options, discriminator, unionFallback }: z.core.$ZodDiscriminatedUnionDef): Node | undefined {
+  const byTag = new Map<unknown, Node>()
+  for (const option of options)
+    for (const tag of option._zod.propValues?.[discriminator] ?? []) {
+      // Zod has rules of its own for tags that several claim: those that may be left out.
+      if (byTag.has(tag)) return undefined
+      byTag.set(tag, nodeOf(option))
+    }
+  if (unionFallback) return undefined
+  return {
+    accepts: (value) =>
+      typeof value === 'object' &&
+      value !== null &&
+      byTag.get((value as Fields)[discriminator])?.accepts(value) === true,
+    faithful: options.every((option) => nodeOf(option).faithful),
+  }
+}
+
+function withChecks(schema: Schema, { accepts, faithful }: Node): Node {
+  const { def, traits } = schema._zod
+  // Some kinds, as `z.int()`, are a check themselves; theirs comes first.
+  const checks: Check[] = [...(traits.has('$ZodCheck') ? [schema as unknown as Check] : []), ...(def.checks ?? [])]
+  if (checks.length === 0) return { accepts, faithful }
+  if (!faithful) return judgedByZod(schema)
+  const [first, ...others] = checks.map(holding)
+  return {
+    accepts: (value) => {
+      if (!accepts(value) || inDoubt || (outlined && value === cutText) || !first?.(value)) return false
+      for (const holds of others) if (!holds(value)) return false
+      return true
+    },
+    faithful,
+  }
+}
+
+function holding(check: Check): Acceptor {
+  const answer = answers.get(check)
+  if (answer !== undefined && check._zod.def.when === undefined) return answer()
+  const surely = sure(check)
+  return (value) => surely(value) || holds(check, value)
+}
+
+/** Runs the check as zod would. */
+function holds(check: Check, value: unknown): boolean {
+  const payload: z.core.ParsePayload = { value, issues: [] }
+  const { when } = check._zod.def
+  if (when !== undefined && !when(payload)) return true
+  const result = check._zod.check(payload as z.core.ParsePayload<never>)
+  if (!(result instanceof Promise) && payload.value === value) return payload.issues.length === 0
+  inDoubt = true
+  return false
+}
+
+/** Finds the usual values of the usual checks good. Those it does not may be good as well. */
+function sure(check: Check): Acceptor {
+  const { def } = (check as z.core.$ZodChecks)._zod
+  switch (def.check) {
+    case 'greater_than': {
+      const { value: bound, inclusive } = def
+      return (value) => (inclusive ? (value as number) >= (bound as number) : (value as number) > (bound as number))
+    }
+    case 'less_than': {
+      const { value: bound, inclusive } = def
+      return (value) => (inclusive ? (value as number) <= (bound as number) : (value as number) < (bound as number))
+    }
+    case 'number_format':
+      return def.format === 'safeint' ? Number.isSafeInteger : () => false
+    case 'min_length': {
+      // Texts are measured in code points: of one or two units each.
+      const { minimum } = def
+      return (value) =>
+        Array.isArray(value) ? value.length >= minimum : typeof value === 'string' && value.length >= 2 * minimum - 1
+    }
+    case 'max_length': {
+      const { maximum } = def
+      return (value) => (Array.isArray(value) || typeof value === 'string') && value.length <= maximum
+    }
+    default:
+      return () => false
+  }
+}

@@ -1,1 +1,0 @@
-export { speech, transcriptions, translations } from './audio.ts'

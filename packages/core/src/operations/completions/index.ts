@@ -1,1 +1,0 @@
-export { completions } from './completions.ts'

@@ -1,1 +1,0 @@
-export { embeddings } from './embeddings.ts'

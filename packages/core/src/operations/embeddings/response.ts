@@ -1,0 +1,102 @@
+import { GatewayError } from '../../base/errors.ts'
+import type { Json } from '../../base/json/types.ts'
+import type { Usage } from '../../formats/ir.ts'
+import { loss } from '../../formats/shared/report.ts'
+import type { ResponseContext } from '../operation.ts'
+import type { EmbeddingsRequest } from './request.ts'
+
+export interface EmbeddingsResponse {
+  readonly model?: string
+  /** In the order of the inputs. */
+  readonly vectors: readonly Vector[]
+  readonly usage?: Usage
+}
+
+export type EmbeddingsContext = ResponseContext<EmbeddingsRequest>
+
+export const invalidResponse = (reason: string): GatewayError =>
+  new GatewayError('upstream_bad_response', `The upstream's response is not a list of embeddings: ${reason}.`)
+
+/** Checks that there is one vector for each input. Vectors of another length than requested are reported. */
+export function checkVectors(vectors: readonly (Vector | undefined)[], context: EmbeddingsContext): Vector[] {
+  const { request, report } = context
+  const { inputs, dimensions } = request
+  if (vectors.length !== inputs.length)
+    throw invalidResponse(`${vectors.length} vectors came for ${inputs.length} inputs`)
+  return vectors.map((vector, index) => {
+    if (vector === undefined) throw invalidResponse(`number ${index} is missing, or no vector`)
+    const size = sizeOf(vector)
+    if (dimensions !== undefined && size !== dimensions)
+      report.add(loss('', `the vectors have ${size} dimensions, not the ${dimensions} asked for`, 'approximated'))
+    return vector
+  })
+}
+
+/** Sorts items with an index into the order of the inputs. */
+export function inOrder<T>(items: readonly T[], indexOf: (item: T) => Json | undefined): (T | undefined)[] {
+  const out = new Array<T | undefined>(items.length).fill(undefined)
+  for (const [position, item] of items.entries()) {
+    const index = indexOf(item) ?? position
+    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= items.length)
+      throw invalidResponse(`there is no input number ${JSON.stringify(index).slice(0, 20)}`)
+    if (out[index] !== undefined) throw invalidResponse(`input number ${index} came twice`)
+    out[index] = item
+  }
+  return out
+}
+
+export const usageOf = ({ usage }: EmbeddingsResponse): Usage | undefined => usage
+
+/** Returns usage without output tokens, as embeddings have none. Returns undefined if the upstream counted nothing. */
+export function inputUsage(tokens: Json | undefined, image?: Json): Usage | undefined {
+  if (typeof tokens !== 'number' || !Number.isFinite(tokens) || tokens < 0) return undefined
+  const images = typeof image === 'number' && image > 0 ? image : undefined
+  return { input: { total: tokens, ...(images === undefined ? {} : { image: images }) }, output: { total: 0 } }
+}
+
+/** A list of numbers, or base64 of the same numbers as little-endian float32, which most clients request. */
+export type Vector = readonly number[] | string
+
+const floatBytes = 4
+/** Number of arguments that one call of `fromCharCode` certainly accepts. */
+const maxArguments = 8192
+
+/** Returns the vector in a JSON value, or undefined if it is none. */
+export function decodeVector(value: Json | undefined): Vector | undefined {
+  if (typeof value === 'string') {
+    const bytes = byteLength(value)
+    return bytes !== undefined && bytes > 0 && bytes % floatBytes === 0 ? value : undefined
+  }
+  if (!Array.isArray(value) || value.length === 0) return undefined
+  return value.every((item): item is number => typeof item === 'number') ? value : undefined
+}
+
+export const sizeOf = (vector: Vector): number =>
+  typeof vector === 'string' ? (byteLength(vector) ?? 0) / floatBytes : vector.length
+
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/
+
+/** Returns the number of bytes in a base64 text, or undefined if it is none. */
+function byteLength(text: string): number | undefined {
+  if (text.length % 4 !== 0 || !base64.test(text)) return undefined
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  return (text.length / 4) * 3 - padding
+}
+
+export function toBase64(vector: Vector): string {
+  if (typeof vector === 'string') return vector
+  const bytes = new Uint8Array(vector.length * floatBytes)
+  const view = new DataView(bytes.buffer)
+  for (const [index, value] of vector.entries()) view.setFloat32(index * floatBytes, value, true)
+  let binary = ''
+  for (let at = 0; at < bytes.length; at += maxArguments)
+    binary += String.fromCharCode(...bytes.subarray(at, at + maxArguments))
+  return btoa(binary)
+}
+
+export function toNumbers(vector: Vector): number[] {
+  if (typeof vector !== 'string') return [...vector]
+  const bytes = Uint8Array.from(atob(vector), (char) => char.charCodeAt(0))
+  const view = new DataView(bytes.buffer)
+  return Array.from({ length: bytes.length / floatBytes }, (_, index) => view.getFloat32(index * floatBytes, true))
+}

@@ -1,1 +1,0 @@
-export { imageEdits, images, imageVariations } from './images.ts'

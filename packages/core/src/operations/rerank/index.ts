@@ -1,1 +1,0 @@
-export { rerank } from './rerank.ts'

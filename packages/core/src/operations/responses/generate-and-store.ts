@@ -1,0 +1,196 @@
+import type { CallRecord } from '../../accounting/call-record.ts'
+import { newId } from '../../base/bytes.ts'
+import { parseExact, stringifyExact } from '../../base/json/exact-number.ts'
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Logger } from '../../config/config.ts'
+import type { RequestBody } from '../../formats/request-body.ts'
+import type { Reply } from '../../http/inbound.ts'
+import { blockEnd } from '../../http/sse/blocks.ts'
+import { createSseDecoder, decodeBlock } from '../../http/sse/decode.ts'
+import type { Generation } from '../../lanes/lane.ts'
+import type { RoutedCall } from '../route.ts'
+import { type CallerRecords, itemId, outputItems, type ResponseRecord, withinStoreTimeout } from './records.ts'
+import { type ResolvedRequest, resolveReferences } from './resolve-references.ts'
+
+/**
+ * Generates a response for a request that may refer to stored responses. References are replaced by their content. The response is stored,
+ * unless the request has `store: false` or storing is disabled for this caller. If the upstream stores the response itself, only the
+ * upstream is recorded.
+ */
+export async function generateAndStore(
+  call: RoutedCall,
+  received: RequestBody,
+  records: CallerRecords,
+  generate: (call: RoutedCall, request: RequestBody, state: Pick<Generation, 'kept' | 'stored'>) => Promise<Reply>,
+): Promise<Reply> {
+  const { shared, codec, record } = call
+  const { router, limits, references, logger } = shared
+  // Rejects models that the caller may not use before any access to the store.
+  router.plan(record.model, record.identity)
+  const resolved = await resolveReferences(codec.format, received, records, references, limits.bodyBytes)
+  const { request, previous, onlyUpstream, unknown, notOwned } = resolved
+  const stored = { onlyUpstream, unknown, notOwned }
+  if (request.value.store === false || !records.isEnabled) return generate(call, request, { stored })
+  const kept = previous === undefined ? {} : { previous }
+  const reply = await generate(call, request, { stored, kept })
+  return storeReply(reply, { records, resolved, record, logger })
+}
+
+/** A call whose response is stored. */
+export interface StoringCall {
+  readonly records: CallerRecords
+  readonly resolved: ResolvedRequest
+  readonly record: CallRecord
+  readonly logger: Logger
+}
+
+/** Events with a response that matters here. The first one claims the id for its owner; the others state the outcome. */
+const storedEvents: readonly string[] = [
+  'response.created',
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  'response.cancelled',
+  'response.done',
+]
+
+/**
+ * Stores the response in a reply before its last bytes are sent, so that the client's next request finds it. If the store fails, the client
+ * still receives the response, with `store: false`.
+ */
+export async function storeReply(reply: Reply, storing: StoringCall): Promise<Reply> {
+  const { body } = reply
+  if (reply.status !== 200 || body === null) return reply
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) return { ...reply, body: storeStream(body, storing) }
+  const response = parse(typeof body === 'string' ? body : decoder.decode(body))
+  if (response === undefined) return reply
+  const forClient = await storeResponse(response, storing)
+  return forClient === response ? reply : { ...reply, body: stringifyExact(forClient) }
+}
+
+function storeStream(body: AsyncIterable<Uint8Array>, storing: StoringCall): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      const inner = body[Symbol.asyncIterator]()
+      let parts: Uint8Array[] = []
+      return {
+        async next() {
+          if (parts.length === 0) {
+            const item = await inner.next()
+            if (item.done === true) return item
+            parts = await storeFromChunk(item.value, storing)
+          }
+          return { done: false, value: parts.shift() as Uint8Array }
+        },
+        return: async () => {
+          parts = []
+          return (await inner.return?.()) ?? { done: true, value: undefined }
+        },
+      }
+    },
+  }
+}
+
+const decoder = new TextDecoder()
+const encoder = new TextEncoder()
+
+/** Stores the responses in a chunk. Returns the chunk, in parts if one of its events changed. Chunks hold whole events. */
+async function storeFromChunk(chunk: Uint8Array, storing: StoringCall): Promise<Uint8Array[]> {
+  const parts: Uint8Array[] = []
+  let from = 0
+  for (let at = 0, end = 0; at < chunk.length; at = end) {
+    end = blockEnd(chunk, at)
+    const block = chunk.subarray(at, end)
+    const eventText = storedEventText(block)
+    const forClient = eventText === undefined ? undefined : await storeFromBlock(eventText, storing)
+    if (forClient === undefined) continue
+    if (from < at) parts.push(chunk.subarray(from, at))
+    parts.push(encoder.encode(forClient))
+    from = end
+  }
+  if (from < chunk.length || parts.length === 0) parts.push(from === 0 ? chunk : chunk.subarray(from))
+  return parts
+}
+
+/** Names of events about a part of a response. */
+const partEventName = /^event: ?response\.[a-z_.]+\.(?:delta|done|added)\r?\n/
+/** Number of bytes at the beginning of an event that include its name. */
+const nameBytes = 96
+
+/**
+ * Returns the text of an event that may contain a response. Most events are deltas and some have megabytes, so events with the name of a
+ * delta are not decoded further.
+ */
+function storedEventText(block: Uint8Array): string | undefined {
+  if (partEventName.test(decoder.decode(block.subarray(0, nameBytes)))) return undefined
+  const text = decoder.decode(block)
+  return storedEvents.some((name) => text.includes(name)) ? text : undefined
+}
+
+/** Stores the response in an event. Returns the event for the client, or undefined if it is unchanged. */
+async function storeFromBlock(block: string, storing: StoringCall): Promise<string | undefined> {
+  let text: string | undefined
+  for (const { event: name, data } of decodeBlock(block) ??
+    createSseDecoder(Number.POSITIVE_INFINITY).pushText(block)) {
+    const event = parse(data)
+    if (!isObject(event?.response)) continue
+    // Some servers state the type only in the event's name.
+    if (!storedEvents.includes(typeof event.type === 'string' ? event.type : (name ?? ''))) continue
+    const forClient = await storeResponse(event.response, storing)
+    if (forClient !== event.response)
+      text = (text ?? block).replace(data, () => stringifyExact({ ...event, response: forClient }))
+  }
+  return text
+}
+
+/** Stores a response and returns it for the client. A response that could not be stored has `store: false`. */
+async function storeResponse(response: JsonObject, storing: StoringCall): Promise<JsonObject> {
+  const { records, resolved, record } = storing
+  const { owner } = records
+  const { input, previous } = resolved
+  if (record.upstreamFormat === record.format) {
+    // Not every server of this format stores responses. The upstream's own `store` is forwarded unchanged.
+    if (response.store !== false)
+      await saveRecord(response, { kind: 'forwarded', owner, upstream: record.upstream ?? '' }, storing)
+    return response
+  }
+  if (response.status === 'in_progress') return response
+  // A failed response cannot be continued.
+  const isWhole = response.status === 'completed' || response.status === 'incomplete'
+  const isStored =
+    isWhole &&
+    (await saveRecord(
+      response,
+      { kind: 'kept', owner, response, input: input.map(withId), ...(previous === undefined ? {} : { previous }) },
+      storing,
+    ))
+  return isStored || response.store !== true ? response : { ...response, store: false }
+}
+
+/** Saves a record. Returns whether the store accepted it. */
+async function saveRecord(response: JsonObject, stored: ResponseRecord, storing: StoringCall): Promise<boolean> {
+  const { records, record, logger } = storing
+  const id = itemId(response)
+  if (id === undefined) return false
+  try {
+    await withinStoreTimeout(records.save(id, stored, outputItems(response)))
+    return true
+  } catch (error) {
+    logger.warn(`modelgate: response of request ${record.requestId} could not be kept`, error)
+    return false
+  }
+}
+
+/** Adds an id to an item without one, so that later requests can refer to it. */
+const withId = (item: Json): Json =>
+  isObject(item) && itemId(item) === undefined ? { ...item, id: newId('msg_') } : item
+
+function parse(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = parseExact(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

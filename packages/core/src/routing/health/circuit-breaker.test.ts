@@ -1,0 +1,270 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type CallOutcome, createCircuitBreaker, type Probe } from './circuit-breaker.ts'
+import { createCallerCooldowns, memoryHealthState } from './cooldowns.ts'
+
+beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))
+afterEach(() => void vi.useRealTimers())
+
+const make = (settings: Parameters<typeof createCircuitBreaker>[0] = {}) => {
+  const state = memoryHealthState()
+  const breaker = createCircuitBreaker(settings, state, createCallerCooldowns())
+  /** `F`: a call that fails; `U`: the upstream itself fails; `s`: a call that succeeds. */
+  const calls = (outcomes: string, caller?: string): void => {
+    for (const outcome of outcomes) end(breaker.startCall('up/m', caller), outcome, caller)
+  }
+  const end = (probe: Probe, outcome: string, caller?: string): void => {
+    if (outcome === 's') breaker.recordResponse('up/m', caller, probe)
+    breaker.recordEnd('up/m', caller, probe, outcomeOf[outcome] ?? 'unknown')
+  }
+  const open = (caller?: string): boolean => breaker.waitMs('up/m', caller) > 0
+  return { state, breaker, calls, end, open }
+}
+
+const outcomeOf: Readonly<Record<string, CallOutcome>> = { s: 'ok', F: 'failed', U: 'unavailable' }
+
+describe('a breaker opens', () => {
+  const eight = 'FFs'.repeat(4)
+  it.each([
+    ['after five failures in a row', {}, 'FFFFF', true],
+    ['not after four', {}, 'FFFF', false],
+    ['not after four, a success, and four', {}, 'FFFFsFFFF', false],
+    ['at half of the last twenty', {}, `ssssss${eight}FF`, true],
+    ['not at half of fewer than twenty', {}, `sssss${eight}FF`, false],
+    ['not at less than half of twenty', {}, `ssssss${eight}sF`, false],
+    ['not for failures that twenty calls have followed', {}, `FFFF${'s'.repeat(20)}FFFF`, false],
+    ['as configured: in a row', { failures: 2 }, 'FF', true],
+    ['as configured: rate and window', { failures: 99, failureRate: 0.25, window: 4 }, 'sssF', true],
+    ['never, where it is switched off', false, 'F'.repeat(50), false],
+  ] as const)('%s', (_, settings, outcomes, opens) => {
+    const { calls, open } = make(settings)
+    calls(outcomes)
+    expect(open()).toBe(opens)
+  })
+
+  it('for one target alone, for the configured time, and says why in the shared state', () => {
+    const { breaker, calls, state } = make({ restMs: 700 })
+    calls('FFFFF')
+    expect([breaker.waitMs('up/m'), breaker.waitMs('up/other')]).toEqual([700, 0])
+    expect(state.read('up/m')).toEqual({ until: 1_000_700, reason: 'failing' })
+    vi.advanceTimersByTime(300)
+    expect(breaker.waitMs('up/m')).toBe(400)
+  })
+
+  it('when another process says so', () => {
+    const { breaker, state } = make()
+    state.write('up/m', { until: Date.now() + 250, reason: 'failing' })
+    expect(breaker.waitMs('up/m')).toBe(250)
+  })
+})
+
+describe('an open breaker', () => {
+  const opened = () => {
+    const all = make()
+    all.calls('FFFFF')
+    vi.advanceTimersByTime(5000)
+    return all
+  }
+
+  it('lets one call through after its rest, and nobody else meanwhile', () => {
+    const { breaker } = opened()
+    expect(breaker.waitMs('up/m')).toBe(0)
+    expect(breaker.startCall('up/m')).toBe('all')
+    expect(breaker.waitMs('up/m')).toBe(5000)
+    // Who had looked before the first one entered is no second one.
+    expect(breaker.startCall('up/m')).toBe('none')
+  })
+
+  it('closes when that call is answered, and has forgotten the failures', () => {
+    const { breaker, calls, open } = opened()
+    breaker.recordResponse('up/m', undefined, breaker.startCall('up/m'))
+    expect(open()).toBe(false)
+    calls('FFFF')
+    expect(open()).toBe(false)
+    calls('F')
+    expect(open()).toBe(true)
+  })
+
+  it('rests anew, from then on, when that call fails', () => {
+    const { breaker } = opened()
+    const probe = breaker.startCall('up/m')
+    vi.advanceTimersByTime(2000)
+    breaker.recordEnd('up/m', undefined, probe, 'failed')
+    expect(breaker.waitMs('up/m')).toBe(5000)
+  })
+
+  it('lets another through when that call is never heard of again', () => {
+    const { breaker } = opened()
+    expect(breaker.startCall('up/m')).toBe('all')
+    vi.advanceTimersByTime(5000)
+    expect(breaker.startCall('up/m')).toBe('all')
+  })
+
+  it.each([
+    ['fails', 'F'],
+    ['succeeds', 's'],
+  ])('is neither prolonged nor closed by a call of before that %s', (_, outcome) => {
+    const { breaker, calls, end } = make()
+    const early = breaker.startCall('up/m')
+    calls('FFFFF')
+    const late = breaker.startCall('up/m')
+    vi.advanceTimersByTime(3000)
+    for (const probe of [early, late]) end(probe, outcome)
+    expect(breaker.waitMs('up/m')).toBe(2000)
+  })
+})
+
+describe('the failures of one caller', () => {
+  it.each([
+    ['five in a row', 'FFFFF'],
+    ['half of twenty', `ssssss${'FFs'.repeat(4)}FF`],
+    ['five that are the upstream’s own among others', 'FUFUF'],
+  ])('open the breaker for that caller as today (%s), and for nobody else', (_, outcomes) => {
+    const { calls, open, state } = make()
+    calls(outcomes, 'ann')
+    expect([open('ann'), open('ben'), open('')]).toEqual([true, false, false])
+    expect(state.read('up/m')).toBeUndefined()
+  })
+
+  it('open no breaker for others, however many they are', () => {
+    const { calls, open } = make()
+    for (let round = 0; round < 20; round++) {
+      calls('F'.repeat(50), 'ann')
+      expect(open('ben')).toBe(false)
+      if (round % 5 === 0) calls('s', 'ben')
+      vi.advanceTimersByTime(5000)
+    }
+  })
+
+  it('do not add up to an open breaker with a few failures of others', () => {
+    const { calls, open } = make()
+    calls('F'.repeat(50), 'ann')
+    for (const caller of ['ben', 'cay', 'dan']) calls('FF', caller)
+    expect(['ben', 'cay', 'dan', 'eve'].filter(open)).toEqual([])
+  })
+
+  it('are forgotten when its own probe succeeds', () => {
+    const { calls, open } = make()
+    calls('FFFFF', 'ann')
+    vi.advanceTimersByTime(5000)
+    calls('s', 'ann')
+    expect(open('ann')).toBe(false)
+    calls('FFFF', 'ann')
+    expect(open('ann')).toBe(false)
+  })
+
+  it('let one call of that caller through after the rest, and begin it again when that fails', () => {
+    const { breaker, calls, end, open } = make()
+    calls('FFFFF', 'ann')
+    vi.advanceTimersByTime(5000)
+    const probe = breaker.startCall('up/m', 'ann')
+    expect([probe, breaker.startCall('up/m', 'ann')]).toEqual(['caller', 'none'])
+    expect(open('ann')).toBe(true)
+    vi.advanceTimersByTime(1000)
+    end(probe, 'F', 'ann')
+    expect(breaker.waitMs('up/m', 'ann')).toBe(5000)
+  })
+})
+
+describe('the breaker opens for all callers', () => {
+  const five = ['ann', 'ben', 'cay', 'dan', 'eve']
+
+  it('when as many callers as `failures` fail in a row', () => {
+    const { calls, open, state } = make()
+    for (const caller of five) {
+      expect(open('fay')).toBe(false)
+      calls('F', caller)
+    }
+    expect(open('fay')).toBe(true)
+    expect(state.read('up/m')).toEqual({ until: 1_005_000, reason: 'failing' })
+  })
+
+  it('when so many callers make up the share of failures in the window', () => {
+    const { calls, open } = make({ failures: 99, window: 4 })
+    calls('Fs', 'ann')
+    calls('s', 'ben')
+    calls('F', 'ann')
+    expect(open('eve')).toBe(false)
+    calls('F', 'ben')
+    expect(open('eve')).toBe(true)
+  })
+
+  it('when the upstream itself fails, whoever’s calls those are', () => {
+    const { calls, open } = make()
+    calls('s', 'ben')
+    calls('UUUUU', 'ann')
+    expect([open('ann'), open('ben')]).toEqual([true, true])
+  })
+
+  it('not when a call of any of them succeeds in between', () => {
+    const { calls, open } = make()
+    for (const caller of five.slice(0, 4)) calls('F', caller)
+    calls('s', 'fay')
+    calls('F', 'eve')
+    expect(open('fay')).toBe(false)
+  })
+
+  const opened = () => {
+    const all = make()
+    all.calls('UUUUU', 'ann')
+    vi.advanceTimersByTime(5000)
+    return all
+  }
+
+  it('and closes for all of them when one call succeeds', () => {
+    const { calls, open } = opened()
+    calls('s', 'ben')
+    expect(five.filter(open)).toEqual([])
+  })
+
+  it('and a probe that fails on purpose leaves the next probe to another caller at once', () => {
+    const { breaker, calls, open } = opened()
+    calls('F', 'mallory')
+    expect([open('mallory'), open('ben')]).toEqual([true, false])
+    expect(breaker.startCall('up/m', 'ben')).toBe('all')
+    breaker.recordResponse('up/m', 'ben', 'all')
+    expect(open('cay')).toBe(false)
+  })
+
+  it('and a probe whose client leaves does so, too', () => {
+    const { breaker, end, open } = opened()
+    end(breaker.startCall('up/m', 'mallory'), 'left', 'mallory')
+    expect([open('mallory'), open('ben')]).toEqual([true, false])
+  })
+
+  it('and a caller whose probe has no result is not the next one to probe', () => {
+    const { breaker, open } = opened()
+    expect(breaker.startCall('up/m', 'mallory')).toBe('all')
+    expect(open('ben')).toBe(true)
+    vi.advanceTimersByTime(5000)
+    expect([open('mallory'), open('ben')]).toEqual([true, false])
+  })
+
+  it('and opens again when the probes of as many callers fail, or the upstream itself does', () => {
+    const byCallers = opened()
+    for (const caller of five) {
+      expect(byCallers.open('fay')).toBe(false)
+      byCallers.calls('F', caller)
+    }
+    expect(byCallers.open('fay')).toBe(true)
+    const byUpstream = opened()
+    byUpstream.calls('U', 'ben')
+    expect(byUpstream.open('fay')).toBe(true)
+  })
+})
+
+it.each([
+  [5000, true],
+  [10_000, false],
+])(
+  'remembers 10,000 callers and targets at most: after %i others, a caller’s failures still count: %s',
+  (others, counts) => {
+    const { breaker, calls, open } = make()
+    calls('FFFF', 'ann')
+    for (let number = 0; number < others; number++) {
+      const [id, caller] = [`up/${number % 100}`, `caller ${number}`]
+      breaker.recordEnd(id, caller, breaker.startCall(id, caller), 'failed')
+    }
+    calls('F', 'ann')
+    expect(open('ann')).toBe(counts)
+  },
+)

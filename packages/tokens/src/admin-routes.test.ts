@@ -1,0 +1,236 @@
+import { type AuthRequest, GatewayError, type Inbound, type PluginRoute, type Reply } from '@modelgate/core'
+import { describe, expect, it } from 'vitest'
+import { type Administered, type AdminOptions, createRoutes } from './admin-routes.ts'
+import { fakeStore } from './tokens/fake-store.test-support.ts'
+import { createManagement } from './tokens/manage.ts'
+
+const start = Date.parse('2026-11-21T12:00:00Z')
+const json = { 'content-type': 'application/json' }
+
+interface Asked {
+  readonly headers?: Record<string, string>
+  readonly body?: unknown
+  readonly query?: string
+}
+
+function make(authorize: AdminOptions['authorize'] = () => true) {
+  const store = fakeStore()
+  const asked: unknown[] = []
+  const tokens: Administered = {
+    ...createManagement({ store, changed: () => {}, now: () => start }),
+    usage: async (id, query) => {
+      asked.push([id, query])
+      return { id } as Awaited<ReturnType<Administered['usage']>>
+    },
+  }
+  const { routes = [] } = createRoutes(tokens, { authorize })
+  const ask = async (route: string, id: string | undefined, { headers = json, body, query = '' }: Asked = {}) => {
+    const [method, path] = route.split(' ')
+    const found = routes.find((one) => one.method === method && one.path === path) as PluginRoute
+    const text = body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body)
+    const inbound: Inbound = {
+      method: found.method,
+      path: found.path,
+      query,
+      header: (name) => headers[name],
+      async read(limit) {
+        const bytes = new TextEncoder().encode(text)
+        if (bytes.length > limit) throw new GatewayError('request_too_large', 'too large')
+        return bytes
+      },
+      signal: new AbortController().signal,
+    }
+    try {
+      const {
+        status,
+        headers: told,
+        body: answer,
+      } = (await found.handle(inbound, id === undefined ? {} : { id })) as Reply
+      return { status, headers: told, body: JSON.parse(String(answer)) }
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      return { status: error.info.status, body: { param: error.info.param, message: error.message } }
+    }
+  }
+  return { ask, store, tokens, asked, routes }
+}
+
+const all = [
+  'POST /admin/tokens',
+  'GET /admin/tokens',
+  'GET /admin/tokens/{id}',
+  'PATCH /admin/tokens/{id}',
+  'POST /admin/tokens/{id}/revoke',
+  'DELETE /admin/tokens/{id}',
+  'POST /admin/tokens/{id}/rotate',
+  'GET /admin/tokens/{id}/usage',
+]
+
+describe('who may manage tokens', () => {
+  it('must be said', () => {
+    const { tokens } = make()
+    for (const options of [undefined, {}, { authorize: true }])
+      expect(() => createRoutes(tokens, options as unknown as AdminOptions)).toThrow(/authorize/)
+  })
+
+  it('is asked on every endpoint, with method, path and headers', async () => {
+    const seen: AuthRequest[] = []
+    const { ask, routes } = make((request) => {
+      seen.push(request)
+      return false
+    })
+    expect(routes.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([...all].sort())
+    for (const route of all)
+      expect((await ask(route, 'tok_x', { headers: { cookie: 'a=b', ...json } })).status).toBe(403)
+    expect(seen.map(({ method, path }) => `${method} ${path}`)).toEqual(all)
+    expect(seen[0]?.header('Cookie')).toBe('a=b')
+  })
+
+  it.each([
+    ['false', () => false, 403],
+    ['nothing', () => undefined, 403],
+    ['something that is not true', () => 'ada', 403],
+    ['the promise of false', async () => false, 403],
+    ['true', () => true, 200],
+    ['the promise of true', async () => true, 200],
+  ])('%s: %s', async (_, authorize, status) => {
+    const { ask } = make(authorize as AdminOptions['authorize'])
+    expect((await ask('GET /admin/tokens', undefined)).status).toBe(status)
+  })
+
+  it('may be refused in the words of the host, and its failures are the gateway’s to log', async () => {
+    const refusing = make(() => {
+      throw new GatewayError('authentication', 'Log in first.')
+    })
+    expect(await refusing.ask('GET /admin/tokens', undefined)).toMatchObject({
+      status: 401,
+      body: { message: 'Log in first.' },
+    })
+    const failing = make(() => Promise.reject(new Error('the session store is gone')))
+    await expect(failing.ask('GET /admin/tokens', undefined)).rejects.toThrow('the session store is gone')
+  })
+
+  it('is asked before anything is read', async () => {
+    const { ask, store } = make(() => false)
+    expect((await ask('POST /admin/tokens', undefined, { body: '{' })).status).toBe(403)
+    expect(store.records.size).toBe(0)
+  })
+})
+
+describe('the endpoints', () => {
+  it('take a token through its life', async () => {
+    const { ask, asked } = make()
+    const issued = await ask('POST /admin/tokens', undefined, { body: { name: 'laptop', owner: 'ada' } })
+    expect(issued).toMatchObject({ status: 201, body: { name: 'laptop', secret: expect.stringMatching(/^mg-/) } })
+    const { id, secret } = issued.body
+    const shown = await ask('GET /admin/tokens/{id}', id)
+    expect(shown).toMatchObject({ status: 200, body: { id, owner: 'ada' } })
+    expect(await ask('PATCH /admin/tokens/{id}', id, { body: { name: 'desk', owner: null } })).toMatchObject({
+      status: 200,
+      body: { name: 'desk' },
+    })
+    const rotated = await ask('POST /admin/tokens/{id}/rotate', id, { body: { graceMs: 0 } })
+    expect(rotated).toMatchObject({ status: 200, body: { id, secret: expect.stringMatching(/^mg-/) } })
+    expect(rotated.body.secret).not.toBe(secret)
+    expect(await ask('GET /admin/tokens/{id}/usage', id, { query: 'from=2026-11-01' })).toMatchObject({ status: 200 })
+    expect(asked).toEqual([[id, { from: '2026-11-01' }]])
+    expect(await ask('POST /admin/tokens/{id}/revoke', id)).toMatchObject({ status: 200, body: { revokedAt: start } })
+    expect(await ask('POST /admin/tokens/{id}/rotate', id)).toMatchObject({ status: 409 })
+    expect(await ask('DELETE /admin/tokens/{id}', id, { headers: {} })).toMatchObject({ status: 200 })
+  })
+
+  it('list page by page', async () => {
+    const { ask, tokens } = make()
+    for (const owner of ['ada', 'bob', 'ada']) await tokens.issue({ owner })
+    const first = await ask('GET /admin/tokens', undefined, { query: 'owner=ada&limit=1' })
+    expect(first.body).toMatchObject({ tokens: [{ owner: 'ada' }], next: expect.any(String) })
+    const second = await ask('GET /admin/tokens', undefined, { query: `owner=ada&limit=1&after=${first.body.next}` })
+    expect(second.body.tokens).toHaveLength(1)
+    expect(second.body.tokens[0].id).not.toBe(first.body.tokens[0].id)
+  })
+
+  it('tell secrets when they are new and at no other time, and are kept by no cache', async () => {
+    const { ask } = make()
+    const { body, headers } = await ask('POST /admin/tokens', undefined, { body: {} })
+    expect(headers?.['cache-control']).toBe('no-store')
+    for (const route of all.filter((one) => one !== 'POST /admin/tokens' && !one.endsWith('rotate'))) {
+      const answer = await ask(route, body.id)
+      expect([route, answer.status, answer.headers?.['cache-control']]).toEqual([route, 200, 'no-store'])
+      expect(JSON.stringify(answer.body)).not.toMatch(/"secret|digest/)
+      expect(JSON.stringify(answer.body)).not.toContain(body.secret)
+    }
+  })
+
+  it.each([
+    ['POST /admin/tokens', { body: { nam: 'laptop' } }, 'nam'],
+    ['POST /admin/tokens', { body: { models: 'gpt-*' } }, 'models'],
+    ['POST /admin/tokens', { body: { secret: 'mg-mine' } }, 'secret'],
+    ['PATCH /admin/tokens/{id}', { body: { revokedAt: null } }, 'revokedAt'],
+    ['POST /admin/tokens/{id}/revoke', { body: { why: 'lost' } }, 'why'],
+    ['POST /admin/tokens/{id}/rotate', { body: { grace: 5 } }, 'grace'],
+    ['POST /admin/tokens/{id}/rotate', { body: { graceMs: '5' } }, 'graceMs'],
+    ['GET /admin/tokens', { query: 'page=2' }, 'page'],
+    ['GET /admin/tokens', { query: 'limit=many' }, 'limit'],
+    ['GET /admin/tokens', { query: 'limit=' }, 'limit'],
+    ['GET /admin/tokens', { query: 'owner=a&owner=b' }, 'owner'],
+    ['GET /admin/tokens/{id}', { query: 'x=1' }, 'x'],
+    ['GET /admin/tokens/{id}/usage', { query: 'since=2026-11-01' }, 'since'],
+  ])('%s with %o is a 400 that names the field', async (route, what, param) => {
+    const { ask, tokens } = make()
+    const { id } = await tokens.issue()
+    expect(await ask(route, id, what)).toMatchObject({ status: 400, body: { param } })
+  })
+
+  it.each(['{', '[]', '"text"', 'null', '7'])('a body of %s is a 400', async (body) => {
+    expect((await make().ask('POST /admin/tokens', undefined, { body })).status).toBe(400)
+  })
+
+  it('a body of more than 64 kB is a 413', async () => {
+    const body = { metadata: { text: 'x'.repeat(65_536) } }
+    expect((await make().ask('POST /admin/tokens', undefined, { body })).status).toBe(413)
+  })
+
+  it.each([
+    'GET /admin/tokens/{id}',
+    'PATCH /admin/tokens/{id}',
+    'POST /admin/tokens/{id}/revoke',
+    'DELETE /admin/tokens/{id}',
+  ])('%s of a token that is not there is a 404', async (route) => {
+    for (const id of ['tok_none', 'a/b', '..']) expect((await make().ask(route, id)).status).toBe(404)
+  })
+})
+
+describe('what a form of another site can send changes nothing', () => {
+  it.each([
+    undefined,
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'text/json',
+  ])('content-type %s', async (type) => {
+    const { ask, store, tokens } = make()
+    const { id } = await tokens.issue()
+    const headers = type === undefined ? {} : { 'content-type': type }
+    for (const route of all.filter((one) => one.startsWith('POST') || one.startsWith('PATCH')))
+      expect((await ask(route, id, { headers, body: '{}' })).status).toBe(415)
+    expect(store.records.size).toBe(1)
+    expect(await tokens.get(id)).not.toHaveProperty('revokedAt')
+  })
+
+  it('JSON with a charset is JSON', async () => {
+    const headers = { 'content-type': 'Application/JSON; charset=utf-8' }
+    expect((await make().ask('POST /admin/tokens', undefined, { headers, body: {} })).status).toBe(201)
+  })
+})
+
+describe('the path', () => {
+  it('is the host’s to choose', () => {
+    const { tokens } = make()
+    const { routes = [] } = createRoutes(tokens, { authorize: () => true, path: '/internal/keys' })
+    expect(routes.map(({ path }) => path)).toContain('/internal/keys/{id}/usage')
+  })
+
+  it.each(['', '/', 'admin', '/admin/', '/admin/{x}', '/a b'])('cannot be %j', (path) => {
+    expect(() => createRoutes(make().tokens, { authorize: () => true, path })).toThrow(/path is/)
+  })
+})

@@ -1,0 +1,153 @@
+import { type FinishEvent, GatewayError } from '@modelgate/core'
+import { expect, it } from 'vitest'
+import { memoryLedger, recordOf } from './ledger-record.ts'
+
+const least: FinishEvent = {
+  requestId: 'req_1',
+  identity: null,
+  operation: 'generate',
+  format: 'chat',
+  model: 'fast',
+  stream: false,
+  status: 200,
+  outcome: 'finished',
+  losses: [],
+  attempts: [],
+  startedAt: Date.UTC(2026, 10, 21, 10),
+  durationMs: 12.5,
+}
+
+/** A call with something in every field, the secret in all that may quote it. */
+const secret = 'SECRET'
+const full: Required<FinishEvent> = {
+  ...least,
+  identity: { id: 'tok_1', owner: 'ann', metadata: { note: secret }, credential: secret },
+  upstream: 'claude',
+  upstreamModel: 'claude-opus-5',
+  upstreamFormat: 'messages',
+  lane: 'translate',
+  finish: 'end_turn',
+  usage: {
+    input: { total: 100, cacheRead: 60, cacheWrite: 30, cacheWrite1h: 10, audio: 1, image: 2, tool: 3 },
+    output: { total: 20, reasoning: 5, audio: 1, image: 1 },
+    raw: { format: 'messages', value: { quoted: secret } },
+  },
+  basis: 'reported',
+  abandoned: true,
+  units: { images: 1, seconds: 2.5, characters: 3, searches: 4 },
+  cost: { amount: 0.1 + 0.2, currency: 'EUR' },
+  losses: [{ path: '/seed', kind: 'unsupported', severity: 'warn', detail: `The seed is ${secret}.` }],
+  attempts: [
+    { upstream: 'claude', model: 'claude-opus-5', key: 1, reason: 'first', startedMs: 1, status: 200, latencyMs: 9 },
+  ],
+  estimate: 'characters',
+  firstEventMs: 9.5,
+  error: new GatewayError('rate_limited', `Said: ${secret}`, { cause: new Error(secret) }),
+} as Required<FinishEvent>
+
+it('says of a call what it was, never what was in it', () => {
+  expect(recordOf(full)).toEqual({
+    id: 'req_1',
+    time: '2026-11-21T10:00:00.000Z',
+    token: 'tok_1',
+    owner: 'ann',
+    operation: 'generate',
+    format: 'chat',
+    model: 'fast',
+    upstream: 'claude',
+    upstreamModel: 'claude-opus-5',
+    attempts: full.attempts,
+    status: 200,
+    outcome: 'finished',
+    error: 'rate_limited',
+    basis: 'reported',
+    abandoned: true,
+    usage: { input: 100, cacheRead: 60, cacheWrite: 30, output: 20, reasoning: 5 },
+    units: { images: 1, seconds: 2.5, characters: 3, searches: 4 },
+    cost: 0.3,
+    currency: 'EUR',
+    losses: [{ path: '/seed', kind: 'unsupported', severity: 'warn' }],
+    durationMs: 12.5,
+    firstEventMs: 9.5,
+    stream: false,
+  })
+  expect(JSON.stringify(recordOf(full))).not.toContain(secret)
+})
+
+it('leaves out what is not known', () =>
+  expect(Object.keys(recordOf(least)).sort()).toEqual(
+    [
+      'attempts',
+      'durationMs',
+      'format',
+      'id',
+      'losses',
+      'model',
+      'operation',
+      'outcome',
+      'status',
+      'stream',
+      'time',
+      'token',
+    ].sort(),
+  ))
+
+it('knows a caller without a token, and owners only where they are text', () => {
+  expect(recordOf(least).token).toBeNull()
+  expect(recordOf({ ...least, identity: { id: 'x', owner: { name: secret } } })).not.toHaveProperty('owner')
+})
+
+it.each([
+  ['a gateway’s error', new GatewayError('overloaded', secret), 'overloaded'],
+  [
+    'one of another copy of the class',
+    Object.assign(new Error(secret), { name: 'GatewayError', info: { kind: 'timeout' } }),
+    'timeout',
+  ],
+  ['an error of the host', new TypeError(secret), 'internal'],
+  ['one that looks alike', Object.assign(new Error(secret), { name: 'GatewayError', info: secret }), 'internal'],
+  ['what is no error', secret, 'internal'],
+  ['nothing', undefined, undefined],
+])('takes the kind alone of %s', (_, error, kind) =>
+  expect(recordOf({ ...least, ...(error === undefined ? {} : { error }) }).error).toBe(kind),
+)
+
+it.each([
+  [0.1 + 0.2, 0.3],
+  [1e-9, 1e-9],
+  [4e-10, 0],
+  [123.456789012345, 123.456789012],
+  [Number.NaN, undefined],
+])('a cost of %d is written as %d', (amount, cost) => {
+  const record = recordOf({ ...least, cost: { amount, currency: 'USD' } })
+  expect(record.cost).toBe(cost)
+  expect(record.currency).toBe(cost === undefined ? undefined : 'USD')
+})
+
+it('does not grow with what a client sends', () => {
+  const long = 'x'.repeat(1_000_000)
+  const losses = Array.from(
+    { length: 5000 },
+    () => ({ path: `/${long}`, kind: 'unknown', severity: 'warn', detail: '' }) as const,
+  )
+  const attempts = [{ upstream: 'u', model: long, reason: 'first', startedMs: 0 }] as const
+  const record = recordOf({ ...least, model: long, upstreamModel: long, losses, attempts })
+  expect(JSON.stringify(record).length).toBeLessThan(100_000)
+  expect(record.model).toBe(`${'x'.repeat(512)}…`)
+  expect(record.losses).toHaveLength(100)
+})
+
+it('is not changed by what happens to the event later', () => {
+  const attempts = [{ upstream: 'u', model: 'm', reason: 'first' as const, startedMs: 0, status: 200 }]
+  const record = recordOf({ ...least, attempts })
+  attempts[0] = { ...attempts[0], status: 500 } as (typeof attempts)[0]
+  attempts.length = 0
+  expect(record.attempts).toMatchObject([{ status: 200 }])
+})
+
+it('can be collected in memory', async () => {
+  const ledger = memoryLedger()
+  await ledger.append(recordOf(least))
+  await ledger.append(recordOf(full))
+  expect(ledger.records).toEqual([recordOf(least), recordOf(full)])
+})

@@ -1,0 +1,136 @@
+import type { Admission, AdmitCall, FinishEvent, Logger } from '@modelgate/core'
+import { type Awaitable, isThenable, unref } from '../base/async.ts'
+import { safeLogger } from '../base/safe-logger.ts'
+import { leaseMs, type Meter, type MeterStore, type ReserveResult } from '../contract/meter-store.ts'
+import type { TokenRecord } from '../contract/token.ts'
+import type { Prices } from '../prices/prices.ts'
+import { createErrorMapper } from '../storage/errors.ts'
+import { allowanceOf, budgetHeaders } from './allowance.ts'
+import { limitError } from './limit-error.ts'
+import { type ReservedMeter, type ReserveOptions, reservedMeters } from './reserve.ts'
+import { settlementOf } from './settlement.ts'
+import { createSettler } from './settler.ts'
+
+export interface AdmissionOptions {
+  readonly meters: MeterStore
+  readonly prices?: Prices
+  /** Default: 4,096 output tokens. */
+  readonly reserve?: { readonly outputTokens?: number }
+  /** Default: `'refuse'`. */
+  readonly unpriced?: ReserveOptions['unpriced']
+  /** Default: `console`. `false` logs nothing. */
+  readonly logger?: Logger | false
+  /** Maps failures of the store. Default: they become 503 errors, and are logged to `logger`. */
+  readonly toGatewayError?: (error: unknown) => unknown
+  /** Milliseconds since 1970. Default: `Date.now`. */
+  readonly now?: () => number
+}
+
+/** Reserves and settles the calls of tokens with limits or budgets. */
+export interface CallAdmission {
+  /** Reserves the expected use of a call. Throws, or rejects with, the GatewayError for a call that a limit or budget rejects. */
+  admit(token: TokenRecord, call: AdmitCall): Awaitable<Admission>
+  /** Resolves when all finished calls are settled, or after three seconds. */
+  close(): Promise<void>
+}
+
+const defaultOutputTokens = 4096
+
+/** Creates the admission of calls: it reserves before a call, and corrects the reservation with the actual use after it. */
+export function createAdmission(options: AdmissionOptions): CallAdmission {
+  const { meters: store, prices, unpriced = 'refuse', now = Date.now } = options
+  const logger = safeLogger(options.logger)
+  const toGatewayError = options.toGatewayError ?? createErrorMapper(logger)
+  const reserveOptions: ReserveOptions = {
+    prices,
+    unpriced,
+    outputTokens: options.reserve?.outputTokens ?? defaultOutputTokens,
+  }
+  const settler = createSettler(store, logger)
+  const renewal = createLeaseRenewal(store, logger)
+  const currency = prices?.currency ?? ''
+
+  const admitted = (
+    { id }: TokenRecord,
+    { requestId }: AdmitCall,
+    meters: readonly ReservedMeter[],
+    result: (ReserveResult & { readonly ok: true }) | undefined,
+  ): Admission => {
+    const concurrent = meters.filter(({ of }) => of === 'concurrent').map(({ meter }): Meter => meter)
+    if (concurrent.length > 0) renewal.add({ callId: requestId, tokenId: id, meters: concurrent })
+    const settle = (event: FinishEvent): void => {
+      if (concurrent.length > 0) renewal.remove(requestId)
+      settler.settle(settlementOf(event, { tokenId: id, meters, at: result?.at, prices }))
+    }
+    if (result === undefined) return { settle }
+    const time = now()
+    const allowance = allowanceOf(meters, result.states, time)
+    const headers = budgetHeaders(meters, result.states, currency, time)
+    return allowance === undefined ? { headers, settle } : { allowance, headers, settle }
+  }
+
+  return {
+    admit(token, call) {
+      const meters = reservedMeters(token, call, reserveOptions)
+      if (meters.length === 0) return admitted(token, call, meters, undefined)
+      const decide = (result: ReserveResult): Admission => {
+        if (result.ok === true) return admitted(token, call, meters, result)
+        const { refusedBy, waitMs, states } = result
+        throw limitError({ model: call.model, meters, refusedBy, waitMs, states, currency, now: now() })
+      }
+      let result: Awaitable<ReserveResult>
+      try {
+        result = store.reserve({
+          callId: call.requestId,
+          tokenId: token.id,
+          meters: meters.map(({ meter }): Meter => meter),
+        })
+      } catch (error) {
+        throw toGatewayError(error)
+      }
+      if (!isThenable(result)) return decide(result)
+      return Promise.resolve(result).then(decide, (error: unknown) => {
+        throw toGatewayError(error)
+      })
+    },
+    close: () => settler.close(),
+  }
+}
+
+/** Renews the leases of running calls that count against a limit of concurrent calls. */
+interface LeaseRenewal {
+  add(call: { readonly callId: string; readonly tokenId: string; readonly meters: readonly Meter[] }): void
+  remove(callId: string): void
+}
+
+/** One timer serves all calls, and runs only while there are any. */
+function createLeaseRenewal(meters: Pick<MeterStore, 'renew'>, logger: Logger): LeaseRenewal {
+  const running = new Map<string, Parameters<LeaseRenewal['add']>[0]>()
+  let timer: ReturnType<typeof setInterval> | undefined
+  let failing = false
+
+  const renew = async (): Promise<void> => {
+    try {
+      await meters.renew([...running.values()])
+      failing = false
+    } catch (error) {
+      if (!failing)
+        logger.warn('modelgate: leases of running calls could not be renewed; renewal is tried again in 20 s', error)
+      failing = true
+    }
+  }
+  return {
+    add(call) {
+      running.set(call.callId, call)
+      if (timer !== undefined) return
+      timer = setInterval(() => void renew(), leaseMs / 3)
+      unref(timer)
+    },
+    remove(callId) {
+      running.delete(callId)
+      if (running.size > 0) return
+      clearInterval(timer)
+      timer = undefined
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import { GatewayError } from '@modelgate/core'
+import { describe, expect, it } from 'vitest'
+import { requiredRoom } from '../contract/meter-store.ts'
+import type { TokenSettings } from '../contract/token.ts'
+import { createPrices } from '../prices/prices.ts'
+import { callOf, tokenWith } from './call.test-support.ts'
+import { reservedMeters } from './reserve.ts'
+
+const prices = createPrices({ models: { 'gpt-5': { input: 10, output: 20 }, free: { input: 0, output: 0 } } })
+const reserve = (
+  settings: Pick<TokenSettings, 'limits' | 'budget'>,
+  call: Parameters<typeof callOf>[1],
+): readonly (readonly [string, number, number])[] =>
+  reservedMeters(tokenWith(settings), callOf('req_1', call), { prices, outputTokens: 4096, unpriced: 'refuse' }).map(
+    ({ of, meter }) => [of, meter.amount, requiredRoom(meter)] as const,
+  )
+const everything: Pick<TokenSettings, 'limits' | 'budget'> = {
+  limits: { requests: 5, concurrent: 5, tokens: 5, inputTokens: 5, outputTokens: 5 },
+  budget: { money: 1, period: 'day' },
+}
+
+describe('what is reserved', () => {
+  it.each([
+    ['of nothing that is expected', { input: 0, output: 0 }, 0, 0],
+    ['of estimates that are not whole', { input: 1.2, output: 0.5 }, 2, 1],
+    ['of estimates below nothing', { input: -1e15, output: -5 }, 0, 0],
+    ['of estimates without an end', { input: Number.POSITIVE_INFINITY, output: 1 }, Number.MAX_SAFE_INTEGER, 1],
+    ['of estimates that are no numbers', { input: Number.NaN, output: 1 }, 0, 1],
+  ])('%s is a count that can be, and there has to be room for one', (_, estimate, input, output) => {
+    const all = Math.min(input + output, Number.MAX_SAFE_INTEGER)
+    const money = Math.min(input * 10_000 + output * 20_000, Number.MAX_SAFE_INTEGER)
+    expect(reserve(everything, estimate)).toEqual([
+      ['requests', 1, 1],
+      ['tokens', all, Math.max(1, all)],
+      ['inputTokens', input, Math.max(1, input)],
+      ['outputTokens', output, Math.max(1, output)],
+      ['concurrent', 1, 1],
+      ['money', money, Math.max(1, money)],
+    ])
+  })
+  it('for a model that is free needs a budget that is not spent', () => {
+    expect(
+      reserve({ budget: { money: 1, period: 'day' } }, { targets: [{ upstream: 'openai', model: 'free' }] }),
+    ).toEqual([['money', 0, 1]])
+  })
+  it('for counting tokens is but the call, and needs no price', () => {
+    const call = { operation: 'count-tokens', targets: [{ upstream: 'openai', model: 'mystery' }] } as const
+    expect(reserve(everything, call)).toEqual([
+      ['requests', 1, 1],
+      ['concurrent', 1, 1],
+    ])
+  })
+})
+
+describe("a provider's own secret for realtime sessions", () => {
+  const call = { operation: 'realtime-sessions' } as const
+  it.each<Pick<TokenSettings, 'limits' | 'budget'>>([
+    { budget: { money: 1, period: 'total' } },
+    { budget: { tokens: 1, period: 'total', models: 'another' } },
+    { limits: { tokens: 1 } },
+    { limits: [{ requests: 1 }, { inputTokens: 1 }] },
+    { limits: { outputTokens: 1 } },
+  ])('is not for a token with %j', (settings) => {
+    const refused = (): unknown => reserve(settings, call)
+    expect(refused).toThrow(GatewayError)
+    expect(refused).toThrow('by a WebSocket to /v1/realtime')
+  })
+  it('is one call to a token that only calls are counted of', () => {
+    expect(reserve({ limits: { requests: 5, concurrent: 2 } }, call)).toEqual([
+      ['requests', 1, 1],
+      ['concurrent', 1, 1],
+    ])
+    expect(reserve({}, call)).toEqual([])
+  })
+})

@@ -1,0 +1,83 @@
+import type { Cost, FinishEvent } from '@modelgate/core'
+import type { Settlement, Sums } from '../contract/meter-store.ts'
+import { billionthsOf } from '../prices/money.ts'
+import { leastCostOf, mayHaveWorked, type Prices } from '../prices/prices.ts'
+import type { ReservedMeter } from './reserve.ts'
+import { toWholeCount } from './token-meters.ts'
+
+/** Model name in the sums of calls without a response: the requested name may be any text of a client. */
+const unansweredModel = '(no answer)'
+/** Maximum characters of a model name in the sums: names come from clients. */
+const maxNameLength = 200
+
+/** A call whose reservation was accepted. */
+export interface AdmittedCall {
+  readonly tokenId: string
+  readonly meters: readonly ReservedMeter[]
+  /** Time of the reservation, as the store reported it. */
+  readonly at: number | undefined
+  readonly prices: Prices | undefined
+}
+
+/** Returns the settlement of a finished call: its actual use on each meter, and its contribution to the token's sums. */
+export function settlementOf(event: FinishEvent, { tokenId, meters, at, prices }: AdmittedCall): Settlement {
+  const { requestId, model, startedAt, usage, units, outcome, firstEventMs } = event
+  const input = toWholeCount(usage?.input.total ?? 0)
+  const output = toWholeCount(usage?.output.total ?? 0)
+  const worked = mayHaveWorked(event)
+  // A model may have worked, and no usage is known: the reservation is kept, because a call must not become free this way.
+  const isUseUnknown = worked && usage === undefined && units === undefined
+  const money = costOf(event.cost, prices)
+  const tokensOf = (reported: number, reserved: number): number => (isUseUnknown ? reserved : reported)
+  const actualOf = ({ of, meter }: ReservedMeter): number => {
+    switch (of) {
+      case 'requests':
+      case 'concurrent':
+        return 1
+      case 'inputTokens':
+        return tokensOf(input, meter.amount)
+      case 'outputTokens':
+        return tokensOf(output, meter.amount)
+      case 'tokens':
+        return tokensOf(toWholeCount(input + output), meter.amount)
+      case 'money':
+        if (money !== undefined || !worked) return money ?? 0
+        return Math.max(meter.amount, prices === undefined ? 0 : toWholeCount(leastCostOf(prices, event)))
+    }
+  }
+  const add: Sums = {
+    calls: 1,
+    inputTokens: input,
+    cachedTokens: toWholeCount(usage?.input.cacheRead ?? 0),
+    outputTokens: output,
+    cost: money ?? 0,
+    unpriced: money === undefined && worked ? 1 : 0,
+  }
+  const hasResponse = firstEventMs !== undefined || outcome === 'finished'
+  return {
+    callId: requestId,
+    tokenId,
+    at,
+    meters: meters.map((reserved) => ({ ...reserved.meter, actual: actualOf(reserved) })),
+    sums: { day: dayOf(startedAt), model: (hasResponse && model.slice(0, maxNameLength)) || unansweredModel, add },
+  }
+}
+
+/** Returns a cost in billionths; undefined for an invalid cost, and for one in another currency, which no budget can count. */
+function costOf(cost: Cost | undefined, prices: Prices | undefined): number | undefined {
+  if (cost === undefined || !(cost.amount >= 0) || cost.amount === Number.POSITIVE_INFINITY) return undefined
+  return prices !== undefined && cost.currency !== prices.currency ? undefined : toWholeCount(billionthsOf(cost))
+}
+
+const dayMs = 86_400_000
+let cachedDay = Number.NaN
+let cachedText = ''
+/** Returns the UTC day of a time: `2026-11-21`. The last result is cached, because most calls are of the same day. */
+function dayOf(time: number): string {
+  const day = Math.floor(time / dayMs)
+  if (day !== cachedDay) {
+    cachedDay = day
+    cachedText = new Date(time).toISOString().slice(0, 10)
+  }
+  return cachedText
+}

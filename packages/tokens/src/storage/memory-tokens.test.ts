@@ -1,4 +1,0 @@
-import { createMemoryTokens } from './memory-tokens.ts'
-import { describeTokenStore } from './token-store.test-support.ts'
-
-describeTokenStore('memory', () => ({ store: createMemoryTokens(), close: async () => {} }))

@@ -1,0 +1,367 @@
+import { describe, expect, test } from 'vitest'
+import type { Awaitable } from '../base/async.ts'
+import { leaseMs, mostModels, otherModels, type Sums } from '../contract/meter-store.ts'
+import {
+  dayMs,
+  dayOf,
+  type Entered,
+  type MetersUnderTest,
+  meterScene,
+  minute,
+  noSums,
+  perMinute,
+  perPeriod,
+  slots,
+  total,
+} from './meter-scene.test-support.ts'
+import { metersInTime } from './meter-time.test-support.ts'
+
+export type { MetersUnderTest } from './meter-scene.test-support.ts'
+
+/**
+ * What every store of counts must do, wherever it counts.
+ *
+ * @param clock whether what `make` gives has a clock that can be set; else windows are short, and real
+ */
+export function meterStoreContract(
+  name: string,
+  make: () => Awaitable<MetersUnderTest>,
+  { clock = true }: { readonly clock?: boolean } = {},
+): void {
+  describe(`${name} as a store of counts`, () => {
+    const scene = meterScene(make, clock)
+    const { store, hasClock, reserve, enter, settle, used, time, clockedTest } = scene
+
+    describe('a reservation', () => {
+      test('is counted by all meters, and told in their order', async () => {
+        const before = Date.now()
+        const meters = [{ ...perMinute, amount: 3 }, slots, total]
+        expect(await reserve(meters)).toMatchObject({ ok: true, at: expect.any(Number) })
+        const result = await reserve(meters)
+        expect(result.states).toEqual([
+          { name: 'window:requests', limit: 10, used: 6, resetsAt: expect.any(Number) },
+          { name: 'concurrent', limit: 2, used: 2 },
+          { name: 'period:total', limit: 100, used: 20 },
+        ])
+        if (!hasClock) expect(Math.abs((await time()) - before)).toBeLessThan(minute)
+      })
+
+      test.each([
+        ['the first', 0, [{ ...total, limit: 15 }, slots, perMinute]],
+        ['the last', 2, [slots, perMinute, { ...total, limit: 15 }]],
+        ['the first of two', 1, [perMinute, { ...slots, limit: 1 }, { ...total, limit: 15 }]],
+      ])('is counted by none if %s refuses it', async (_, refusedBy, meters) => {
+        await enter(meters)
+        const taken = await used(...meters)
+        const result = await reserve(meters)
+        expect(result).toMatchObject({ ok: false, refusedBy, states: taken.map((used) => ({ used })) })
+        expect(await used(...meters)).toEqual(taken)
+      })
+
+      test('may be let in for less than it counts', async () => {
+        const tight = { ...total, limit: 20 }
+        const guess = { ...tight, amount: 50, least: 5 }
+        await enter([tight])
+        const entered = await enter([guess])
+        expect(await used(tight)).toEqual([60])
+        expect((await reserve([{ ...tight, amount: 1 }])).ok).toBe(false)
+        await settle(entered, 6)
+        expect(await used(tight)).toEqual([16])
+        expect(await reserve([guess])).toMatchObject({ ok: false, waitMs: undefined })
+        expect((await reserve([{ ...guess, least: 4 }])).ok).toBe(true)
+        const window = { ...perMinute, amount: 500, least: 1 }
+        await enter([window])
+        const refused = await reserve([window])
+        expect(refused.ok ? 'let in' : typeof refused.waitMs).toBe('number')
+      })
+
+      test('may take what is left, and no more', async () => {
+        const tight = { ...total, limit: 20 }
+        await enter([tight])
+        expect((await reserve([{ ...tight, amount: 11 }])).ok).toBe(false)
+        expect((await reserve([tight])).ok).toBe(true)
+        expect((await reserve([{ ...tight, amount: 1 }])).ok).toBe(false)
+        expect(await used(tight)).toEqual([20])
+      })
+
+      test('of nothing takes nothing, and is refused only where more than the limit is taken', async () => {
+        const looking = [
+          { ...total, limit: 10, amount: 0 },
+          { ...perMinute, amount: 0 },
+        ]
+        await enter([{ ...total, limit: 10 }])
+        expect((await reserve(looking)).ok).toBe(true)
+        expect(await used(...looking)).toEqual([10, 0])
+        await settle({ callId: 'more', at: undefined, meters: [total] }, 1)
+        expect((await reserve(looking)).ok).toBe(false)
+      })
+
+      test.each([
+        ['calls that run', { ...slots, limit: 1 }],
+        ['a total', { ...total, limit: 10 }],
+        ['a window whose limit is smaller', { ...perMinute, amount: 11 }],
+        ['a window with a limit of nothing', { ...perMinute, limit: 0 }],
+        ['a day whose budget is smaller', { ...perPeriod('day'), limit: 9 }],
+      ])('that %s refuse(s) is not told how long to wait', async (_, meter) => {
+        await reserve([meter])
+        expect(await reserve([meter])).toMatchObject({ ok: false, refusedBy: 0, waitMs: undefined })
+      })
+
+      test('that is made twice is counted once, and let in though its own amounts fill the limit', async () => {
+        const meters = [{ ...total, limit: 10 }, { ...slots, limit: 1 }, perMinute]
+        const { callId } = await enter(meters)
+        const again = await reserve(meters, callId)
+        expect(again).toMatchObject({ ok: true, states: [{ used: 10 }, { used: 1 }, { used: 1 }] })
+        await settle({ callId, at: undefined, meters }, 4)
+        expect(await used(...meters)).toEqual([4, 0, 4])
+      })
+
+      test('counts once for two limits of the same count', async () => {
+        const meters = [perMinute, { ...perMinute, limit: 3 }, slots, { ...slots, limit: 5 }]
+        const entered = await enter(meters)
+        expect(await used(...meters)).toEqual([1, 1, 1, 1])
+        await settle(entered, 3)
+        expect(await used(...meters)).toEqual([3, 3, 0, 0])
+        expect(await reserve(meters)).toMatchObject({ ok: false, refusedBy: 1 })
+      })
+
+      test('is one token’s and one name’s own', async () => {
+        const tight = { ...total, limit: 10 }
+        await enter([tight])
+        expect((await reserve([tight], 'of another token', 'other')).ok).toBe(true)
+        expect((await reserve([{ ...tight, name: 'period:total:other' }])).ok).toBe(true)
+        expect((await reserve([tight])).ok).toBe(false)
+      })
+    })
+
+    describe('a settlement', () => {
+      test.each([
+        ['less', 2],
+        ['more', 37],
+        ['the same', 10],
+        ['nothing', 0],
+      ])('puts what a call took in the place of its reservation: %s', async (_, actual) => {
+        const meters = [total, { ...perMinute, limit: 100, amount: 10 }]
+        const [first, second] = [await enter(meters), await enter(meters)]
+        await settle(first, actual)
+        expect(await used(...meters)).toEqual([10 + actual, 10 + actual])
+        await settle(second, 1)
+        expect(await used(...meters)).toEqual([1 + actual, 1 + actual])
+      })
+
+      test('may go above the limit, and nothing is let in then', async () => {
+        const entered = await enter([total])
+        await settle(entered, 250)
+        expect(await used(total)).toEqual([250])
+        expect((await reserve([{ ...total, amount: 1 }])).ok).toBe(false)
+      })
+
+      test('gives back the place of a running call, and only that one', async () => {
+        const first = await enter([slots])
+        await enter([slots])
+        expect((await reserve([slots])).ok).toBe(false)
+        await settle(first, 1)
+        await settle(first, 1)
+        await settle({ callId: 'unknown', at: undefined, meters: [slots] }, 1)
+        expect(await used(slots)).toEqual([1])
+        expect((await reserve([slots])).ok).toBe(true)
+        expect((await reserve([slots])).ok).toBe(false)
+      })
+
+      test('counts once, however often it comes', async () => {
+        const entered = await enter([total, perMinute])
+        const day = dayOf(await time())
+        const sums = { day, model: 'm', add: { ...noSums, calls: 1, cost: 5 } }
+        for (const actual of [3, 3, 50]) await settle(entered, actual, sums)
+        expect(await used(total, perMinute)).toEqual([3, 3])
+        expect(await store().sums({ tokenId: 't', from: day, to: day })).toEqual([{ ...sums.add, day, model: 'm' }])
+      })
+
+      test.each([
+        ['it is not known when', false],
+        ['it is said to have been counted now', true],
+      ])('counts what a call took whose reservation never came: %s', async (_, known) => {
+        const at = known ? await time() : undefined
+        await settle({ callId: 'lost', at, meters: [total, perMinute, slots] }, 7)
+        expect(await used(total, perMinute, slots)).toEqual([7, 7, 0])
+      })
+
+      test('that is there before the reservation leaves that uncounted', async () => {
+        const late = { callId: 'late', at: undefined, meters: [total, perMinute, slots] }
+        await settle(late, 7)
+        await reserve(late.meters, late.callId)
+        expect(await used(...late.meters)).toEqual([7, 7, 0])
+        await settle(late, 7)
+        expect(await used(...late.meters)).toEqual([7, 7, 0])
+      })
+
+      test('may come in any order', async () => {
+        const wide = { ...total, limit: 1000 }
+        const entered: Entered[] = []
+        for (let n = 0; n < 8; n++) entered.push(await enter([wide]))
+        for (const [actual, n] of [5, 2, 7, 0, 6, 1, 4, 3].entries()) {
+          const call = entered[n]
+          if (call !== undefined) await settle(call, actual)
+        }
+        expect(await used(wide)).toEqual([28])
+      })
+
+      test('counts money in billionths exactly', async () => {
+        const large = 4_000_000_123_456_789
+        const money = { ...total, limit: Number.MAX_SAFE_INTEGER, amount: large }
+        const entered = await enter([money])
+        await settle(entered, large - 1)
+        await enter([money])
+        expect(await used(money)).toEqual([2 * large - 1])
+      })
+    })
+
+    describe('running calls', () => {
+      test('that are settled are not brought back by a renewal', async () => {
+        const { callId, at, meters } = await enter([slots])
+        await settle({ callId, at, meters }, 1)
+        await store().renew([{ callId, tokenId: 't', meters }])
+        expect(await used(slots)).toEqual([0])
+      })
+
+      test('are counted once, however often they are renewed', async () => {
+        const call = { ...(await enter([slots])), tokenId: 't' }
+        await store().renew([call, call])
+        await store().renew([call])
+        expect(await used(slots)).toEqual([1])
+      })
+
+      test('are nothing else’s counts', async () => {
+        await store().renew([{ callId: 'a', tokenId: 't', meters: [perMinute, total] }])
+        expect(await used(perMinute, total)).toEqual([0, 0])
+      })
+
+      clockedTest('give back their place after a minute without renewal', async (advance) => {
+        const meter = { ...slots, limit: 1 }
+        await enter([meter])
+        advance(leaseMs - 1)
+        expect((await reserve([meter])).ok).toBe(false)
+        advance(1)
+        expect(await used(meter)).toEqual([0])
+        expect((await reserve([meter])).ok).toBe(true)
+      })
+
+      clockedTest('hold their place while they are renewed, and not for those beside them', async (advance) => {
+        const [first] = [await enter([slots]), await enter([slots])]
+        for (let n = 0; n < 9; n++) {
+          advance(20_000)
+          await store().renew([{ ...first, tokenId: 't' }])
+        }
+        expect(await used(slots)).toEqual([1])
+        await enter([slots])
+        advance(leaseMs - 1)
+        // One ran out, in whatever order they were renewed.
+        await store().renew([{ ...first, tokenId: 't' }])
+        advance(1)
+        expect(await used(slots)).toEqual([1])
+        await settle(first, 1)
+        expect(await used(slots)).toEqual([0])
+      })
+
+      clockedTest('that ran out are settled without harm', async (advance) => {
+        const first = await enter([slots, total])
+        advance(leaseMs)
+        await enter([slots])
+        await settle(first, 3)
+        expect(await used(slots, total)).toEqual([1, 3])
+      })
+    })
+
+    metersInTime(scene)
+
+    describe('a look', () => {
+      test('takes nothing, whatever the amounts', async () => {
+        const meters = [total, perMinute, slots]
+        await enter(meters)
+        for (let n = 0; n < 30; n++) await store().read('t', meters)
+        expect(await store().read('t', meters)).toEqual([
+          { name: 'period:total', limit: 100, used: 10 },
+          { name: 'window:requests', limit: 10, used: 1, resetsAt: expect.any(Number) },
+          { name: 'concurrent', limit: 2, used: 1 },
+        ])
+        expect(await store().read('t', [])).toEqual([])
+      })
+
+      test('finds what nobody has used yet empty', async () => {
+        expect(await used(total, perMinute, slots, perPeriod('day'))).toEqual([0, 0, 0, 0])
+      })
+    })
+
+    describe('sums', () => {
+      let calls = 0
+      const add = (day: string, model: string, sums: Partial<Sums>, tokenId = 't') =>
+        store().settle({
+          callId: `sum-${++calls}`,
+          tokenId,
+          at: undefined,
+          meters: [],
+          sums: { day, model, add: { ...noSums, ...sums } },
+        })
+
+      test('are added for each day and model, and told in their order', async () => {
+        const today = await time()
+        const [first, second, third] = [dayOf(today - 2 * dayMs), dayOf(today - dayMs), dayOf(today)]
+        const all = { calls: 1, inputTokens: 20, cachedTokens: 3, outputTokens: 40, cost: 5_000_000_001, unpriced: 1 }
+        await add(third, 'b', all)
+        await add(first, 'vendor/model:free', { calls: 1 })
+        await add(third, 'a', { calls: 1, cost: 1 })
+        await add(second, 'with\na "line"', { calls: 1, unpriced: 1 })
+        await add(third, 'b', { ...all, cachedTokens: 0 })
+        await add(third, 'a', { calls: 5 }, 'other')
+        const rows = [
+          { ...noSums, day: first, model: 'vendor/model:free', calls: 1 },
+          { ...noSums, day: second, model: 'with\na "line"', calls: 1, unpriced: 1 },
+          { ...noSums, day: third, model: 'a', calls: 1, cost: 1 },
+          {
+            day: third,
+            model: 'b',
+            calls: 2,
+            inputTokens: 40,
+            cachedTokens: 3,
+            outputTokens: 80,
+            cost: 10_000_000_002,
+            unpriced: 2,
+          },
+        ]
+        const sums = (from: string, to: string) => store().sums({ tokenId: 't', from, to })
+        expect(await sums(first, third)).toEqual(rows)
+        expect(await sums('2020-01-01', '2199-12-31')).toEqual(rows)
+        expect(await sums(second, second)).toEqual(rows.slice(1, 2))
+        expect(await sums(second, third)).toEqual(rows.slice(1))
+        expect(await sums(third, first)).toEqual([])
+        expect(await store().sums({ tokenId: 'nobody', from: first, to: third })).toEqual([])
+      })
+
+      test('belong to the day that is named, whenever the call is settled', async () => {
+        const day = dayOf((await time()) - dayMs)
+        const sums = { day, model: 'm', add: { ...noSums, calls: 1 } }
+        await settle(await enter([total]), 3, sums)
+        expect(await store().sums({ tokenId: 't', from: day, to: day })).toEqual([{ ...sums.add, day, model: 'm' }])
+      })
+
+      test('are kept under so many names of models for each day, and all others under one', async () => {
+        const today = dayOf(await time())
+        for (let n = 0; n < mostModels; n++) await add(today, `m${n}`, { calls: 1, cost: 1 })
+        await add(today, 'one more', { calls: 1, inputTokens: 5 })
+        await add(today, 'and another', { calls: 1, cost: 2 })
+        await add(today, 'm7', { calls: 1, cost: 4 })
+        const rows = await store().sums({ tokenId: 't', from: today, to: today })
+        expect(rows).toHaveLength(mostModels + 1)
+        expect(rows.find(({ model }) => model === otherModels)).toMatchObject({ calls: 2, inputTokens: 5, cost: 2 })
+        expect(rows.find(({ model }) => model === 'm7')).toMatchObject({ calls: 2, cost: 5 })
+        await add(today, 'one more', { calls: 1 }, 'other')
+        expect(await store().sums({ tokenId: 'other', from: today, to: today })).toMatchObject([{ model: 'one more' }])
+      })
+
+      test('are not touched by a call that leaves no trace there', async () => {
+        await settle(await enter([total]), 3)
+        expect(await store().sums({ tokenId: 't', from: '2020-01-01', to: '2199-12-31' })).toEqual([])
+      })
+    })
+  })
+}

@@ -1,0 +1,179 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { StorageAwayError } from '../../contract/storage.ts'
+import type { Command } from './client.ts'
+import { createGuard } from './guard.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** A Redis that does as it is told: answers, fails, or is silent. */
+const make = () => {
+  const redis: { does: 'answer' | 'fail' | 'nothing' } = { does: 'answer' }
+  const sent: string[] = []
+  const told: string[] = []
+  const command: Command = (_, args) => {
+    sent.push(args.join(' '))
+    if (redis.does === 'nothing') return new Promise(() => {})
+    return redis.does === 'fail' ? Promise.reject(new Error('Socket closed')) : Promise.resolve(args[0])
+  }
+  const guard = createGuard({
+    command,
+    timeoutMs: 100,
+    probe: (send) => send('', ['PING']),
+    onAway: (reason) => told.push(`away: ${reason}`),
+    onBack: (ms, refused) => told.push(`back after ${ms}, ${refused} refused`),
+  })
+  const get = () => guard.run((send) => send('k', ['GET']))
+  /** How a call has ended after a while. */
+  const outcome = async (): Promise<string> => {
+    const end = get().then(String, (error: unknown) => (error instanceof StorageAwayError ? 'away' : String(error)))
+    await vi.advanceTimersByTimeAsync(150)
+    return Promise.race([end, Promise.resolve('still waiting')])
+  }
+  return { redis, sent, told, guard, get, outcome }
+}
+
+describe('a guard', () => {
+  it('hands on what Redis answers', async () => {
+    const { get, guard, sent } = make()
+    expect(await get()).toBe('GET')
+    expect(guard.awayMs()).toBeUndefined()
+    expect(sent).toEqual(['GET'])
+  })
+
+  it.each(['fail', 'nothing'] as const)('counts Redis as away when it does: %s', async (does) => {
+    const { redis, outcome, guard, told } = make()
+    redis.does = does
+    expect(await outcome()).toBe('away')
+    expect(guard.awayMs()).toBeGreaterThan(0)
+    expect(told).toEqual([does === 'fail' ? 'away: Socket closed' : 'away: no answer within 100 ms'])
+  })
+
+  it('waits for all commands of one call together no longer than for one', async () => {
+    let steps = 0
+    const slow: Command = () =>
+      new Promise((resolve) => {
+        steps++
+        setTimeout(resolve, 60)
+      })
+    const guard = createGuard({
+      command: slow,
+      timeoutMs: 100,
+      probe: () => new Promise(() => {}),
+      onAway: () => {},
+      onBack: () => {},
+    })
+    const failure = guard
+      .run(async (send) => {
+        await send('k', ['1'])
+        await send('k', ['2'])
+        await send('k', ['3'])
+      })
+      .catch((error: unknown) => error)
+    await vi.advanceTimersByTimeAsync(110)
+    expect(await failure).toBeInstanceOf(StorageAwayError)
+    await vi.advanceTimersByTimeAsync(500)
+    // Nothing is sent any more for a call that was told to have failed.
+    expect(steps).toBe(2)
+    guard.close()
+  })
+
+  it('fails at once while Redis is away, and asks nothing but whether it is back', async () => {
+    const { redis, outcome, get, sent } = make()
+    redis.does = 'fail'
+    await outcome()
+    sent.length = 0
+    await expect(get()).rejects.toThrow(StorageAwayError)
+    expect(sent).toEqual([])
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(sent).toEqual(['PING', 'PING', 'PING', 'PING'])
+  })
+
+  it('tries again once, 50 ms after a failure', async () => {
+    const { redis, get, sent, told } = make()
+    redis.does = 'fail'
+    const answer = get()
+    await vi.advanceTimersByTimeAsync(40)
+    redis.does = 'answer'
+    await vi.advanceTimersByTimeAsync(20)
+    expect(await answer).toBe('GET')
+    expect(sent).toEqual(['GET', 'GET'])
+    expect(told).toEqual([])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('does not do a second time what has an effect each time', async () => {
+    const { redis, guard, sent } = make()
+    redis.does = 'fail'
+    await expect(guard.run((send) => send('k', ['SET']), { again: false })).rejects.toThrow(/Socket closed/)
+    expect(sent).toEqual(['SET', 'PING'])
+    guard.close()
+  })
+
+  it('has a limit of its own for commands that no call waits for, and a longer one until Redis was reached', async () => {
+    const guard = createGuard({
+      command: (_, [ms]) => new Promise((resolve) => setTimeout(() => resolve(ms), Number(ms))),
+      timeoutMs: 100,
+      commandMs: 1000,
+      connectMs: 400,
+      probe: () => new Promise(() => {}),
+      onAway: () => {},
+      onBack: () => {},
+    })
+    const take = async (ms: number, limit: 'admission' | 'command'): Promise<unknown> => {
+      const outcome = guard.run((send) => send('k', [String(ms)]), { limit }).catch((error: unknown) => String(error))
+      await vi.advanceTimersByTimeAsync(2000)
+      return outcome
+    }
+    expect(await take(350, 'admission')).toBe('350')
+    expect(await take(900, 'command')).toBe('900')
+    expect(await take(350, 'admission')).toContain('no answer within 100 ms')
+    guard.close()
+  })
+
+  it('has one probe on its way at a time, and gives a lost one up after five seconds', async () => {
+    const { redis, outcome, sent } = make()
+    redis.does = 'nothing'
+    await outcome()
+    await vi.advanceTimersByTimeAsync(4000)
+    expect(sent).toEqual(['GET', 'PING'])
+    await vi.advanceTimersByTimeAsync(2000)
+    expect(sent).toEqual(['GET', 'PING', 'PING'])
+  })
+
+  it('is back with the first probe that succeeds', async () => {
+    const { redis, outcome, get, told, guard } = make()
+    redis.does = 'fail'
+    await outcome()
+    await vi.advanceTimersByTimeAsync(850)
+    redis.does = 'answer'
+    await vi.advanceTimersByTimeAsync(250)
+    expect(told[1]).toMatch(/^back after 1\d\d\d.*, 1 refused$/)
+    expect(guard.awayMs()).toBeUndefined()
+    expect(await get()).toBe('GET')
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('hands on what the work throws, and what Redis answers to a wrong command, and stays', async () => {
+    const { guard } = make()
+    await expect(guard.run(async () => Promise.reject(new Error('exists already')))).rejects.toThrow('exists already')
+    const refusing = createGuard({
+      command: () => Promise.reject(new Error('WRONGTYPE Operation against a key')),
+      timeoutMs: 100,
+      probe: async () => {},
+      onAway: () => expect.unreachable(),
+      onBack: () => {},
+    })
+    await expect(refusing.run((send) => send('k', ['GET']))).rejects.toThrow(/^WRONGTYPE/)
+    expect(refusing.awayMs()).toBeUndefined()
+  })
+
+  it('that is closed refuses, and leaves no timer', async () => {
+    const { redis, outcome, guard, get } = make()
+    redis.does = 'fail'
+    await outcome()
+    guard.close()
+    await expect(get()).rejects.toThrow(/closed/)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})

@@ -1,0 +1,152 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Meter } from '../../contract/meter-store.ts'
+import { StorageAwayError } from '../../contract/storage.ts'
+import { createMemoryMeters } from '../memory/meters.ts'
+import { createLocalShares } from './local-shares.ts'
+
+beforeEach(() => void vi.useFakeTimers({ now: Date.parse('2026-11-21T12:00:00Z') }))
+afterEach(() => void vi.useRealTimers())
+
+const minute: Meter = { kind: 'window', name: 'minute', windowMs: 60_000, limit: 10, amount: 1 }
+const running: Meter = { kind: 'concurrent', name: 'running', limit: 5, amount: 1 }
+const day: Meter = { kind: 'period', name: 'day', period: 'day', limit: 100, amount: 10 }
+const total: Meter = { kind: 'period', name: 'total', period: 'total', limit: 100, amount: 10 }
+
+const make = () => {
+  const shares = createLocalShares(createMemoryMeters())
+  let calls = 0
+  /** `ok`, the index of the meter that refuses, or `away`. */
+  const enter = async (sharedBy: number, ...meters: Meter[]): Promise<'ok' | 'away' | number> => {
+    const callId = `call-${++calls}`
+    try {
+      const result = await shares.reserve({ callId, tokenId: 't', meters }, sharedBy)
+      return result.ok ? 'ok' : result.refusedBy
+    } catch (error) {
+      if (error instanceof StorageAwayError) return 'away'
+      throw error
+    }
+  }
+  const enterAll = async (sharedBy: number, ...meters: Meter[]) => {
+    for (let entered = 0; ; entered++) {
+      const outcome = await enter(sharedBy, ...meters)
+      if (outcome !== 'ok') return { entered, outcome }
+    }
+  }
+  const settle = async (call: number, meter: Meter, actual: number): Promise<void> => {
+    await shares.settle(
+      { callId: `call-${call}`, tokenId: 't', at: Date.now(), meters: [{ ...meter, actual }] },
+      Date.now(),
+    )
+  }
+  const known = (meter: Meter, used: number, resetsAt?: number) =>
+    shares.updateKnown(
+      't',
+      [meter],
+      [{ name: meter.name, limit: meter.limit, used, ...(resetsAt !== undefined && { resetsAt }) }],
+    )
+  return { shares, enter, enterAll, settle, known }
+}
+
+describe('the share of a limit', () => {
+  it.each([
+    ['all of it, alone', minute, 1, 10],
+    ['half of it, for two', minute, 2, 5],
+    ['the whole part', minute, 3, 3],
+    ['at least one', minute, 25, 1],
+    ['none of none', { ...minute, limit: 0 }, 2, 0],
+    ['of calls that run, likewise', running, 2, 2],
+  ])('is %s', async (_, meter, sharedBy, entered) => {
+    expect(await make().enterAll(sharedBy, meter)).toEqual({ entered, outcome: 0 })
+  })
+
+  it('is counted on from one outage to the next', async () => {
+    const { enterAll, known } = make()
+    expect((await enterAll(2, minute)).entered).toBe(5)
+    await known(minute, 3)
+    expect((await enterAll(2, minute)).entered).toBe(0)
+    vi.advanceTimersByTime(120_000)
+    expect((await enterAll(2, minute)).entered).toBe(5)
+  })
+
+  it('is no reason to tell a client that its call is too large', async () => {
+    const { enter } = make()
+    expect(await enter(4, { ...minute, amount: 3 })).toBe('away')
+    expect(await enter(4, { ...minute, amount: 11 })).toBe(0)
+  })
+})
+
+describe('the share of a budget', () => {
+  it('is none where nothing is known of it', async () => {
+    expect(await make().enter(1, total)).toBe('away')
+  })
+
+  it('is what was left of it, divided', async () => {
+    const { known, enterAll } = make()
+    await known(total, 40)
+    expect(await enterAll(2, total)).toEqual({ entered: 3, outcome: 'away' })
+  })
+
+  it('is none where it was used up, and clients are told so', async () => {
+    const { known, enter } = make()
+    await known(total, 95)
+    expect(await enter(1, total)).toBe(0)
+  })
+
+  it('counts what calls really took', async () => {
+    const { known, enterAll, settle } = make()
+    await known(total, 0)
+    expect((await enterAll(2, total)).entered).toBe(5)
+    await settle(1, total, 0)
+    expect((await enterAll(2, total)).entered).toBe(1)
+    await settle(2, total, 20)
+    await settle(3, total, 0)
+    expect((await enterAll(2, total)).entered).toBe(0)
+  })
+
+  it('is new for the next outage, less what is not written yet', async () => {
+    const { shares, known, enterAll, settle } = make()
+    await known(total, 0)
+    expect((await enterAll(2, total)).entered).toBe(5)
+    // Two of five are written; Redis knows of others too.
+    await settle(1, total, 10)
+    await settle(2, total, 10)
+    shares.written('call-1')
+    shares.written('call-2')
+    await known(total, 20)
+    // Half of 80, less 30.
+    expect((await enterAll(2, total)).entered).toBe(1)
+  })
+
+  it('begins anew with the day', async () => {
+    const { known, enterAll } = make()
+    await known(day, 100, Date.parse('2026-11-22T00:00:00Z'))
+    expect(await enterAll(2, day)).toEqual({ entered: 0, outcome: 0 })
+    vi.setSystemTime(Date.parse('2026-11-22T00:00:01Z'))
+    expect((await enterAll(2, day)).entered).toBe(5)
+    vi.setSystemTime(Date.parse('2026-11-23T00:00:01Z'))
+    expect((await enterAll(2, day)).entered).toBe(5)
+  })
+})
+
+it('what is left of a budget is not raised by calls of the day before', async () => {
+  const { shares, known, enterAll, settle } = make()
+  const [today, tomorrow] = [Date.parse('2026-11-22T00:00:00Z'), Date.parse('2026-11-23T00:00:00Z')]
+  await known(day, 0, today)
+  expect((await enterAll(2, day)).entered).toBe(5)
+  vi.setSystemTime(today + 1000)
+  expect((await enterAll(2, day)).entered).toBe(5)
+  for (const call of [1, 2, 3, 4, 5]) {
+    await settle(call, day, 10)
+    shares.written(`call-${call}`)
+  }
+  await known(day, 0, tomorrow)
+  expect((await enterAll(2, day)).entered).toBe(0)
+})
+
+it('a call that one share refuses is counted by none, and the first that refuses is told', async () => {
+  const { enter, enterAll, known } = make()
+  await known(total, 100)
+  for (let n = 0; n < 20; n++) expect(await enter(2, minute, total)).toBe(1)
+  expect((await enterAll(2, minute, running)).entered).toBe(2)
+  expect(await enter(2, minute, running, total)).toBe(1)
+})

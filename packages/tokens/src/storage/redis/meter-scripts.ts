@@ -1,0 +1,196 @@
+import { script } from './client.ts'
+
+/*
+ * What is kept for a token, all of it under names with `{token id}` in them, so that a cluster has it in one place:
+ * - a call: `reserved:<when>`, then `settled`. By it each step is done once, however often and however late it arrives.
+ * - a window or period: a hash with the number of the running one, `i`, what is taken in it, `c`, and in the one before, `p`.
+ * - concurrent: the ids of calls, ordered by when they run out.
+ * - sums: a hash per day, `<sum>:<model>`, and `models`, how many these are.
+ * Numbers are written by `%.0f`: Lua would write large ones with an exponent.
+ */
+export const prelude = `
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local function text(n) return string.format('%.0f', n) end
+
+-- Number of the period that a time is in. Months are counted from March of the year 0: leap days come last then.
+local function period(name, at)
+  local day = math.floor(at / 86400000)
+  if name == 'day' then return day end
+  if name == 'week' then return math.floor((day + 3) / 7) end
+  if name ~= 'month' then return 0 end
+  day = day + 719468
+  local era = math.floor(day / 146097)
+  local ofEra = day - era * 146097
+  local year = math.floor((ofEra - math.floor(ofEra / 1460) + math.floor(ofEra / 36524) - math.floor(ofEra / 146096)) / 365)
+  local ofYear = ofEra - (365 * year + math.floor(year / 4) - math.floor(year / 100))
+  return (era * 400 + year) * 12 + math.floor((5 * ofYear + 2) / 153)
+end
+local lasts = { day = 86400000, week = 604800000, month = 2678400000 }
+
+-- kind: 'window', 'period' or 'concurrent'; span: the window in milliseconds, or the name of the period.
+local function numberAt(kind, span, at)
+  if kind == 'window' then return math.floor(at / span) end
+  return period(span, at)
+end
+local function load(key, kind, span)
+  local i = numberAt(kind, span, now)
+  local kept = redis.call('HMGET', key, 'i', 'c', 'p')
+  local k, c, p = tonumber(kept[1]), tonumber(kept[2]) or 0, tonumber(kept[3]) or 0
+  -- After a failover the clock may be behind by a little.
+  if k == i or k == i + 1 then return { i = k, c = c, p = p } end
+  if k == i - 1 then return { i = i, c = 0, p = c } end
+  return { i = i, c = 0, p = 0 }
+end
+local function save(key, kind, span, m)
+  redis.call('HSET', key, 'i', text(m.i), 'c', text(math.max(0, m.c)), 'p', text(math.max(0, m.p)))
+  local ms = kind == 'window' and 2 * span or lasts[span]
+  if ms then redis.call('PEXPIRE', key, text(ms)) end
+end
+-- Several limits may be for the same count.
+local seen = {}
+local function first(key)
+  if seen[key] then return false end
+  seen[key] = true
+  return true
+end
+local function running(key)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', text(now))
+  return redis.call('ZCARD', key)
+end
+`
+
+/**
+ * Reserves, or only looks (`read`).
+ * KEYS: the call, then the meters. ARGV: `reserve` or `read`, call id, lease (ms), how long a reservation is remembered (ms); then for
+ * each meter kind, span, limit, amount, and what there has to be room for.
+ * Gives the outcome (`ok`, or the number of the meter that refuses, from 0), the time, and for each meter what is taken in the
+ * running window or period and in the one before.
+ */
+export const reserveScript = script(`${prelude}
+local meters, counts = {}, {}
+local outcome = 'ok'
+for n = 2, #KEYS do
+  local a = 5 + (n - 2) * 5
+  local m = { key = KEYS[n], kind = ARGV[a], span = tonumber(ARGV[a + 1]) or ARGV[a + 1] }
+  local limit, amount = tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
+  m.amount = amount
+  if not counts[m.key] then
+    counts[m.key] = m.kind == 'concurrent' and { c = running(m.key), p = 0 } or load(m.key, m.kind, m.span)
+  end
+  m.count = counts[m.key]
+  local used = m.count.c
+  if m.kind == 'window' then
+    used = used + m.count.p * math.min(m.span, (m.count.i + 1) * m.span - now) / m.span
+  end
+  if outcome == 'ok' and used + tonumber(ARGV[a + 4]) > limit then outcome = text(n - 2) end
+  meters[n - 1] = m
+end
+if ARGV[1] == 'reserve' and (outcome == 'ok' or redis.call('EXISTS', KEYS[1]) == 1) then
+  -- A call that is known already is not counted again.
+  if redis.call('SET', KEYS[1], 'reserved:' .. text(now), 'NX', 'PX', ARGV[4]) then
+    for _, m in ipairs(meters) do
+      if m.amount ~= 0 and first(m.key) then
+        m.count.c = m.count.c + m.amount
+        if m.kind == 'concurrent' then
+          redis.call('ZADD', m.key, text(now + ARGV[3]), ARGV[2])
+          redis.call('PEXPIRE', m.key, ARGV[3])
+        else
+          save(m.key, m.kind, m.span, m.count)
+        end
+      end
+    end
+  else
+    outcome = 'ok'
+  end
+end
+local answer = { outcome, text(now) }
+for _, m in ipairs(meters) do
+  answer[#answer + 1] = text(m.count.c)
+  answer[#answer + 1] = m.kind == 'window' and text(m.count.p) or '0'
+end
+return answer`)
+
+/**
+ * KEYS: the call, the sums of the day, then the meters. ARGV: call id, when it was counted (or nothing), how long the settlement is
+ * remembered (ms), how long sums are kept (ms), most models of a day, the name of all others, the model, number of sums; then name and
+ * number for each sum, and for each meter kind, span, amount, actual.
+ * All is read and reckoned before anything is written: what fails then has changed nothing, and may be tried again.
+ */
+export const settleScript = script(`${prelude}
+local known = redis.call('GET', KEYS[1])
+if known == 'settled' then return 0 end
+local reservedAt = known and tonumber(string.sub(known, 10))
+local at = reservedAt or tonumber(ARGV[2]) or now
+local function number(n)
+  local value = tonumber(ARGV[n])
+  if not value or value ~= math.floor(value) or math.abs(value) > 9007199254740991 then error('no count: ' .. ARGV[n]) end
+  return value
+end
+local a = 9
+local fields, sums = {}, {}
+local model, models = ARGV[7], nil
+for n = 1, number(8) do
+  fields[n] = ARGV[a] .. ':' .. model
+  sums[n] = number(a + 1)
+  a = a + 2
+end
+if #fields > 0 then
+  if redis.call('HEXISTS', KEYS[2], fields[1]) == 0 then
+    local count = tonumber(redis.call('HGET', KEYS[2], 'models')) or 0
+    if count < number(5) then
+      models = count + 1
+    else
+      for n = 1, #fields do fields[n] = ARGV[7 + 2 * n] .. ':' .. ARGV[6] end
+    end
+  end
+  local kept = redis.call('HMGET', KEYS[2], unpack(fields))
+  for n = 1, #fields do sums[n] = sums[n] + (tonumber(kept[n]) or 0) end
+end
+local over, changed = {}, {}
+for n = 3, #KEYS do
+  local key, kind, span = KEYS[n], ARGV[a], tonumber(ARGV[a + 1]) or ARGV[a + 1]
+  if kind == 'concurrent' then
+    redis.call('ZCARD', key)
+    over[#over + 1] = key
+  elseif first(key) then
+    local change = number(a + 3)
+    if reservedAt then change = change - number(a + 2) end
+    if change ~= 0 then
+      local m = load(key, kind, span)
+      local i = numberAt(kind, span, at)
+      -- What is taken beyond the reservation is taken now.
+      if kind == 'window' and change > 0 then i = m.i end
+      if i == m.i then
+        m.c = m.c + change
+        changed[#changed + 1] = { key = key, kind = kind, span = span, m = m }
+      elseif i == m.i - 1 then
+        m.p = m.p + change
+        changed[#changed + 1] = { key = key, kind = kind, span = span, m = m }
+      end
+    end
+  end
+  a = a + 4
+end
+redis.call('SET', KEYS[1], 'settled', 'PX', ARGV[3])
+for n = 1, #fields do redis.call('HSET', KEYS[2], fields[n], text(sums[n])) end
+if models then redis.call('HSET', KEYS[2], 'models', text(models)) end
+if #fields > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[4]) end
+for _, key in ipairs(over) do redis.call('ZREM', key, ARGV[1]) end
+for _, one in ipairs(changed) do save(one.key, one.kind, one.span, one.m) end
+return 1`)
+
+/** KEYS: the call, then its concurrent meters. ARGV: call id, lease (ms). A call that is settled is not brought back. */
+export const renewScript = script(`${prelude}
+if redis.call('GET', KEYS[1]) == 'settled' then return 0 end
+for n = 2, #KEYS do
+  redis.call('ZADD', KEYS[n], text(now + ARGV[2]), ARGV[1])
+  redis.call('PEXPIRE', KEYS[n], ARGV[2])
+end
+return 1`)
+
+/** KEYS: days. Gives for each an array of names and numbers. */
+export const sumsScript = script(`
+local days = {}
+for n = 1, #KEYS do days[n] = redis.call('HGETALL', KEYS[n]) end
+return days`)

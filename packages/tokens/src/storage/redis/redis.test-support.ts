@@ -1,0 +1,71 @@
+import { Cluster, Redis } from 'ioredis'
+import { createClient, createCluster } from 'redis'
+import type { RedisClient } from './client.ts'
+import { lackOfRedis, redisProgram, startRedis } from './redis-process.test-support.ts'
+
+export { startRedis, type TestRedis, withoutRedisToKill } from './redis-process.test-support.ts'
+
+/** A Redis that runs already, for tests that do it no harm. */
+const given = process.env.REDIS_URL
+
+/** Why there can be no tests with Redis; undefined: there can. */
+export const withoutRedis =
+  given === undefined && redisProgram === undefined ? `${lackOfRedis}, or set REDIS_URL` : undefined
+
+const ownPrefix = `modelgate-test:${process.pid}:${Date.now()}:`
+let prefixes = 0
+/** Names that no other test has. */
+export const testPrefix = (): string => `${ownPrefix}${++prefixes}:`
+
+/** A Redis to work with: that of REDIS_URL, which gets rid of the names of this test in the end, or one that is started. */
+export async function sharedRedis(): Promise<{ readonly url: string; close(): Promise<void> }> {
+  return given === undefined ? startRedis() : { url: given, close: () => tidy(given) }
+}
+
+async function tidy(url: string): Promise<void> {
+  const client = createClient({ url })
+  await client.connect()
+  for await (const keys of client.scanIterator({ MATCH: `${ownPrefix}*`, COUNT: 1000 })) {
+    if (keys.length > 0) await client.del(keys)
+  }
+  await client.close()
+}
+
+export interface Connection {
+  readonly client: RedisClient
+  close(): Promise<void>
+}
+
+type Connect = (url: string) => Promise<Connection>
+
+/** The clients that hosts use, with their default options; what they say of lost connections is expected. */
+export const connect: Readonly<Record<'node-redis' | 'ioredis', Connect>> = {
+  async 'node-redis'(url) {
+    const client = createClient({ url })
+    client.on('error', () => {})
+    await client.connect()
+    return { client, close: async () => client.destroy() }
+  },
+  async ioredis(url) {
+    const client = new Redis(url)
+    client.on('error', () => {})
+    await client.ping()
+    return { client, close: async () => client.disconnect() }
+  },
+}
+
+/** The same for a cluster. */
+export const connectToCluster: Readonly<Record<'node-redis cluster' | 'ioredis cluster', Connect>> = {
+  async 'node-redis cluster'(url) {
+    const client = createCluster({ rootNodes: [{ url }] })
+    client.on('error', () => {})
+    await client.connect()
+    return { client, close: async () => client.destroy() }
+  },
+  async 'ioredis cluster'(url) {
+    const client = new Cluster([url])
+    client.on('error', () => {})
+    await client.ping()
+    return { client, close: async () => client.disconnect() }
+  },
+}

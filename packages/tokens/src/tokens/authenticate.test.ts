@@ -1,0 +1,234 @@
+import { GatewayError, type Identity, type Plugin } from '@modelgate/core'
+import { describe, expect, it } from 'vitest'
+import { toGatewayError as toldToClients } from '../storage/errors.ts'
+import { createAuthenticate, createIdentities } from './authenticate.ts'
+import { fakeStore } from './fake-store.test-support.ts'
+import { createManagement } from './manage.ts'
+import { digestOf, newSecret } from './secret.ts'
+import { createTokenCache } from './token-cache.ts'
+
+const start = Date.parse('2026-11-21T12:00:00Z')
+const request = { method: 'POST', path: '/v1/chat/completions', header: () => undefined }
+
+function make({ staleMs = 0, started = true }: { staleMs?: number; started?: boolean } = {}) {
+  let time = start
+  const now = (): number => time
+  const store = fakeStore()
+  const cache = createTokenCache({ store, cacheMs: 500, staleMs, now })
+  const identities = createIdentities(store)
+  const plugin: Plugin = { name: 'tokens' }
+  const authenticate = createAuthenticate({
+    cache,
+    identities,
+    plugin,
+    isStarted: () => started,
+    toGatewayError: toldToClients,
+    now,
+  })
+  return {
+    authenticate: (secret: string) => authenticate(secret, request),
+    plugin: authenticate.plugin === plugin,
+    tokens: createManagement({ store, changed: cache.forget, now }),
+    store,
+    identities,
+    pass: (ms: number) => {
+      time += ms
+    },
+  }
+}
+
+/** What is told of a call that is refused, or `let in`. */
+async function told(answer: () => unknown): Promise<string> {
+  try {
+    const identity = await answer()
+    return identity === null ? 'unknown' : 'let in'
+  } catch (error) {
+    if (error instanceof GatewayError) return `${error.info.kind}: ${error.message}`
+    throw error
+  }
+}
+
+describe('a good token', () => {
+  it('is let in at once, as who it is', async () => {
+    const { authenticate, tokens, plugin } = make()
+    const settings = { name: 'laptop', owner: 'ada', models: ['gpt-*'], metadata: { team: { name: 'a' } } }
+    const { secret, id } = await tokens.issue(settings)
+    const identity = authenticate(secret)
+    expect(identity).toMatchObject({ id, ...settings })
+    expect(Object.keys(identity ?? {}).sort()).toEqual(['id', ...Object.keys(settings)].sort())
+    expect(authenticate(secret)).toBe(identity)
+    expect(plugin).toBe(true)
+  })
+
+  it('is let in by a store that answers later', async () => {
+    const { authenticate, tokens, store } = make()
+    const { secret, id } = await tokens.issue()
+    store.later = true
+    const first = authenticate(secret)
+    expect(first).toBeInstanceOf(Promise)
+    expect(await first).toMatchObject({ id })
+    // From the cache, at once.
+    expect(authenticate(secret)).toMatchObject({ id })
+    expect(store.lookups).toBe(1)
+  })
+
+  it('has an identity that nobody can change, without secret or digest', async () => {
+    const { authenticate, tokens } = make()
+    const { secret } = await tokens.issue({ models: ['gpt-*'], metadata: { team: { name: 'a' } } })
+    const identity = (await authenticate(secret)) as Identity & { metadata: { team: { name: string } } }
+    expect(() => Object.assign(identity, { id: 'another' })).toThrow(TypeError)
+    expect(() => Object.assign(identity.metadata.team, { name: 'b' })).toThrow(TypeError)
+    expect(Object.isFrozen(identity.models)).toBe(true)
+    expect(JSON.stringify(identity)).not.toContain(secret.slice(3, 20))
+    expect(JSON.stringify(identity)).not.toContain(digestOf(secret).slice(0, 20))
+  })
+
+  it('is found again by its identity, also by a copy of it, and by no other', async () => {
+    const { authenticate, tokens, identities } = make()
+    const { secret, id } = await tokens.issue({ limits: { requests: 1 } })
+    const identity = (await authenticate(secret)) as Identity
+    for (const one of [identity, { ...identity, tenant: 'x' }, { ...identity, id: 'user-1' }])
+      expect(await identities.tokenFor(one)).toMatchObject({ id })
+    for (const one of [null, { id: 'owner' }, { id: 'tok_short' }])
+      expect(await identities.tokenFor(one)).toBeUndefined()
+  })
+
+  it("rejects an identity of the host whose id is a token's, instead of spending that token's budget", async () => {
+    const { authenticate, tokens, identities } = make()
+    const { secret, id } = await tokens.issue({ limits: { requests: 1 } })
+    await authenticate(secret)
+    for (const forged of [
+      { id },
+      JSON.parse(JSON.stringify(await authenticate(secret))),
+      { id: 'tok_0000000000000000000000' },
+    ])
+      expect(() => identities.tokenFor(forged)).toThrow('does not come from tokens.authenticate')
+  })
+})
+
+describe('is told apart', () => {
+  it('what cannot be a token, without a look-up, and without telling it', async () => {
+    const { authenticate, tokens, store } = make()
+    const { secret } = await tokens.issue()
+    const swapped = secret.slice(0, 10) + (secret[10] === 'a' ? 'b' : 'a') + secret.slice(11)
+    for (const wrong of [swapped, secret.slice(0, -1), `${secret}x`, 'sk-proj-abcdefgh', 'mg-', 'Bearer x']) {
+      const words = await told(() => authenticate(wrong))
+      expect(words).toMatch(/^authentication: Incorrect API key provided: it is mistyped or cut/)
+      expect(words).not.toContain(wrong.slice(0, 12).padEnd(12, '\0'))
+    }
+    expect(store.lookups).toBe(0)
+  })
+
+  it('an unknown token; it is not looked up for each call', async () => {
+    const { authenticate, store, pass } = make()
+    const secret = newSecret()
+    for (let call = 0; call < 5; call++) expect(authenticate(secret)).toBeNull()
+    expect(store.lookups).toBe(1)
+    pass(250)
+    expect(authenticate(secret)).toBeNull()
+    expect(store.lookups).toBe(2)
+  })
+
+  it('a revoked one, at once', async () => {
+    const { authenticate, tokens } = make()
+    const { secret, id } = await tokens.issue()
+    await authenticate(secret)
+    await tokens.revoke(id)
+    expect(await told(() => authenticate(secret))).toBe(
+      'authentication: This token was revoked on 2026-11-21: ask for another one.',
+    )
+  })
+
+  it('one that was revoked in another process, within the life of the cache', async () => {
+    const { authenticate, tokens, store, pass } = make()
+    const { secret, id } = await tokens.issue()
+    await authenticate(secret)
+    await createManagement({ store, changed: () => {}, now: () => start }).revoke(id)
+    pass(500)
+    expect(await told(() => authenticate(secret))).toMatch(/revoked/)
+  })
+
+  it('an expired one, to the millisecond, also from the cache', async () => {
+    const { authenticate, tokens, pass } = make()
+    const { secret } = await tokens.issue({ expiresAt: start + 100 })
+    expect(await told(() => authenticate(secret))).toBe('let in')
+    pass(99)
+    expect(await told(() => authenticate(secret))).toBe('let in')
+    pass(1)
+    expect(await told(() => authenticate(secret))).toBe(
+      'authentication: This token expired on 2026-11-21: ask for another one.',
+    )
+  })
+
+  it('an old secret when its grace is over, and not before', async () => {
+    const { authenticate, tokens, pass } = make()
+    const { secret: old, id } = await tokens.issue()
+    const { secret } = await tokens.rotate(id, { graceMs: 1000 })
+    pass(999)
+    expect(await told(() => authenticate(old))).toBe('let in')
+    expect(await told(() => authenticate(secret))).toBe('let in')
+    pass(1)
+    expect(await told(() => authenticate(old))).toMatch(/^authentication: This secret was replaced/)
+    expect(await told(() => authenticate(secret))).toBe('let in')
+  })
+})
+
+it('a token of another digest that a store gives back is nobody', async () => {
+  const { authenticate, tokens, store } = make()
+  await tokens.issue()
+  const [record] = store.records.values()
+  store.findByDigest = () => record
+  expect(authenticate(newSecret())).toBeNull()
+})
+
+describe('while the store is away', () => {
+  it.each([false, true])('it is a 503 with a time to come again (a promise: %s)', async (later) => {
+    const { authenticate, tokens, store } = make()
+    const { secret } = await tokens.issue()
+    store.away = true
+    store.later = later
+    const failure = await (async () => authenticate(secret))().catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(GatewayError)
+    expect(failure).toMatchObject({ info: { kind: 'unavailable', status: 503, retryAfter: 1 } })
+  })
+
+  it('the last known answer counts, if so configured; what has run out has run out', async () => {
+    const { authenticate, tokens, store, pass } = make({ staleMs: 10_000 })
+    const [good, revoked, expiring, unseen] = await Promise.all([
+      tokens.issue(),
+      tokens.issue(),
+      tokens.issue({ expiresAt: start + 2000 }),
+      tokens.issue(),
+    ])
+    await tokens.revoke(revoked.id)
+    for (const { secret } of [good, revoked, expiring]) await told(() => authenticate(secret))
+    store.away = true
+    pass(5000)
+    expect(await told(() => authenticate(good.secret))).toBe('let in')
+    expect(await told(() => authenticate(revoked.secret))).toMatch(/revoked/)
+    expect(await told(() => authenticate(expiring.secret))).toMatch(/expired/)
+    expect(await told(() => authenticate(unseen.secret))).toMatch(/^unavailable/)
+    pass(5000)
+    expect(await told(() => authenticate(good.secret))).toMatch(/^unavailable/)
+    store.away = false
+    expect(await told(() => authenticate(good.secret))).toBe('let in')
+  })
+})
+
+describe('where no gateway counts', () => {
+  it.each([{ limits: { requests: 60 } }, { budget: { tokens: 1000, period: 'day' } } as const])(
+    'a token with %o is not let in, and the host is told what to do',
+    async (settings) => {
+      const { authenticate, tokens } = make({ started: false })
+      const { secret } = await tokens.issue(settings)
+      await expect((async () => authenticate(secret))()).rejects.toThrow('plugins: [tokens.plugin]')
+      await expect((async () => authenticate(secret))()).rejects.not.toBeInstanceOf(GatewayError)
+    },
+  )
+
+  it('a token without limits is let in', async () => {
+    const { authenticate, tokens } = make({ started: false })
+    const { secret } = await tokens.issue()
+    expect(await told(() => authenticate(secret))).toBe('let in')
+  })
+})

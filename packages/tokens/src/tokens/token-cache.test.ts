@@ -1,0 +1,278 @@
+import { describe, expect, it } from 'vitest'
+import { StorageAwayError } from '../contract/storage.ts'
+import type { TokenRecord } from '../contract/token.ts'
+import { createTokenCache } from './token-cache.ts'
+
+const record = (id: string, version = 1): TokenRecord => ({
+  id,
+  limits: [],
+  budgets: [],
+  hint: 'mg-abcd',
+  createdAt: 0,
+  secrets: [{ digest: `digest of ${id}` }],
+  version,
+})
+
+/** A cache in front of a store whose answers are given by hand. */
+function make(settings: { cacheMs?: number; staleMs?: number } = {}) {
+  let time = 1_000_000
+  const asked: string[] = []
+  let answer: () => TokenRecord | undefined | Promise<TokenRecord | undefined> = () => record('a')
+  const cache = createTokenCache({
+    store: {
+      findByDigest(digest) {
+        asked.push(digest)
+        return answer()
+      },
+    },
+    cacheMs: settings.cacheMs ?? 500,
+    staleMs: settings.staleMs ?? 0,
+    now: () => time,
+  })
+  return {
+    cache,
+    asked,
+    answers: (next: typeof answer) => {
+      answer = next
+    },
+    pass: (ms: number) => {
+      time += ms
+    },
+  }
+}
+
+const away = (): never => {
+  throw new StorageAwayError('gone')
+}
+
+describe('an answer of the store', () => {
+  it('is good for cacheMs, and given at once', () => {
+    const { cache, asked, pass } = make()
+    const first = cache.find('x')
+    expect(first).toMatchObject({ id: 'a' })
+    pass(499)
+    expect(cache.find('x')).toBe(first)
+    expect(asked).toHaveLength(1)
+    pass(1)
+    cache.find('x')
+    expect(asked).toHaveLength(2)
+  })
+
+  it('counts from the question, not from its arrival', async () => {
+    const { cache, asked, answers, pass } = make()
+    let arrive = (_record: TokenRecord): void => {}
+    answers(
+      () =>
+        new Promise((resolve) => {
+          arrive = resolve
+        }),
+    )
+    const waiting = cache.find('x')
+    pass(400)
+    arrive(record('a'))
+    await waiting
+    pass(100)
+    void cache.find('x')
+    expect(asked).toHaveLength(2)
+  })
+
+  it('is given at once when it came late, too', async () => {
+    const { cache, answers } = make()
+    answers(async () => record('a'))
+    await cache.find('x')
+    expect(cache.find('x')).toMatchObject({ id: 'a' })
+  })
+
+  it('does not last longer because the clock was set back', () => {
+    const { cache, asked, pass } = make()
+    cache.find('x')
+    pass(-3_600_000)
+    cache.find('x')
+    expect(asked).toHaveLength(2)
+  })
+
+  it('is that of the whole digest', () => {
+    const { cache, asked } = make()
+    for (const digest of ['x', 'xy', 'y', 'X']) cache.find(digest)
+    expect(asked).toEqual(['x', 'xy', 'y', 'X'])
+  })
+
+  it('that there is no such token is good for half of it', () => {
+    const { cache, asked, answers, pass } = make()
+    answers(() => undefined)
+    expect(cache.find('x')).toBeUndefined()
+    pass(249)
+    expect(cache.find('x')).toBeUndefined()
+    expect(asked).toHaveLength(1)
+    pass(1)
+    answers(() => record('a'))
+    expect(cache.find('x')).toMatchObject({ id: 'a' })
+  })
+
+  it('that a token is gone takes its place', () => {
+    const { cache, answers, pass } = make({ staleMs: 60_000 })
+    cache.find('x')
+    pass(500)
+    answers(() => undefined)
+    expect(cache.find('x')).toBeUndefined()
+    pass(500)
+    answers(away)
+    expect(() => cache.find('x')).toThrow(StorageAwayError)
+  })
+
+  it('is asked for each time where cacheMs is 0', () => {
+    const { cache, asked } = make({ cacheMs: 0 })
+    for (let call = 0; call < 3; call++) cache.find('x')
+    expect(asked).toHaveLength(3)
+  })
+})
+
+describe('many callers at once', () => {
+  it('share one question for each digest', async () => {
+    const { cache, asked, answers } = make()
+    answers(async () => record('a'))
+    await Promise.all(Array.from({ length: 100 }, (_, at) => cache.find(at % 2 === 0 ? 'x' : 'y')))
+    expect(asked).toEqual(['x', 'y'])
+  })
+
+  it('do not wait for a question that is older than an answer may be, nor take its answer for the newer one', async () => {
+    const { cache, asked, answers, pass } = make()
+    const given: ((found: TokenRecord) => void)[] = []
+    answers(() => new Promise((resolve) => given.push(resolve)))
+    const old = cache.find('x')
+    pass(500)
+    expect(cache.find('x')).toBe(old)
+    pass(1)
+    const young = cache.find('x')
+    expect(young).not.toBe(old)
+    expect(cache.find('x')).toBe(young)
+    expect(asked).toHaveLength(2)
+    given[1]?.(record('a', 2))
+    expect(await young).toMatchObject({ version: 2 })
+    given[0]?.(record('a', 1))
+    await old
+    expect(cache.find('x')).toMatchObject({ version: 2 })
+  })
+
+  it('share its failure, and the next one asks anew', async () => {
+    const { cache, asked, answers } = make()
+    answers(async () => away())
+    const all = await Promise.allSettled([cache.find('x'), cache.find('x')])
+    expect(all.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    answers(async () => record('a'))
+    expect(await cache.find('x')).toMatchObject({ id: 'a' })
+    expect(asked).toHaveLength(2)
+  })
+})
+
+describe('what is changed here', () => {
+  it('is asked for anew at once', () => {
+    const { cache, asked } = make()
+    cache.find('x')
+    cache.forget('b')
+    cache.find('x')
+    expect(asked).toHaveLength(1)
+    cache.forget('a')
+    cache.find('x')
+    expect(asked).toHaveLength(2)
+  })
+
+  it('is not remembered as it was by a question that was on its way', async () => {
+    const { cache, answers } = make()
+    let arrive = (_record: TokenRecord): void => {}
+    answers(
+      () =>
+        new Promise((resolve) => {
+          arrive = resolve
+        }),
+    )
+    const early = cache.find('x')
+    cache.forget('a')
+    answers(async () => record('a', 2))
+    const late = cache.find('x')
+    expect(await late).toMatchObject({ version: 2 })
+    arrive(record('a', 1))
+    await early
+    expect(await cache.find('x')).toMatchObject({ version: 2 })
+  })
+})
+
+describe('while the store is away', () => {
+  it('nobody is let in by default', () => {
+    const { cache, answers, pass } = make()
+    cache.find('x')
+    answers(away)
+    pass(500)
+    expect(() => cache.find('x')).toThrow(StorageAwayError)
+  })
+
+  it.each([
+    ['throws', away],
+    ['rejects', async () => away()],
+  ])('the last known answer counts for staleMs, where the store %s', async (_, fails) => {
+    const { cache, answers, pass } = make({ staleMs: 2000 })
+    await cache.find('x')
+    answers(fails)
+    pass(1999)
+    expect(await cache.find('x')).toMatchObject({ id: 'a' })
+    pass(1)
+    await expect((async () => cache.find('x'))()).rejects.toThrow(StorageAwayError)
+  })
+
+  it('it is not asked for each call', () => {
+    const { cache, asked, answers, pass } = make({ staleMs: 60_000 })
+    cache.find('x')
+    answers(away)
+    pass(500)
+    for (let call = 0; call < 10; call++) cache.find('x')
+    expect(asked).toHaveLength(2)
+    pass(500)
+    cache.find('x')
+    expect(asked).toHaveLength(3)
+  })
+
+  it('what was never asked for, or was unknown, is not known', () => {
+    const { cache, answers, pass } = make({ staleMs: 60_000 })
+    answers(() => undefined)
+    cache.find('x')
+    answers(away)
+    pass(500)
+    for (const digest of ['x', 'y']) expect(() => cache.find(digest)).toThrow(StorageAwayError)
+  })
+
+  it('other failures are no reason to trust an old answer', () => {
+    const { cache, answers, pass } = make({ staleMs: 60_000 })
+    cache.find('x')
+    answers(() => {
+      throw new TypeError('a bug')
+    })
+    pass(500)
+    expect(() => cache.find('x')).toThrow('a bug')
+  })
+})
+
+describe('its size is bounded', () => {
+  it('the token that was not seen for longest is forgotten first', () => {
+    const { cache, asked } = make()
+    for (let at = 0; at < 10_000; at++) cache.find(`x${at}`)
+    cache.find('x0')
+    cache.find('one more')
+    asked.length = 0
+    cache.find('x0')
+    expect(asked).toEqual([])
+    cache.find('x1')
+    expect(asked).toEqual(['x1'])
+  })
+
+  it('and unknown ones drive out no token', () => {
+    const { cache, asked, answers } = make()
+    cache.find('x')
+    answers(() => undefined)
+    for (let at = 0; at < 20_000; at++) cache.find(`none ${at}`)
+    asked.length = 0
+    expect(cache.find('x')).toMatchObject({ id: 'a' })
+    expect(asked).toEqual([])
+    cache.find('none 0')
+    expect(asked).toEqual(['none 0'])
+  })
+})
