@@ -4,8 +4,8 @@ import { modelOperations } from '../src/operations/model-operations.ts'
 export const loadLazyModules = (): Promise<unknown> =>
   Promise.all([
     import('../src/formats/codecs.ts'),
-    import('../src/lanes/least-loss.ts'),
-    import('../src/operations/answer-operation.ts'),
+    import('../src/lanes/generation-translation.ts'),
+    import('../src/operations/handle-model-operation.ts'),
     import('../src/operations/count-tokens.ts'),
     ...Object.values(modelOperations).map((load) => load()),
     import('../src/operations/responses/index.ts'),

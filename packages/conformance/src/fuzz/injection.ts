@@ -117,7 +117,7 @@ export const sendAnswer = (client: Codec, upstream: UpstreamCodec, asked: JsonOb
   ofAnswer(
     outcomeOf(
       () => laneFor(client, upstream, asked),
-      (lane) => String(lane.answer(encoder.encode(JSON.stringify(body))).body),
+      (lane) => String(lane.readResponse(encoder.encode(JSON.stringify(body))).body),
     ),
   )
 

@@ -242,7 +242,7 @@ describe('a bound on tokens that the client did not set', () => {
 
   it('is not reported where the client set one', () => {
     const lane = laneFor(codecOf('chat'), codecOf('messages'), { ...least.chat, max_completion_tokens: 5 })
-    lane.answer(new TextEncoder().encode(JSON.stringify(whole('max_tokens'))))
+    lane.readResponse(new TextEncoder().encode(JSON.stringify(whole('max_tokens'))))
     expect(lane.report.losses).toEqual([])
   })
 })

@@ -75,7 +75,7 @@ const answerLosses = ({ report }: Lane): Carried['losses'] => report.losses.filt
 export function sendAnswer(upstream: Codec, client: Codec, body: JsonObject): Carried {
   const lane = laneOf(upstream, client, false)
   try {
-    const sent = objectOf(JSON.parse(String(lane.answer(bytesOf(body)).body)))
+    const sent = objectOf(JSON.parse(String(lane.readResponse(bytesOf(body)).body)))
     return { sent, losses: answerLosses(lane) }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error

@@ -2,15 +2,9 @@ import { createCanceller, maxTimerMs, monotonicNow, type Signal, stopReason } fr
 import { GatewayError } from '../base/errors.ts'
 import { put } from '../base/json/object.ts'
 import type { Inbound } from '../http/inbound.ts'
-import {
-  bytesToUtf8,
-  streamToUtf8,
-  type Transport,
-  type TransportRequest,
-  type TransportResponse,
-  unreadableResponse,
-} from '../http/transport.ts'
-import type { Lane } from '../lanes/lane.ts'
+import type { Transport, TransportRequest, TransportResponse } from '../http/transport.ts'
+import { bytesToUtf8, streamToUtf8, unreadableResponse } from '../http/transport.ts'
+import type { Lane, TargetRequest } from '../lanes/lane.ts'
 import type { TrackedAttempt } from '../routing/health/health.ts'
 import { retryScope } from '../routing/retry-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
@@ -23,18 +17,25 @@ import {
   toClientError,
   unreachable,
 } from '../upstreams/upstream-error.ts'
-import type { AttemptLog } from './attempt-log.ts'
-import type { AttemptFailure, AttemptResult, StreamTimes } from './attempt-result.ts'
-import type { Prepared } from './call.ts'
-import { createPump, type Pump } from './pump.ts'
+import type { AttemptFailure, AttemptLog, AttemptResult, StreamTimes } from './call.ts'
 import { awaitFirstEvent } from './relay-stream.ts'
-import { awaitFirstChunk, bodyHeaders, contentTypeOf, isJson, lazyStream, lengthOf, once } from './response-body.ts'
+import {
+  awaitFirstChunk,
+  bodyHeaders,
+  contentTypeOf,
+  createPump,
+  isJson,
+  lazyStream,
+  lengthOf,
+  once,
+  type Pump,
+} from './response-body.ts'
 import { firstByteTimeout, idleTimeout, totalTimeout, truncated } from './timeout-errors.ts'
 
 /** What an attempt is made of. */
 export interface AttemptOptions {
   readonly target: ResolvedTarget
-  readonly prepared: Prepared
+  readonly request: TargetRequest
   readonly stream: boolean
   /** Which of the upstream's keys is used. */
   readonly key: number | undefined
@@ -104,24 +105,24 @@ export class Attempt {
 
   /** Never rejects: what went wrong is a value, so that the caller can go on to the next target. */
   async run(): Promise<AttemptResult | AttemptFailure> {
-    const { signal, stream, prepared, limits } = this.#options
+    const { signal, stream, request, limits } = this.#options
     try {
-      if (stream && prepared.upgrade === undefined) return await this.#openStream()
+      if (stream && request.upgrade === undefined) return await this.#openStream()
       const response = await this.#send()
-      if (prepared.upgrade !== undefined) return await this.#upgraded(response)
+      if (request.upgrade !== undefined) return await this.#upgraded(response)
       const refused = this.#receive(response)
       if (refused !== undefined) throw await refused
       this.#begun = true
       this.#heard()
       this.#doing = truncated
-      const { passes } = prepared.lane
+      const { passes } = request.lane
       if (passes !== undefined && !isJson(response)) return await this.#passBytes(response, passes)
       const bytes = bytesToUtf8(await response.bytes(limits.answerBytes, () => this.#heard()), response)
       clearTimeout(this.#timer)
       this.#doing = keepFailure
-      const answer = this.#inClientsSight(() => prepared.lane.answer(bytes))
+      const whole = this.#inClientsSight(() => request.lane.readResponse(bytes))
       this.#answered()
-      return { kind: 'whole', answer }
+      return { kind: 'whole', response: whole }
     } catch (cause) {
       return this.#failure(cause)
     } finally {
@@ -196,9 +197,9 @@ export class Attempt {
   }
 
   async #openStream(): Promise<AttemptResult> {
-    const { prepared, holdMs, target } = this.#options
+    const { request, holdMs, target } = this.#options
     const pump: Pump = createPump(lazyStream(() => this.#firstOfStream(pump)))
-    const stream = prepared.lane.openStream()
+    const stream = request.lane.openStream()
     try {
       await awaitFirstEvent(pump, stream, holdMs)
     } catch (cause) {
@@ -246,18 +247,17 @@ export class Attempt {
     if (refused !== undefined) throw await refused
     pump.delimited = response.delimited === true
     const type = contentTypeOf(response)
-    const { toEvents } = this.#options.prepared.hosting ?? {}
+    const { toEvents } = this.#options.request.hosting ?? {}
     if (type.includes('event-stream') || !/json|html|^audio\//.test(type))
       return toEvents === undefined ? streamToUtf8(response) : toEvents(response.stream())
     return await this.#noStream(response, type)
   }
 
   #send(): Promise<TransportResponse> {
-    const { target, key, prepared, inbound, extraHeaders, transport, stream, limits, resend } = this.#options
+    const { target, key, request, inbound, extraHeaders, transport, stream, limits, resend } = this.#options
     if (this.#stopped !== undefined) throw stopReason(this.#stopped)
-    const { lane, url } = prepared
+    const { lane, url, upgrade } = request
     const { upstream } = target
-    const { upgrade } = prepared
     let headers = upgrade?.headers(key) ?? requestHeaders(upstream, key, stream, (name) => inbound.header(name))
     if (lane.headers !== undefined) headers = { ...headers, ...lane.headers }
     headers = addFlags(headers, lane.flags)
@@ -265,23 +265,23 @@ export class Attempt {
     const body = upgrade === undefined ? lane.body : undefined
     const method = upgrade === undefined ? 'POST' : 'GET'
     const signal = this.#canceller
-    const request: { -readonly [K in keyof TransportRequest]: TransportRequest[K] } = {
+    const sent: { -readonly [K in keyof TransportRequest]: TransportRequest[K] } = {
       method,
       url,
       headers,
       body,
       signal,
     }
-    put(request, 'connectMs', limits.connectMs)
-    if (!resend) request.resend = false
-    if (upstream.authorize === undefined) return transport(request)
+    put(sent, 'connectMs', limits.connectMs)
+    if (!resend) sent.resend = false
+    if (upstream.authorize === undefined) return transport(sent)
     const call = { method, url, headers, body }
-    return addCredentials(upstream, call, signal).then((headers) => transport({ ...request, headers }))
+    return addCredentials(upstream, call, signal).then((headers) => transport({ ...sent, headers }))
   }
 
   /** An answer has begun. Why it is none, where it says so. */
   #receive(response: TransportResponse): Promise<GatewayError> | undefined {
-    const { log, prepared, target } = this.#options
+    const { log, request, target } = this.#options
     log.status = response.status
     if (response.resent === true) log.resent = true
     const id = response.header('x-request-id') ?? response.header('request-id')
@@ -289,19 +289,19 @@ export class Attempt {
     if (id !== undefined) log.upstreamRequestId = redact(id, target.upstream)
     if (response.status >= 200 && response.status < 300) return undefined
     this.#doing = keepFailure
-    return readUpstreamError(response, prepared.codec, target.upstream)
+    return readUpstreamError(response, request.codec, target.upstream)
   }
 
   /** What answers a streaming call with something else than events. */
   async #noStream(response: TransportResponse, type: string): Promise<AsyncIterable<Uint8Array>> {
-    const { prepared, limits, target } = this.#options
-    const { asEvents } = prepared.lane
+    const { request, limits, target } = this.#options
+    const { asEvents } = request.lane
     if (asEvents !== undefined && isJson(response)) {
       const bytes = bytesToUtf8(await response.bytes(limits.answerBytes), response)
       return once(this.#inClientsSight(() => asEvents(bytes)))
     }
     // A provider may answer a stream request with a JSON error under 200.
-    const error = type.includes('json') ? await readErrorUnder200(response, prepared.codec) : undefined
+    const error = type.includes('json') ? await readErrorUnder200(response, request.codec) : undefined
     response.discard()
     if (error !== undefined) throw toClientError(error, error.status, target.upstream)
     throw new GatewayError(

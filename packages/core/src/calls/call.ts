@@ -1,28 +1,42 @@
 import type { Signal } from '../base/async.ts'
+import type { RetryScope } from '../base/error-kinds.ts'
+import type { GatewayError } from '../base/errors.ts'
 import type { Limits, Logger } from '../config/config.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
 import type { MediaPolicy } from '../config/media-policy.ts'
-import type { Plugin } from '../config/plugin.ts'
+import type { Attempt as AttemptEvent, Plugin } from '../config/plugin.ts'
 import type { ReferencePolicy } from '../config/references.ts'
-import type { UpstreamWireCodec, WireCodec } from '../formats/codec.ts'
+import type { WireCodec } from '../formats/codec.ts'
 import type { Received } from '../formats/references/places.ts'
 import type { Spool } from '../http/spool.ts'
 import type { Transport } from '../http/transport.ts'
-import type { Lane } from '../lanes/lane.ts'
+import type { RequestWriter, ResponseStream, TargetRequest, WholeResponse } from '../lanes/lane.ts'
 import type { OverloadMemory } from '../routing/health/cooldowns.ts'
 import type { Health } from '../routing/health/health.ts'
 import type { RoutingInput } from '../routing/request-traits.ts'
 import type { ModelNamingCall, ResolvedTarget, Router } from '../routing/router.ts'
-import type { Hosting } from '../upstreams/upstream.ts'
+import type { Pump } from './response-body.ts'
 
-/** A call whose targets are selected: to be called, or only to be explained. */
+/** Steps that an operation leaves out of the search for a response. */
+export interface SearchOptions {
+  /** False: targets keep the plan's order, whatever they lose of the request. */
+  readonly preferLossless?: boolean
+  /** False: each target is called once at most. */
+  readonly repeats?: boolean
+  /** False: a rate-limited target is not waited for. */
+  readonly waits?: boolean
+  /** False: no second target is called while the first has not responded. */
+  readonly hedges?: boolean
+}
+
+/** A call whose targets are selected, to be called or only to be explained. */
 export interface SelectingCall extends Omit<RoutingInput, 'codec'>, ModelNamingCall {
   /** The client's format, for chat generation. */
   readonly codec?: WireCodec | undefined
   readonly shared: Pick<GatewayContext, 'router' | 'logger'>
 }
 
-/** What one gateway's calls share. */
+/** Shared by all calls under one configuration of a gateway. */
 export interface GatewayContext {
   readonly router: Router
   readonly health: Health
@@ -31,34 +45,95 @@ export interface GatewayContext {
   readonly plugins: readonly Plugin[]
   readonly limits: Required<Limits>
   readonly logger: Logger
-  /** In place of what the adapter brings. */
+  /** Replaces the adapter's spools. */
   readonly openSpool?: (() => Spool) | undefined
-  /** Without it nothing that a client names by URL is fetched. */
+  /** Absent: media that clients name by URL is not fetched. */
   readonly media?: MediaPolicy | undefined
   /** Which references to stored state requests may make. */
   readonly references: ReferencePolicy
-  /** Records that a caller received the ids of stored objects. Absent: nothing is recorded. */
+  /** CallerRecords that a caller received the ids of stored objects. Absent: nothing is recorded. */
   readonly claim?: ((identity: Identity | null, received: readonly Received[]) => Promise<void>) | undefined
 }
 
-/** One call to a model, whatever the operation. */
-export interface TargetCall extends SelectingCall {
+/** A call whose request is written for targets. */
+export interface PreparingCall extends SelectingCall {
   readonly shared: GatewayContext
+  readonly writer: RequestWriter
+}
+
+/** One call to a model, of any operation. */
+export interface TargetCall extends PreparingCall {
+  /** Default: all steps of the search. */
+  readonly search?: SearchOptions | undefined
   readonly transport: Transport
   readonly signal: Signal
 }
 
-/** A request made ready for one target. */
-export interface Prepared {
-  readonly lane: Omit<Lane, 'upstreamFormat'> & Partial<Pick<Lane, 'upstreamFormat'>>
-  readonly url: string
-  /** Reads the upstream's errors. */
-  readonly codec: Pick<UpstreamWireCodec, 'decodeError' | 'isAnswer'>
-  readonly hosting?: Hosting | undefined
-  /** Present for a GET that asks for a WebSocket: only 101 is a good response, and these are its headers. */
-  readonly upgrade?: { headers(key: number | undefined): Readonly<Record<string, string>> }
-  /** It asks for no answer of the model: the target's wishes for the body are not meant. */
-  readonly asIs?: boolean
+/** An entry of the call record's list of attempts, while it is filled in. */
+export type AttemptLog = { -readonly [K in keyof AttemptEvent]: AttemptEvent[K] }
+
+/** One target, while its call searches for a response. */
+export interface Candidate {
+  readonly target: ResolvedTarget
+  /** The call does not use this target, or no longer does. */
+  out: boolean
+  /** Attempts so far. */
+  calls: number
+  /** The earliest time of its next attempt, by `monotonicNow`. */
+  readyAt: number
+  /** The target gets the whole request: nothing but notes is lost. */
+  lossless: boolean
+  /** Set by `prepareTarget`, also where a loss rejects the request. */
+  request: TargetRequest | undefined
+  /** The reason why the target cannot be sent the request. */
+  refusal: GatewayError | undefined
+  policy: OnLoss
 }
 
-export type Prepare<P extends Prepared> = (target: ResolvedTarget, policy: OnLoss) => P | Promise<P>
+/** An attempt to be made. */
+export interface Step {
+  readonly candidate: Candidate
+  readonly request: TargetRequest
+  readonly reason: AttemptLog['reason']
+  readonly waitMs: number
+}
+
+/** A good response to an attempt. */
+export type AttemptResult =
+  | { readonly kind: 'whole'; readonly response: WholeResponse }
+  | {
+      readonly kind: 'stream'
+      readonly pump: Pump
+      readonly stream: ResponseStream
+      readonly abort: () => void
+      readonly times: StreamTimes
+      /** To be called when the first event arrives after the headers were sent. */
+      readonly onFirst: () => void
+    }
+  /** The connection is now a WebSocket. */
+  | { readonly kind: 'upgraded' }
+  /** Neither JSON nor events: the bytes pass unchanged. */
+  | {
+      readonly kind: 'bytes'
+      readonly pump: Pump
+      /** The upstream's content type, and its length if the upstream states one. */
+      readonly headers: Readonly<Record<string, string>>
+      /** The length that `headers` announces. */
+      readonly length: number | undefined
+      readonly abort: () => void
+      readonly times: StreamTimes
+    }
+
+/** Deadlines of a stream, by `monotonicNow`. */
+export interface StreamTimes {
+  readonly startedAt: number
+  readonly idleMs: number
+  readonly firstUntil: number
+  readonly totalUntil: number
+}
+
+/** A failed attempt, and the targets that a retry may use. */
+export interface AttemptFailure {
+  readonly error: GatewayError
+  readonly retry: RetryScope
+}

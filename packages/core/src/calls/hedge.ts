@@ -2,14 +2,11 @@ import { maxTimerMs } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { TrackedAttempt } from '../routing/health/health.ts'
 import type { Attempt } from './attempt.ts'
-import type { AttemptLog } from './attempt-log.ts'
-import type { AttemptFailure, AttemptResult } from './attempt-result.ts'
-import type { Prepared } from './call.ts'
-import type { Step } from './candidate.ts'
+import type { AttemptFailure, AttemptLog, AttemptResult, Step } from './call.ts'
 
 /** An attempt on its way. */
-export interface RunningAttempt<P extends Prepared> {
-  readonly step: Step<P>
+export interface RunningAttempt {
+  readonly step: Step
   readonly attempt: Attempt
   readonly done: Promise<AttemptResult | AttemptFailure>
   readonly ticket: TrackedAttempt
@@ -17,13 +14,13 @@ export interface RunningAttempt<P extends Prepared> {
 }
 
 /** What came of one attempt, or of two side by side. */
-interface Outcome<P extends Prepared> {
-  readonly answered?: { readonly launched: RunningAttempt<P>; readonly result: AttemptResult }
+interface Outcome {
+  readonly answered?: { readonly launched: RunningAttempt; readonly result: AttemptResult }
   /** Without an answer there is at least one; a hedge's stands before the other. */
-  readonly failed: readonly { readonly step: Step<P>; readonly failure: AttemptFailure }[]
+  readonly failed: readonly { readonly step: Step; readonly failure: AttemptFailure }[]
 }
 
-async function alone<P extends Prepared>(launched: RunningAttempt<P>): Promise<Outcome<P>> {
+async function alone(launched: RunningAttempt): Promise<Outcome> {
   const result = await launched.done
   return 'error' in result
     ? { failed: [{ step: launched.step, failure: result }] }
@@ -31,11 +28,11 @@ async function alone<P extends Prepared>(launched: RunningAttempt<P>): Promise<O
 }
 
 /** A second attempt beside the first, where that has not answered after a while. The first to answer wins. */
-export async function hedged<P extends Prepared>(
-  first: RunningAttempt<P>,
+export async function hedged(
+  first: RunningAttempt,
   hedgeMs: number,
-  another: () => Promise<RunningAttempt<P> | undefined>,
-): Promise<Outcome<P>> {
+  another: () => Promise<RunningAttempt | undefined>,
+): Promise<Outcome> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const slow = new Promise<'slow'>((resolve) => {
     timer = setTimeout(() => resolve('slow'), Math.min(hedgeMs, maxTimerMs))
@@ -44,7 +41,7 @@ export async function hedged<P extends Prepared>(
   clearTimeout(timer)
   const second = early === 'slow' ? await another() : undefined
   if (second === undefined) return alone(first)
-  const failed: { step: Step<P>; failure: AttemptFailure }[] = []
+  const failed: { step: Step; failure: AttemptFailure }[] = []
   const running = new Set([first, second])
   while (running.size > 0) {
     const [who, result] = await Promise.race([...running].map(async (one) => [one, await one.done] as const))
@@ -67,7 +64,7 @@ export async function hedged<P extends Prepared>(
 }
 
 /** Its answer, should one come at the same moment, is nobody's. */
-function giveUp<P extends Prepared>({ attempt, log, done, ticket }: RunningAttempt<P>): void {
+function giveUp({ attempt, log, done, ticket }: RunningAttempt): void {
   log.error ??= 'cancelled'
   const reason = new GatewayError('cancelled', 'Another target was faster.')
   attempt.cancel(reason)

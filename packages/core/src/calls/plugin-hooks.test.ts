@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { Plugin, RequestEvent, UpstreamEvent } from '../config/plugin.ts'
-import type { AttemptLog } from './attempt-log.ts'
-import type { TargetCall } from './call.ts'
+import type { AttemptLog, TargetCall } from './call.ts'
 import { notifyRequest, traceHeaders } from './plugin-hooks.ts'
 
 const log: AttemptLog = { upstream: 'up', model: 'real', reason: 'fallback', startedMs: 3 }

@@ -1,8 +1,7 @@
 import { isThenable } from '../base/async.ts'
 import { observe, observedValue, typeNameOf } from '../base/callbacks.ts'
 import { isValidHeader } from '../http/inbound.ts'
-import type { AttemptLog } from './attempt-log.ts'
-import type { TargetCall } from './call.ts'
+import type { AttemptLog, TargetCall } from './call.ts'
 
 type StartedCall = Pick<TargetCall, 'shared' | 'inbound' | 'record' | 'request'>
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../base/errors.ts'
+import type { OnLoss } from '../config/identity.ts'
 import { chatCodec } from '../formats/chat/codec.ts'
 import type { Loss } from '../formats/ir.ts'
 import { createReport } from '../formats/loss-report.ts'
-import type { Lane } from '../lanes/lane.ts'
+import type { Lane, RequestWriter, TargetRequest } from '../lanes/lane.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { openaiCompatible } from '../upstreams/openai-compatible.ts'
-import type { Prepare, Prepared, TargetCall } from './call.ts'
-import type { Candidate } from './candidate.ts'
-import { createPreparer, withTargetOverrides } from './prepare-target.ts'
+import type { Candidate, PreparingCall } from './call.ts'
+import { prepareTarget } from './prepare-target.ts'
 
 const target = (more: Partial<ResolvedTarget> = {}): ResolvedTarget => ({
   id: 'up/real',
@@ -20,26 +20,30 @@ const target = (more: Partial<ResolvedTarget> = {}): ResolvedTarget => ({
   ...more,
 })
 
-function prepared(body: Lane['body'] = '{"model":"real"}', losses: readonly Loss[] = [], more: Partial<Prepared> = {}) {
+function written(
+  body: Lane['body'] = '{"model":"real"}',
+  losses: readonly Loss[] = [],
+  more: Partial<TargetRequest> = {},
+): TargetRequest {
   const report = createReport()
   for (const loss of losses) report.add(loss)
   const never = (): never => {
-    throw new Error('No answer is read here.')
+    throw new Error('No response is read here.')
   }
-  const lane: Lane = { kind: 'wire', upstreamFormat: 'chat', body, report, answer: never, openStream: never }
+  const lane: Lane = { kind: 'wire', upstreamFormat: 'chat', body, report, readResponse: never, openStream: never }
   return { lane, url: 'http://up.test/v1/chat/completions', codec: chatCodec, ...more }
 }
 
-function call(asked?: string): TargetCall {
-  const inbound: TargetCall['inbound'] = {
+function callWith(write: RequestWriter['write']): PreparingCall {
+  const inbound: PreparingCall['inbound'] = {
     method: 'POST',
     path: '/',
     query: '',
-    header: (name) => (name === 'modelgate-on-loss' ? asked : undefined),
+    header: () => undefined,
     read: async () => new Uint8Array(),
     signal: new AbortController().signal,
   }
-  const record: TargetCall['record'] = {
+  const record: PreparingCall['record'] = {
     requestId: 'r',
     operation: 'generate',
     format: 'chat',
@@ -51,16 +55,17 @@ function call(asked?: string): TargetCall {
     losses: [],
     attempts: [],
   }
-  // Of what all calls share, a preparer asks for the policy alone.
-  return { inbound, record, shared: { onLoss: 'warn' } } as unknown as TargetCall
+  // Of the gateway's context, preparing reads the policy only.
+  return { inbound, record, writer: { write }, shared: { onLoss: 'warn' } } as unknown as PreparingCall
 }
-const candidate = (of = target()): Candidate<Prepared> => ({
+const candidateFor = (of = target()): Candidate => ({
   target: of,
   out: false,
   calls: 0,
   readyAt: 0,
   lossless: false,
-  prepared: undefined,
+  request: undefined,
+  refusal: undefined,
   policy: 'warn',
 })
 const loss = (severity: Loss['severity']): Loss => ({
@@ -69,14 +74,20 @@ const loss = (severity: Loss['severity']): Loss => ({
   severity,
   detail: 'no seeds',
 })
+const prepare = (request: TargetRequest, of = target(), policy?: OnLoss) =>
+  prepareTarget(
+    callWith(() => request),
+    candidateFor(of),
+    policy,
+  ) as TargetRequest
 
-describe('a target’s wishes for the body', () => {
-  const wishes = { defaults: { seed: 1 }, overrides: { temperature: 0, 'a/b~c': 2 } }
+describe('defaults and overrides of a target', () => {
+  const configured = { defaults: { seed: 1 }, overrides: { temperature: 0, 'a/b~c': 2 } }
 
-  it('are carried out, and what is replaced is noted by its pointer', () => {
-    const made = prepared('{"temperature":1,"a/b~c":1}')
-    const { lane } = withTargetOverrides(target(wishes), made, call())
+  it('are applied, and each replaced field is reported by its pointer', () => {
+    const { lane, clientBody } = prepare(written('{"temperature":1,"a/b~c":1}'), target(configured))
     expect(lane.body).toBe('{"seed":1,"temperature":0,"a/b~c":2}')
+    expect(clientBody).toBe('{"temperature":1,"a/b~c":1}')
     expect(lane.report.losses).toEqual(
       [
         ['/temperature', 'temperature'],
@@ -91,40 +102,39 @@ describe('a target’s wishes for the body', () => {
   })
 
   it.each([
-    ['an upload', prepared((async function* () {})())],
-    ['a request that asks for no answer', prepared('{"temperature":1}', [], { asIs: true })],
-  ])('are not meant for %s', (_, made) => expect(withTargetOverrides(target(wishes), made, call())).toBe(made))
+    ['an upload', written((async function* () {})())],
+    ['a request that generates nothing', written('{"temperature":1}', [], { ignoresOverrides: true })],
+  ])('do not apply to %s', (_, request) => expect(prepare(request, target(configured))).toBe(request))
 
-  it('leave what is prepared alone where there are none', () => {
-    const made = prepared()
-    expect(withTargetOverrides(target(), made, call())).toBe(made)
+  it('leave the request unchanged if there are none', () => {
+    const request = written()
+    expect(prepare(request)).toBe(request)
   })
 
-  it('are there before the host’s edit, which is told model and stream', () => {
-    const hosting: Prepared['hosting'] = {
+  it('are applied before the edit of the host, which gets model and stream', () => {
+    const hosting: TargetRequest['hosting'] = {
       edit: ({ body, model, stream }) => ({ set: { seen: { ...body, model, stream } } }),
     }
-    const { lane } = withTargetOverrides(target({ defaults: { seed: 1 } }), prepared('{}', [], { hosting }), call())
+    const { lane } = prepare(written('{}', [], { hosting }), target({ defaults: { seed: 1 } }))
     expect(JSON.parse(lane.body as string)).toEqual({ seed: 1, seen: { seed: 1, model: 'real', stream: true } })
   })
 })
 
-describe('a preparer', () => {
+describe('prepareTarget', () => {
   it.each([
-    ['at once', () => prepared()],
-    ['later', async () => prepared()],
-  ] as const)('prepares a target once (%s)', async (_, make) => {
+    ['at once', () => written()],
+    ['later', async () => written()],
+  ] as const)('prepares a target once (%s)', async (_, write) => {
     let count = 0
-    const prepare: Prepare<Prepared> = () => {
+    const call = callWith(() => {
       count++
-      return make()
-    }
-    const preparer = createPreparer(call(), prepare)
-    const one = candidate()
-    const first = await preparer(one)
+      return write()
+    })
+    const candidate = candidateFor()
+    const first = await prepareTarget(call, candidate, undefined)
     expect(first).toBeDefined()
-    expect(await preparer(one)).toBe(first)
-    expect([count, one.out, one.lossless, preparer.failure]).toEqual([1, false, true, undefined])
+    expect(await prepareTarget(call, candidate, undefined)).toBe(first)
+    expect([count, candidate.out, candidate.lossless, candidate.refusal]).toEqual([1, false, true, undefined])
   })
 
   it.each([
@@ -133,64 +143,68 @@ describe('a preparer', () => {
     ['warn', 'reject', false, true],
     ['fatal', undefined, false, true],
     ['fatal', 'warn', false, true],
-  ] as const)('a loss (%s) under the asked policy %s', async (severity, asked, lossless, out) => {
-    const asking = call(asked)
-    const preparer = createPreparer(asking, () => prepared('{}', [loss(severity)]))
-    const one = candidate()
-    const made = await preparer(one)
-    expect([made === undefined, one.out, one.lossless]).toEqual([out, out, lossless])
-    expect(preparer.failure?.info).toEqual(
+  ] as const)('judges a loss (%s) by the requested policy %s', async (severity, policy, lossless, out) => {
+    const call = callWith(() => written('{}', [loss(severity)]))
+    const candidate = candidateFor()
+    const request = await prepareTarget(call, candidate, policy)
+    expect([request === undefined, candidate.out, candidate.lossless]).toEqual([out, out, lossless])
+    expect(candidate.refusal?.info).toEqual(
       out
         ? expect.objectContaining({ kind: 'invalid_request', param: 'seed', code: 'unsupported_parameter' })
         : undefined,
     )
-    expect(asking.record.losses).toEqual(out ? [loss(severity)] : [])
+    expect(call.record.losses).toEqual(out ? [loss(severity)] : [])
+    expect(await prepareTarget(call, candidate, policy)).toBe(request)
   })
 
-  it('goes by the target’s own policy before the gateway’s', async () => {
-    const one = candidate(target({ onLoss: 'reject' }))
-    expect(await createPreparer(call(), () => prepared('{}', [loss('warn')]))(one)).toBeUndefined()
-    expect([one.policy, one.out]).toEqual(['reject', true])
+  it('prefers the policy of the target to that of the gateway', async () => {
+    const candidate = candidateFor(target({ onLoss: 'reject' }))
+    const call = callWith(() => written('{}', [loss('warn')]))
+    expect(await prepareTarget(call, candidate, undefined)).toBeUndefined()
+    expect([candidate.policy, candidate.out]).toEqual(['reject', true])
   })
 
-  it('a note of the configuration’s own making costs a target nothing', async () => {
-    const one = candidate(target({ overrides: { temperature: 0 } }))
-    await createPreparer(call('reject'), () => prepared('{"temperature":1}'))(one)
-    expect([one.out, one.lossless]).toEqual([false, true])
+  it('accepts a note of the configuration’s own overrides under the policy reject', async () => {
+    const candidate = candidateFor(target({ overrides: { temperature: 0 } }))
+    await prepareTarget(
+      callWith(() => written('{"temperature":1}')),
+      candidate,
+      'reject',
+    )
+    expect([candidate.out, candidate.lossless]).toEqual([false, true])
   })
 
   const boom = (): never => {
     throw new Error('sk-secret')
   }
-  it.each<[string, Prepare<Prepared>, string, string]>([
+  it.each<[string, RequestWriter['write'], string, string]>([
     ['throws', boom, 'internal', 'The request could not be translated.'],
     ['rejects', async () => boom(), 'internal', 'The request could not be translated.'],
-    ['gives no JSON', () => prepared('no JSON'), 'internal', 'The request could not be translated.'],
+    ['returns no JSON', () => written('no JSON'), 'internal', 'The request could not be translated.'],
     [
-      'refuses',
+      'throws a GatewayError',
       () => {
         throw new GatewayError('model_not_found', 'No such model.')
       },
       'model_not_found',
       'No such model.',
     ],
-  ])('that %s puts the target out, and says why the first could not be prepared', async (_, prepare, kind, message) => {
-    let first = true
-    const preparer = createPreparer(call(), (...given) => {
-      if (!first) throw new GatewayError('not_implemented', 'The second.')
-      first = false
-      return prepare(...given)
-    })
-    const both = [candidate(target({ overrides: { a: 1 } })), candidate()]
-    for (const one of both) expect(await preparer(one)).toBeUndefined()
-    expect(both.map(({ out }) => out)).toEqual([true, true])
-    expect(preparer.failure?.info).toMatchObject({ kind, message })
+  ])('takes the target out of the search, with the reason, if the writer %s', async (_, write, kind, message) => {
+    const candidate = candidateFor(target({ overrides: { a: 1 } }))
+    expect(await prepareTarget(callWith(write), candidate, undefined)).toBeUndefined()
+    expect(candidate.out).toBe(true)
+    expect(candidate.refusal?.info).toMatchObject({ kind, message })
   })
 
-  it('refuses a caller who asks for what it may not', async () => {
-    const one = candidate()
-    const preparer = createPreparer(call('ignore'), () => prepared())
-    expect(await preparer(one)).toBeUndefined()
-    expect(preparer.failure?.info).toMatchObject({ kind: 'permission', status: 403 })
+  it('rejects a policy that the caller may not request', async () => {
+    const candidate = candidateFor()
+    expect(
+      await prepareTarget(
+        callWith(() => written()),
+        candidate,
+        'ignore',
+      ),
+    ).toBeUndefined()
+    expect(candidate.refusal?.info).toMatchObject({ kind: 'permission', status: 403 })
   })
 })

@@ -1,79 +1,79 @@
 import { GatewayError } from '../base/errors.ts'
-import { effectiveLossPolicy, lossError, requestedLossPolicy } from '../routing/loss-policy.ts'
+import type { OnLoss } from '../config/identity.ts'
+import type { TargetRequest } from '../lanes/lane.ts'
+import { effectiveLossPolicy, lossError } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { editRequestBody } from '../upstreams/request-body-edits.ts'
-import type { Prepare, Prepared, TargetCall } from './call.ts'
-import type { Candidate } from './candidate.ts'
+import type { Candidate, PreparingCall } from './call.ts'
 
-/** Makes the request ready for a target, once; undefined where that target cannot be given it. */
-export interface Preparer<P extends Prepared> {
-  (candidate: Candidate<P>): P | undefined | Promise<P | undefined>
-  /** Why the first of those that could not be prepared could not. */
-  failure: GatewayError | undefined
+/**
+ * Prepares a call's request for one target, once: the policy for losses, then the lane and the URL (by the call's writer), then the
+ * target's `defaults` and `overrides`, then the check of the losses. Generation, model operations, token counts, realtime sessions and
+ * explanations all prepare here.
+ *
+ * Returns undefined where the target cannot be sent the request: the candidate is then out, with the reason. Returns a promise only where
+ * the request takes its time (an upload, code that is loaded). Never throws.
+ *
+ * @param requestedPolicy of the client's header
+ */
+export function prepareTarget(
+  call: PreparingCall,
+  candidate: Candidate,
+  requestedPolicy: OnLoss | undefined,
+): TargetRequest | undefined | Promise<TargetRequest | undefined> {
+  if (candidate.request !== undefined) return candidate.out ? undefined : candidate.request
+  const { target } = candidate
+  try {
+    candidate.policy = effectiveLossPolicy(requestedPolicy, target.onLoss ?? call.shared.onLoss, call.record.identity)
+    const written = call.writer.write(target, candidate.policy)
+    if (!(written instanceof Promise)) return accept(call, candidate, written)
+    return written
+      .then((request) => accept(call, candidate, request))
+      .catch((error: unknown) => skip(call, candidate, toEncodeError(error)))
+  } catch (error) {
+    return skip(call, candidate, toEncodeError(error))
+  }
 }
 
-export function createPreparer<P extends Prepared>(call: TargetCall, prepare: Prepare<P>): Preparer<P> {
-  const { shared, inbound, record } = call
-  const asked = requestedLossPolicy(inbound)
-  const skip = (candidate: Candidate<P>, error: GatewayError): undefined => {
-    const { upstreamName: upstream, model } = candidate.target
-    const { message: reason, param } = error.info
-    preparer.failure ??= error
-    candidate.out = true
-    // An upstream without the endpoint is none of the operation's targets.
-    if (error.info.kind === 'not_implemented') return undefined
-    record.skipped ??= []
-    record.skipped.push({ upstream, model, reason, ...(param === undefined ? {} : { param }) })
-    return undefined
+function accept(call: PreparingCall, candidate: Candidate, written: TargetRequest): TargetRequest | undefined {
+  const { record } = call
+  const request = withOverrides(call, candidate.target, written)
+  candidate.request = request
+  const { losses } = request.lane.report
+  const refused = lossError(losses, candidate.policy)
+  if (refused !== undefined) {
+    // Shows in the call record what would have been lost, if no target responds.
+    if (record.attempts.length === 0) record.losses = losses
+    return skip(call, candidate, refused)
   }
-  const give = (candidate: Candidate<P>, made: P): P | undefined => {
-    const prepared = withTargetOverrides(candidate.target, made, call)
-    const { losses } = prepared.lane.report
-    const refused = lossError(losses, candidate.policy)
-    if (refused !== undefined) {
-      // The books tell what would have been lost, if nobody takes the call.
-      if (record.attempts.length === 0) record.losses = losses
-      return skip(candidate, refused)
-    }
-    candidate.prepared = prepared
-    candidate.lossless = losses.every(({ severity }) => severity === 'note')
-    return prepared
-  }
-  // A request that cannot be written for this target; another target's may.
-  const giveUp = (candidate: Candidate<P>, error: unknown): undefined => skip(candidate, toEncodeError(error))
-  const preparer: Preparer<P> = (candidate) => {
-    if (candidate.prepared !== undefined) return candidate.prepared
-    const { target } = candidate
-    try {
-      candidate.policy = effectiveLossPolicy(asked, target.onLoss ?? shared.onLoss, record.identity)
-      const made = prepare(target, candidate.policy)
-      // Not awaited needlessly: most bodies are in memory already.
-      if (!(made instanceof Promise)) return give(candidate, made)
-      return made.then((late) => give(candidate, late)).catch((error: unknown) => giveUp(candidate, error))
-    } catch (error) {
-      return giveUp(candidate, error)
-    }
-  }
-  // Not defined as a getter: a function with a getter of its own has a hidden class of its own, and V8 keeps it, with all that
-  // the getter sees, until the next full collection.
-  preparer.failure = undefined
-  return preparer
+  candidate.lossless = losses.every(({ severity }) => severity === 'note')
+  return request
 }
 
-/** With what the target's configuration and its host want of the body. Uploads go as they are. */
-export function withTargetOverrides<P extends Prepared>(
-  target: ResolvedTarget,
-  prepared: P,
-  { inbound, record }: Pick<TargetCall, 'inbound' | 'record'>,
-): P {
-  const { lane, hosting, asIs } = prepared
+/** Takes a target out of the search. */
+function skip({ record }: PreparingCall, candidate: Candidate, error: GatewayError): undefined {
+  const { upstreamName: upstream, model } = candidate.target
+  const { kind, message: reason, param } = error.info
+  candidate.refusal = error
+  candidate.out = true
+  // An upstream without the endpoint is none of the operation's targets.
+  if (kind === 'not_implemented') return undefined
+  record.skipped ??= []
+  record.skipped.push({ upstream, model, reason, ...(param === undefined ? {} : { param }) })
+  return undefined
+}
+
+/** Applies the target's `defaults` and `overrides` and its host's edit to a JSON body. Uploads pass unchanged. */
+function withOverrides(call: PreparingCall, target: ResolvedTarget, request: TargetRequest): TargetRequest {
+  const { lane, hosting } = request
+  const { defaults, overrides } = request.ignoresOverrides === true ? noOverrides : target
+  if (defaults === undefined && overrides === undefined && hosting?.edit === undefined) return request
   const { body, report } = lane
-  if (target.defaults === undefined && target.overrides === undefined && hosting?.edit === undefined) return prepared
-  if (asIs === true || !(typeof body === 'string' || body instanceof Uint8Array)) return prepared
-  const own = editRequestBody(body, target, hosting, {
+  if (!(typeof body === 'string' || body instanceof Uint8Array)) return request
+  const edited = editRequestBody(body, { defaults, overrides }, hosting, {
     model: target.model,
-    stream: record.stream,
-    header: (name) => inbound.header(name),
+    stream: call.record.stream,
+    header: (name) => call.inbound.header(name),
     replaced: (field) =>
       report.add({
         path: `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`,
@@ -82,11 +82,13 @@ export function withTargetOverrides<P extends Prepared>(
         detail: `${field} is set by the configuration of the model's target`,
       }),
   })
-  return own === body ? prepared : { ...prepared, lane: { ...lane, body: own } }
+  return edited === body ? request : { ...request, lane: { ...lane, body: edited }, clientBody: body }
 }
 
-/** A codec's own failure is nobody's business but ours. */
-export const toEncodeError = (error: unknown): GatewayError =>
+const noOverrides: Pick<ResolvedTarget, 'defaults' | 'overrides'> = {}
+
+/** Codec exceptions become internal errors. */
+const toEncodeError = (error: unknown): GatewayError =>
   error instanceof GatewayError
     ? error
     : new GatewayError('internal', 'The request could not be translated.', { cause: error })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createPump } from './pump.ts'
+import { createPump } from './response-body.ts'
 
 const byte = (n: number) => new Uint8Array([n])
 

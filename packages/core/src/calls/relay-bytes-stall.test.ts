@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { monotonicNow } from '../base/async.ts'
-import { createPump } from './pump.ts'
 import { relayBytes } from './relay-bytes.ts'
-import type { RelayEnd } from './relay-end.ts'
+import type { RelayEnd } from './relay-stream.ts'
+import { createPump } from './response-body.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createCanceller } from '../base/async.ts'
-import { createPump } from './pump.ts'
 import { relayBytes } from './relay-bytes.ts'
-import type { RelayEnd } from './relay-end.ts'
+import type { RelayEnd } from './relay-stream.ts'
+import { createPump } from './response-body.ts'
 
 const times = {
   idleMs: 10_000,

@@ -1,10 +1,9 @@
 import { monotonicNow, type Signal } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { CutBody } from '../http/inbound.ts'
-import type { Pump } from './pump.ts'
-import type { RelayEnd } from './relay-end.ts'
+import { type RelayEnd, UnreadTimer } from './relay-stream.ts'
+import type { Pump } from './response-body.ts'
 import { clientStalled, idleTimeout, totalTimeout, truncated } from './timeout-errors.ts'
-import { UnreadTimer } from './unread-timer.ts'
 
 export interface BytesTimes {
   /** Milliseconds of silence of the upstream until it is given up. */

@@ -1,17 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { monotonicNow } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
-import type { AnswerStream, StreamState } from '../lanes/lane.ts'
-import { createPump } from './pump.ts'
-import type { RelayEnd } from './relay-end.ts'
-import { awaitFirstEvent, relay } from './relay-stream.ts'
+import type { ResponseStream, StreamState } from '../lanes/lane.ts'
+import { awaitFirstEvent, type RelayEnd, relay } from './relay-stream.ts'
+import { createPump } from './response-body.ts'
 import { finalErrorGraceMs } from './timeout-errors.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (chunk: Uint8Array | undefined) => (chunk === undefined ? '' : new TextDecoder().decode(chunk))
 
 /** A toy dialect: `.` is a real event, `!` the terminal, `E` an error event, anything else preamble. */
-function toyStream(): AnswerStream {
+function toyStream(): ResponseStream {
   const state: { -readonly [K in keyof StreamState]: StreamState[K] } = {
     started: false,
     ended: false,
@@ -211,7 +210,7 @@ describe('relay', () => {
 
   it('an encoder that cannot even write the error does not keep the call open', async () => {
     const ends: RelayEnd[] = []
-    const stream: AnswerStream = {
+    const stream: ResponseStream = {
       ...toyStream(),
       fail: () => {
         throw new Error('broken')

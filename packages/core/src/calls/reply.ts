@@ -1,13 +1,22 @@
-import type { CallRecord } from '../accounting/call-record.ts'
+import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
+import { estimateOutputTokens } from '../accounting/estimate-output.ts'
 import { errorKinds } from '../base/error-kinds.ts'
-import type { GatewayError } from '../base/errors.ts'
+import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
 import { stringifyExact } from '../base/json/exact-number.ts'
-import type { JsonObject } from '../base/json/types.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
 import type { SkippedTarget } from '../config/plugin.ts'
 import type { WireCodec } from '../formats/codec.ts'
 import { wireCodecOf } from '../formats/codec-registry.ts'
-import { sfString } from '../formats/loss-report.ts'
+import { lossHeader, sfString } from '../formats/loss-report.ts'
+import type { Received } from '../formats/references/places.ts'
 import type { Reply } from '../http/inbound.ts'
+import { asJsonArray } from '../lanes/json-array.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
+import { redactError, redactInfo } from '../upstreams/upstream-error.ts'
+import type { GatewayContext, TargetCall } from './call.ts'
+import { relayBytes } from './relay-bytes.ts'
+import { type RelayEnd, relay } from './relay-stream.ts'
+import type { TargetResponse } from './try-targets.ts'
 
 /** Seconds told to clients that may retry when nobody knows better: several clients do not retry without a number. */
 const defaultRetrySeconds = 2
@@ -124,4 +133,116 @@ export function addStreamHeaders(headers: Record<string, string>): void {
   // no-transform keeps compressing middlewares and proxies from holding events back.
   headers['cache-control'] ??= 'no-cache, no-transform'
   headers['x-accel-buffering'] ??= 'no'
+}
+
+export interface ReplyCall extends TargetCall {
+  /** Called when a streamed answer is over. */
+  readonly end: (ending: CallEnding) => void
+  /** A streamed answer is framed as one JSON array instead of events. */
+  readonly jsonArray: boolean
+}
+
+/** The reply with a good answer. The call record is complete once it is over; a stream then ends its call. */
+export function toReply(
+  call: ReplyCall,
+  { request: { lane }, policy, result, ticket, log, target: { upstream } }: TargetResponse,
+): Reply | Promise<Reply> {
+  // What closures below hold is held as long as a stream runs: the call itself, and with it the request, must not be.
+  const { shared, record, end, signal, inbound } = call
+  const losses = policy === 'ignore' ? undefined : lossHeader(lane.report.losses)
+  const headers: Record<string, string> = callHeaders(record)
+  if (losses !== undefined) headers['modelgate-loss'] = losses
+  if (result.kind === 'whole') {
+    const { usage, units, finish, received, body, contentType = json } = result.response
+    record.firstEventAt = performance.now()
+    ticket.end(undefined)
+    if (finish !== undefined) record.finish = finish
+    if (usage === undefined) record.estimateOutput = () => saidBy(record, body)
+    if (usage !== undefined) record.usage = usage
+    if (units !== undefined) record.units = units
+    headers['content-type'] = contentType
+    const reply = { status: 200, headers, body }
+    // Before the answer leaves, so that the next request may refer to it.
+    return received === undefined ? reply : claim(shared, record, received).then(() => reply)
+  }
+  if (result.kind === 'upgraded') throw new TypeError('A WebSocket is no answer to relay')
+  const { abort } = result
+  const finish = ({ outcome, error: cause }: RelayEnd): void => {
+    const error = redacted(cause, upstream)
+    if (outcome !== 'finished') abort()
+    const why = outcome === 'finished' ? undefined : failureOf(error)
+    if (why !== undefined) log.error ??= why.info.kind
+    ticket.end(why, why?.hints?.waitMs)
+    end(error === undefined ? { status: 200, outcome } : { status: 200, outcome, error })
+  }
+  // An adapter that watches the connection knows better than pulls do whether a client reads.
+  const clientStallMs = inbound.watchClient === undefined ? shared.limits.clientStallMs : Number.POSITIVE_INFINITY
+  if (result.kind === 'bytes') {
+    record.firstEventAt = performance.now()
+    const body = relayBytes(result.pump, result.length, { ...result.times, clientStallMs }, signal, finish)
+    return { status: 200, headers: { ...headers, ...result.headers }, body }
+  }
+  const { pump, onFirst } = result
+  const { startedAt, idleMs, firstUntil, totalUntil } = result.times
+  const stream = call.jsonArray ? asJsonArray(result.stream) : result.stream
+  if (stream.state.started) record.firstEventAt = performance.now()
+  const { heartbeatMs } = shared.limits
+  const first = (): void => {
+    record.firstEventAt = performance.now()
+    onFirst()
+  }
+  // Field by field: what follows a spread is defined one by one in the slowest way there is.
+  const times = { heartbeatMs, startedAt, idleMs, firstUntil, totalUntil, clientStallMs, onFirst: first }
+  const body = relay(pump, stream, times, signal, (ending) => {
+    const { usage, units, finish: word, received } = stream.state
+    if (received !== undefined) void claim(shared, record, received)
+    if (stream.said !== undefined) record.estimateOutput = stream.said
+    if (usage !== undefined) record.usage = usage
+    if (units !== undefined) record.units = units
+    if (word !== undefined) record.finish = word
+    finish(ending)
+  })
+  addStreamHeaders(headers)
+  if (call.jsonArray) headers['content-type'] = json
+  return { status: 200, headers, body }
+}
+
+/** CallerRecords the ids of stored objects as the caller's. Never rejects: without the record later references are refused, nothing else. */
+async function claim(
+  { claim, logger }: GatewayContext,
+  record: CallRecord,
+  received: readonly Received[],
+): Promise<void> {
+  try {
+    await claim?.(record.identity, received)
+  } catch (error) {
+    logger.warn(`modelgate: ids of stored objects of request ${record.requestId} could not be recorded`, error)
+  }
+}
+
+/** About how many tokens a whole answer says that nobody has counted. */
+function saidBy({ tokenCounting: counted, format }: CallRecord, body: string | Uint8Array): number {
+  if (counted?.output === undefined) return 0
+  try {
+    const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
+    return estimateOutputTokens(
+      JSON.parse(text) as Json,
+      (counted.textFields ?? wireCodecOf(format).textFields).response,
+    )
+  } catch {
+    return 0
+  }
+}
+
+/** The error of a stream, as plugins may see it. */
+function redacted(error: unknown, upstream: Upstream): unknown {
+  if (error instanceof GatewayError) return redactError(error, upstream)
+  return error === undefined || error instanceof Error ? error : redactInfo(error as ErrorInfo, upstream)
+}
+
+/** What a target is blamed for: its stream's own error or ours about it; a client's leaving is nobody's fault. */
+function failureOf(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  if (error === undefined) return new GatewayError('cancelled', 'The client left.')
+  return errorFromInfo(error as ErrorInfo)
 }

@@ -2,23 +2,26 @@ import type { CallRecord } from '../accounting/call-record.ts'
 import { maxTimerMs, monotonicNow, sleep, stopReason } from '../base/async.ts'
 import type { Limits, TargetLimits } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
+import type { Codec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
-import type { TrackedAttempt } from '../routing/health/health.ts'
-import type { ResolvedTarget } from '../routing/router.ts'
+import { bodyFields } from '../formats/request-body.ts'
+import type { TargetRequest } from '../lanes/lane.ts'
+import { callAffinity, continuesState, effectiveStrategy } from '../routing/affinity.ts'
+import type { Latencies, TrackedAttempt } from '../routing/health/health.ts'
+import { orderByStrategy } from '../routing/order-targets.ts'
+import { createRequestTraits, matchesWhen } from '../routing/request-traits.ts'
+import type { Plan, ResolvedTarget } from '../routing/router.ts'
+import { checkNamedModels } from '../routing/router.ts'
 import { admitCall } from './admission.ts'
 import { Attempt, type AttemptLimits } from './attempt.ts'
-import type { AttemptLog } from './attempt-log.ts'
-import type { AttemptFailure, AttemptResult } from './attempt-result.ts'
-import type { Prepare, Prepared, TargetCall } from './call.ts'
-import type { Candidate, Step } from './candidate.ts'
+import type { AttemptFailure, AttemptLog, AttemptResult, Candidate, SelectingCall, Step, TargetCall } from './call.ts'
 import { hedged, type RunningAttempt } from './hedge.ts'
 import { notifyRequest, traceHeaders } from './plugin-hooks.ts'
-import { orderTargets, planFor, selectTargets, type TargetSelection } from './select-targets.ts'
-import { type SearchOptions, TargetSelector } from './target-selector.ts'
+import { TargetSelector } from './target-selector.ts'
 
 /** What answered, and under which policy for losses. */
-export interface Answered<P extends Prepared> {
-  readonly prepared: P
+export interface TargetResponse {
+  readonly request: TargetRequest
   readonly policy: OnLoss
   readonly result: AttemptResult
   readonly ticket: TrackedAttempt
@@ -32,11 +35,7 @@ export interface Answered<P extends Prepared> {
  *
  * @param options what the operation leaves out. Default: nothing
  */
-export async function tryTargets<P extends Prepared>(
-  call: TargetCall,
-  prepare: Prepare<P>,
-  options: SearchOptions = {},
-): Promise<Answered<P>> {
+export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
   const { shared, record, signal } = call
   const { health } = shared
   notifyRequest(call)
@@ -48,9 +47,9 @@ export async function tryTargets<P extends Prepared>(
   const whole = plan.conditional && call.codec !== undefined ? loadFullCodec(call.codec) : undefined
   const selection = selectTargets(call, plan, whole instanceof Promise ? await whole : whole)
   const { affinity } = selection
-  const groups = candidatesOf<P>(call, selection)
-  const search = new TargetSelector(call, plan, groups, prepare, options)
-  const hedgeMs = options.hedges === false ? undefined : plan.hedgeMs
+  const groups = candidatesOf(call, selection)
+  const search = new TargetSelector(call, plan, groups)
+  const hedgeMs = call.search?.hedges === false ? undefined : plan.hedgeMs
   const first = search.first()
   // Not awaited needlessly: most requests are made ready at once.
   let current = first instanceof Promise ? await first : first
@@ -90,7 +89,7 @@ export async function tryTargets<P extends Prepared>(
     if (answered !== undefined) {
       const { launched, result } = answered
       search.answered()
-      recordTarget(record, launched.step.candidate.target, launched.step.prepared)
+      recordTarget(record, launched.step.candidate.target, launched.step.request)
       return answeredBy(launched, result)
     }
     current = undefined
@@ -103,36 +102,29 @@ export async function tryTargets<P extends Prepared>(
 }
 
 /** The selected targets in the order in which they are tried. */
-function candidatesOf<P extends Prepared>(
-  { shared, record }: TargetCall,
-  selection: TargetSelection,
-): readonly (readonly Candidate<P>[])[] {
+function candidatesOf({ shared, record }: TargetCall, selection: TargetSelection): readonly (readonly Candidate[])[] {
   const { targets } = selection
   const [sole] = targets
   if (sole !== undefined && targets.length === 1) return [[candidateOf(sole)]]
   return orderTargets(selection, shared.health.latencies, record.stream).map((group) =>
-    group.map((target) => candidateOf<P>(target)),
+    group.map((target) => candidateOf(target)),
   )
 }
 
-const candidateOf = <P extends Prepared>(target: ResolvedTarget): Candidate<P> => ({
+export const candidateOf = (target: ResolvedTarget): Candidate => ({
   target,
   out: false,
   calls: 0,
   readyAt: 0,
   lossless: false,
-  prepared: undefined,
+  request: undefined,
+  refusal: undefined,
   policy: 'warn',
 })
 
-function launch<P extends Prepared>(
-  call: TargetCall,
-  step: Step<P>,
-  affinity: string | undefined,
-  search: TargetSelector<P>,
-): RunningAttempt<P> {
+function launch(call: TargetCall, step: Step, affinity: string | undefined, search: TargetSelector): RunningAttempt {
   const { shared, record, inbound, transport, signal } = call
-  const { candidate, prepared, reason, waitMs } = step
+  const { candidate, request, reason, waitMs } = step
   const { target } = candidate
   const ticket = shared.health.startAttempt(target, affinity, record.identity)
   const log: AttemptLog = {
@@ -146,10 +138,10 @@ function launch<P extends Prepared>(
   candidate.calls++
   record.attempts.push(log)
   // The first one to be called stands for the call until another answers.
-  if (reason !== 'hedge') recordTarget(record, target, prepared)
+  if (reason !== 'hedge') recordTarget(record, target, request)
   const attempt = new Attempt({
     target,
-    prepared,
+    request,
     stream: record.stream,
     key: ticket.key,
     inbound,
@@ -166,17 +158,13 @@ function launch<P extends Prepared>(
   return { step, attempt, done: attempt.run(), ticket, log }
 }
 
-function answeredBy<P extends Prepared>({ step, ticket, log }: RunningAttempt<P>, result: AttemptResult): Answered<P> {
-  const { prepared, candidate } = step
-  return { prepared, policy: candidate.policy, result, ticket, log, target: candidate.target }
+function answeredBy({ step, ticket, log }: RunningAttempt, result: AttemptResult): TargetResponse {
+  const { request, candidate } = step
+  return { request, policy: candidate.policy, result, ticket, log, target: candidate.target }
 }
 
 /** Also where another target saves the call: somebody has to mend it. */
-function warnOfRefusal<P extends Prepared>(
-  { shared, record }: TargetCall,
-  { candidate }: Step<P>,
-  { error }: AttemptFailure,
-): void {
+function warnOfRefusal({ shared, record }: TargetCall, { candidate }: Step, { error }: AttemptFailure): void {
   if (error.info.kind !== 'upstream_auth') return
   const { upstreamName } = candidate.target
   shared.logger.warn(
@@ -185,7 +173,7 @@ function warnOfRefusal<P extends Prepared>(
   )
 }
 
-function recordTarget(record: CallRecord, target: ResolvedTarget, { lane }: Prepared): void {
+function recordTarget(record: CallRecord, target: ResolvedTarget, { lane }: TargetRequest): void {
   record.upstream = target.upstreamName
   record.upstreamModel = target.model
   if (lane.upstreamFormat !== undefined) record.upstreamFormat = lane.upstreamFormat
@@ -215,4 +203,52 @@ function limitsOf(own: TargetLimits, limits: Required<Limits>): AttemptLimits {
     totalMs: Math.min(own.totalMs ?? limits.totalMs, maxTimerMs),
     answerBytes: limits.answerBytes,
   }
+}
+
+/** The targets that a request is meant for, and how its call chooses among them. */
+export interface TargetSelection {
+  /** As configured: not in the order in which they are tried. */
+  readonly targets: readonly ResolvedTarget[]
+  readonly strategy: Plan['strategy']
+  /** The call shares this with others that should reach the same target and key. */
+  readonly affinity: string | undefined
+}
+
+/** The plan for a call's model. Throws a GatewayError if its caller may not use the model, or another one that the request names. */
+export function planFor(call: SelectingCall): Plan {
+  const { shared, record } = call
+  const plan = shared.router.plan(record.model, record.identity)
+  checkNamedModels(call, shared.router, record.identity)
+  return plan
+}
+
+/** @param codec of a chat request, for the features that a target's `when` may ask for. Needed where the plan is conditional */
+export function selectTargets(call: SelectingCall, plan: Plan, codec: Codec | undefined): TargetSelection {
+  const { request, record, inbound } = call
+  const fields = bodyFields(request)
+  const continues = continuesState(call.codec, fields)
+  const strategy = effectiveStrategy(plan.strategy, continues)
+  const affinity = callAffinity(call.codec, strategy, continues, fields, record.identity, inbound)
+  const targets = plan.conditional ? targetsMeantFor(call, codec, plan.targets) : plan.targets
+  return { targets, strategy, affinity }
+}
+
+/** The selected targets in the order in which they are tried, those of the same priority together. */
+export const orderTargets = (
+  { targets, strategy, affinity }: TargetSelection,
+  latencies: Pick<Latencies, 'expectedMs' | 'claimMeasurement'>,
+  stream: boolean,
+): readonly (readonly ResolvedTarget[])[] => orderByStrategy(targets, strategy, { latencies, stream, affinity })
+
+function targetsMeantFor(
+  { request, inbound, record, shared }: SelectingCall,
+  codec: Codec | undefined,
+  targets: readonly ResolvedTarget[],
+): readonly ResolvedTarget[] {
+  let traits: ReturnType<typeof createRequestTraits> | undefined
+  const traitsOfCall = (): ReturnType<typeof createRequestTraits> => {
+    traits ??= createRequestTraits({ codec, request, inbound, record })
+    return traits
+  }
+  return targets.filter((target) => matchesWhen(target, traitsOfCall, shared.logger))
 }

@@ -2,7 +2,7 @@
 import type { RealtimeOpening, RealtimeTransport } from '../config/realtime.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
-import type { RouteMatch } from '../operations/routes.ts'
+import type { RouteMatch } from '../operations/route.ts'
 import type { Gateway } from './gateway.ts'
 
 /** The functions of a gateway for adapters: they work on `Inbound` and `Reply` instead of `Request` and `Response`. */

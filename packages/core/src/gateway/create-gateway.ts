@@ -13,13 +13,11 @@ import type { RealtimeOpening, RealtimeSession, RealtimeTransport } from '../con
 import { fetchTransport } from '../http/fetch-transport.ts'
 import type { Inbound } from '../http/inbound.ts'
 import { toInbound, toRequest, toResponse } from '../http/web-request.ts'
-import { codecFor } from '../operations/route-codec.ts'
-import { ActiveCalls } from './active-calls.ts'
+import { codecFor } from '../operations/routes.ts'
 import { type AdapterFunctions, setAdapterFunctions } from './adapter.ts'
 import type { ExplainOptions, Gateway } from './gateway.ts'
-import { GatewayCall } from './gateway-call.ts'
 import { preload } from './preload.ts'
-import { authenticateCall, beginCall, runCall, transportFor } from './run-call.ts'
+import { ActiveCalls, authenticateCall, beginCall, GatewayCall, runCall, transportFor } from './run-call.ts'
 import { createSnapshot, warnOfMemory } from './snapshot.ts'
 
 /**
@@ -125,7 +123,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
         () => {},
       )
       await authenticateCall(call)
-      const request = await call.readBody(codec.validation())
+      const request = await call.readBody(codec.loadRequestCheck())
       const { explain } = await import('../operations/explain.ts')
       return explain(call, request, options.hideConfigured === true)
     },

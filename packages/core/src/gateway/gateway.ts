@@ -1,7 +1,7 @@
 import type { GatewayConfig } from '../config/config.ts'
 import type { Explanation } from '../config/explanation.ts'
 import type { Identity } from '../config/identity.ts'
-import type { Route } from '../operations/routes.ts'
+import type { Route } from '../operations/route.ts'
 
 /** What `gateway.explain` shows. */
 export interface ExplainOptions {

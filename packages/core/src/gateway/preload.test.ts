@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { codecLoaders, wireCodecOf } from '../formats/codec-registry.ts'
-import { translator } from '../lanes/choose.ts'
+import { translator } from '../lanes/generation.ts'
 import { anthropic } from '../upstreams/anthropic.ts'
 import { voyage } from '../upstreams/voyage.ts'
 import { loadInTurn, preload, preloadedParts } from './preload.ts'
@@ -11,7 +11,13 @@ describe('the modules that are preloaded', () => {
   it('are those that calls can need, beginning with the formats that upstreams speak', () => {
     const messages = wireCodecOf('messages')
     const chat = wireCodecOf('chat')
-    const inOrder = [messages.validation, chat.validation, translator, codecLoaders.messages, codecLoaders.chat]
+    const inOrder = [
+      messages.loadRequestCheck,
+      chat.loadRequestCheck,
+      translator,
+      codecLoaders.messages,
+      codecLoaders.chat,
+    ]
     expect(parts.filter((part) => (inOrder as unknown[]).includes(part))).toEqual(inOrder)
   })
 

@@ -7,7 +7,7 @@ import type { Codec } from '../formats/codec.ts'
 import type { ReferenceScheme } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound } from '../http/inbound.ts'
-import type { RequiredHeader } from '../operations/routes.ts'
+import type { RequiredHeader } from '../operations/route.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 

@@ -31,7 +31,7 @@ const upgradeHeaders: Record<string, string> = {
 }
 
 /** Opens a realtime session, which is over at once if it opens. */
-async function openSession({ gateway }: Settings, isAccepted: boolean): Promise<void> {
+async function openSession({ gateway }: Settings, acceptsReference: boolean): Promise<void> {
   const inbound: Inbound = {
     method: 'GET',
     path: '/v1/realtime',
@@ -41,7 +41,7 @@ async function openSession({ gateway }: Settings, isAccepted: boolean): Promise<
     signal: createCanceller(),
   }
   const opening = await adapterFunctions(gateway).realtime(inbound, async () => {
-    if (!isAccepted) throw new Error('connection refused')
+    if (!acceptsReference) throw new Error('connection refused')
     return { socket: 'a socket' }
   })
   if (!opening.ok) return

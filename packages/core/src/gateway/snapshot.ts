@@ -1,21 +1,20 @@
 import type { GatewayContext } from '../calls/call.ts'
-import type { GatewayConfig } from '../config/config.ts'
+import type { Authenticate, GatewayConfig } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
 import { resolveLimits } from '../config/limits.ts'
+import type { Plugin } from '../config/plugin.ts'
 import { resolveReferences } from '../config/references.ts'
 import type { ResponseStore } from '../config/stores.ts'
-import type { ReferenceScheme } from '../formats/references/places.ts'
-import type { RequestBody } from '../formats/request-body.ts'
 import { fetchTransport } from '../http/fetch-transport.ts'
-import { boundedTransport, type Transport } from '../http/transport.ts'
-import type { HandlerConfig } from '../operations/handler.ts'
-import { mayReferToStoredObjects, referenceSchemeOf } from '../operations/references/notice.ts'
+import type { Transport } from '../http/transport.ts'
+import { boundedTransport } from '../http/transport.ts'
+import { noticedScheme } from '../operations/references/notice.ts'
 import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
-import { createMatcher, type Route, type RouteMatch, routes } from '../operations/routes.ts'
+import type { HandlerConfig, Route, RouteMatch } from '../operations/route.ts'
+import { createMatcher, defaultErrorFormat, routes } from '../operations/routes.ts'
 import { createOverloadMemory } from '../routing/health/cooldowns.ts'
 import { createHealth, unchangedUpstreams } from '../routing/health/health.ts'
 import { createRouter } from '../routing/router.ts'
-import { pluginRoutes, resolvePlugins } from './plugin-list.ts'
 import { checkConfig, loggerOf } from './validate-config.ts'
 
 /** Everything that is made of one configuration. It is exchanged whole: a call ends under the one it began with. */
@@ -70,8 +69,6 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
     claim:
       store === false ? undefined : async (identity, received) => (await recordsOf(identity)).saveReceivedIds(received),
   }
-  const checkNoticed = async (scheme: ReferenceScheme, request: RequestBody, identity: Identity | null) =>
-    (await loadResponseStore()).checkReferences(scheme, request, await recordsOf(identity), references)
   const table = Object.freeze([...routes, ...pluginRoutes(shared.plugins)])
   const matchPath = createMatcher(table)
   return {
@@ -89,14 +86,14 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
       return path.startsWith(`${basePath}/`) ? matchPath(method, path.slice(basePath.length)) : null
     },
     recordsOf,
-    checkReferences(route, request, identity) {
-      const scheme = referenceSchemeOf(route)
-      if (scheme === undefined || !mayReferToStoredObjects(scheme, request)) return undefined
-      return checkNoticed(scheme, request, identity)
+    async checkReferences(scheme, request, identity) {
+      const store = await loadResponseStore()
+      await store.checkReferences(scheme, request, await recordsOf(identity), references)
     },
     async resolveReferences(route, request, identity) {
       if (route.usesStoredResponses !== true) {
-        await this.checkReferences(route, request, identity)
+        const scheme = noticedScheme(route, request)
+        if (scheme !== undefined) await this.checkReferences(scheme, request, identity)
         return request
       }
       const store = await loadResponseStore()
@@ -129,3 +126,30 @@ function configuredTransport({ fetch, transport }: GatewayConfig): Transport | u
 /** Callers that cannot be told apart must not find each other's things. */
 const isNameless = (identity: Identity | null): boolean =>
   identity !== null && (typeof identity.id !== 'string' || identity.id === '')
+
+/** A gateway's plugins: what belongs to `auth` first, none twice. Throws a TypeError for what is none. */
+export function resolvePlugins({ auth, plugins = [] }: Pick<GatewayConfig, 'auth' | 'plugins'>): readonly Plugin[] {
+  const own = (auth as Authenticate).plugin
+  const all = [...new Set(own === undefined ? plugins : [own, ...plugins])]
+  for (const plugin of all) {
+    if (typeof plugin !== 'object' || plugin === null || typeof plugin.name !== 'string')
+      throw new TypeError("plugins: each is an object with a `name`, such as { name: 'meter', onFinish(event) {} }")
+    for (const { method, path, handle } of plugin.routes ?? [])
+      if (!methods.has(method) || typeof path !== 'string' || !path.startsWith('/') || typeof handle !== 'function')
+        throw new TypeError(
+          `plugins: a route of '${plugin.name}' is none: give { method: 'GET', path: '/…', handle(inbound, params) {} }`,
+        )
+  }
+  return all
+}
+
+/** The plugins' own endpoints, as lines of the table. Their errors are told in the words that most clients read. */
+export const pluginRoutes = (plugins: readonly Plugin[]): readonly Route[] =>
+  plugins.flatMap(({ routes = [] }) =>
+    routes.map(
+      ({ method, path, handle }) =>
+        ({ method, path, handle, operation: 'plugin', format: defaultErrorFormat }) as const,
+    ),
+  )
+
+const methods: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'])

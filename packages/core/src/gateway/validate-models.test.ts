@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { BreakerConfig, GatewayConfig, RetryConfig } from '../config/config.ts'
 import { openaiCompatible } from '../upstreams/openai-compatible.ts'
-import { type ReportProblem, reportAllProblems } from './config-problems.ts'
-import { checkBreaker, checkModels, checkPolicy, checkRetry } from './validate-models.ts'
+import {
+  checkBreaker,
+  checkModels,
+  checkPolicy,
+  checkRetry,
+  type ReportProblem,
+  reportAllProblems,
+} from './validate-config.ts'
 
 const upstream = openaiCompatible({ baseURL: 'http://up.test/v1' })
 const check = (models: unknown): void =>

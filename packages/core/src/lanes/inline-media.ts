@@ -1,13 +1,12 @@
-import { createCanceller } from '../base/async.ts'
+import { createCanceller, isThenable } from '../base/async.ts'
 import { toBase64 } from '../base/bytes.ts'
-import { CallbackError, logOncePerMinute, settleWithin, typeNameOf } from '../base/callbacks.ts'
+import { CallbackError, decideNow, logOncePerMinute, settleWithin, typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { FetchedMedia } from '../config/media-policy.ts'
 import type { Loss, MediaPart, ModelRequest, Part } from '../formats/ir.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { loss } from '../formats/shared/report.ts'
-import { allowedUrls, type MediaFetching } from './allowed-media.ts'
-import type { Lane } from './lane.ts'
+import type { Lane, MediaFetching } from './lane.ts'
 
 /** An edit of the decoded request, before it is encoded for the upstream. */
 export type Edit = (model: ModelRequest) => void
@@ -225,4 +224,40 @@ function tellFailure({ message, cause }: GatewayError, at: string, fatal: Loss |
     code: 'unsupported_parameter',
     cause,
   })
+}
+
+/**
+ * Those of the addresses that the policy allows to be fetched: where it fails, or does not answer in time, it allows nothing. All
+ * promises share one wait, since a request may name many addresses.
+ */
+export async function allowedUrls(
+  texts: Iterable<string>,
+  { policy, signal, logger, limits }: MediaFetching,
+): Promise<ReadonlySet<string>> {
+  const allowed = new Set<string>()
+  const note = (text: string, answer: unknown): void => {
+    if (decideNow(answer, logger, 'media.allows')) allowed.add(text)
+  }
+  const failed = (error: unknown): void =>
+    logOncePerMinute(logger, 'modelgate: media.allows failed; what it was asked about is not fetched', error)
+  const pending: Promise<unknown>[] = []
+  for (const text of new Set(texts)) {
+    if (!/^https?:/i.test(text) || !URL.canParse(text)) continue
+    try {
+      const answer: unknown = policy.allows(new URL(text))
+      if (isThenable(answer)) pending.push(Promise.resolve(answer).then((late) => note(text, late), failed))
+      else note(text, answer)
+    } catch (error) {
+      failed(error)
+    }
+  }
+  if (pending.length === 0) return allowed
+  try {
+    await settleWithin<unknown>(Promise.all(pending), { name: 'media.allows', ms: limits.callbackMs, signal })
+  } catch (error) {
+    if (signal.aborted) throw error
+    failed(error)
+  }
+  // A copy: an answer that comes later allows nothing any more.
+  return new Set(allowed)
 }

@@ -1,6 +1,6 @@
 import { concatBytes } from '../base/bytes.ts'
 import { createSseDecoder } from '../http/sse/decode.ts'
-import type { AnswerStream } from './lane.ts'
+import type { ResponseStream } from './lane.ts'
 
 const encoder = new TextEncoder()
 const between = ',\r\n'
@@ -9,7 +9,7 @@ const between = ',\r\n'
  * The same stream as one JSON array, an element for each event's data. White space between the elements keeps it alive; an
  * error is its last element.
  */
-export function asJsonArray(stream: AnswerStream): AnswerStream {
+export function asJsonArray(stream: ResponseStream): ResponseStream {
   const decoder = createSseDecoder(Number.POSITIVE_INFINITY)
   let opened = false
   let closed = false

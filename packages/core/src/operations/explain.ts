@@ -1,64 +1,82 @@
 import { createCallRecord } from '../accounting/call-record.ts'
+import { decide } from '../base/callbacks.ts'
 import { type ErrorInfo, GatewayError } from '../base/errors.ts'
 import { isObject } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
-import type { GatewayContext, Prepare, Prepared, SelectingCall } from '../calls/call.ts'
-import { toEncodeError, withTargetOverrides } from '../calls/prepare-target.ts'
-import { orderTargets, planFor, selectTargets } from '../calls/select-targets.ts'
-import type { ExplainedTarget, Explanation } from '../config/explanation.ts'
-import type { OnLoss } from '../config/identity.ts'
-import type { WireCodec } from '../formats/codec.ts'
+import type { PreparingCall } from '../calls/call.ts'
+import { prepareTarget } from '../calls/prepare-target.ts'
+import { candidateOf, orderTargets, planFor, selectTargets } from '../calls/try-targets.ts'
+import type { GatewayConfig } from '../config/config.ts'
+import type { ExplainedRequest, ExplainedTarget, Explanation } from '../config/explanation.ts'
+import type { Identity, OnLoss } from '../config/identity.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
-import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
-import { effectiveLossPolicy, lossError, requestedLossPolicy } from '../routing/loss-policy.ts'
+import { bodyFields, type RequestBody } from '../formats/request-body.ts'
+import { GenerationWriter } from '../lanes/generation.ts'
+import type { Lane, TargetRequest } from '../lanes/lane.ts'
+import { effectiveLossPolicy, requestedLossPolicy } from '../routing/loss-policy.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { addFlags, requestHeaders } from '../upstreams/outgoing-call.ts'
 import { maskHeaders, redact, redactorOf } from '../upstreams/redaction/redactor.ts'
-import { type PreparedGeneration, preparerOf } from './generate.ts'
-import type { RoutedCall } from './handler.ts'
-
-/** A chat request to explain, with a call record of its own that is never settled. */
-interface ExplainedCall extends SelectingCall {
-  readonly codec: WireCodec
-  readonly shared: GatewayContext
-}
+import type { RoutedCall } from './route.ts'
 
 /**
- * Explains a chat request without calling an upstream. Rejects with the error that the call would be refused with before any target is
- * tried: an unknown model, a policy that is not allowed.
+ * Explains a generation call to its client. No upstream is called and nothing is billed, so the call record gets no model. Throws
+ * GatewayError `permission` for identities that the option `explain` does not allow.
+ */
+export async function explainOverHttp(call: RoutedCall, request: RequestBody): Promise<Explanation> {
+  const { snapshot, record } = call
+  record.model = ''
+  if (!(await mayExplain(snapshot.config.explain, record.identity, call)))
+    throw new GatewayError('permission', 'modelgate=explain: this gateway does not explain calls to this token.')
+  return explain(call, request, true)
+}
+
+const mayExplain = (
+  allowed: GatewayConfig['explain'],
+  identity: Identity | null,
+  { shared, signal }: RoutedCall,
+): boolean | Promise<boolean> =>
+  typeof allowed === 'function'
+    ? decide(allowed(identity), shared.logger, { name: 'explain', ms: shared.limits.callbackMs, signal })
+    : allowed === true
+
+/**
+ * Explains a generation request without calling an upstream. Its call record is its own, and is never settled. Rejects with the error
+ * that rejects the call before any target is tried: an unknown model, a policy that is not allowed.
  *
  * @param hidesConfigured replaces the values that the configuration puts into a body (`defaults`, `overrides`): they are the operator's
  */
 export async function explain(
-  { setup, shared, route, codec, inbound, record: { requestId, identity } }: RoutedCall,
+  { snapshot, shared, route, codec, inbound, record: { requestId, identity } }: RoutedCall,
   received: RequestBody,
   hidesConfigured: boolean,
 ): Promise<Explanation> {
-  const { model, stream } = fieldsOf(received)
+  const { model, stream } = bodyFields(received)
   const record = createCallRecord(requestId, route.operation, codec.format)
   record.identity = identity
   record.model = String(model)
   record.stream = stream === true
-  const request = await setup.resolveReferences(route, received, identity)
-  const call: ExplainedCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, record }
-  const asked = requestedLossPolicy(inbound)
+  const request = await snapshot.resolveReferences(route, received, identity)
+  const { limits, references } = shared
+  const client = codec.clientQuirks?.((name) => inbound.header(name))
+  const writer = new GenerationWriter({ codec, request, stream: record.stream, client, limits, references })
+  const call: PreparingCall = { shared, inbound, codec, request, modelPlaces: codec.modelPlaces, writer, record }
+  const requestedPolicy = requestedLossPolicy(inbound)
   const plan = planFor(call)
   const selection = selectTargets(call, plan, await loadFullCodec(codec))
   const { latencies } = shared.health
-  const prepare = preparerOf(call)
   const explained: ExplainedTarget[] = []
-  // Nothing is called, so that no target is due to be measured again.
+  // Nothing is called, so no target is due to be measured again.
   for (const group of orderTargets(
     selection,
     { claimMeasurement: latencies.expectedMs, expectedMs: latencies.expectedMs },
     record.stream,
   )) {
     const all: ExplainedTarget[] = []
-    for (const target of group) {
-      const onLoss = effectiveLossPolicy(asked, target.onLoss ?? shared.onLoss, identity)
-      all.push(await explainTarget(call, target, onLoss, prepare, hidesConfigured))
-    }
-    explained.push(...(plan.preferLossless ? [...all.filter(isWhole), ...all.filter((one) => !isWhole(one))] : all))
+    for (const target of group) all.push(await explainTarget(call, target, requestedPolicy, hidesConfigured))
+    explained.push(
+      ...(plan.preferLossless ? [...all.filter(isLossless), ...all.filter((one) => !isLossless(one))] : all),
+    )
   }
   const others = plan.targets
     .filter((target) => !selection.targets.includes(target))
@@ -72,66 +90,69 @@ export async function explain(
   return { format: codec.format, model: record.model, stream: record.stream, plan: [...explained, ...others] }
 }
 
-const isWhole = ({ losses, refused }: ExplainedTarget): boolean =>
+const isLossless = ({ losses, refused }: ExplainedTarget): boolean =>
   refused === undefined && losses.every(({ severity }) => severity === 'note')
 
 const notMeant = (): GatewayError =>
   new GatewayError('invalid_request', "Such requests are not meant for this target (its 'when').")
 
 async function explainTarget(
-  call: ExplainedCall,
+  call: PreparingCall,
   target: ResolvedTarget,
-  onLoss: OnLoss,
-  prepare: Prepare<PreparedGeneration>,
+  requestedPolicy: OnLoss | undefined,
   hidesConfigured: boolean,
 ): Promise<ExplainedTarget> {
-  const { shared, inbound, record } = call
-  const { upstream, upstreamName, model } = target
+  const { shared, record } = call
+  const { upstreamName, model } = target
+  // Throws where the caller may not request the policy: the call itself is then rejected.
+  const onLoss = effectiveLossPolicy(requestedPolicy, target.onLoss ?? shared.onLoss, record.identity)
   const { state } = shared.health.availability(target, record.identity)
   const known = { upstream: upstreamName, model, onLoss, ...(state === 'ready' ? {} : { resting: state }) }
-  try {
-    const prepared = await prepare(target, onLoss)
-    const { lane, url } = withTargetOverrides(target, prepared, call)
-    const body = JSON.parse(redactorOf(upstream).redactJson(textOf(lane.body))) as Json
-    const { losses } = lane.report
-    const refused = lossError(losses, onLoss)
-    return {
-      ...known,
-      lane: lane.kind,
-      format: lane.upstreamFormat,
-      request: {
-        method: 'POST' as const,
-        path: redact(url.slice(upstream.baseURL.length), upstream),
-        headers: maskHeaders(
-          addFlags(
-            requestHeaders(upstream, undefined, record.stream, (name) => inbound.header(name)),
-            lane.flags,
-          ),
-          upstream,
-        ),
-        body: hidesConfigured ? withoutConfigured(body, textOf(prepared.lane.body), target) : body,
-      },
-      losses,
-      ...(refused === undefined ? {} : { refused: shown(refused.info) }),
-    }
-  } catch (error) {
-    return { ...known, losses: [], refused: shown(toEncodeError(error).info) }
+  const candidate = candidateOf(target)
+  await prepareTarget(call, candidate, requestedPolicy)
+  const refused = candidate.refusal === undefined ? {} : { refused: shown(candidate.refusal.info) }
+  if (candidate.request === undefined) return { ...known, losses: [], ...refused }
+  const { lane } = candidate.request
+  return {
+    ...known,
+    lane: lane.kind,
+    ...(lane.upstreamFormat === undefined ? {} : { format: lane.upstreamFormat }),
+    request: explainRequest(call, candidate.request, target, hidesConfigured),
+    losses: lane.report.losses,
+    ...refused,
+  }
+}
+
+function explainRequest(
+  { inbound, record }: PreparingCall,
+  { lane, url, clientBody }: TargetRequest,
+  target: ResolvedTarget,
+  hidesConfigured: boolean,
+): ExplainedRequest {
+  const { upstream } = target
+  const body = JSON.parse(redactorOf(upstream).redactJson(textOf(lane.body))) as Json
+  const headers = requestHeaders(upstream, undefined, record.stream, (name) => inbound.header(name))
+  return {
+    method: 'POST',
+    path: redact(url.slice(upstream.baseURL.length), upstream),
+    headers: maskHeaders(addFlags(headers, lane.flags), upstream),
+    body: hidesConfigured && clientBody !== undefined ? withoutConfigured(body, textOf(clientBody), target) : body,
   }
 }
 
 /** A generation's body: it has no uploads. */
-const textOf = (body: Prepared['lane']['body']): string =>
+const textOf = (body: Lane['body']): string =>
   typeof body === 'string' ? body : new TextDecoder().decode(body as Uint8Array)
 
 const hiddenValue = '(set by the configuration)'
 
-/** The body with a placeholder for every top-level field that `defaults` or `overrides` added or changed. */
+/** Returns the body with a placeholder for every top-level field that `defaults` or `overrides` added or changed. */
 function withoutConfigured(body: Json, before: string, { defaults, overrides }: ResolvedTarget): Json {
   const fields = Object.keys({ ...defaults, ...overrides })
   if (fields.length === 0 || !isObject(body)) return body
-  const own = JSON.parse(before) as JsonObject
+  const unconfigured = JSON.parse(before) as JsonObject
   const changed = fields.filter(
-    (field) => Object.hasOwn(body, field) && JSON.stringify(body[field]) !== JSON.stringify(own[field]),
+    (field) => Object.hasOwn(body, field) && JSON.stringify(body[field]) !== JSON.stringify(unconfigured[field]),
   )
   return { ...body, ...Object.fromEntries(changed.map((field) => [field, hiddenValue])) }
 }

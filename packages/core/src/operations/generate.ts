@@ -1,89 +1,107 @@
-import { GatewayError } from '../base/errors.ts'
-import type { Prepare, Prepared } from '../calls/call.ts'
-import { type AnswerCall, toReply } from '../calls/send-response.ts'
+import type { CallRecord } from '../accounting/call-record.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import { jsonReply, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import { maxMediaBytes } from '../config/media-policy.ts'
 import type { WireCodec } from '../formats/codec.ts'
-import { wireCodecOf } from '../formats/codec-registry.ts'
-import type { RequestBody } from '../formats/request-body.ts'
-import type { Reply } from '../http/inbound.ts'
-import { chooseLane } from '../lanes/choose.ts'
-import type { Lane } from '../lanes/lane.ts'
-import type { LaneChoice } from '../lanes/lane-choice.ts'
-import type { ResolvedTarget } from '../routing/router.ts'
-import { callUrl, speaks } from '../upstreams/outgoing-call.ts'
+import { bodyFields, type RequestBody } from '../formats/request-body.ts'
+import type { Inbound, Reply } from '../http/inbound.ts'
+import { GenerationWriter } from '../lanes/generation.ts'
+import type { Generation, MediaFetching } from '../lanes/lane.ts'
+import { speaks } from '../upstreams/outgoing-call.ts'
+import { noticedScheme } from './references/notice.ts'
+import { loadResponseStore } from './responses/store.ts'
+import type { Handler, HandlerConfig, Route, RoutedCall } from './route.ts'
 
-export interface GenerateCall extends AnswerCall {
-  readonly codec: WireCodec
-  readonly request: RequestBody
-  /** See CodecContext. */
-  readonly kept?: { readonly previous?: string }
-  /** The only upstream that knows what the request refers to. */
-  readonly onlyUpstream?: string | undefined
-  /** Why an upstream of another format cannot answer: it knows nothing of what the request refers to. */
-  readonly unknown?: GatewayError | undefined
-  /** Why an upstream of the same format may not be sent the request: it might read an item's id as a reference to another caller's. */
-  readonly notOwned?: GatewayError | undefined
-}
-
-/** Chat generation in any format: plan, then one attempt after another until one answers. Rejects with GatewayError. */
-export function generate(call: GenerateCall): Promise<Reply> {
-  const { shared, signal } = call
-  const { logger, limits } = shared
-  const media = shared.media && {
-    policy: shared.media,
-    maxTotalBytes: Math.min(limits.bodyBytes, maxMediaBytes),
-    signal,
-    logger,
-    limits,
+/** Handles chat generation in any format. */
+export const handleGenerate: Handler = async (call) => {
+  const { snapshot, route, codec, inbound, record } = call
+  const request = await call.readBody(codec.loadRequestCheck(), likelyPasses(snapshot, route, record))
+  const fields = bodyFields(request)
+  record.model = String(fields.model)
+  record.stream = fields.stream === true
+  record.tokenCounting = { output: codec.outputBound }
+  if (isBackground(codec, fields)) record.background = true
+  if (asksToExplain(inbound)) {
+    const { explainOverHttp } = await import('./explain.ts')
+    return jsonReply(record, (await explainOverHttp(call, request)) as unknown as JsonObject)
   }
-  return tryTargets(call, preparerOf(call, media)).then((answered) => toReply(call, answered))
+  // Awaited here: a promise returned from an async function costs three turns of the microtask queue.
+  if (route.usesStoredResponses === true && (snapshot.keepsResponses || request.outline === undefined)) {
+    const { generateAndStore } = await loadResponseStore()
+    return await generateAndStore(call, request, await snapshot.recordsOf(record.identity), generate)
+  }
+  const scheme = noticedScheme(route, request)
+  if (scheme !== undefined) await snapshot.checkReferences(scheme, request, record.identity)
+  return await generate(call, request)
 }
-
-/** A chat request as its targets are sent it. */
-export type PreparedGeneration = Prepared & { readonly lane: Lane }
 
 /**
- * Prepares a chat request for one target after the other.
+ * Generates the response to a request: plan, then one attempt after another until one succeeds. Rejects with GatewayError.
  *
- * @param media how media that the request names by URL are fetched. Absent: they are not
+ * @param state how the request depends on stored responses
  */
-export function preparerOf(
-  call: Omit<GenerateCall, 'transport' | 'signal' | 'end' | 'jsonArray'>,
-  media?: LaneChoice['media'],
-): Prepare<PreparedGeneration> {
-  const { shared, inbound, record, request, codec, kept, onlyUpstream, unknown, notOwned } = call
+function generate(
+  { shared, route, codec, inbound, record, transport, signal, end }: RoutedCall,
+  request: RequestBody,
+  state?: Pick<Generation, 'kept' | 'stored'>,
+): Promise<Reply> {
+  const { stream } = record
   const { limits, references } = shared
-  const client = codec.clientQuirks?.((name) => inbound.header(name))
-  return (target, policy) => {
-    if (onlyUpstream !== undefined && target.upstreamName !== onlyUpstream) throw keptElsewhere()
-    if (unknown !== undefined && !speaks(target.upstream, codec.format, target.model)) throw unknown
-    if (notOwned !== undefined && speaks(target.upstream, codec.format, target.model)) throw notOwned
-    const tellLosses = policy !== 'ignore'
-    const lane = chooseLane({ codec, request, client, target, limits, tellLosses, kept, media, references })
-    return lane instanceof Promise
-      ? lane.then((loaded) => generation(loaded, target, record.stream))
-      : generation(lane, target, record.stream)
-  }
+  const writer = new GenerationWriter({
+    codec,
+    request,
+    stream,
+    client: codec.clientQuirks?.((name) => inbound.header(name)),
+    limits,
+    references,
+    kept: state?.kept,
+    media: shared.media === undefined ? undefined : mediaFetching(shared.media, shared, signal),
+    stored: state?.stored,
+  })
+  const { modelPlaces } = codec
+  const jsonArray = stream && wantsArray(route, inbound)
+  const call = { shared, inbound, codec, request, modelPlaces, writer, record, transport, signal, end, jsonArray }
+  return tryTargets(call).then((response) => toReply(call, response))
 }
 
-const keptElsewhere = (): GatewayError =>
-  new GatewayError('invalid_request', 'The earlier response is kept by another upstream than the one of this model.', {
-    param: 'previous_response_id',
-    code: 'previous_response_not_found',
-  })
-
-/** A lane's request made ready for a target. */
-export const generation = (lane: Lane, target: ResolvedTarget, stream: boolean): PreparedGeneration => ({
-  lane,
-  url: urlOf(target, lane, stream),
-  codec: wireCodecOf(lane.upstreamFormat),
-  hosting: target.upstream.hosting?.[lane.upstreamFormat],
+const mediaFetching = (
+  policy: MediaFetching['policy'],
+  { limits, logger }: RoutedCall['shared'],
+  signal: RoutedCall['signal'],
+): MediaFetching => ({
+  policy,
+  maxTotalBytes: Math.min(limits.bodyBytes, maxMediaBytes),
+  signal,
+  logger,
+  limits,
 })
 
-/** Where a lane's request goes. */
-function urlOf({ upstream, model }: ResolvedTarget, { upstreamFormat }: Lane, stream: boolean): string {
-  const ends = upstream.hosting?.[upstreamFormat]?.modelInPath ?? wireCodecOf(upstreamFormat).modelInPath
-  const end = stream ? ends?.stream : ends?.whole
-  return callUrl(upstream, upstream.formats[upstreamFormat] as string, end, model)
+function isBackground({ backgroundFields }: WireCodec, fields: JsonObject): boolean {
+  if (backgroundFields === undefined) return false
+  for (const field of backgroundFields) if (fields[field] === true) return true
+  return false
+}
+
+const wantsArray = ({ eventsIf }: Route, { query }: Inbound): boolean =>
+  eventsIf !== undefined && new URLSearchParams(query).get(eventsIf.name) !== eventsIf.value
+
+/** Whether a request asks for an explanation: `?modelgate=explain` on a generation path. */
+export const asksToExplain = ({ query }: Inbound): boolean =>
+  query.includes('modelgate=') && new URLSearchParams(query).get('modelgate') === 'explain'
+
+/**
+ * Returns a function that guesses, by the model's name, whether a request will pass unchanged: its body is then not parsed in full.
+ * Undefined where the whole value is needed in any case, by plugins with `onRequest` or by the response store.
+ */
+function likelyPasses(
+  { shared: { plugins, router }, keepsResponses }: HandlerConfig,
+  { usesStoredResponses, format }: Route,
+  { identity }: CallRecord,
+): ((model: string) => boolean) | undefined {
+  if ((usesStoredResponses === true && keepsResponses) || plugins.some(({ onRequest }) => onRequest !== undefined))
+    return undefined
+  return (name) =>
+    router.has(name, identity) &&
+    router.plan(name, identity).targets.some(({ upstream, model }) => speaks(upstream, format, model))
 }

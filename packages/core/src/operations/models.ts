@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json/types.ts'
 import { jsonReply } from '../calls/reply.ts'
 import type { Codec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
-import type { Handler } from './handler.ts'
+import type { Handler } from './route.ts'
 
 let since: number | undefined
 

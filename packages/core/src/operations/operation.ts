@@ -1,9 +1,13 @@
 import type { TokenCounting } from '../accounting/call-record.ts'
+import { GatewayError } from '../base/errors.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Format, OperationName } from '../base/names.ts'
 import type { ExpectedUse } from '../config/plugin.ts'
 import type { Codec, ResponseTap, StreamTap, TargetTraits } from '../formats/codec.ts'
 import type { BillableUnits, Report, Usage } from '../formats/ir.ts'
+import type { Unread } from '../formats/shared/json-fields.ts'
+import { pointer } from '../formats/shared/pointers.ts'
+import { loss } from '../formats/shared/report.ts'
 import type { SseEvent } from '../http/sse/event.ts'
 import type { Lane } from '../lanes/lane.ts'
 import type { FormDialect } from './multipart/read-form.ts'
@@ -61,7 +65,7 @@ export interface Dialect<Request, Answer> {
   /** Use that a request makes known before it is sent, so that budgets can reserve it. Uploads: `asked` holds each file's size. */
   expects?(asked: JsonObject): ExpectedUse
   /** Wire lane: top-level members to set beside the model's name, where the body names it elsewhere too. */
-  wireEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
+  passThroughEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
   /** Whether a JSON body under a good status holds an answer. Default: it does, unless it says that it is an error. */
   isResponse?(body: JsonObject): boolean
   /** See UpstreamWireCodec. */
@@ -89,4 +93,34 @@ export interface Operation<Request, Answer> {
   unitsOf?(answer: Answer): BillableUnits | undefined
   /** For upstreams that offer none of the dialects: the call read and answered as if it were one of chat. */
   viaChat?(body: JsonObject): Codec
+}
+
+/** An operation whose request and response types only its own dialects know. */
+export type AnyOperation = Operation<unknown, unknown>
+/** A dialect whose request and response types are not known here. */
+export type AnyDialect = Dialect<unknown, unknown>
+
+/** The 400 for a model whose upstream has no endpoint for an operation. */
+export const unsupportedOperation = (model: string, operation: string): GatewayError =>
+  new GatewayError(
+    'invalid_request',
+    `The model '${model}' does not do this (${operation}): its upstream offers no such endpoint.`,
+    { param: 'model' },
+  )
+
+/** Fields whose loss changes no response. */
+const harmless: ReadonlySet<string> = new Set(['user', 'priority', 'metadata', 'safety_identifier'])
+
+/** Reports what a decoder did not take: nobody on the other side can read it. Nulls say nothing. */
+export function reportUnread(fields: Unread, report: Report, at = ''): void {
+  for (const key of Object.keys(fields))
+    if (fields[key] != null)
+      report.add(
+        loss(
+          pointer(at, key),
+          `${key} has no counterpart in the upstream's dialect`,
+          'unsupported',
+          harmless.has(key) ? 'note' : 'warn',
+        ),
+      )
 }

@@ -1,52 +1,13 @@
+import { lazy } from '../base/async.ts'
+import type { ErrorInfo } from '../base/errors.ts'
+import type { JsonObject } from '../base/json/types.ts'
 import type { Format, Operation, OperationName } from '../base/names.ts'
-import type { PluginRoute } from '../config/plugin.ts'
-
-/** A header a route insists on: one of `names`, first wins, holding a date (`2023-06-01`). */
-export interface RequiredHeader {
-  readonly names: readonly [string, ...string[]]
-  readonly shape: 'date'
-}
-
-/** One line of the table of routes. */
-export interface Route {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /**
-   * `/v1/models/{model}`: a name in braces stands for the rest of the path, slashes included, up to what follows the
-   * braces (`{model}:generateContent`).
-   */
-  readonly path: string
-  readonly operation: Operation
-  /** The dialect of requests, answers and errors. */
-  readonly format: Format
-  /** For operations that are not of the chat formats: which of their own dialects the client speaks. */
-  readonly dialect?: string
-  /** Another dialect for clients that send this header: three families share one path for their model lists. */
-  readonly formatByHeader?: { readonly [header: string]: Format }
-  /**
-   * Answered without its version prefix too, for clients whose base URL lacks it. Not for `GET /models` and the like: the host may have a
-   * page there.
-   */
-  readonly unversionedAlias?: boolean
-  /** Another operation of the same path, for bodies whose first instance has one of the members. */
-  readonly byInstance?: {
-    readonly members: readonly string[]
-    readonly operation: OperationName
-    readonly dialect: string
-  }
-  /** The credential may stand in the query, as `?key=`. */
-  readonly queryKey?: boolean
-  /** The credential may stand among the WebSocket subprotocols. */
-  readonly protocolKey?: boolean
-  readonly requires?: RequiredHeader
-  /** Where the path names the model: it also says whether the answer is to be streamed. */
-  readonly stream?: boolean
-  /** Requests may refer to earlier answers, which are kept for that. */
-  readonly usesStoredResponses?: boolean
-  /** Answers in place of the gateway: see PluginRoute. */
-  readonly handle?: PluginRoute['handle']
-  /** A stream is one JSON array of its events unless the query says otherwise (`alt=sse`). */
-  readonly eventsIf?: { readonly name: string; readonly value: string }
-}
+import type { WireCodec } from '../formats/codec.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
+import type { Inbound } from '../http/inbound.ts'
+import { handleGenerate } from './generate.ts'
+import { encodeError as encodeRerankError } from './rerank/error.ts'
+import type { Handler, Route, RouteMatch } from './route.ts'
 
 /** One path for the model lists of three families: their own headers tell them apart. */
 const listDialects = {
@@ -203,16 +164,6 @@ export const upgrades: { readonly [path: string]: 'fallback' | 'unavailable' } =
 /** In whose words those are answered of whom nothing is known. */
 export const defaultErrorFormat: Format = 'chat'
 
-/** A path and method the gateway answers. */
-export interface RouteMatch {
-  readonly route: Route
-  readonly params: Readonly<Record<string, string>>
-  /** Set where the path is known but the method is not: the answer is 405 with this `allow`. */
-  readonly allow?: string
-  /** Set where the path asks for an action that the model has not (`:foo`): the answer is 404 and names those it has. */
-  readonly actions?: readonly string[]
-}
-
 const versions = ['/v1/v1/', '/v1/v1beta/', '/v1/v2/']
 
 /**
@@ -287,3 +238,64 @@ function decode(segment: string): string {
     return segment
   }
 }
+
+/** Error bodies of operations whose clients read other errors than those of the route's format. */
+const errorEncoders: { readonly [O in Operation]?: (error: ErrorInfo, requestId: string) => JsonObject } = {
+  rerank: encodeRerankError,
+}
+
+/** The codec of each route of such an operation. Built once, because every call looks here. */
+const operationCodecs = new Map(
+  routes.flatMap((route) => {
+    const encodeBody = errorEncoders[route.operation]
+    return encodeBody === undefined ? [] : [[route, withErrorBody(wireCodecOf(route.format), encodeBody)] as const]
+  }),
+)
+
+function withErrorBody(codec: WireCodec, encodeBody: (error: ErrorInfo, requestId: string) => JsonObject): WireCodec {
+  return {
+    ...codec,
+    encodeError: (error, requestId) => ({
+      ...codec.encodeError(error, requestId),
+      body: encodeBody(error, requestId),
+    }),
+  }
+}
+
+const listRoute = routes.find(({ operation }) => operation === 'list-models') as Route
+
+/** The codec to respond with: the route's, unless a header identifies another family of clients. Unknown paths: as the model list. */
+export function codecFor(found: RouteMatch | null, inbound: Inbound): WireCodec {
+  const route = found?.route ?? listRoute
+  if (route.dialect !== undefined) return operationCodecs.get(route) ?? wireCodecOf(route.format)
+  if (route.formatByHeader === undefined) return wireCodecOf(route.format)
+  for (const [header, format] of Object.entries(route.formatByHeader))
+    if (inbound.header(header) !== undefined) return wireCodecOf(format)
+  return wireCodecOf(route.format)
+}
+
+const modelOperation = lazy(() => import('./handle-model-operation.ts').then((found) => found.handleModelOperation))
+const storedResponse = lazy(() => import('./stored-responses.ts').then((found) => found.handleStoredResponse))
+
+type OtherOperation = Exclude<Operation, OperationName>
+
+/** The handlers of operations that are not in `modelOperations`. Only generation is part of the entry; the first call of another one loads its handler. */
+const handlers: { readonly [O in OtherOperation]: () => Handler | Promise<Handler> } = {
+  generate: () => handleGenerate,
+  'count-tokens': lazy(() => import('./count-tokens.ts').then((found) => found.handleCountTokens)),
+  'list-models': lazy(() => import('./models.ts').then((found) => found.handleListModels)),
+  'get-model': lazy(() => import('./models.ts').then((found) => found.handleGetModel)),
+  'get-response': storedResponse,
+  'delete-response': storedResponse,
+  'list-input-items': storedResponse,
+  'cancel-response': storedResponse,
+  // A plain request: upgrades do not come here (see `Gateway.realtime`).
+  realtime: lazy(() => import('./realtime/handshake.ts').then((found) => found.handleWithoutUpgrade)),
+  plugin: lazy(() => import('./plugin-route.ts').then((found) => found.handlePluginRoute)),
+}
+
+const isOther = (operation: Operation): operation is OtherOperation => Object.hasOwn(handlers, operation)
+
+/** The handler of an operation: a promise until it is loaded. */
+export const handlerOf = (operation: Operation): Handler | Promise<Handler> =>
+  isOther(operation) ? handlers[operation]() : modelOperation()

@@ -12,14 +12,13 @@ import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Transport } from '../http/transport.ts'
-import { readAnswer } from '../lanes/answer-body.ts'
+import { parseResponse } from '../lanes/pass-through.ts'
 import { addCredentials, configuredKeyHeaders } from '../upstreams/outgoing-call.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { readUpstreamError, toClientError, unreachable } from '../upstreams/upstream-error.ts'
-import type { Handler } from './handler.ts'
 import { type CallerRecords, foreignRecord, itemId, type KeptResponse, outputItems } from './responses/records.ts'
-import type { Route } from './routes.ts'
+import type { Handler, Route } from './route.ts'
 
 export interface StoredCall {
   readonly route: Route
@@ -33,7 +32,7 @@ export interface StoredCall {
   readonly record: CallRecord
 }
 
-export const handleStoredResponse: Handler = async ({ setup, params, ...call }) => {
+export const handleStoredResponse: Handler = async ({ snapshot: setup, params, ...call }) => {
   const { upstreams } = setup.config
   const records = await setup.recordsOf(call.record.identity)
   return storedResponse({ ...call, id: params.id ?? '', records, upstreams })
@@ -44,7 +43,7 @@ async function storedResponse(call: StoredCall): Promise<Reply> {
   const { id, records, shared, record, inbound, signal } = call
   const admitted = { shared, record, inbound, signal, request: noBody }
   notifyRequest(admitted)
-  // Counted as a request, before the store is asked.
+  // TokenCounting as a request, before the store is asked.
   await admitCall(admitted, [])
   return await answer(call, await records.response(id))
 }
@@ -167,7 +166,7 @@ async function relayed(
   const bytes = await response.bytes(shared.limits.answerBytes).catch((cause: unknown) => {
     throw unreachable(cause)
   })
-  const { value: said, body } = readAnswer(bytes, redactorOf(upstream))
+  const { value: said, body } = parseResponse(bytes, redactorOf(upstream))
   const { error } = wireCodecOf(route.format).tapResponse(said)
   if (error !== undefined) throw toClientError(error, error.status, upstream)
   if (route.operation === 'delete-response' && said.deleted === true)

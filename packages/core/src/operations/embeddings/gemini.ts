@@ -1,12 +1,12 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { respell, spelt } from '../../formats/gemini/spelling.ts'
+import { copyInCamelCase, spellingOf } from '../../formats/gemini/spelling.ts'
 import type { Usage } from '../../formats/ir.ts'
 import { takeBoolean, takeNumber, takeString, type Unread } from '../../formats/shared/json-fields.ts'
 import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { Dialect, OperationContext, TargetContext } from '../operation.ts'
-import { reportUnread } from '../unread.ts'
+import { reportUnread } from '../operation.ts'
 import { validateBatch, validateOne } from './gemini-validate.ts'
 import {
   type EmbeddingInput,
@@ -43,8 +43,8 @@ export const taskWords: TaskWords = {
 }
 
 export const usageFrom = (answer: JsonObject): Usage | undefined => {
-  const { usageMetadata } = respell(answer)
-  return isObject(usageMetadata) ? inputUsage(respell(usageMetadata).promptTokenCount) : undefined
+  const { usageMetadata } = copyInCamelCase(answer)
+  return isObject(usageMetadata) ? inputUsage(copyInCamelCase(usageMetadata).promptTokenCount) : undefined
 }
 const withUsage = (usage: Usage | undefined): JsonObject =>
   usage === undefined ? {} : { usageMetadata: { promptTokenCount: usage.input.total } }
@@ -88,7 +88,7 @@ export function encodeContent(input: EmbeddingInput, context: TargetContext): Js
   }
 }
 
-/** `:batchEmbedContents`: what Google's own SDKs call, whatever the number of contents. */
+/** `:batchEmbedContents`, which Google's SDKs call for any number of contents. */
 export const geminiBatch: EmbeddingsDialect = {
   name: 'gemini-batch',
   errors: 'gemini',
@@ -132,8 +132,8 @@ export const geminiBatch: EmbeddingsDialect = {
     ...withUsage(usage),
   }),
 
-  /** Each request within names the model again, with its collection in front. */
-  wireEdit({ model: asked, requests }, { model }) {
+  /** Each request of a batch repeats the model, with its collection in front. */
+  passThroughEdit({ model: asked, requests }, { model }) {
     if (asked === model || !Array.isArray(requests)) return undefined
     return {
       requests: requests.map((item) =>
@@ -166,23 +166,27 @@ const tasks: { readonly [word: string]: Task } = {
 
 export type Settings = { -readonly [S in Exclude<SettingName, 'user'>]?: EmbeddingsRequest[S] }
 
-/** One content with its own settings: each request of a batch has some. */
+/** One content with its own settings; each request of a batch is one. */
 export interface DecodedRequest {
   readonly input: EmbeddingInput
   readonly settings: Settings
   readonly at: { [S in SettingName]?: string }
 }
 
-/** @param at where the request stands in the client's body */
+/**
+ * Decodes one request.
+ *
+ * @param at position of the request in the client's body
+ */
 export function decodeSingleRequest(source: JsonObject, at: string, { report }: OperationContext): DecodedRequest {
-  const { content, embedContentConfig, ...fields } = respell(source)
+  const { content, embedContentConfig, ...fields } = copyInCamelCase(source)
   const settings: Settings = {}
   const places: DecodedRequest['at'] = {}
   readSettings(fields, source, at, settings, places)
   reportUnread(fields, report, at)
   if (isObject(embedContentConfig)) {
-    const below = pointer(at, spelt(source, 'embedContentConfig'))
-    const inner = respell(embedContentConfig)
+    const below = pointer(at, spellingOf(source, 'embedContentConfig'))
+    const inner = copyInCamelCase(embedContentConfig)
     readSettings(inner, embedContentConfig, below, settings, places)
     reportUnread(inner, report, below)
   }
@@ -198,7 +202,7 @@ export function readSettings(
   places: DecodedRequest['at'],
 ): void {
   const note = (name: SettingName, key: string): string => {
-    const place = pointer(at, spelt(source, key))
+    const place = pointer(at, spellingOf(source, key))
     places[name] = place
     return place
   }
@@ -227,7 +231,7 @@ export function readSettings(
 }
 
 function decodeContent(content: JsonObject, at: string, report: OperationContext['report']): EmbeddingInput {
-  // The role says nothing of a text that nobody answers.
+  // The role of an embedded text has no effect.
   const { parts, role: _, ...rest } = content
   reportUnread(rest, report, at)
   const list = (Array.isArray(parts) ? parts : []).map(decodePart)
@@ -238,9 +242,9 @@ function decodeContent(content: JsonObject, at: string, report: OperationContext
 
 function decodePart(part: Json): EmbeddingPart {
   if (!isObject(part)) return { type: 'native', value: part }
-  const { text, inlineData } = respell(part)
+  const { text, inlineData } = copyInCamelCase(part)
   if (typeof text === 'string') return { type: 'text', text }
-  const { mimeType, data } = isObject(inlineData) ? respell(inlineData) : {}
+  const { mimeType, data } = isObject(inlineData) ? copyInCamelCase(inlineData) : {}
   if (typeof mimeType === 'string' && mimeType.startsWith('image/') && typeof data === 'string')
     return { type: 'image', mediaType: mimeType, data }
   return { type: 'native', value: part }
@@ -248,7 +252,7 @@ function decodePart(part: Json): EmbeddingPart {
 
 const names = ['task', 'title', 'dimensions', 'truncate'] as const
 
-/** Other dialects have one setting for all inputs. Where the requests of a batch differ, nobody else can carry that. */
+/** Merges the requests of a batch into one, because other dialects have one setting for all inputs. Differing settings are reported. */
 export function mergeRequests(
   requests: readonly DecodedRequest[],
   { report }: OperationContext,

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../base/errors.ts'
-import { type Inbound, offeredProtocols, tokenProtocolPrefix } from '../../http/inbound.ts'
-import type { Handler } from '../handler.ts'
+import type { Inbound } from '../../http/inbound.ts'
+import { offeredProtocols, tokenProtocolPrefix } from '../../http/inbound.ts'
+import type { Handler } from '../route.ts'
 
 const betaPrefix = 'openai-beta.'
 

@@ -2,24 +2,24 @@ import type { TokenCounting } from '../../accounting/call-record.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { GatewayContext, Prepared } from '../../calls/call.ts'
+import type { GatewayContext } from '../../calls/call.ts'
 import { callHeaders } from '../../calls/reply.ts'
-import { type Answered, tryTargets } from '../../calls/try-targets.ts'
+import { type TargetResponse, tryTargets } from '../../calls/try-targets.ts'
 import type { RealtimeSession, RealtimeTransport } from '../../config/realtime.ts'
 import { wireCodecOf } from '../../formats/codec-registry.ts'
 import { createReport } from '../../formats/loss-report.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Inbound } from '../../http/inbound.ts'
 import type { Transport, TransportResponse } from '../../http/transport.ts'
+import type { RequestWriter, TargetRequest } from '../../lanes/lane.ts'
 import type { ResolvedTarget } from '../../routing/router.ts'
 import { callUrl, configuredKeyHeaders } from '../../upstreams/outgoing-call.ts'
 import { mayHaveErrorMember, redactorOf } from '../../upstreams/redaction/redactor.ts'
 import type { Upstream } from '../../upstreams/upstream.ts'
-import type { RoutedCall } from '../handler.ts'
+import { unsupportedOperation } from '../operation.ts'
+import type { RoutedCall } from '../route.ts'
 import { betaHeader, checkHandshake, chooseProtocol, readQuery } from './handshake.ts'
-import { clientMessageCheck } from './messages.ts'
-import { realtimePlaces } from './places.ts'
-import { addUsage, usageOfResponse } from './usage.ts'
+import { addUsage, clientMessageCheck, realtimePlaces, usageOfResponse } from './messages.ts'
 
 /** A WebSocket opens soon or not at all, since no response is computed first. Lower limits of the configuration apply. */
 const openMs = 30_000
@@ -45,10 +45,21 @@ export async function openRealtime<Socket>(
   const shared = boundedShared(call.shared)
   const sockets: Socket[] = []
   const transport = dialTransport(dial, sessionLimits(shared).messageBytes, sockets)
-  const target = { shared, inbound, record, request: noBody, modelPlaces: realtimePlaces, transport, signal }
-  const prepare = (target: ResolvedTarget): Prepared => preparedUpgrade(call, target, queryFor(target.model))
-  // A session that fails to open is cheap to ask for again: the client is not kept waiting for a retry of the gateway.
-  const opened = await tryTargets(target, prepare, { again: false, waits: false, hedges: false })
+  const writer: RequestWriter = { write: (target) => upgradeRequest(call, target, queryFor(target.model)) }
+  // Opening a session again is cheap for the client, so it does not wait for retries of the gateway.
+  const search = { repeats: false, waits: false, hedges: false }
+  const modelPlaces = realtimePlaces
+  const opened = await tryTargets({
+    shared,
+    inbound,
+    record,
+    request: noBody,
+    modelPlaces,
+    writer,
+    search,
+    transport,
+    signal,
+  })
   return sessionOf(call, opened, sockets[0] as Socket, protocol)
 }
 
@@ -78,23 +89,18 @@ const switchingProtocols: TransportResponse = {
   discard() {},
 }
 
-function preparedUpgrade(
+function upgradeRequest(
   { inbound, record }: RoutedCall,
   { upstream, model }: ResolvedTarget,
   query: string,
-): Prepared {
-  if (upstream.realtime === undefined)
-    throw new GatewayError(
-      'invalid_request',
-      `The model '${record.model.slice(0, 100)}' does not do this (${record.operation}): its upstream offers no such endpoint.`,
-      { param: 'model' },
-    )
+): TargetRequest {
+  if (upstream.realtime === undefined) throw unsupportedOperation(record.model.slice(0, 100), record.operation)
   const base = callUrl(upstream, upstream.realtime, undefined, model)
   return {
-    lane: { kind: 'wire', body: '', report: createReport(), answer: noResponse, openStream: noResponse },
+    lane: { kind: 'wire', body: '', report: createReport(), readResponse: noResponse, openStream: noResponse },
     url: `${base}${base.includes('?') ? '&' : '?'}${query}`,
     codec: wireCodecOf(record.format),
-    asIs: true,
+    ignoresOverrides: true,
     upgrade: { headers: (key) => headersOf(upstream, key, inbound) },
   }
 }
@@ -129,7 +135,7 @@ const sessionLimits = ({ limits }: GatewayContext) => ({
 
 function sessionOf<Socket>(
   { shared, record, signal, end }: RoutedCall,
-  { target: { upstream }, ticket }: Answered<Prepared>,
+  { target: { upstream }, ticket }: TargetResponse,
   socket: Socket,
   protocol: string | undefined,
 ): RealtimeSession<Socket> {

@@ -29,7 +29,7 @@ export const realtimeSessions: Operation<never, never> = {
         return { ...valid, model: sessionOf(valid).model ?? null }
       },
       // Written anew even where the name stays: of a member given twice, the upstream might read the one nobody checked.
-      wireEdit: (body, { model }) => ({ session: { ...sessionOf(body), model } }),
+      passThroughEdit: (body, { model }) => ({ session: { ...sessionOf(body), model } }),
     } satisfies Dialect<never, never>,
   ],
 }

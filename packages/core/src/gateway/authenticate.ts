@@ -1,0 +1,136 @@
+import type { Signal } from '../base/async.ts'
+import { isThenable } from '../base/async.ts'
+import { settleWithin, typeNameOf } from '../base/callbacks.ts'
+import { GatewayError } from '../base/errors.ts'
+import type { Authenticate, AuthRequest } from '../config/config.ts'
+import type { Identity } from '../config/identity.ts'
+import type { Inbound } from '../http/inbound.ts'
+import { offeredToken } from '../http/inbound.ts'
+import type { Route } from '../operations/route.ts'
+
+/**
+ * The client's credential, wherever its kind of client puts it: every SDK has its own habit, and a base URL is often
+ * pointed at us with the wrong one, so all header forms are read on every route. The query form is read only where the
+ * route says so (SPECIFICATION, Authentication 3): URLs end up in logs.
+ */
+export function readCredential(inbound: Inbound, route: Route): string | undefined {
+  const authorization = inbound.header('authorization')
+  if (authorization !== undefined && authorization.slice(0, 7).toLowerCase() === 'bearer ') {
+    const token = authorization.slice(7).trim()
+    if (token !== '') return token
+  }
+  const key = inbound.header('x-api-key')?.trim() || inbound.header('x-goog-api-key')?.trim()
+  if (key !== undefined && key !== '') return key
+  if (route.protocolKey === true) return offeredToken(inbound)
+  if (route.queryKey === true) return new URLSearchParams(inbound.query).get('key') || undefined
+  return undefined
+}
+
+/**
+ * The caller, or a 401 GatewayError. With `auth: 'none'` the identity is null; a request from another site's page is a 403. A promise only where `auth`
+ * makes one; throws or rejects alike.
+ *
+ * @param callbackMs for how long a promise of `auth` is awaited
+ * @param signal ends that wait too
+ */
+export function authenticate(
+  auth: Authenticate | 'none',
+  inbound: Inbound,
+  route: Route,
+  callbackMs: number,
+  signal: Signal,
+): Identity | null | Promise<Identity> {
+  if (auth === 'none') {
+    checkSameSite(inbound, route)
+    return null
+  }
+  const credential = readCredential(inbound, route)
+  if (credential === undefined)
+    throw new GatewayError(
+      'authentication',
+      "You didn't provide an API key. Send your token as 'Authorization: Bearer <token>' or in the 'x-api-key' header.",
+    )
+  const request: AuthRequest = {
+    method: inbound.method,
+    path: inbound.path,
+    header: (name) => inbound.header(name.toLowerCase()),
+  }
+  let found: unknown
+  try {
+    found = auth(credential, request)
+    if (!isThenable(found)) return assertIdentity(found)
+  } catch (cause) {
+    throw failed(cause)
+  }
+  return settleWithin(found, { name: 'auth', ms: callbackMs, signal })
+    .then(assertIdentity)
+    .catch((cause: unknown) => {
+      throw failed(cause)
+    })
+}
+
+function failed(cause: unknown): GatewayError {
+  if (cause instanceof GatewayError) return cause
+  return new GatewayError('internal', 'The token could not be checked; try again later.', { cause })
+}
+
+function assertIdentity(identity: unknown): Identity {
+  // Falsy, not only null: a function that compares tokens answers false, which must let nobody in.
+  if (!identity)
+    throw new GatewayError('authentication', 'Incorrect API key provided: the token is unknown, expired or revoked.')
+  if (typeof identity !== 'object')
+    throw new TypeError(`auth returned ${typeof identity}: return an identity such as { id: 'me' }, or null`)
+  const { id, models, onLoss } = identity as { readonly [field in keyof Identity]?: unknown }
+  // Limits, stored responses and logs go by the id: callers without one would share them.
+  if (typeof id !== 'string' || id === '')
+    throw wrongField('id', id, 'a string of at least one character that is the same for each call of this caller')
+  // A text has most methods of a list, and would be read letter by letter.
+  if (models !== undefined && !Array.isArray(models)) throw wrongField('models', models, "a list such as ['gpt-*']")
+  if (onLoss !== undefined && onLoss !== null && !Array.isArray(onLoss))
+    throw wrongField('onLoss', onLoss, "a list such as ['warn', 'reject']")
+  return identity as Identity
+}
+
+const wrongField = (field: string, value: unknown, wanted: string): TypeError =>
+  new TypeError(
+    `auth returned an identity whose ${field} is ${value === '' ? 'empty' : typeNameOf(value)}: give it ${wanted}`,
+  )
+
+/** Content types that browsers send to another site without asking it first. */
+const unasked: ReadonlySet<string> = new Set(['text/plain', 'multipart/form-data', 'application/x-www-form-urlencoded'])
+
+/** Operations that a browser can be made to call from a page of any site, although they are no POST with a body. */
+const withoutBody: ReadonlySet<Route['operation']> = new Set<Route['operation']>(['cancel-response', 'realtime'])
+
+/**
+ * Refuses what a page of another site can have a browser send unasked: a WebSocket, or a POST with the content type of a form. For
+ * anything else browsers ask first (CORS), and whoever answers that decides. Only needed where no credential is asked for.
+ *
+ * @throws GatewayError `permission`, or `unsupported_media_type` for a body without a content type
+ */
+export function checkSameSite(inbound: Inbound, { method, operation }: Pick<Route, 'method' | 'operation'>): void {
+  const hasNoBody = withoutBody.has(operation)
+  if (method !== 'POST' && !hasNoBody) return
+  const type = inbound.header('content-type')
+  if (type === undefined && !hasNoBody)
+    throw new GatewayError('unsupported_media_type', "The request has no content type: send 'application/json'.")
+  const essence = type?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (!hasNoBody && !unasked.has(essence)) return
+  if (isCrossSite(inbound))
+    throw new GatewayError(
+      'permission',
+      "Browsers may not send this from a page of another origin, since this gateway asks for no credentials (auth: 'none'). Configure auth, or call it from its own origin.",
+    )
+}
+
+function isCrossSite(inbound: Inbound): boolean {
+  const site = inbound.header('sec-fetch-site')
+  if (site !== undefined) return site !== 'same-origin' && site !== 'none'
+  const origin = inbound.header('origin')
+  if (origin === undefined) return false
+  try {
+    return new URL(origin).host !== inbound.header('host')?.toLowerCase()
+  } catch {
+    return true
+  }
+}

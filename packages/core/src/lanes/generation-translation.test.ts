@@ -1,0 +1,165 @@
+import { describe, expect, test, vi } from 'vitest'
+import type { JsonObject } from '../base/json/types.ts'
+import type { Format } from '../base/names.ts'
+import { codecs } from '../formats/codecs.ts'
+import { openai } from '../upstreams/openai.ts'
+import { redactorOf } from '../upstreams/redaction/redactor.ts'
+import { translateLane } from './generation-translation.ts'
+
+const asks: { readonly [F in Format]: JsonObject } = {
+  chat: { model: 'm', messages: [{ role: 'user', content: 'x' }], stream_options: { include_usage: true } },
+  messages: { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'x' }] },
+  gemini: { model: 'm', contents: [{ parts: [{ text: 'x' }] }] },
+  responses: { model: 'm', input: 'x' },
+}
+
+function laneOf(client: Format, upstream: Format, stream = false) {
+  const [theirs, ours] = [client, upstream].map((name) => codecs.find(({ format }) => format === name))
+  if (theirs === undefined || ours === undefined) throw new Error('a codec is missing')
+  const value = { ...asks[client], stream }
+  const text = JSON.stringify(value)
+  return translateLane({
+    client: theirs,
+    upstream: ours,
+    request: { value, text, bytes: new TextEncoder().encode(text), members: [] },
+    target: { model: 'm', quirks: {} },
+    newId: (prefix) => `${prefix}1`,
+    now: () => 1,
+    maxEventChars: 1_000_000,
+    maxDepth: 100,
+    clean: (error) => error,
+    redactor: redactorOf(openai()),
+    tellLosses: true,
+  })
+}
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+const candidate = { content: { parts: [{ text: 'a' }] }, finishReason: 'OTHER', safetyRatings: [{ category: 'C' }] }
+const cached = { promptTokenCount: 9, cacheTokensDetails: [{ modality: 'VIDEO', tokenCount: 9 }] }
+const answer = { candidates: [candidate], usageMetadata: { ...cached, serviceTier: 'flex' }, modelVersion: 'm' }
+const losses = ['/candidates/0/finishReason', '/candidates/0/safetyRatings', '/usageMetadata/cacheTokensDetails']
+const tier = '/usageMetadata/serviceTier'
+
+describe('losses of an answer', () => {
+  const wanted: [Format, string[]][] = [
+    ['chat', losses],
+    ['messages', [...losses, tier]],
+    ['responses', losses],
+  ]
+  test.each(wanted)('are named as the upstream wrote it: %s', (client, paths) => {
+    const lane = laneOf(client, 'gemini')
+    lane.readResponse(bytes(JSON.stringify(answer)))
+    expect(lane.report.losses.filter(({ side }) => side === 'answer').map(({ path }) => path)).toEqual(
+      expect.arrayContaining(paths),
+    )
+    expect(lane.report.losses.map(({ path }) => path).filter((path) => path.startsWith('/choices'))).toEqual([])
+  })
+
+  test.each(wanted)('are told once, at the end of a stream whose every event counts: %s', (client, paths) => {
+    const lane = laneOf(client, 'gemini', true)
+    const stream = lane.openStream()
+    const { usageMetadata } = answer
+    const piece = { candidates: [{ content: { parts: [{ text: 'a' }] } }], usageMetadata, modelVersion: 'm' }
+    for (const chunk of [piece, piece, answer]) stream.push(bytes(`data: ${JSON.stringify(chunk)}\n\n`))
+    const during = lane.report.losses.map(({ path }) => path)
+    stream.end()
+    const told = lane.report.losses.filter(({ side }) => side === 'answer').map(({ path }) => path)
+    expect(told).toEqual(expect.arrayContaining(paths))
+    expect(new Set(told).size).toBe(told.length)
+    expect(during).not.toContain('/usageMetadata/cacheTokensDetails')
+    expect(new TextDecoder().decode(stream.take())).toMatch(/^: modelgate-loss .*"\/candidates\/0\/finishReason"/m)
+  })
+})
+
+describe('log probabilities of a refusal', () => {
+  const token = { token: 'no', logprob: -1, bytes: [110, 111], top_logprobs: [] }
+  const logprobs = { content: null, refusal: [token] }
+  const frame = { id: 'c', created: 1, model: 'm' }
+  const refused = { index: 0, logprobs, finish_reason: 'stop' }
+  test.each<Format>(['gemini', 'responses'])('have no place in %s, whole and streamed', (client) => {
+    const whole = laneOf(client, 'chat')
+    const message = { role: 'assistant', content: null, refusal: 'no' }
+    whole.readResponse(bytes(JSON.stringify({ ...frame, choices: [{ ...refused, message }] })))
+    const streamed = laneOf(client, 'chat', true)
+    const stream = streamed.openStream()
+    stream.push(
+      bytes(`data: ${JSON.stringify({ ...frame, choices: [{ ...refused, delta: message }] })}\n\ndata: [DONE]\n\n`),
+    )
+    stream.end()
+    for (const { report } of [whole, streamed])
+      expect(report.losses).toContainEqual(
+        expect.objectContaining({ path: '/choices/0/logprobs/refusal', severity: 'warn', side: 'answer' }),
+      )
+  })
+})
+
+test.each<[Format, string, boolean]>([
+  ['messages', 'flex', true],
+  ['messages', 'default', false],
+  ['messages', 'priority', false],
+  ['gemini', 'scale', true],
+  ['gemini', 'flex', false],
+  ['gemini', 'default', false],
+  ['responses', 'scale', false],
+])('a tier without a word is reported: %s, %s', (client, service_tier, reported) => {
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+  const frame = { id: 'c', created: 1, model: 'm', service_tier, usage }
+  const said = { role: 'assistant', content: 'a' }
+  const whole = laneOf(client, 'chat')
+  whole.readResponse(bytes(JSON.stringify({ ...frame, choices: [{ index: 0, message: said, finish_reason: 'stop' }] })))
+  const streamed = laneOf(client, 'chat', true)
+  const stream = streamed.openStream()
+  stream.push(
+    bytes(
+      `data: ${JSON.stringify({ ...frame, choices: [{ index: 0, delta: said, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
+    ),
+  )
+  stream.end()
+  for (const { report } of [whole, streamed])
+    expect(report.losses.some(({ path, side }) => path === '/service_tier' && side === 'answer')).toBe(reported)
+})
+
+describe('an event that nests too deep', () => {
+  const deep = `${'['.repeat(9000)}${']'.repeat(9000)}`
+  const started =
+    'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[]}}\n\n'
+  const ending = `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1,"x":${deep}}}\n\n`
+  test.each(['chat', 'gemini', 'responses'] as const)('breaks the stream rather than the encoder: %s', (client) => {
+    const stream = laneOf(client, 'messages', true).openStream()
+    stream.push(bytes(started))
+    expect(() => stream.push(bytes(ending))).toThrow('nests too deep')
+    expect(stream.state.ended).toBe(false)
+  })
+
+  test('costs no time when its words are counted', () => {
+    const stream = laneOf('messages', 'gemini', true).openStream()
+    stream.push(bytes('data: {"candidates":[{"content":{"parts":[{"text":"one"}],"role":"model"}}]}\n\n'))
+    const event = `data: {"candidates":[],"x":${'{"a":'.repeat(100_000)}{}${'}'.repeat(100_000)}}\n\n`
+    expect(() => stream.push(bytes(event))).toThrow('nests too deep')
+    const parse = vi.spyOn(JSON, 'parse')
+    expect(stream.said?.()).toBe(1)
+    expect(parse.mock.calls.some(([text]) => text.length > 1000)).toBe(false)
+    parse.mockRestore()
+  })
+})
+
+test('a stream of chat that holds no choice is no answer, whatever ends it', () => {
+  const stream = laneOf('gemini', 'chat', true).openStream()
+  stream.push(bytes('data: {"choices":[1],"usage":{"prompt_tokens":3,"completion_tokens":1}}\n\ndata: [DONE]\n\n'))
+  expect(stream.state).toMatchObject({ ended: false, error: { kind: 'upstream_bad_response' } })
+})
+
+test('a stream of messages fails with an event of that name, whatever it holds', () => {
+  const start = { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [] }
+  const stream = laneOf('chat', 'messages', true).openStream()
+  stream.push(bytes(`event: message_start\ndata: ${JSON.stringify({ type: 'message_start', message: start })}\n\n`))
+  stream.push(bytes('event: error\ndata: {}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n'))
+  expect(stream.state.ended).toBe(false)
+  expect(stream.state.error).toBeDefined()
+})
+
+test('a stream of responses fails with an error in any of its events', () => {
+  const stream = laneOf('chat', 'responses', true).openStream()
+  stream.push(bytes('data: {"type":"response.created","response":{"id":"r"},"error":{"message":"Boom"}}\n\n'))
+  expect(stream.state.error).toMatchObject({ message: 'Boom' })
+})

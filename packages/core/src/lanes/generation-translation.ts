@@ -1,0 +1,390 @@
+import { createOutputEstimator } from '../accounting/estimate-output.ts'
+import { newId } from '../base/bytes.ts'
+import { type ErrorInfo, GatewayError } from '../base/errors.ts'
+import { plainNumbers, stringifyExact } from '../base/json/exact-number.ts'
+import { nestsDeeper } from '../base/json/scan.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import type { UpstreamFormat } from '../base/names.ts'
+import type { OnLoss } from '../config/identity.ts'
+import { acceptsReference, type ReferencePolicy } from '../config/references.ts'
+import type { ClientQuirks, Codec, ExchangeContext, TargetTraits, UpstreamCodec } from '../formats/codec.ts'
+import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
+import type { ModelEvent, ModelRequest, ModelResponse, Part, Report, Usage } from '../formats/ir.ts'
+import { createReport, lossHeader, responseReport } from '../formats/loss-report.ts'
+import { unknownReferenceError } from '../formats/references/find.ts'
+import { isStoredUri } from '../formats/references/places.ts'
+import type { RequestBody } from '../formats/request-body.ts'
+import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
+import { translateParam } from '../formats/shared/pointers.ts'
+import { boundFrame, reportUsage } from '../formats/shared/response-losses.ts'
+import { hasChanges } from '../formats/shared/settings-changes.ts'
+import { createSseDecoder } from '../http/sse/decode.ts'
+import type { SseEvent } from '../http/sse/event.ts'
+import { encodeAllSse, encodeText } from '../http/sse/event.ts'
+import type { ResolvedTarget } from '../routing/router.ts'
+import { type Redactor, redactorOf } from '../upstreams/redaction/redactor.ts'
+import { toClientError } from '../upstreams/upstream-error.ts'
+import { sealCallIds, sealInId, unsealCallIds } from './call-id-seals.ts'
+import type { Edit } from './inline-media.ts'
+import {
+  type Generation,
+  type Lane,
+  mayNameMedia,
+  type ResponseStream,
+  type StreamState,
+  type WholeResponse,
+} from './lane.ts'
+import { type EncodedRequest, exactValue, type Translation, tooDeep, translationLane } from './translation.ts'
+
+/**
+ * Returns the translation with the least loss. Throws the first format's error if the request fits none. Returns a promise only where
+ * a codec has to be loaded first.
+ *
+ * @param formats of the upstream, best first
+ */
+export function translate(
+  generation: Omit<Generation, 'stream'>,
+  target: ResolvedTarget,
+  policy: OnLoss,
+  formats: readonly UpstreamFormat[],
+): Lane | Promise<Lane> {
+  let best: Lane | undefined
+  let bestCodec: UpstreamCodec | undefined
+  let failure: unknown
+  const client = loadFullCodec(generation.codec)
+  // So far only what every request needs has been checked (docs/decisions/0031).
+  if (!(client instanceof Promise)) client.validateRequest(generation.request.value)
+  for (const format of formats) {
+    const upstream = loadCodec(format)
+    if (client instanceof Promise || upstream instanceof Promise)
+      return Promise.all([client, upstream]).then(() => translate(generation, target, policy, formats))
+    let lane: Lane
+    try {
+      lane = laneTo(upstream, client, generation, target, policy)
+    } catch (error) {
+      failure ??= error
+      continue
+    }
+    if (best === undefined || weightOf(lane) < weightOf(best)) {
+      best = lane
+      bestCodec = upstream
+    }
+    if (weightOf(best) === 0) break
+  }
+  if (best === undefined || bestCodec === undefined) throw failure ?? noChat()
+  const { media, request } = generation
+  if (media === undefined || client instanceof Promise || !mayNameMedia(request)) return best
+  const upstream = bestCodec
+  return import('./inline-media.ts').then(({ withMedia }) =>
+    withMedia(request, media, (edit) => laneTo(upstream, client, generation, target, policy, edit)),
+  )
+}
+
+const noChat = (): GatewayError =>
+  new GatewayError('invalid_request', 'The model asked for does not chat: its upstream offers other operations only.', {
+    param: 'model',
+  })
+
+/** One fatal loss outweighs a restricted format, which outweighs any number of warnings. Notes weigh nothing. */
+function weightOf({ report, restricted }: Lane): number {
+  let weight = restricted === true ? 1e6 : 0
+  for (const { severity } of report.losses) weight += severity === 'fatal' ? 1e9 : severity === 'warn' ? 1 : 0
+  return weight
+}
+
+function laneTo(
+  upstreamCodec: UpstreamCodec,
+  client: Codec,
+  { request, client: clientQuirks, limits, kept, references }: Omit<Generation, 'stream'>,
+  { upstream, model }: ResolvedTarget,
+  policy: OnLoss,
+  edit?: Edit,
+): Lane {
+  return translateLane({
+    client,
+    upstream: upstreamCodec,
+    request,
+    target: { model, quirks: upstream.quirks, modelRule: findModelRule(upstream.modelRules, model) },
+    newId,
+    now: () => Math.floor(Date.now() / 1000),
+    maxEventChars: limits.answerBytes,
+    maxDepth: 1000,
+    clean: (error) => toClientError(error, error.status, upstream).info,
+    redactor: redactorOf(upstream),
+    tellLosses: policy !== 'ignore',
+    edit(model) {
+      edit?.(model)
+      checkMedia(model, references)
+    },
+    ...(kept === undefined ? {} : { kept }),
+    clientQuirks,
+  })
+}
+
+/**
+ * Checks the URLs of media in a decoded request. A client's URL may become a reference to a stored file in the upstream's format:
+ * `gs://…` in Gemini's, `s3://…` in Bedrock's.
+ *
+ * @throws GatewayError `invalid_request` for a stored file that the configuration doesn't accept
+ */
+function checkMedia({ turns }: ModelRequest, policy: ReferencePolicy): void {
+  if (policy.files === 'pass') return
+  for (const { parts } of turns) checkParts(parts, policy)
+}
+
+function checkParts(parts: readonly Part[], policy: ReferencePolicy): void {
+  for (const part of parts)
+    if (part.type === 'tool-result') checkParts(part.parts, policy)
+    else if (part.type === 'media' && part.source.type === 'url') {
+      const { url } = part.source
+      if (isStoredUri(url) && !acceptsReference(policy, 'files', url))
+        throw unknownReferenceError('files', url, part.at ?? '')
+    }
+}
+
+/** A translation between two formats, by their codecs and the IR. */
+export interface GenerationTranslation {
+  readonly client: Codec
+  readonly upstream: UpstreamCodec
+  readonly clientQuirks?: ClientQuirks | undefined
+  readonly request: RequestBody
+  readonly target: TargetTraits
+  readonly newId: (prefix: string) => string
+  readonly now: () => number
+  readonly maxEventChars: number
+  /** Responses nest no deeper than this; deeper ones would break the encoder. */
+  readonly maxDepth: number
+  /** Makes an upstream's error event safe to show. */
+  readonly clean: (error: ErrorInfo) => ErrorInfo
+  readonly redactor: Redactor
+  /** Losses found after the headers were sent are reported in a comment before the stream's end. */
+  readonly tellLosses: boolean
+  /** See CodecContext. */
+  readonly kept?: { readonly previous?: string }
+  /** Edits the decoded request before it is encoded for the upstream. */
+  readonly edit?: Edit | undefined
+}
+
+export function translateLane(translation: GenerationTranslation): Lane {
+  const { client, request, redactor } = translation
+  const value = exactValue(request)
+  const report = createReport(value, client.defaults)
+  return translationLane(new FormatTranslation(translation, report), value, report, redactor)
+}
+
+type ResponseContext = ExchangeContext & { readonly target: TargetTraits }
+
+class FormatTranslation implements Translation<ModelRequest, ModelResponse, ResponseContext> {
+  readonly upstreamFormat: UpstreamFormat
+  readonly responseCheck: UpstreamCodec
+  readonly exactDepth: number
+  readonly #options: GenerationTranslation
+  readonly #report: Report
+  /** Written out: copies of objects cost as much as decoding a short request. */
+  readonly #context
+
+  constructor(options: GenerationTranslation, report: Report) {
+    const { upstream, target, newId, now, kept, maxDepth } = options
+    this.upstreamFormat = upstream.format
+    this.responseCheck = upstream
+    this.exactDepth = maxDepth
+    this.#options = options
+    this.#report = report
+    const context = { report, newId, now, upstream: upstream.format, target }
+    this.#context = kept === undefined ? context : { ...context, kept }
+  }
+
+  decodeRequest(body: JsonObject): ModelRequest {
+    const { client, edit } = this.#options
+    const model = client.decodeRequest(body, this.#context)
+    unsealCallIds(model.turns)
+    edit?.(model)
+    // Encoders name a lost field by its place in the client's body: the format's own table, and the decoder's additions.
+    model.at = placesOf(model, client)
+    return model
+  }
+
+  encodeRequest(request: ModelRequest): EncodedRequest {
+    const { client, upstream, target } = this.#options
+    // A request in the upstream's own format is between its client and the provider.
+    const rule = client.format === upstream.format ? undefined : target.modelRule
+    const accepted = hasChanges(request) ? upstream.acceptedChanges?.(target) : undefined
+    const fitted = fitToModel(request, rule, upstream.format, this.#report, accepted)
+    const body = upstream.encodeRequest(fitted.request, this.#context)
+    const flags = client !== upstream && hasChanges(request) ? upstream.requestFlags?.(body) : undefined
+    return { body, flags, restricted: fitted.restricted }
+  }
+
+  openContext(request: ModelRequest): ResponseContext {
+    return openContext(this.#options, request, this.#report)
+  }
+
+  decodeResponse(body: JsonObject, context: ResponseContext): ModelResponse {
+    const { client, upstream } = this.#options
+    const decoded = upstream.decodeResponse(body, context)
+    return client.sealsInCallIds ? sealCallIds(decoded, client.format) : decoded
+  }
+
+  encodeResponse(response: ModelResponse, context: ResponseContext): WholeResponse {
+    const { client, upstream } = this.#options
+    const { usage } = response
+    const finish = response.choices[0]?.finish.reason
+    const body = stringifyExact(client.encodeResponse(response, context))
+    reportUsage(usage, upstream, client, context.report)
+    return {
+      body,
+      ...(usage === undefined ? {} : { usage: plainNumbers(usage) }),
+      ...(finish === undefined ? {} : { finish }),
+    }
+  }
+
+  openStream(request: ModelRequest): ResponseStream {
+    return translatedStream(this.#options, request, this.#report)
+  }
+
+  clientParam(param: string, { at }: ModelRequest): string | undefined {
+    const { client, upstream } = this.#options
+    return client === upstream ? param : translateParam(param, upstream.fieldPointers, client.fieldPointers, at)
+  }
+}
+
+/** Creates what the codecs need for a response. */
+function openContext(
+  { upstream, target, newId, now, kept, maxEventChars, clientQuirks: client }: GenerationTranslation,
+  request: ModelRequest,
+  requestReport: Report,
+): ResponseContext {
+  const report = responseReport(requestReport, upstream.responsePointers)
+  const context = { report, newId, now, upstream: upstream.format, target, request, maxEventChars, client }
+  return kept === undefined ? context : { ...context, kept }
+}
+
+/** Returns the places of fields in the client's body. Most requests have them where the format's own table says. */
+function placesOf({ at }: ModelRequest, { fieldPointers }: Codec): NonNullable<ModelRequest['at']> {
+  for (const field in at) if (at[field] !== fieldPointers[field]) return { ...fieldPointers, ...at }
+  return fieldPointers
+}
+
+const LF = 10
+
+function translatedStream(translation: GenerationTranslation, request: ModelRequest, report: Report): ResponseStream {
+  // The translation holds the client's body in all its forms: the stream must not hold the translation.
+  const { client, upstream, maxEventChars, maxDepth, clean, redactor } = translation
+  const context = openContext(translation, request, report)
+  const decoder = createSseDecoder(maxEventChars)
+  const estimator = createOutputEstimator(upstream.textFields)
+  const decode = upstream.decodeStream(context)
+  const encode = client.encodeStream(context)
+  /** The newest usage. Gemini reports it in every event, but it is read once. */
+  let lastUsage: Usage | undefined
+  const state: { -readonly [K in keyof Omit<StreamState, 'usage'>]: StreamState[K] } & Pick<StreamState, 'usage'> = {
+    started: false,
+    ended: false,
+    error: undefined,
+    get usage() {
+      return lastUsage === undefined ? undefined : plainNumbers(lastUsage)
+    },
+    finish: undefined,
+  }
+  /** The losses that the response's headers report. */
+  const sentLosses = report.losses.length
+  const tellLosses = translation.tellLosses && client.refusesComments !== true
+  let ready = ''
+  /** Whether the last chunk ended within a line. */
+  let midLine = false
+  /** Whether the current events may hold a secret of the upstream. */
+  let mayHoldSecrets = true
+
+  const recordEvent = (event: ModelEvent): void => {
+    switch (event.type) {
+      case 'error':
+        state.error = event.error
+        break
+      case 'response-end':
+        state.ended = true
+        break
+      case 'usage':
+        lastUsage = event.usage as Usage
+        break
+      case 'choice-end':
+        state.finish = event.finish.reason
+        break
+      default:
+    }
+    // The first event of a response holds no content yet: an error behind it can still become a status.
+    if (event.type !== 'response-start' && event.type !== 'usage' && event.type !== 'error') state.started = true
+  }
+  const decodeEvent = (event: SseEvent): void => {
+    if (nestsDeeper(event.data, maxDepth)) throw tooDeep()
+    encodeEvents(decode.push(withoutSecrets(event)))
+  }
+  const withoutSecrets = (event: SseEvent): SseEvent => {
+    const holds = redactor.hasCredential(event.data, mayHoldSecrets)
+    // Decoders take the name of an event for its type where the data has none, and report unknown types.
+    const isNamed = mayHoldSecrets && event.event !== undefined && redactor.hasCredential(event.event)
+    if (!holds && !isNamed) return event
+    return {
+      ...event,
+      data: holds ? redactor.redactJson(event.data) : event.data,
+      ...(isNamed ? { event: redactor.redactText(event.event ?? '') } : {}),
+    }
+  }
+  const encodeEvents = (events: readonly ModelEvent[]): void => {
+    for (const raw of events) {
+      if (state.ended || state.error !== undefined) return
+      const event: ModelEvent =
+        raw.type === 'error'
+          ? { type: 'error', error: clean(raw.error) }
+          : raw.type === 'response-start'
+            ? boundFrame(raw, context.report)
+            : raw.type === 'part-start' && raw.value.type === 'tool-call' && client.sealsInCallIds
+              ? { ...raw, value: sealInId(raw.value, client.format) }
+              : raw
+      recordEvent(event)
+      const out = encodeAllSse(encode.push(event))
+      if (event.type === 'response-end') reportUsage(state.usage, upstream, client, context.report)
+      // The comment precedes the terminal event: clients stop reading after it.
+      if (event.type === 'response-end' && tellLosses) ready += lossComment(report, sentLosses)
+      ready += out
+    }
+  }
+
+  return {
+    state,
+    push(chunk) {
+      // Secrets hold no line ends: whole lines can be searched at once.
+      const inLine = midLine
+      midLine = chunk[chunk.length - 1] !== LF
+      mayHoldSecrets = inLine || midLine || redactor.mayHaveCredential(chunk)
+      for (const event of decoder.push(chunk)) {
+        estimator.add(event.data)
+        decodeEvent(event)
+      }
+    },
+    end(complete) {
+      mayHoldSecrets = true
+      for (const event of decoder.end()) decodeEvent(event)
+      encodeEvents(decode.end(complete))
+      ready += encodeAllSse(encode.end())
+    },
+    take() {
+      if (ready === '') return undefined
+      const bytes = encodeText(ready)
+      ready = ''
+      return bytes
+    },
+    said: estimator.tokens,
+    heartbeat: () => encodeText(encodeAllSse(encode.heartbeat())),
+    fail(failure: ErrorInfo) {
+      // Its message may quote the upstream.
+      const error = clean(failure)
+      state.error = error
+      return encodeText(encodeAllSse([...encode.push({ type: 'error', error }), ...encode.end()]))
+    },
+  }
+}
+
+function lossComment(report: Report, from: number): string {
+  const losses = lossHeader(report.losses.slice(from))
+  return losses === undefined ? '' : `: modelgate-loss ${losses}\n\n`
+}

@@ -1,0 +1,89 @@
+import { lazy } from '../base/async.ts'
+import { GatewayError } from '../base/errors.ts'
+import type { OnLoss } from '../config/identity.ts'
+import type { TargetTraits } from '../formats/codec.ts'
+import { wireCodecOf } from '../formats/codec-registry.ts'
+import { hasSealPrefix } from '../formats/shared/seals.ts'
+import type { ResolvedTarget } from '../routing/router.ts'
+import { callUrl, formatsFor, speaks } from '../upstreams/outgoing-call.ts'
+import { redactorOf } from '../upstreams/redaction/redactor.ts'
+import {
+  type Generation,
+  type Lane,
+  mayNameMedia,
+  type RequestWriter,
+  type StoredState,
+  type TargetRequest,
+} from './lane.ts'
+import { passThroughLane } from './pass-through.ts'
+
+/** Writes generation requests. */
+export class GenerationWriter implements RequestWriter {
+  readonly #generation: Generation
+
+  constructor(generation: Generation) {
+    this.#generation = generation
+  }
+
+  /**
+   * Passes the request through if the upstream speaks its format. A body that holds another vendor's seals is translated even then:
+   * its issuer must not be impersonated, and the upstream would reject it. Otherwise the translation with the least loss is chosen.
+   */
+  write(target: ResolvedTarget, policy: OnLoss): TargetRequest | Promise<TargetRequest> {
+    const { codec, request, media, stored, stream } = this.#generation
+    const { upstream, model } = target
+    const isOwnFormat = speaks(upstream, codec.format, model)
+    if (stored !== undefined) checkStoredState(stored, target, isOwnFormat)
+    // A body that was read in outline holds no seals.
+    const isSealed = request.outline === undefined && hasSealPrefix(request.text)
+    let lane: Lane | Promise<Lane>
+    if (isOwnFormat && !isSealed && !(media?.policy.inline === 'always' && mayNameMedia(request))) {
+      const traits = { model, quirks: upstream.quirks }
+      const loading = codec.prepareWireEdit?.(traits)
+      lane =
+        loading === undefined
+          ? this.#passThrough(target, traits)
+          : loading.then(() => this.#passThrough(target, traits))
+    } else {
+      const formats = isOwnFormat ? [codec.format] : formatsFor(upstream, model)
+      const loading = translator()
+      lane =
+        loading instanceof Promise
+          ? loading.then((translate) => translate(this.#generation, target, policy, formats))
+          : loading(this.#generation, target, policy, formats)
+    }
+    return lane instanceof Promise
+      ? lane.then((loaded) => generationRequest(loaded, target, stream))
+      : generationRequest(lane, target, stream)
+  }
+
+  #passThrough({ upstream }: ResolvedTarget, traits: TargetTraits): Lane {
+    const { codec, request, client, limits } = this.#generation
+    return passThroughLane(codec, request, traits, limits.answerBytes, redactorOf(upstream), client)
+  }
+}
+
+/** Adds the endpoint of the lane's format at the target's upstream. */
+export function generationRequest(lane: Lane, { upstream, model }: ResolvedTarget, stream: boolean): TargetRequest {
+  const format = lane.upstreamFormat
+  if (format === undefined) throw new TypeError('A lane of generation has a format')
+  const codec = wireCodecOf(format)
+  const hosting = upstream.hosting?.[format]
+  const ends = hosting?.modelInPath ?? codec.modelInPath
+  const url = callUrl(upstream, upstream.formats[format] as string, stream ? ends?.stream : ends?.whole, model)
+  return { lane, url, codec, hosting }
+}
+
+/** Loads the translation of generation requests, with the first call that needs it. */
+export const translator = lazy(() => import('./generation-translation.ts').then(({ translate }) => translate))
+
+function checkStoredState({ onlyUpstream, unknown, notOwned }: StoredState, target: ResolvedTarget, isOwn: boolean) {
+  if (onlyUpstream !== undefined && target.upstreamName !== onlyUpstream)
+    throw new GatewayError(
+      'invalid_request',
+      'The earlier response is kept by another upstream than the one of this model.',
+      { param: 'previous_response_id', code: 'previous_response_not_found' },
+    )
+  const refused = isOwn ? notOwned : unknown
+  if (refused !== undefined) throw refused
+}

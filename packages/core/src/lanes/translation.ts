@@ -1,0 +1,117 @@
+import { GatewayError } from '../base/errors.ts'
+import { hasExactNumbers, parseExact, stringifyExact } from '../base/json/exact-number.ts'
+import { nestsDeeper } from '../base/json/scan.ts'
+import type { JsonObject } from '../base/json/types.ts'
+import type { UpstreamFormat } from '../base/names.ts'
+import { checkResponse, type ResponseCheck } from '../formats/check-response.ts'
+import type { RequestFlags } from '../formats/codec.ts'
+import type { Report } from '../formats/ir.ts'
+import type { RequestBody } from '../formats/request-body.ts'
+import type { SseEvent } from '../http/sse/event.ts'
+import { encodeAllSse, encodeText } from '../http/sse/event.ts'
+import type { Redactor } from '../upstreams/redaction/redactor.ts'
+import type { Lane, ResponseStream, WholeResponse } from './lane.ts'
+import { parseExactResponse, parseResponse } from './pass-through.ts'
+
+/**
+ * The client's half of one API and the upstream's half of another, for one target. Generation, model operations and token counts each
+ * have one:
+ *
+ *     client's body   ── decodeRequest ──▶ Request  ── encodeRequest ──▶  upstream's body
+ *     client's body ◀── encodeResponse ── Response ◀── decodeResponse ──  upstream's body
+ */
+export interface Translation<Request, Response, Context> {
+  readonly upstreamFormat?: UpstreamFormat | undefined
+  /** Tells the upstream's whole responses from errors under a good status. */
+  readonly responseCheck: ResponseCheck
+  /** Numbers of responses keep all their digits, and responses nest no deeper than this. Default: doubles, of any depth. */
+  readonly exactDepth?: number
+  decodeRequest(body: JsonObject): Request
+  encodeRequest(request: Request): EncodedRequest
+  /** Creates the context in which one response is decoded and encoded. */
+  openContext(request: Request): Context
+  decodeResponse(body: JsonObject, context: Context): Response
+  encodeResponse(response: Response, context: Context): WholeResponse
+  /** Splits a whole response into the events that a streaming client waits for. */
+  encodeEvents?: ((response: Response, context: Context) => readonly SseEvent[]) | undefined
+  openStream(request: Request): ResponseStream
+  /** See Lane. */
+  clientParam?(param: string, request: Request): string | undefined
+}
+
+/** A request in the upstream's API. */
+export interface EncodedRequest {
+  readonly body: JsonObject
+  /** See Lane. */
+  readonly flags?: RequestFlags | undefined
+  /** See Lane. */
+  readonly restricted?: boolean | undefined
+}
+
+/**
+ * Creates the lane for a client and an upstream that speak different APIs: decodes the client's request and encodes it for the
+ * upstream, and the response the other way round.
+ *
+ * @param body the client's, with exact numbers (`exactValue`)
+ */
+export function translationLane<Request, Response, Context>(
+  translation: Translation<Request, Response, Context>,
+  body: JsonObject,
+  report: Report,
+  redactor: Redactor,
+): Lane {
+  const request = translation.decodeRequest(body)
+  const encoded = translation.encodeRequest(request)
+  const { encodeEvents } = translation
+  const decode = (bytes: Uint8Array, context: Context): Response => {
+    const { exactDepth } = translation
+    if (exactDepth !== undefined && nestsDeeper(decoder.decode(bytes), exactDepth)) throw tooDeep()
+    const value = exactDepth === undefined ? parseResponse(bytes, redactor).value : parseExactResponse(bytes, redactor)
+    checkResponse(value, translation.responseCheck)
+    return translation.decodeResponse(value, context)
+  }
+  return {
+    kind: 'translate',
+    upstreamFormat: translation.upstreamFormat,
+    body: stringifyExact(encoded.body),
+    flags: encoded.flags,
+    restricted: encoded.restricted,
+    report,
+    readResponse(bytes) {
+      const context = translation.openContext(request)
+      return translation.encodeResponse(decode(bytes, context), context)
+    },
+    openStream: () => translation.openStream(request),
+    asEvents:
+      encodeEvents === undefined
+        ? undefined
+        : (bytes) => {
+            const context = translation.openContext(request)
+            return encodeText(encodeAllSse(encodeEvents.call(translation, decode(bytes, context), context)))
+          },
+    clientParam:
+      translation.clientParam === undefined ? undefined : (param) => translation.clientParam?.(param, request),
+  }
+}
+
+const decoder = new TextDecoder()
+
+/** The error for JSON that nests deeper than the client's encoder can write. */
+export const tooDeep = (): GatewayError =>
+  new GatewayError('upstream_bad_response', 'The upstream answered with JSON that nests too deep.')
+
+/**
+ * Returns the body's value with exact numbers, for what is encoded again. Validation and routing read the plain value, where
+ * numbers are doubles. Members that the path adds to the value, and the text lacks, are in both.
+ */
+export function exactValue({ text, value }: Pick<RequestBody, 'text' | 'value'>): JsonObject {
+  if (!hasExactNumbers(text)) return value
+  const exact = parseExact(text) as JsonObject
+  const body: JsonObject = { ...value }
+  for (const key of Object.keys(value)) {
+    const member = Object.hasOwn(exact, key) ? exact[key] : undefined
+    // Texts and booleans may be the path's: they hold no numbers.
+    if (member !== undefined && typeof member !== 'string' && typeof member !== 'boolean') body[key] = member
+  }
+  return body
+}

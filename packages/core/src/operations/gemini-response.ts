@@ -1,0 +1,46 @@
+import { GatewayError } from '../base/errors.ts'
+import { isObject } from '../base/json/object.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
+import { copyInCamelCase } from '../formats/gemini/spelling.ts'
+import { pointer } from '../formats/shared/pointers.ts'
+
+/** All parts of a generateContent answer, with where they stand in it. */
+export function candidateParts(body: Json): { readonly part: JsonObject; readonly at: string }[] {
+  const { candidates } = isObject(body) ? body : {}
+  return (Array.isArray(candidates) ? candidates : []).flatMap((candidate, index) => {
+    const { content } = isObject(candidate) ? candidate : {}
+    const { parts } = isObject(content) ? content : {}
+    const at = `/candidates/${index}/content/parts`
+    return (Array.isArray(parts) ? parts : []).flatMap((part, place) =>
+      isObject(part) ? [{ part, at: pointer(at, place) }] : [],
+    )
+  })
+}
+
+const blocks: ReadonlySet<string> = new Set([
+  'SAFETY',
+  'RECITATION',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+  'IMAGE_SAFETY',
+  'IMAGE_PROHIBITED_CONTENT',
+  'IMAGE_RECITATION',
+])
+
+/** Why an answer does not hold what was asked for: the upstream's refusal, or an answer of no use. */
+export function refusalOf(body: Json, what: string): GatewayError {
+  const fields = isObject(body) ? copyInCamelCase(body) : {}
+  const feedback = isObject(fields.promptFeedback) ? copyInCamelCase(fields.promptFeedback) : {}
+  const [candidate] = Array.isArray(fields.candidates) ? fields.candidates : []
+  const { finishReason, finishMessage } = isObject(candidate) ? copyInCamelCase(candidate) : {}
+  const reason = typeof feedback.blockReason === 'string' ? feedback.blockReason : finishReason
+  const told = [feedback.blockReasonMessage, finishMessage].find((text) => typeof text === 'string')
+  if (typeof feedback.blockReason === 'string' || (typeof reason === 'string' && blocks.has(reason)))
+    return new GatewayError('invalid_request', told ?? `The upstream refused this prompt (${String(reason)}).`, {
+      code: 'moderation_blocked',
+    })
+  const word = typeof reason === 'string' ? ` (${reason})` : ''
+  const said = told === undefined ? '' : `: ${told}`
+  return new GatewayError('upstream_bad_response', `The upstream answered without ${what}${word}${said}.`)
+}

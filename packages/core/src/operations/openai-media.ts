@@ -1,0 +1,125 @@
+import type { ErrorInfo } from '../base/errors.ts'
+import { isObject, put } from '../base/json/object.ts'
+import type { Json, JsonObject } from '../base/json/types.ts'
+import { comment } from '../formats/chat/chunk.ts'
+import { decodeError, errorObject } from '../formats/chat/error.ts'
+import { decodeUsage as decodeChatUsage, isChatUsage } from '../formats/chat/usage-decode.ts'
+import type { StreamTap } from '../formats/codec.ts'
+import type { BillableUnits, Usage } from '../formats/ir.ts'
+import { checkJsonEnds, parseObject } from '../formats/shared/json-text.ts'
+import type { SseEvent } from '../http/sse/event.ts'
+
+export interface EventsOf {
+  /** The event that says that an answer, or one of several, is complete. */
+  readonly done: string
+  /** How many of them the stream is to have. Default 1. */
+  readonly count?: number
+  /** What a complete one counts, beside tokens. */
+  units?(event: JsonObject, seen: number): BillableUnits | undefined
+}
+
+/**
+ * Watches the streams of OpenAI's images and audio: events with a `type`, the last of which says so. Images are megabytes of
+ * text, so only events that end something are parsed.
+ */
+export function tapEvents({ done, count = 1, units: unitsOf }: EventsOf): StreamTap {
+  let started = false
+  let seen = 0
+  let error: ErrorInfo | undefined
+  let usage: Usage | undefined
+  let units: BillableUnits | undefined
+  let plain = false
+
+  const read = (data: string): void => {
+    const event = parseObject(data)
+    if (event === undefined) return
+    if (event.type === 'error' || (typeof event.error === 'object' && event.error !== null)) {
+      error = decodeError(200, event)
+      return
+    }
+    started = true
+    if (event.type !== done) return
+    seen++
+    usage = decodeUsage(event.usage) ?? usage
+    units = unitsOf?.(event, seen) ?? units
+  }
+  return {
+    push({ event, data }) {
+      plain = false
+      // Clients parse the data of every event.
+      if (data === '') return false
+      if (data === '[DONE]') return true
+      checkJsonEnds(data)
+      const type = event ?? typeIn(data)
+      if (type === undefined || type === done || type === 'error') read(data)
+      else plain = started = true
+      return true
+    },
+    varyingMembers: varying,
+    get canSkipSimilar() {
+      return plain
+    },
+    get started() {
+      return started
+    },
+    get ended() {
+      return seen >= count
+    },
+    get error() {
+      return error
+    },
+    get usage() {
+      return usage
+    },
+    get units() {
+      return units
+    },
+    finish: undefined,
+    heartbeat: () => [comment],
+    fail: (failure) => [
+      { event: 'error', data: JSON.stringify({ type: 'error', error: errorObject(failure) } satisfies JsonObject) },
+    ],
+  }
+}
+
+const varying: ReadonlySet<string> = new Set(['delta', 'audio'])
+
+/** The type of an event without a name; it stands in front, as a rule. */
+const typeIn = (data: string): string | undefined => /^\s*\{\s*"type"\s*:\s*"([\w.]+)"/.exec(data)?.[1]
+
+export const toEvent = (event: JsonObject & { type: string }): SseEvent => ({
+  event: event.type,
+  data: JSON.stringify(event),
+})
+
+const count = (value: Json | undefined): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+
+/** Usage as OpenAI's images and audio count it; undefined if it counts no tokens. */
+export function decodeUsage(value: Json | undefined): Usage | undefined {
+  if (!isObject(value)) return undefined
+  // Mistral's transcriptions count as chat does.
+  if (isChatUsage(value)) return decodeChatUsage(value)
+  const read = count(value.input_tokens)
+  const written = count(value.output_tokens)
+  if (read === undefined && written === undefined) return undefined
+  const usage: Usage = { input: { total: read ?? 0 }, output: { total: written ?? 0 } }
+  const input = isObject(value.input_tokens_details) ? value.input_tokens_details : value.input_token_details
+  const output = isObject(value.output_tokens_details) ? value.output_tokens_details : value.output_token_details
+  if (isObject(input)) {
+    put(usage.input, 'cacheRead', count(input.cached_tokens))
+    put(usage.input, 'audio', count(input.audio_tokens))
+    put(usage.input, 'image', count(input.image_tokens))
+  }
+  if (isObject(output)) {
+    put(usage.output, 'audio', count(output.audio_tokens))
+    put(usage.output, 'image', count(output.image_tokens))
+  }
+  return usage
+}
+
+/** Seconds of audio, where a model is billed by them. */
+export function decodeSeconds(usage: Json | undefined, duration: Json | undefined): BillableUnits | undefined {
+  const seconds = (isObject(usage) ? count(usage.seconds) : undefined) ?? count(Number(duration ?? Number.NaN))
+  return seconds === undefined ? undefined : { seconds }
+}

@@ -1,0 +1,118 @@
+import type { CallEnding, CallRecord } from '../accounting/call-record.ts'
+import type { Signal } from '../base/async.ts'
+import type { Format, Operation, OperationName } from '../base/names.ts'
+import type { GatewayContext } from '../calls/call.ts'
+import type { GatewayConfig } from '../config/config.ts'
+import type { Identity } from '../config/identity.ts'
+import type { PluginRoute } from '../config/plugin.ts'
+import type { Codec, WireCodec } from '../formats/codec.ts'
+import type { ReferenceScheme } from '../formats/references/places.ts'
+import type { RequestBody } from '../formats/request-body.ts'
+import type { Inbound, Reply } from '../http/inbound.ts'
+import type { Transport } from '../http/transport.ts'
+import type { CallerRecords } from './responses/records.ts'
+
+/** The part of a configuration that handlers work with. A call keeps the one it began with. */
+export interface HandlerConfig {
+  readonly config: GatewayConfig
+  readonly shared: GatewayContext
+  /** Responses are stored for later calls. */
+  readonly keepsResponses: boolean
+  recordsOf(identity: Identity | null): Promise<CallerRecords>
+  /**
+   * Checks the references to stored state in a request, except those that the response store resolves. Rejects with a GatewayError
+   * `invalid_request`.
+   */
+  checkReferences(scheme: ReferenceScheme, request: RequestBody, identity: Identity | null): Promise<void>
+  /** The request with its references replaced by what they refer to. Rejects as `checkReferences` does. */
+  resolveReferences(route: Route, request: RequestBody, identity: Identity | null): Promise<RequestBody>
+}
+
+/** A call that matched a route. Its caller is authenticated, its body has not been read. */
+export interface RoutedCall {
+  readonly snapshot: HandlerConfig
+  readonly shared: GatewayContext
+  readonly route: Route
+  /** Values of the names in the route's path. */
+  readonly params: Readonly<Record<string, string>>
+  /** The codec of the response, errors included. */
+  readonly codec: WireCodec
+  readonly inbound: Inbound
+  readonly record: CallRecord
+  readonly transport: Transport
+  readonly signal: Signal
+  /**
+   * Settles the call and removes it from the running ones. Later calls do nothing. Called by whatever goes on after the reply (the
+   * relay of a stream, a realtime session); the pipeline ends all other calls.
+   */
+  readonly end: (ending: CallEnding) => void
+  /**
+   * Reads the JSON body and checks it. Rejects with a GatewayError.
+   *
+   * @param passes whether a request for a model probably passes unchanged; a large body is then not parsed in full. Default: false
+   */
+  readBody(
+    validate: Codec['checkRequest'] | Promise<Codec['checkRequest']>,
+    passes?: (model: string) => boolean,
+  ): Promise<RequestBody>
+}
+
+/** Handles every call of one operation. Rejects with the GatewayError to respond with. */
+export type Handler = (call: RoutedCall) => Promise<Reply>
+
+/** A header a route insists on: one of `names`, first wins, holding a date (`2023-06-01`). */
+export interface RequiredHeader {
+  readonly names: readonly [string, ...string[]]
+  readonly shape: 'date'
+}
+
+/** One line of the table of routes. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /**
+   * `/v1/models/{model}`: a name in braces stands for the rest of the path, slashes included, up to what follows the
+   * braces (`{model}:generateContent`).
+   */
+  readonly path: string
+  readonly operation: Operation
+  /** The dialect of requests, answers and errors. */
+  readonly format: Format
+  /** For operations that are not of the chat formats: which of their own dialects the client speaks. */
+  readonly dialect?: string
+  /** Another dialect for clients that send this header: three families share one path for their model lists. */
+  readonly formatByHeader?: { readonly [header: string]: Format }
+  /**
+   * Answered without its version prefix too, for clients whose base URL lacks it. Not for `GET /models` and the like: the host may have a
+   * page there.
+   */
+  readonly unversionedAlias?: boolean
+  /** Another operation of the same path, for bodies whose first instance has one of the members. */
+  readonly byInstance?: {
+    readonly members: readonly string[]
+    readonly operation: OperationName
+    readonly dialect: string
+  }
+  /** The credential may stand in the query, as `?key=`. */
+  readonly queryKey?: boolean
+  /** The credential may stand among the WebSocket subprotocols. */
+  readonly protocolKey?: boolean
+  readonly requires?: RequiredHeader
+  /** Where the path names the model: it also says whether the answer is to be streamed. */
+  readonly stream?: boolean
+  /** Requests may refer to earlier answers, which are kept for that. */
+  readonly usesStoredResponses?: boolean
+  /** Answers in place of the gateway: see PluginRoute. */
+  readonly handle?: PluginRoute['handle']
+  /** A stream is one JSON array of its events unless the query says otherwise (`alt=sse`). */
+  readonly eventsIf?: { readonly name: string; readonly value: string }
+}
+
+/** A path and method the gateway answers. */
+export interface RouteMatch {
+  readonly route: Route
+  readonly params: Readonly<Record<string, string>>
+  /** Set where the path is known but the method is not: the answer is 405 with this `allow`. */
+  readonly allow?: string
+  /** Set where the path asks for an action that the model has not (`:foo`): the answer is 404 and names those it has. */
+  readonly actions?: readonly string[]
+}
