@@ -22,7 +22,7 @@ const make = (settings: Parameters<typeof createCircuitBreaker>[0] = {}) => {
 
 const outcomeOf: Readonly<Record<string, CallOutcome>> = { s: 'ok', F: 'failed', U: 'unavailable' }
 
-describe('a breaker opens', () => {
+describe('circuit breaker that opens', () => {
   const eight = 'FFs'.repeat(4)
   it.each([
     ['after five failures in a row', {}, 'FFFFF', true],
@@ -41,7 +41,7 @@ describe('a breaker opens', () => {
     expect(open()).toBe(opens)
   })
 
-  it('for one target alone, for the configured time, and says why in the shared state', () => {
+  it('opens for one target only, for the configured time, and writes the reason to the shared state', () => {
     const { breaker, calls, state } = make({ restMs: 700 })
     calls('FFFFF')
     expect([breaker.waitMs('up/m'), breaker.waitMs('up/other')]).toEqual([700, 0])
@@ -50,7 +50,7 @@ describe('a breaker opens', () => {
     expect(breaker.waitMs('up/m')).toBe(400)
   })
 
-  it('when another process says so', () => {
+  it('opens when another process writes a cooldown', () => {
     const { breaker, state } = make()
     state.write('up/m', { until: Date.now() + 250, reason: 'failing' })
     expect(breaker.waitMs('up/m')).toBe(250)
@@ -65,7 +65,7 @@ describe('an open breaker', () => {
     return all
   }
 
-  it('lets one call through after its rest, and nobody else meanwhile', () => {
+  it('lets one call through after its cooldown, and no other one meanwhile', () => {
     const { breaker } = opened()
     expect(breaker.waitMs('up/m')).toBe(0)
     expect(breaker.startCall('up/m')).toBe('all')
@@ -74,7 +74,7 @@ describe('an open breaker', () => {
     expect(breaker.startCall('up/m')).toBe('none')
   })
 
-  it('closes when that call is answered, and has forgotten the failures', () => {
+  it('closes when the probe succeeds, and forgets the failures', () => {
     const { breaker, calls, open } = opened()
     breaker.recordResponse('up/m', undefined, breaker.startCall('up/m'))
     expect(open()).toBe(false)
@@ -84,7 +84,7 @@ describe('an open breaker', () => {
     expect(open()).toBe(true)
   })
 
-  it('rests anew, from then on, when that call fails', () => {
+  it('starts a new cooldown when the probe fails', () => {
     const { breaker } = opened()
     const probe = breaker.startCall('up/m')
     vi.advanceTimersByTime(2000)
@@ -92,7 +92,7 @@ describe('an open breaker', () => {
     expect(breaker.waitMs('up/m')).toBe(5000)
   })
 
-  it('lets another through when that call is never heard of again', () => {
+  it('lets another call through when the probe never reports a result', () => {
     const { breaker } = opened()
     expect(breaker.startCall('up/m')).toBe('all')
     vi.advanceTimersByTime(5000)
@@ -125,7 +125,7 @@ describe('the failures of one caller', () => {
     expect(state.read('up/m')).toBeUndefined()
   })
 
-  it('open no breaker for others, however many they are', () => {
+  it('do not open the breaker for other callers, however many there are', () => {
     const { calls, open } = make()
     for (let round = 0; round < 20; round++) {
       calls('F'.repeat(50), 'ann')
@@ -142,7 +142,7 @@ describe('the failures of one caller', () => {
     expect(['ben', 'cay', 'dan', 'eve'].filter(open)).toEqual([])
   })
 
-  it('are forgotten when its own probe succeeds', () => {
+  it('are forgotten when the probe of that caller succeeds', () => {
     const { calls, open } = make()
     calls('FFFFF', 'ann')
     vi.advanceTimersByTime(5000)
@@ -152,7 +152,7 @@ describe('the failures of one caller', () => {
     expect(open('ann')).toBe(false)
   })
 
-  it('let one call of that caller through after the rest, and begin it again when that fails', () => {
+  it('let one call of that caller through after the cooldown, which starts again when that call fails', () => {
     const { breaker, calls, end, open } = make()
     calls('FFFFF', 'ann')
     vi.advanceTimersByTime(5000)
@@ -165,7 +165,7 @@ describe('the failures of one caller', () => {
   })
 })
 
-describe('the breaker opens for all callers', () => {
+describe('circuit breaker for all callers', () => {
   const five = ['ann', 'ben', 'cay', 'dan', 'eve']
 
   it('when as many callers as `failures` fail in a row', () => {
@@ -178,7 +178,7 @@ describe('the breaker opens for all callers', () => {
     expect(state.read('up/m')).toEqual({ until: 1_005_000, reason: 'failing' })
   })
 
-  it('when so many callers make up the share of failures in the window', () => {
+  it('opens when enough callers make up the share of failures in the window', () => {
     const { calls, open } = make({ failures: 99, window: 4 })
     calls('Fs', 'ann')
     calls('s', 'ben')
@@ -188,14 +188,14 @@ describe('the breaker opens for all callers', () => {
     expect(open('eve')).toBe(true)
   })
 
-  it('when the upstream itself fails, whoever’s calls those are', () => {
+  it('opens when the upstream itself fails, in calls of any caller', () => {
     const { calls, open } = make()
     calls('s', 'ben')
     calls('UUUUU', 'ann')
     expect([open('ann'), open('ben')]).toEqual([true, true])
   })
 
-  it('not when a call of any of them succeeds in between', () => {
+  it('stays closed when a call of any caller succeeds in between', () => {
     const { calls, open } = make()
     for (const caller of five.slice(0, 4)) calls('F', caller)
     calls('s', 'fay')
@@ -210,13 +210,13 @@ describe('the breaker opens for all callers', () => {
     return all
   }
 
-  it('and closes for all of them when one call succeeds', () => {
+  it('closes for all callers when one call succeeds', () => {
     const { calls, open } = opened()
     calls('s', 'ben')
     expect(five.filter(open)).toEqual([])
   })
 
-  it('and a probe that fails on purpose leaves the next probe to another caller at once', () => {
+  it('leaves the next probe to another caller when a probe fails because of its request', () => {
     const { breaker, calls, open } = opened()
     calls('F', 'mallory')
     expect([open('mallory'), open('ben')]).toEqual([true, false])
@@ -225,13 +225,13 @@ describe('the breaker opens for all callers', () => {
     expect(open('cay')).toBe(false)
   })
 
-  it('and a probe whose client leaves does so, too', () => {
+  it('leaves the next probe to another caller when the client of a probe disconnects', () => {
     const { breaker, end, open } = opened()
     end(breaker.startCall('up/m', 'mallory'), 'left', 'mallory')
     expect([open('mallory'), open('ben')]).toEqual([true, false])
   })
 
-  it('and a caller whose probe has no result is not the next one to probe', () => {
+  it('does not choose the same caller again after a probe without a result', () => {
     const { breaker, open } = opened()
     expect(breaker.startCall('up/m', 'mallory')).toBe('all')
     expect(open('ben')).toBe(true)
@@ -239,7 +239,7 @@ describe('the breaker opens for all callers', () => {
     expect([open('mallory'), open('ben')]).toEqual([true, false])
   })
 
-  it('and opens again when the probes of as many callers fail, or the upstream itself does', () => {
+  it('opens again when the probes of enough callers fail, or the upstream itself fails', () => {
     const byCallers = opened()
     for (const caller of five) {
       expect(byCallers.open('fay')).toBe(false)

@@ -83,7 +83,7 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
     expect(stream.finished).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'upstream_idle_timeout' } } }])
   })
 
-  it('neither hastens nor prolongs the wait for an answer', async () => {
+  it('neither shortens nor prolongs the wait for a response', async () => {
     const { chat, finished } = setUp(
       {
         a: (_call, signal) =>
@@ -101,7 +101,7 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
     expect(finished[0]?.attempts[0]?.latencyMs).toBe(10_000)
   })
 
-  it('neither ends nor prolongs the rest of a target', async () => {
+  it('neither ends nor prolongs the cooldown of a target', async () => {
     const breaker = createCircuitBreaker({ failures: 1, restMs: 5000 }, memoryHealthState(), createCallerCooldowns())
     breaker.recordEnd('up/m', undefined, breaker.startCall('up/m'), 'unavailable')
     step(stepMs)
@@ -132,7 +132,7 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
     expect(budget.spend(settings)).toBe(true)
   })
 
-  it('neither ages nor rejuvenates what is known of latencies', async () => {
+  it('does not change the age of measured latencies', async () => {
     const latencies = createLatencies()
     latencies.record('a', true, 100)
     step(stepMs)
@@ -141,7 +141,7 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
     expect(latencies.expectedMs('a', true)).toBe(-1)
   })
 
-  it('neither drops nor prolongs what the response store keeps', async () => {
+  it('does not change the lifetime of stored responses', async () => {
     const store = memoryResponseStore()
     await store.set('a', 'kept', 10_000)
     step(stepMs)
@@ -160,7 +160,7 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
   })
 })
 
-it('a health state for several processes is told, and tells, times of day', () => {
+it('passes times of day to a health state for several processes', () => {
   const written: unknown[] = []
   const breaker = createCircuitBreaker(
     { failures: 1, restMs: 5000 },

@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers())
 
 const rest = (ms: number) => ({ until: Date.now() + ms, reason: 'failing' }) as const
 
-it('says what was written last, and nothing of what was taken back', () => {
+it('returns the cooldown that was written last, and none after it was removed', () => {
   const state = memoryHealthState()
   expect(state.read('up/m')).toBeUndefined()
   state.write('up/m', rest(1))
@@ -19,14 +19,14 @@ it('says what was written last, and nothing of what was taken back', () => {
   expect(state.read('up/m')).toBeUndefined()
 })
 
-it('still says of a rest that it was there when it is over: the next call is the one that finds out', () => {
+it('still returns a cooldown that has ended, so that the next call becomes the probe', () => {
   const state = memoryHealthState()
   state.write('up/m', rest(5))
   vi.advanceTimersByTime(10)
   expect(state.read('up/m')?.until).toBe(1_000_005)
 })
 
-it('forgets what is over before what is not, and the oldest before the newest, when there is too much', () => {
+it('removes ended cooldowns first, then the oldest, when there are too many', () => {
   const state = memoryHealthState()
   state.write('lasting', rest(60_000))
   state.write('over', rest(5))
@@ -42,7 +42,7 @@ it('forgets what is over before what is not, and the oldest before the newest, w
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))
 afterEach(() => void vi.useRealTimers())
 
-it('keeps a rest for its caller alone, also when it is over, until it is forgotten', () => {
+it('stores a cooldown for one caller, also after its end, until it is removed', () => {
   const rests = createCallerCooldowns()
   rests.write('up/m', 'ann', 700, 'failing')
   expect(rests.read('up/m', 'ann')).toEqual({ waitMs: 700, reason: 'failing' })
@@ -53,7 +53,7 @@ it('keeps a rest for its caller alone, also when it is over, until it is forgott
   expect(rests.read('up/m', 'ann')).toBeUndefined()
 })
 
-it('finds out whether another caller rests now', () => {
+it('reports whether another caller has a cooldown now', () => {
   const rests = createCallerCooldowns()
   rests.write('up#1', 'ann', 700, 'refused')
   expect([rests.hasOther('up#1', 'ann'), rests.hasOther('up#1', 'ben'), rests.hasOther('up#2', 'ben')]).toEqual([
@@ -65,14 +65,14 @@ it('finds out whether another caller rests now', () => {
   expect(rests.hasOther('up#1', 'ben')).toBe(false)
 })
 
-it('is not changed by a step of the system’s time', () => {
+it('ignores a change of the system time', () => {
   const rests = createCallerCooldowns()
   rests.write('up/m', 'ann', 700, 'failing')
   vi.setSystemTime(0)
   expect(rests.read('up/m', 'ann')?.waitMs).toBe(700)
 })
 
-it('holds 10,000 rests at most', () => {
+it('holds at most 10,000 cooldowns', () => {
   const rests = createCallerCooldowns()
   rests.write('up/m', 'ann', 700, 'failing')
   for (let number = 0; number < 9999; number++) rests.write(`up/${number % 50}`, `caller ${number}`, 700, 'failing')
@@ -102,20 +102,20 @@ const times = <T>(count: number, call: () => T): T[] => Array.from({ length: cou
 const counts = (keys: readonly (number | undefined)[]): number[] =>
   [0, 1, 2].map((key) => keys.filter((own) => own === key).length)
 
-describe('keys are used', () => {
-  it('in turn', () => {
+describe('choice of keys', () => {
+  it('uses keys in turn', () => {
     const { choose } = make(three)
     expect(times(6, () => choose().key)).toEqual([0, 1, 2, 0, 1, 2])
   })
 
-  it('by weight, the heavy ones spread among the others', () => {
+  it('uses keys by weight, and spreads the heavy ones among the others', () => {
     const { choose } = make([{ key: 'one', weight: 3 }, 'two'])
     const keys = times(8, () => choose().key)
     expect(counts(keys)).toEqual([6, 2, 0])
     expect(keys.slice(0, 4)).not.toEqual([0, 0, 0, 1])
   })
 
-  it('the same one for the same affinity, each for its share', () => {
+  it('uses the same key for the same affinity, each key for its share', () => {
     const { choose } = make([{ key: 'one', weight: 2 }, 'two', 'three'])
     const names = times(2000, () => '').map((_, at) => `session ${at}`)
     const first = names.map((name) => choose(name).key)
@@ -124,19 +124,19 @@ describe('keys are used', () => {
     expect([one, two, rest]).toEqual([expect.closeTo(0.5, 1), expect.closeTo(0.25, 1), expect.closeTo(0.25, 1)])
   })
 
-  it('without a place in a list where there is but one', () => {
+  it('returns no index if the upstream has one key', () => {
     expect(make('only').choose()).toEqual({ key: undefined, waitMs: 0, doubtful: false })
     expect(make(['only']).choose().key).toBeUndefined()
   })
 
-  it('without a turn for who only looks', () => {
+  it('does not use up a turn when peeking', () => {
     const { choose, look } = make(three)
     times(4, () => look())
     expect(choose().key).toBe(0)
   })
 })
 
-describe('a key that rests', () => {
+describe('a key with a cooldown', () => {
   it.each([
     ['rate_limited', 1000],
     ['quota_exceeded', 60_000],
@@ -162,7 +162,7 @@ describe('a key that rests', () => {
     expect(times(3, () => choose(undefined, 'other').key).includes(0)).toBe(usable)
   })
 
-  it('rests as long as the upstream says, but for an hour at most', () => {
+  it('is not used for the time that the upstream states, for at most an hour', () => {
     const { look, rest } = make(['one', 'two'])
     rest(0, 'rate_limited', 86_400_000)
     rest(1, 'rate_limited', 7000)
@@ -171,7 +171,7 @@ describe('a key that rests', () => {
     expect(look()).toEqual({ key: 0, waitMs: 3_600_000, doubtful: false })
   })
 
-  it('is not brought back early by a guess, only by what the upstream says', () => {
+  it('is not used earlier because of a guess, only if the upstream states a shorter time', () => {
     const { look, rest } = make(['one', 'two'])
     rest(1, 'rate_limited', 90_000)
     rest(0, 'rate_limited', 30_000)
@@ -181,7 +181,7 @@ describe('a key that rests', () => {
     expect(look()).toEqual({ key: 0, waitMs: 2000, doubtful: false })
   })
 
-  it('keeps its affinity for when it is back, and others keep theirs', () => {
+  it('keeps its affinity after the cooldown, and other keys keep theirs', () => {
     const { choose, rest } = make(three)
     const names = times(300, () => '').map((_, at) => `session ${at}`)
     const before = names.map((name) => choose(name).key)
@@ -194,15 +194,15 @@ describe('a key that rests', () => {
   })
 })
 
-describe('where every key rests', () => {
-  it('a refused one is tried before a limited one is', () => {
+describe('an upstream with a cooldown on every key', () => {
+  it('tries a refused key before a rate limited one', () => {
     const { choose, rest } = make(['one', 'two'])
     rest(0, 'rate_limited', 100)
     rest(1, 'refused')
     expect(choose()).toEqual({ key: 1, waitMs: 0, doubtful: true })
   })
 
-  it('the one that is back first is named, with how long that takes', () => {
+  it('returns the key whose cooldown ends first, with the remaining time', () => {
     const { choose, rest } = make(three)
     for (const [key, ms] of [900, 300, 600].entries()) rest(key, 'rate_limited', ms)
     expect(choose()).toEqual({ key: 1, waitMs: 300, doubtful: false })
@@ -210,7 +210,7 @@ describe('where every key rests', () => {
 })
 
 describe('a sole credential', () => {
-  it('rests when the upstream says for how long, and never on a guess', () => {
+  it('has a cooldown only if the upstream states a time', () => {
     const { look, rest } = make('only')
     for (const reason of ['rate_limited', 'quota_exceeded', 'refused'] as const) rest(undefined, reason)
     expect(look()).toEqual({ key: undefined, waitMs: 0, doubtful: false })
@@ -222,7 +222,7 @@ describe('a sole credential', () => {
   })
 })
 
-it('what rests is known by names, never by the key itself', () => {
+it('identifies cooldowns by names, never by the secret key', () => {
   const { state, rest } = make(['sk-secret-1', 'sk-secret-2'])
   rest(1, 'rate_limited', 50)
   rest(0, 'refused')

@@ -72,7 +72,7 @@ describe('a failure', () => {
     expect(health.availability(target)).toEqual({ state: 'ready', waitMs: 0 })
   })
 
-  it('is told once, however often it is said', () => {
+  it('is recorded once, however often it is reported', () => {
     const health = createHealth({ failures: 2 })
     const target = targetOf()
     const ticket = health.startAttempt(target, undefined)
@@ -82,7 +82,7 @@ describe('a failure', () => {
   })
 })
 
-describe('the call that shows whether a failing target is back', () => {
+describe('the probe of a failing target', () => {
   const opened = () => {
     const health = createHealth({ failures: 1 })
     const target = targetOf()
@@ -109,7 +109,7 @@ describe('the call that shows whether a failing target is back', () => {
     expect(now()).toBe(state)
   })
 
-  it('has done so with its first event: how it ends later decides nothing', () => {
+  it('closes the breaker with its first event, however it ends later', () => {
     const { health, target, probe, state } = opened()
     probe.responseBegan(20, true)
     expect(state()).toBe('ready')
