@@ -237,7 +237,7 @@ class PassingStream implements ResponseStream {
   #isPlain(text: string, fate: Fate, block?: Uint8Array): boolean {
     if (fate !== 'pass' || this.#sse?.hasBareObject === true || !isPlain(text)) return false
     const { redactor } = this.#options
-    return !redactor.hasCredential(text, block === undefined || redactor.mayBeIn(block))
+    return !redactor.hasCredential(text, block === undefined || redactor.mayHaveCredential(block))
   }
 
   #retold(): string {

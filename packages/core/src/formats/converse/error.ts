@@ -12,23 +12,28 @@ export function decodeError(
 ): ErrorInfo {
   const fields = isObject(body) ? body : {}
   const inner = isObject(fields.error) ? fields.error : fields
-  const plain = typeof body === 'string' && !body.trimStart().startsWith('<') ? text(body) : undefined
+  const plain = typeof body === 'string' && !body.trimStart().startsWith('<') ? nonEmptyText(body) : undefined
   const message =
-    text(inner.message) ??
-    text(fields.Message) ??
-    text(inner.originalMessage) ??
-    text(fields.error) ??
-    text(fields.detail) ??
+    nonEmptyText(inner.message) ??
+    nonEmptyText(fields.Message) ??
+    nonEmptyText(inner.originalMessage) ??
+    nonEmptyText(fields.error) ??
+    nonEmptyText(fields.detail) ??
     plain ??
     `The upstream responded with status ${status} and no error message.`
-  const name = header('x-amzn-errortype') ?? text(fields.__type) ?? text(inner.type) ?? text(inner.code) ?? ''
+  const name =
+    header('x-amzn-errortype') ??
+    nonEmptyText(fields.__type) ??
+    nonEmptyText(inner.type) ??
+    nonEmptyText(inner.code) ??
+    ''
   const kind =
     kindOfException(name, message) ??
     refineKind(kindOfStatus[status] ?? (status >= 400 && status < 500 ? 'invalid_request' : 'upstream_error'), message)
   return { kind, status: errorKinds[kind].status, message }
 }
 
-export const text = (value: Json | undefined): string | undefined =>
+export const nonEmptyText = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 
 /** Error kinds by AWS exception name, for responses and streams. */

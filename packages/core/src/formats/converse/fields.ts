@@ -59,6 +59,7 @@ const usageFields = {
   cacheDetails: [{ ttl: 'shown', inputTokens: 'usage.cacheWrite1h' }],
 } as const satisfies UsageFields
 
+/** Lists pointers to counts in the usage that the client is not shown. */
 export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
   findUnshownUsage(usage, usageFields, isShown)
 

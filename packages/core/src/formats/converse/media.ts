@@ -77,6 +77,7 @@ export interface DocumentNames {
 
 const longestName = 200
 
+/** Creates the document names of one request. */
 export function createDocumentNames(): DocumentNames {
   let free: ((wanted: string) => string) | undefined
   return {
@@ -106,12 +107,12 @@ export function createDocumentNames(): DocumentNames {
 }
 
 /** The role of the message. Media lost from a request changes the question; media lost from an earlier response is only forgotten. */
-type Place = 'user' | 'assistant'
+type MessageRole = 'user' | 'assistant'
 
 /** Encodes a media part, or reports it and returns undefined if Converse cannot carry it. */
 export function encodeMedia(
   part: MediaPart,
-  place: Place,
+  role: MessageRole,
   names: DocumentNames,
   context: CodecContext,
 ): JsonObject | undefined {
@@ -119,9 +120,9 @@ export function encodeMedia(
   rest satisfies Nothing
   const { report } = context
   const reportUnsupported = (what: string): undefined => {
-    report.add(loss(at, `${what} cannot be sent to Bedrock`, 'unsupported', place === 'user' ? 'fatal' : 'warn'))
+    report.add(loss(at, `${what} cannot be sent to Bedrock`, 'unsupported', role === 'user' ? 'fatal' : 'warn'))
   }
-  if (place === 'assistant') return reportUnsupported(`${kind} of an earlier response`)
+  if (role === 'assistant') return reportUnsupported(`${kind} of an earlier response`)
   const extraFields = ownExtra(extra, 'converse', at, report)
   if (detail !== undefined) report.add(loss(at, 'Bedrock has no `detail` for images', 'unsupported', 'note'))
 

@@ -46,6 +46,7 @@ const families: readonly (readonly [RegExp, ConverseTraits])[] = [
   [/(zai|moonshot(ai)?)\./, { ...common, forcedTools: true }],
 ]
 
+/** Returns what the model of a target accepts through Converse. */
 export function converseTraits(target: TargetTraits): ConverseTraits {
   const { model } = target
   if (!model.includes('claude')) return families.find(([pattern]) => pattern.test(model))?.[1] ?? common

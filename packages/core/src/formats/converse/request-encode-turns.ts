@@ -20,7 +20,7 @@ import { inputObject } from '../shared/tools.ts'
 import { type DocumentNames, encodeMedia } from './media.ts'
 import type { ConverseTraits } from './models.ts'
 
-export interface Conversation {
+interface Conversation {
   system: JsonObject[]
   messages: JsonObject[]
   /** Names of the tools that earlier responses called. */
@@ -50,7 +50,7 @@ export function encodeConversation(turns: readonly Turn[], context: BlockContext
     context.report.add(loss(at, 'a request needs a user message: the system prompt is sent as one', 'moved'))
     drafts.push({ role: 'user', blocks: system.splice(0), at })
   }
-  finish(drafts, context)
+  normalizeMessages(drafts, context)
   return {
     system: system.flat(),
     messages: drafts.map(({ role, blocks }) => ({ role, content: blocks.flat() })),
@@ -131,7 +131,7 @@ function mergeNeighbors(drafts: readonly Draft[]): Draft[] {
 const isResult = ([block]: readonly JsonObject[]): boolean => block?.toolResult !== undefined
 const isReasoning = ([block]: readonly JsonObject[]): boolean => block?.reasoningContent !== undefined
 
-function finish(drafts: Draft[], { report }: BlockContext): void {
+function normalizeMessages(drafts: Draft[], { report }: BlockContext): void {
   for (const { role, blocks, at } of drafts) {
     if (role !== 'user') continue
     const firstOther = blocks.findIndex((block) => !isResult(block))
@@ -177,7 +177,7 @@ export interface BlockContext extends CodecContext {
 }
 
 /** Encodes a part as a block followed by its cache point. It returns no block for a part that is not sent, and reports the loss. */
-export function encodePart(part: Part, role: 'user' | 'assistant', context: BlockContext): JsonObject[] {
+function encodePart(part: Part, role: 'user' | 'assistant', context: BlockContext): JsonObject[] {
   const block = encodeBlock(part, role, context)
   if (block === undefined) {
     cachePoint(part, undefined, context)
@@ -196,11 +196,11 @@ function encodeBlock(part: Part, role: 'user' | 'assistant', context: BlockConte
     case 'media':
       return encodeMedia(part, role, context.names, context)
     case 'reasoning':
-      return role === 'assistant' ? encodeReasoning(part, context) : misplaced(part, role, context)
+      return role === 'assistant' ? encodeReasoning(part, context) : reportMisplaced(part, role, context)
     case 'tool-call':
-      return role === 'assistant' ? encodeCall(part, context) : misplaced(part, role, context)
+      return role === 'assistant' ? encodeCall(part, context) : reportMisplaced(part, role, context)
     case 'tool-result':
-      return role === 'user' ? encodeResult(part, context) : misplaced(part, role, context)
+      return role === 'user' ? encodeResult(part, context) : reportMisplaced(part, role, context)
     case 'native':
       return encodeNative(part, context)
     default:
@@ -208,7 +208,7 @@ function encodeBlock(part: Part, role: 'user' | 'assistant', context: BlockConte
   }
 }
 
-function misplaced(part: Part, role: string, context: CodecContext): undefined {
+function reportMisplaced(part: Part, role: string, context: CodecContext): undefined {
   context.report.add(loss(part.at ?? '', `a ${part.type} part cannot stand in a message of the ${role}`))
 }
 
@@ -269,7 +269,8 @@ function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
   const { report, traits } = context
   const content = parts.flatMap((inner): JsonObject[] => {
     cachePoint(inner, undefined, context)
-    const block = inner.type === 'tool-result' ? misplaced(inner, 'tool', context) : encodeBlock(inner, 'user', context)
+    const block =
+      inner.type === 'tool-result' ? reportMisplaced(inner, 'tool', context) : encodeBlock(inner, 'user', context)
     return block === undefined ? [] : [block]
   })
   const result: JsonObject = {

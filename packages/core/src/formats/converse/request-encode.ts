@@ -4,8 +4,8 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { Effort, ModelRequest, Nothing, Output, Sampling } from '../ir.ts'
 import { callIds as anthropicIds } from '../messages/fields.ts'
-import { defaultMaxTokens, lowerOutputSchema } from '../messages/models.ts'
-import { encodeRandomness, encodeThinking, type ThinkingConditions } from '../messages/request-encode.ts'
+import { defaultMaxTokens, encodeThinking, lowerOutputSchema, type ThinkingConditions } from '../messages/models.ts'
+import { encodeRandomness } from '../messages/request-encode.ts'
 import { effortOfBudget } from '../shared/model-rules.ts'
 import { createToolIds, shortenToolNames } from '../shared/names.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
@@ -21,7 +21,7 @@ const claudeIds = { ...anthropicIds, longest: callIds.longest }
 type EncodeContext = CodecContext & { readonly target: TargetTraits }
 
 /** Reports a loss at a field, named as in the IR. */
-type ReportField = (
+type ReportLoss = (
   field: string,
   detail: string,
   ...kind: [kind?: Parameters<typeof loss>[2], severity?: Parameters<typeof loss>[3]]
@@ -54,7 +54,7 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   rest satisfies Nothing
   const { report, target } = context
   const traits = converseTraits(target)
-  const reportField: ReportField = (field, detail, ...kind) =>
+  const reportLoss: ReportLoss = (field, detail, ...kind) =>
     report.add(loss(fieldPointer(field, at, undefined), detail, ...kind))
 
   const out: JsonObject = { ...ownExtra(extra, 'converse', '', report) }
@@ -75,11 +75,11 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   const maxTokens =
     sampling.maxTokens ?? (claude === undefined ? Number.POSITIVE_INFINITY : defaultMaxTokens(target, claude))
   const isThinking = encodeReasoning(request, additional, traits, { maxTokens, isToolForced, lacksReasoning }, context)
-  const inference = encodeSampling(sampling, additional, traits, isThinking, reportField)
+  const inference = encodeSampling(sampling, additional, traits, isThinking, reportLoss)
   if (isThinking && sampling.maxTokens === undefined) {
     // The thinking budget counts against this bound.
     inference.maxTokens = maxTokens
-    reportField(
+    reportLoss(
       'sampling.maxTokens',
       `thinking requires maxTokens: the gateway set ${maxTokens}`,
       'approximated',
@@ -90,14 +90,14 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   // Converse reports which stop sequence ended the response only if it is told to return Claude's field.
   if (claude !== undefined && inference.stopSequences !== undefined)
     out.additionalModelResponseFieldPaths = ['/stop_sequence']
-  if (output !== undefined) encodeOutput(output, out, request, traits, reportField)
+  if (output !== undefined) encodeOutput(output, out, request, traits, reportLoss)
   // Some formats ask for the number of alternatives in a separate field.
   if ((output?.logprobs ?? 0) > 0 && at?.['output.topLogprobs'] !== undefined)
-    reportField('output.topLogprobs', 'Converse gives no log probabilities')
+    reportLoss('output.topLogprobs', 'Converse gives no log probabilities')
   for (const [field, value] of Object.entries(user ?? {}))
-    if (value !== undefined) reportField(`user.${field}`, 'Converse has no field for users', 'unsupported', 'note')
-  if (metadata !== undefined) encodeMetadata(metadata, out, reportField)
-  if (serviceTier !== undefined) encodeTier(serviceTier, out, reportField)
+    if (value !== undefined) reportLoss(`user.${field}`, 'Converse has no field for users', 'unsupported', 'note')
+  if (metadata !== undefined) encodeMetadata(metadata, out, reportLoss)
+  if (serviceTier !== undefined) encodeTier(serviceTier, out, reportLoss)
   if (Object.keys(additional).length > 0) out.additionalModelRequestFields = additional
   return out
 }
@@ -107,7 +107,7 @@ function encodeSampling(
   additional: JsonObject,
   traits: ConverseTraits,
   isThinking: boolean,
-  reportField: ReportField,
+  reportLoss: ReportLoss,
 ): JsonObject {
   const {
     temperature,
@@ -127,31 +127,31 @@ function encodeSampling(
   put(out, 'maxTokens', maxTokens)
   if (traits.claude !== undefined) {
     const claudeFields: JsonObject = {}
-    encodeRandomness({ temperature, topP, topK }, claudeFields, traits.claude, isThinking, reportField)
+    encodeRandomness({ temperature, topP, topK }, claudeFields, traits.claude, isThinking, reportLoss)
     put(out, 'temperature', claudeFields.temperature)
     put(out, 'topP', claudeFields.top_p)
     put(additional, 'top_k', claudeFields.top_k)
   } else {
     if (temperature !== undefined && temperature > 1)
-      reportField('sampling.temperature', `Converse accepts temperatures up to 1, not ${temperature}`, 'clamped')
+      reportLoss('sampling.temperature', `Converse accepts temperatures up to 1, not ${temperature}`, 'clamped')
     put(out, 'temperature', temperature === undefined ? undefined : Math.min(temperature, 1))
     put(out, 'topP', topP)
     if (topK !== undefined && traits.topK === 'inferenceConfig') additional.inferenceConfig = { topK }
-    else if (topK !== undefined) reportField('sampling.topK', 'Bedrock has no top_k for the model')
+    else if (topK !== undefined) reportLoss('sampling.topK', 'Bedrock has no top_k for the model')
   }
   if (stop !== undefined) {
     const sequences = stop.filter((sequence) => sequence !== '')
-    if (sequences.length < stop.length) reportField('sampling.stop', 'an empty stop sequence is rejected upstream')
+    if (sequences.length < stop.length) reportLoss('sampling.stop', 'an empty stop sequence is rejected upstream')
     if (sequences.length > 0) out.stopSequences = sequences
   }
-  if (seed !== undefined) reportField('sampling.seed', 'Converse has no seed')
+  if (seed !== undefined) reportLoss('sampling.seed', 'Converse has no seed')
   if (logitBias !== undefined && Object.keys(logitBias).length > 0)
-    reportField('sampling.logitBias', 'Converse has no logit bias')
+    reportLoss('sampling.logitBias', 'Converse has no logit bias')
   // Zero is the default.
-  if (presencePenalty) reportField('sampling.presencePenalty', 'Converse has no presence penalty')
-  if (frequencyPenalty) reportField('sampling.frequencyPenalty', 'Converse has no frequency penalty')
+  if (presencePenalty) reportLoss('sampling.presencePenalty', 'Converse has no presence penalty')
+  if (frequencyPenalty) reportLoss('sampling.frequencyPenalty', 'Converse has no frequency penalty')
   if (choices !== undefined && choices > 1)
-    reportField('sampling.choices', `Converse returns one response, not ${choices}`, 'unsupported', 'fatal')
+    reportLoss('sampling.choices', `Converse returns one response, not ${choices}`, 'unsupported', 'fatal')
   return out
 }
 
@@ -160,17 +160,17 @@ function encodeOutput(
   out: JsonObject,
   request: ModelRequest,
   traits: ConverseTraits,
-  reportField: ReportField,
+  reportLoss: ReportLoss,
 ): void {
   // Responses always carry usage.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
-  if (format?.type === 'json') encodeFormat(format, out, request, traits, reportField)
+  if (format?.type === 'json') encodeFormat(format, out, request, traits, reportLoss)
   const other = modalities?.filter((modality) => modality !== 'text') ?? []
-  if (other.length > 0) reportField('output.modalities', `Converse asks for text, not for ${other.join(', ')}`)
-  if (audio !== undefined) reportField('output.audio', 'Converse has no settings for speech')
-  if (logprobs !== undefined) reportField('output.logprobs', 'Converse gives no log probabilities')
-  if (verbosity !== undefined && verbosity !== 'medium') reportField('output.verbosity', 'Converse has no verbosity')
+  if (other.length > 0) reportLoss('output.modalities', `Converse asks for text, not for ${other.join(', ')}`)
+  if (audio !== undefined) reportLoss('output.audio', 'Converse has no settings for speech')
+  if (logprobs !== undefined) reportLoss('output.logprobs', 'Converse gives no log probabilities')
+  if (verbosity !== undefined && verbosity !== 'medium') reportLoss('output.verbosity', 'Converse has no verbosity')
 }
 
 function encodeFormat(
@@ -178,20 +178,19 @@ function encodeFormat(
   out: JsonObject,
   request: ModelRequest,
   traits: ConverseTraits,
-  reportField: ReportField,
+  reportLoss: ReportLoss,
 ): void {
   const { type: _, schema, name, description, strict, ...rest } = format
   rest satisfies Nothing
   if (schema === undefined) {
-    reportField('output.format', 'Converse has no JSON mode without a schema')
+    reportLoss('output.format', 'Converse has no JSON mode without a schema')
     return
   }
   if (!traits.structured) {
-    reportField('output.format', 'the model accepts no output schema')
+    reportLoss('output.format', 'the model accepts no output schema')
     return
   }
-  if (strict === false)
-    reportField('output.format.strict', 'Bedrock always enforces the schema', 'approximated', 'note')
+  if (strict === false) reportLoss('output.format.strict', 'Bedrock always enforces the schema', 'approximated', 'note')
   const {
     schema: lowered,
     unenforced,
@@ -199,17 +198,17 @@ function encodeFormat(
     circular,
   } = lowerOutputSchema(schema, fieldPointer('output.format', request.at, undefined))
   if (circular) {
-    reportField('output.format', 'Bedrock accepts no schema that refers to itself: it is not sent')
+    reportLoss('output.format', 'Bedrock accepts no schema that refers to itself: it is not sent')
     return
   }
   if (unenforced.length > 0)
-    reportField(
+    reportLoss(
       'output.format',
       `parts of the schema are described, not enforced: ${unenforced.join(', ')}`,
       'approximated',
     )
   if (changed.length > 0)
-    reportField(
+    reportLoss(
       'output.format',
       `the schema is enforced in a narrower form: ${changed.join('; ')}`,
       'approximated',
@@ -224,17 +223,17 @@ function encodeFormat(
 const metadataText = /^[a-zA-Z0-9\s:_@$#=/+,\-.]{0,256}$/
 
 /** Bedrock stores metadata with its invocation logs, and limits its size and characters. */
-function encodeMetadata(metadata: Record<string, string>, out: JsonObject, reportField: ReportField): void {
+function encodeMetadata(metadata: Record<string, string>, out: JsonObject, reportLoss: ReportLoss): void {
   const entries = Object.entries(metadata)
   const fits = entries.every(([key, value]) => key !== '' && metadataText.test(key) && metadataText.test(value))
   if (entries.length > 16 || !fits)
-    reportField('metadata', 'Bedrock accepts 16 pairs of 256 plain characters: it is not sent', 'unsupported', 'note')
+    reportLoss('metadata', 'Bedrock accepts 16 pairs of 256 plain characters: it is not sent', 'unsupported', 'note')
   else if (entries.length > 0) out.requestMetadata = metadata
 }
 
-function encodeTier(tier: string, out: JsonObject, reportField: ReportField): void {
+function encodeTier(tier: string, out: JsonObject, reportLoss: ReportLoss): void {
   if (tier === 'default' || tier === 'flex' || tier === 'priority') out.serviceTier = { type: tier }
-  else if (tier !== 'auto') reportField('serviceTier', `Converse has no service tier '${tier.slice(0, 40)}'`)
+  else if (tier !== 'auto') reportLoss('serviceTier', `Converse has no service tier '${tier.slice(0, 40)}'`)
 }
 
 /** Encodes reasoning in the fields that Converse passes on to the model. Returns whether Claude thinks, which excludes other settings. */
@@ -248,30 +247,30 @@ export function encodeReasoning(
   if (traits.claude !== undefined) return encodeThinking(request, additional, traits.claude, conditions, context)
   const { effort, budgetTokens, adaptive, off, summary, ...rest } = request.reasoning ?? {}
   rest satisfies Nothing
-  const reportField = (field: string, detail: string, ...more: [kind?: 'approximated', severity?: 'note']): void =>
+  const reportLoss = (field: string, detail: string, ...more: [kind?: 'approximated', severity?: 'note']): void =>
     context.report.add(loss(fieldPointer(`reasoning.${field}`, request.at, undefined), detail, ...more))
   if (summary !== undefined && summary !== 'none' && summary !== 'auto')
-    reportField('summary', 'the model shows its reasoning as it sees fit', 'approximated', 'note')
+    reportLoss('summary', 'the model shows its reasoning as it sees fit', 'approximated', 'note')
 
   const field = effort !== undefined ? 'effort' : budgetTokens !== undefined ? 'budgetTokens' : 'adaptive'
   if (off === true || effort === 'none') {
     if (traits.reasoning === 'reasoningConfig') additional.reasoningConfig = { type: 'disabled' }
-    else reportField(off === true ? 'off' : 'effort', 'Bedrock cannot disable the reasoning of the model')
+    else reportLoss(off === true ? 'off' : 'effort', 'Bedrock cannot disable the reasoning of the model')
     return false
   }
   const requested = effort ?? (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens))
   if (requested === undefined) {
-    if (adaptive === true) reportField('adaptive', 'the model reasons as it sees fit', 'approximated', 'note')
+    if (adaptive === true) reportLoss('adaptive', 'the model reasons as it sees fit', 'approximated', 'note')
     return false
   }
   if (traits.reasoning === undefined) {
     // An effort alone asks for a thorough response, which the model still gives.
-    reportField(field, 'Bedrock has no setting for how much the model reasons')
+    reportLoss(field, 'Bedrock has no setting for how much the model reasons')
     return false
   }
   const effortWord = traits.reasoning === 'config' ? lowOrHigh(requested) : lowMediumOrHigh(requested)
   if (effortWord !== effort)
-    reportField(
+    reportLoss(
       field,
       `sent as the effort '${effortWord}'`,
       'approximated',

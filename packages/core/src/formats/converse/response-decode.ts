@@ -69,6 +69,7 @@ export function decodeBlock(block: JsonObject, at: string, request: ModelRequest
   return part
 }
 
+/** Returns a native part for a block that only Converse has. */
 export const nativeBlock = (value: JsonObject): NativePart => ({ type: 'native', format: 'converse', value })
 
 /** Decodes a block, which is a union: its one field names its kind. Returns undefined for a shape without a meaning in other formats. */
@@ -189,6 +190,7 @@ function webFieldsBesideUrl(location: Json | undefined, web: JsonObject): JsonOb
 const isText = (item: Json): boolean =>
   isObject(item) && typeof item.text === 'string' && Object.keys(item).length === 1
 
+/** Decodes media that a response contains as bytes. Returns undefined for any other source. */
 export function decodeMedia(kind: 'image' | 'audio' | 'video', value: JsonObject): Part | undefined {
   const fields = unread(value)
   const format = takeString(fields, 'format')

@@ -102,7 +102,7 @@ function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): 
         : { schema, strict: undefined }
       if (strict === true && !traits.structured)
         report.add(loss(pointer(at, 'strict'), 'the model accepts no strict tools'))
-      const spec = specOf(name, description, enforced.schema, at, context)
+      const spec = encodeToolSpec(name, description, enforced.schema, at, context)
       if (enforced.strict === true) spec.strict = true
       return [{ toolSpec: { ...ownExtra(extra, 'converse', at, report), ...spec } }, ...cachePoints]
     }
@@ -119,7 +119,7 @@ function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): 
         ...rest
       } = tool
       rest satisfies Nothing
-      const spec = specOf(name, description, customSchema(tool, report), at, context)
+      const spec = encodeToolSpec(name, description, customSchema(tool, report), at, context)
       return [{ toolSpec: { ...ownExtra(extra, 'converse', at, report), ...spec } }, ...cachePoints]
     }
     case 'native': {
@@ -135,7 +135,7 @@ function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): 
   }
 }
 
-function specOf(
+function encodeToolSpec(
   name: string,
   description: string | undefined,
   schema: JsonObject | undefined,
@@ -146,12 +146,12 @@ function specOf(
   const spec: JsonObject = { name }
   // Bedrock rejects an empty description.
   put(spec, 'description', description === '' ? undefined : description)
-  spec.inputSchema = { json: withType(schema) }
+  spec.inputSchema = { json: withObjectType(schema) }
   return spec
 }
 
 /** Returns a schema with `type`, which Bedrock requires. */
-function withType(schema: JsonObject | undefined): JsonObject {
+function withObjectType(schema: JsonObject | undefined): JsonObject {
   if (schema === undefined) return { type: 'object', properties: {} }
   return schema.type === undefined ? { type: 'object', ...schema } : schema
 }

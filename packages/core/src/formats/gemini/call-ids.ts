@@ -21,6 +21,7 @@ interface Call {
   isAnswered: boolean
 }
 
+/** Creates the ids of one conversation. */
 export function createCallIds(): CallIds {
   // Created on demand, because most conversations have no calls.
   let queues: Queues | undefined

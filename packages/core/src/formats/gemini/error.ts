@@ -26,6 +26,17 @@ export function decodeError(status: number, body: Json): ErrorInfo {
   return info
 }
 
+/** The fields of an error, wherever in the body they stood. */
+interface ErrorFields {
+  message: string
+  /** The status as a word (`RESOURCE_EXHAUSTED`), or another vendor's error type. */
+  statusName?: string
+  code?: string
+  /** The HTTP status in the body. */
+  status?: number
+  details?: Json
+}
+
 const text = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 
@@ -125,19 +136,9 @@ export function errorObject(error: ErrorInfo): JsonObject {
 /** Returns whether a detail is for the server's developers: it holds stack traces and hosts. */
 const isDebugInfo = (detail: Json): boolean => isObject(detail) && detail['@type'] === typeUrl('DebugInfo')
 
+/** Encodes an error response. */
 export function encodeError(error: ErrorInfo, _requestId: string): { status: number; body: JsonObject } {
   return { status: wireKinds[error.kind].code, body: { error: errorObject(error) } }
-}
-
-/** The fields of an error, wherever in the body they stood. */
-export interface ErrorFields {
-  message: string
-  /** The status as a word (`RESOURCE_EXHAUSTED`), or another vendor's error type. */
-  statusName?: string
-  code?: string
-  /** The HTTP status in the body. */
-  status?: number
-  details?: Json
 }
 
 /** Kinds by the reason in Google's `details`, the most precise source. */
@@ -190,7 +191,8 @@ const mentionsTokenLimit = (message: string): boolean =>
   })
 const exhaustedPattern = /check your plan and billing|per ?day|daily limit|billing/i
 
-export function classifyError(status: number, fields: ErrorFields): ErrorKind {
+/** Returns the kind of an error: by its reason, its name, its status, then its message. */
+function classifyError(status: number, fields: ErrorFields): ErrorKind {
   const { message, details } = fields
   const reason = lookUp(kindByReason, reasonIn(details))
   const real = status >= 400 ? status : (fields.status ?? 0)

@@ -50,6 +50,7 @@ export type FieldName = keyof typeof fieldPointers
 /** Thinking levels that clients may send. Google's models end at `high`; other upstreams go higher. */
 export const efforts = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]
 
+/** Returns the effort of a thinking level in any case. */
 export const effortOfLevel = (value: string): Effort | undefined =>
   efforts.find((effort) => effort === value.toLowerCase())
 
@@ -58,6 +59,7 @@ export type ThinkingLevel = 'minimal' | 'low' | 'medium' | 'high'
 
 /** Names of service tiers. The IR's `auto` and `default` both need no field. */
 const tiers: Readonly<Record<string, string>> = { standard: 'default', flex: 'flex', priority: 'priority' }
+/** Returns the IR's name of a tier. */
 export const decodeTier = (tier: string): string => tiers[tier.toLowerCase()] ?? tier
 /** Returns Google's name of a tier. The tier `fast` of OpenAI and Anthropic becomes `priority`. */
 export const encodeTier = (tier: string): string | undefined =>

@@ -75,4 +75,5 @@ export function encodeFinish(finish: Finish, hasContent: boolean): string | unde
   return nameByReason[reason]
 }
 
+/** Returns whether a part is a tool call. */
 export const hasToolCall = (parts: readonly Part[]): boolean => parts.some((part) => part.type === 'tool-call')

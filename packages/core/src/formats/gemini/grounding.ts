@@ -227,7 +227,13 @@ export function encodeSources(
       const { url, title, text: quote, start, end, extra, ...rest } = citation
       rest satisfies Nothing
       const own = extra?.gemini
-      reportCitation(extra, 'gemini', at, 'a citation here has an address, a title, a text and a place', context.report)
+      reportCitation(
+        extra,
+        'gemini',
+        at,
+        'a citation of generateContent has a URL, a title, a text and offsets',
+        context.report,
+      )
       const range: JsonObject = {}
       if (start !== undefined && start > 0) range.startIndex = offsets.byteAt(start)
       if (end !== undefined) range.endIndex = offsets.byteAt(end)

@@ -6,6 +6,7 @@ import { modelPrefix } from './spelling.ts'
 /** The methods that every model supports, as the URL names them. */
 const supportedMethods = ['generateContent', 'streamGenerateContent', 'countTokens']
 
+/** Returns one entry of the model list. */
 export const encodeModel = (name: string): JsonObject => ({
   name: `${modelPrefix}${name}`,
   baseModelId: name,

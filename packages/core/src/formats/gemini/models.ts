@@ -59,6 +59,7 @@ const families: readonly (readonly [prefix: string, traits: ModelTraits])[] = [
 /** Any other name is an alias of an unknown model, which gets every setting as the client wrote it. */
 const unknownModel: ModelTraits = { ...gemini3Flash, budget: [0, Number.MAX_SAFE_INTEGER], requiresSignedCalls: false }
 
+/** Returns the capabilities of a model by its name, with or without a path in front. */
 export function modelTraits({ model }: Pick<TargetTraits, 'model'>): ModelTraits {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
   return families.find(([prefix]) => name.startsWith(prefix))?.[1] ?? unknownModel

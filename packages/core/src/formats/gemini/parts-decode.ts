@@ -39,6 +39,7 @@ export function decodeParts(parts: Json | undefined, at: string, scope: PartScop
   })
 }
 
+/** Decodes one part, at an index of its content. */
 export function decodePart(source: JsonObject, at: string, index: number, scope: PartScope): Part[] {
   const fields = copyInCamelCase(source)
   if (fields.thought === true && fields.functionCall === undefined && !hasPayload(fields))

@@ -13,7 +13,14 @@ import { encodeMedia } from './media.ts'
 import { readSignaturePart, type SignedKind, thoughtSignature, writeSignature } from './seals.ts'
 
 /** Settings for encoding parts. Clients get foreign seals in wrapped form; Google's models do not get them. */
-export type EncodeScope = ResultScope
+export interface EncodeScope {
+  readonly context: CodecContext
+  readonly towards: 'client' | 'upstream'
+  /** The model accepts media within a function response; otherwise they follow it. */
+  readonly mediaInResponses: boolean
+  /** Returns the name of the function of a call. */
+  readonly functionNameOf: (callId: string) => string | undefined
+}
 
 /** Encodes all parts of a turn or a response, with each signature on its part. */
 export function encodeParts(parts: readonly Part[], scope: EncodeScope): JsonObject[] {
@@ -174,17 +181,8 @@ function reportHints(part: Part, { context, towards }: EncodeScope): void {
   }
 }
 
-export interface ResultScope {
-  readonly context: CodecContext
-  readonly towards: 'client' | 'upstream'
-  /** The model accepts media within a function response; otherwise they follow it. */
-  readonly mediaInResponses: boolean
-  /** Returns the name of the function of a call. */
-  readonly functionNameOf: (callId: string) => string | undefined
-}
-
 /** Encodes a function response, and returns the media that must follow it. */
-export function encodeResult(part: ToolResultPart, scope: ResultScope): { response: JsonObject; moved: JsonObject[] } {
+export function encodeResult(part: ToolResultPart, scope: EncodeScope): { response: JsonObject; moved: JsonObject[] } {
   const { type: _, callId, name, parts, isError, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = scope.context

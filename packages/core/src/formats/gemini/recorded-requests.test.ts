@@ -9,8 +9,8 @@ import { copyInCamelCase } from './spelling.ts'
 const exchanges = readExchanges()
 
 /**
- * All that decoding and encoding a request changes: each line says the same as what stood there. Keys are camelCase, single
- * items are lists, neighbours of a role are one, base64 has its usual alphabet, and schemas are compared as what they mean.
+ * Returns the form of a request after a round trip, which has the same meaning: keys in camelCase, lists in place of single
+ * items, adjacent contents of one role joined, standard base64, and schemas as JSON Schema.
  */
 function normalised(body: JsonObject): JsonObject {
   const { model: _model, stream: _stream, ...out } = copyInCamelCase(structuredClone(body))

@@ -159,7 +159,7 @@ function spelledPointer(body: JsonObject, path: string): string {
  * Decodes contents to turns. Adjacent contents of the model are one turn, and so are adjacent contents that hold only
  * function responses.
  */
-export function decodeContents(contents: Json | undefined, at: string): Turn[] {
+function decodeContents(contents: Json | undefined, at: string): Turn[] {
   const list = Array.isArray(contents) ? contents : contents === undefined ? [] : [contents]
   const turns: Turn[] = []
   const ids = createCallIds()
@@ -256,7 +256,7 @@ function decodeContent(content: Json, at: string, scope: PartScope): Turn | unde
 }
 
 /** Decodes the system instruction: a text, or a content whose role is ignored. */
-export function decodeSystem(value: Json | undefined, at: string): Turn | undefined {
+function decodeSystem(value: Json | undefined, at: string): Turn | undefined {
   if (value === undefined || value === null) return undefined
   const scope: PartScope = { callId: (id) => id ?? '', responseId: (id) => id ?? '' }
   const turn = Array.isArray(value)
@@ -267,5 +267,4 @@ export function decodeSystem(value: Json | undefined, at: string): Turn | undefi
 }
 
 /** Returns the JSON Pointer of the contents or of the instruction, in the client's spelling. */
-export const pointerOf = (body: JsonObject, name: 'contents' | 'systemInstruction'): string =>
-  `/${spellingOf(body, name)}`
+const pointerOf = (body: JsonObject, name: 'contents' | 'systemInstruction'): string => `/${spellingOf(body, name)}`

@@ -13,6 +13,8 @@ import { type EncodeScope, encodeParts } from './parts-encode.ts'
 import { encodeThinking } from './thinking.ts'
 import { encodeTools, writeSchema } from './tools.ts'
 
+type EncodeContext = CodecContext & { readonly target: TargetTraits }
+
 /**
  * Encodes every field of a request: `satisfies Nothing` fails to compile for a new IR field until it is handled. Model and
  * stream flag are not written, since they stand in the upstream's URL.
@@ -91,7 +93,7 @@ function encodeSampling(sampling: Sampling, out: JsonObject, request: ModelReque
   if (seed !== undefined && (seed >= int32 || seed < -int32))
     reportUnsupported(
       'sampling.seed',
-      'a seed is a 32-bit integer here; this one is not sent',
+      'generateContent accepts 32-bit seeds only; this one is not sent',
       'warn',
       request,
       context,
@@ -158,7 +160,7 @@ function encodeFormat(
     writeSchema(schema, out, 'responseSchema', 'responseJsonSchema', at, isWrittenIn(request, fieldPointers), context)
   for (const [key, value] of Object.entries({ name, description }))
     if (value !== undefined)
-      reportUnsupported(`output.format.${key}`, `a schema has no ${key} here`, 'note', request, context)
+      reportUnsupported(`output.format.${key}`, `generateContent has no ${key} of a schema`, 'note', request, context)
   if (strict === false && schema !== undefined)
     context.report.add(
       loss(
@@ -195,9 +197,8 @@ function encodeServiceTier(tier: string, out: JsonObject, request: ModelRequest,
     )
 }
 
-export type EncodeContext = CodecContext & { readonly target: TargetTraits }
-
-export interface Conversation {
+/** The encoded turns. */
+interface Conversation {
   system?: JsonObject
   contents: JsonObject[]
 }
@@ -211,7 +212,7 @@ interface ContentDraft {
 }
 
 /** Encodes turns as Google requires them: instructions separate, roles alternating, no content empty. */
-export function encodeTurns(turns: readonly Turn[], traits: ModelTraits, context: EncodeContext): Conversation {
+function encodeTurns(turns: readonly Turn[], traits: ModelTraits, context: EncodeContext): Conversation {
   const scope: EncodeScope = {
     context,
     towards: 'upstream',

@@ -20,6 +20,7 @@ export const clientScope = (context: ExchangeContext): EncodeScope => ({
   functionNameOf: () => undefined,
 })
 
+/** Encodes a response. Throws `upstream_error` for a choice that ended with an error. */
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
   const { id, model, created: _created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
@@ -46,7 +47,9 @@ export function withTier(
   const word = encodeTier(tier)
   if (usage !== undefined && word !== undefined) {
     if (tier === 'fast')
-      context.report.add(loss('/serviceTier', "the tier 'fast' is named 'priority' here", 'approximated', 'note'))
+      context.report.add(
+        loss('/serviceTier', "generateContent names the tier 'fast' 'priority'", 'approximated', 'note'),
+      )
     return { ...usage, serviceTier: word }
   }
   context.report.add(loss('/serviceTier', `generateContent has no service tier '${tier}'`, 'unsupported', 'note'))

@@ -9,15 +9,18 @@ import { readSeal, sealPrefix, sealPrefixBase64, writeSeal } from '../shared/sea
 
 const urlSafe: Readonly<Record<string, string>> = { '-': '+', _: '/' }
 
+/** Encodes a seal as a `thoughtSignature`. */
 export const writeSignature = (seal: Sealed): string =>
   seal.issuer === 'gemini' ? seal.data : toBase64(writeSeal(seal, 'gemini'))
 
+/** Decodes a `thoughtSignature` to a seal. */
 export function readSignature(signature: string): Sealed {
   if (!signature.startsWith(sealPrefixBase64)) return { issuer: 'gemini', data: signature }
   const text = fromBase64(signature)
   return text?.startsWith(sealPrefix) ? readSeal(text, 'gemini') : { issuer: 'gemini', data: signature }
 }
 
+/** Encodes the UTF-8 bytes of a text as base64. */
 export function toBase64(text: string): string {
   let binary = ''
   for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte)
@@ -41,6 +44,7 @@ function fromBase64(text: string): string | undefined {
 export type SignedKind = 'text' | 'empty' | 'media'
 const marks = { text: '@text:', empty: '@empty:', media: '@media:' } as const satisfies Record<SignedKind, string>
 
+/** Creates the reasoning part of a signature. */
 export const createSignaturePart = (kind: SignedKind, signature: string, at: string): ReasoningPart => ({
   type: 'reasoning',
   text: '',
@@ -61,6 +65,7 @@ export function readSignaturePart(part: ReasoningPart): { kind: SignedKind; sign
 const redactedMark = '@redacted:'
 const summaryMark = '@summary:'
 
+/** Returns the signature of a thought part, with marks for foreign seals. */
 export function thoughtSignature(part: ReasoningPart): string | undefined {
   const { seal } = part
   if (seal === undefined) return undefined

@@ -15,6 +15,7 @@ export interface PartialCall {
   whole(): JsonObject
 }
 
+/** Starts a call with its first part. `add` throws `upstream_bad_response` for paths beyond the limits. */
 export function startPartialCall(part: JsonObject): PartialCall {
   const args: JsonObject = {}
   const gaps: Gaps = { left: maxGaps }

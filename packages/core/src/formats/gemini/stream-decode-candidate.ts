@@ -31,6 +31,7 @@ export interface CandidateDecoder {
 const candidateFields: ReadonlySet<string> = new Set(['content', 'finishReason', 'finishMessage', 'index'])
 const contentFields: ReadonlySet<string> = new Set(['parts', 'role'])
 
+/** Creates the decoder of one candidate. */
 export function createCandidateDecoder(index: number, context: ExchangeContext): CandidateDecoder {
   const scope = responseScope(context)
   const content = `/candidates/${index}/content`
@@ -43,7 +44,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
   /** The whole last text, into which sources hold offsets. */
   let text = new TextOffsets()
   let partial: PartialCall | undefined
-  let held: ReasoningPart[] = []
+  let heldSignatures: ReasoningPart[] = []
   let reason: Json | undefined
   let message: Json | undefined
   let calls = false
@@ -95,7 +96,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
 
   function readThought(part: ReasoningPart): void {
     if (readSignaturePart(part) !== undefined) {
-      held.push(part)
+      heldSignatures.push(part)
       return
     }
     const { seal, ...unsealed } = part
@@ -116,9 +117,9 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
 
   /** Writes signatures of earlier parts. They wait, because sources of the text may arrive in a later chunk. */
   function writeHeldSignatures(): void {
-    if (held.length > 0) close()
-    for (const signature of held) end(start(signature))
-    held = []
+    if (heldSignatures.length > 0) close()
+    for (const signature of heldSignatures) end(start(signature))
+    heldSignatures = []
   }
 
   /** Decodes a part with a text and nothing else, as most are. */
@@ -127,7 +128,7 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
       if (type === 'text') looseLogprobs = joinLogprobs(looseLogprobs, logprobs)
       return
     }
-    if (held.length > 0) writeHeldSignatures()
+    if (heldSignatures.length > 0) writeHeldSignatures()
     const part = open?.type === type ? open.part : begin(type, { type, text: '', at: at() })
     if (type === 'text') text.add(value)
     out.push({

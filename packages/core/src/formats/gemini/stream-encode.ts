@@ -170,10 +170,10 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
 }
 
 /** The end of a candidate: a candidate of the last chunk, a blocked prompt, or an error. */
-export type CandidateEnding = { candidate: JsonObject } | { feedback: JsonObject } | { error: string }
+type CandidateEnding = { candidate: JsonObject } | { feedback: JsonObject } | { error: string }
 
 /** Writes one candidate of a stream, part by part. */
-export interface CandidateEncoder {
+interface CandidateEncoder {
   start(part: number, value: Part): void
   delta(part: number, delta: Delta): void
   end(part: number): void
@@ -191,7 +191,8 @@ interface OpenPart {
   isUnsent: boolean
 }
 
-export function createCandidateEncoder(
+/** Creates the encoder of one candidate. */
+function createCandidateEncoder(
   index: number,
   context: ExchangeContext,
   /** Sends a part, given as JSON text. */

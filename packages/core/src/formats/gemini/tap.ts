@@ -13,6 +13,7 @@ import { decodeUsage } from './usage-decode.ts'
 /** Returns no edit: every stream has usage, and the model stands in the URL. */
 export const wireEdit = (_body: JsonObject, _target: TargetTraits): WireEdit | undefined => undefined
 
+/** Reads usage, billable units and the finish reason of a whole response. */
 export function tapResponse(body: JsonObject): ResponseTap {
   const out: ResponseTap = {}
   const fields = copyInCamelCase(body)

@@ -2,6 +2,7 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json } from '../../base/json/types.ts'
 import type { Usage } from '../ir.ts'
 
+/** Returns a valid token count, or undefined. */
 export const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 

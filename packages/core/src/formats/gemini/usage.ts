@@ -12,6 +12,7 @@ export function serviceTierIn(usage: Json | undefined): string | undefined {
   return typeof tier === 'string' ? decodeTier(tier) : undefined
 }
 
+/** Encodes usage. Usage of an upstream of this format is returned unchanged. */
 export function encodeUsage(usage: Usage): JsonObject {
   const { input, output, raw, ...rest } = usage
   rest satisfies Nothing
@@ -66,6 +67,7 @@ export const usageNames: ReadonlySet<string> = new Set([
   'trafficType',
 ])
 
+/** See `Codec.unshownUsage`. A list of modalities is shown if each of its entries is. */
 export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
   findUnshownUsage(usage, usageFields, isShown).filter((path) => {
     const key = path.slice(1)

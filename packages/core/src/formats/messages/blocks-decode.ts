@@ -32,6 +32,7 @@ export function decodeBlock(source: JsonObject, at: string): Part {
   return part
 }
 
+/** Returns a native part for a block that only messages has. */
 export const nativeBlock = (value: JsonObject, at?: string): NativePart => ({
   type: 'native',
   format: 'messages',

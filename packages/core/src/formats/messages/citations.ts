@@ -15,6 +15,7 @@ const sourceFieldsOf = (type: Json | undefined): { url?: string; title: string }
     title: 'document_title',
   }
 
+/** Decodes a citation. Unknown fields stay in `extra`. */
 export function decodeCitation(source: JsonObject): Citation {
   const { cited_text: text, ...rest } = source
   const { url, title } = sourceFieldsOf(rest.type)

@@ -16,34 +16,37 @@ export function decodeError(status: number, value: Json): ErrorInfo {
   const error = isObject(body) && isObject(body.error) ? body.error : isObject(body) ? body : {}
   const message = readMessage(body, error) ?? `The upstream responded with status ${status} and no error message.`
   const effectiveStatus = status >= 400 ? status : (innerStatus(error) ?? status)
-  const kind = classify(effectiveStatus, isObject(body) ? error.type : undefined, message)
+  const kind = kindOf(effectiveStatus, isObject(body) ? error.type : undefined, message)
   const info: ErrorInfo = { kind, status: errorKinds[kind].status, message }
   if (kind === 'invalid_request') put(info, 'param', paramOf(message))
   const details = isObject(error.details) ? error.details.error_code : undefined
-  put(info, 'code', text(details) ?? text(error.code))
+  put(info, 'code', nonEmptyText(details) ?? nonEmptyText(error.code))
   // An error object in another vendor's form must not reach a client of Anthropic's format.
   if (isObject(body) && isObject(body.error) && typeof error.message === 'string' && typeof error.type === 'string')
     info.raw = { format: 'messages', value: error }
   return info
 }
 
+/** Encodes an error as status and body. An empty request id is left out. */
 export function encodeError(error: ErrorInfo, requestId: string): { status: number; body: JsonObject } {
-  const { status } = wire[error.kind]
+  const { status } = statusAndTypeOf[error.kind]
   return { status, body: requestId === '' ? errorBody(error) : { ...errorBody(error), request_id: requestId } }
 }
 
 /** Returns the body of an error, for responses and for the `error` event of streams. */
 export function errorBody(error: ErrorInfo): JsonObject {
-  const own =
+  const original =
     error.raw?.format === 'messages' && errorKinds[error.kind].aboutRequest === true ? error.raw.value : undefined
-  const type = typeof own?.type === 'string' ? own.type : wire[error.kind].type
-  const body: JsonObject = { ...own, type, message: own === undefined ? messageFor(error) : error.message }
-  if (own === undefined && error.code === 'thread_not_found') body.details = { error_code: error.code }
+  const type = typeof original?.type === 'string' ? original.type : statusAndTypeOf[error.kind].type
+  const body: JsonObject = { ...original, type, message: original === undefined ? messageFor(error) : error.message }
+  if (original === undefined && error.code === 'thread_not_found') body.details = { error_code: error.code }
   return { type: 'error', error: body }
 }
 
+/** Returns the `error` event of a stream. */
 export const errorEvent = (error: ErrorInfo): SseEvent => ({ event: 'error', data: stringifyExact(errorBody(error)) })
 
+/** Returns whether a request continues a thread. */
 export const hasThread = ({ thread }: JsonObject): boolean => thread !== undefined && thread !== null
 
 /** Returns the error for a request with `thread`. On its code, Anthropic's SDK sends the whole conversation instead. */
@@ -78,19 +81,21 @@ const kindOfType: Readonly<Record<string, ErrorKind>> = {
   timeout_error: 'upstream_timeout',
 }
 
-const text = (value: Json | undefined): string | undefined =>
+const nonEmptyText = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 
 function readMessage(body: Json, error: JsonObject): string | undefined {
-  if (typeof body === 'string') return body.trimStart().startsWith('<') ? undefined : text(body)
+  if (typeof body === 'string') return body.trimStart().startsWith('<') ? undefined : nonEmptyText(body)
   if (!isObject(body)) return undefined
-  return text(error.message) ?? text(body.error) ?? text(body.detail) ?? text(body.Message)
+  return (
+    nonEmptyText(error.message) ?? nonEmptyText(body.error) ?? nonEmptyText(body.detail) ?? nonEmptyText(body.Message)
+  )
 }
 
 const tooLong =
   /(prompt|input) is too long|exceeds? (the )?(model's )?(maximum )?context|input length and .max_tokens. exceed/i
 
-function classify(status: number, type: Json | undefined, message: string): ErrorKind {
+function kindOf(status: number, type: Json | undefined, message: string): ErrorKind {
   const byType = typeof type === 'string' && Object.hasOwn(kindOfType, type) ? kindOfType[type] : undefined
   // `api_error` says less than the status: proxies send it under any status.
   const kind = byType ?? kindOfStatus[status] ?? (status >= 400 && status < 500 ? 'invalid_request' : 'upstream_error')
@@ -110,7 +115,7 @@ interface WireKind {
   type: string
 }
 
-const wire = {
+const statusAndTypeOf = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },

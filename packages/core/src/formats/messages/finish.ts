@@ -62,6 +62,8 @@ export interface PartKinds {
   hasCall: boolean
   hasRefusal: boolean
 }
+
+/** Returns the kinds of a whole response's parts. */
 export const partKindsOf = (parts: readonly Part[]): PartKinds => ({
   hasCall: parts.some((part) => part.type === 'tool-call'),
   hasRefusal: parts.some((part) => part.type === 'refusal'),

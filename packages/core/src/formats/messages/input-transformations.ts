@@ -24,7 +24,7 @@ const shownType = 'thinking_mismatch_allowed'
 export function decodeChecks(fields: Unread, context: ExchangeContext): ReasoningCheck[] | undefined {
   const list = fields[checksField]
   if (!Array.isArray(list) || !list.every(isObject)) return undefined
-  const findPlace = placeFinder(context)
+  const findPlace = createPlaceFinder(context)
   const { checks, others } = readChecks(list, (entry, index) => {
     const { type, path, reason, ...rest } = unread(entry)
     const knownReason = Object.entries(reasonWords).find(([, wireReason]) => wireReason === reason)?.[0] as
@@ -48,7 +48,7 @@ export function decodeChecks(fields: Unread, context: ExchangeContext): Reasonin
  * Returns a function that finds the client's part for a block of the body sent upstream. Request bodies are not kept until the response
  * comes. This one is encoded again, which costs time only for responses with checks.
  */
-function placeFinder(context: ExchangeContext): (path: string) => string | undefined {
+function createPlaceFinder(context: ExchangeContext): (path: string) => string | undefined {
   const { request, target } = context
   if (target === undefined) return () => undefined
   let sent: JsonObject | undefined

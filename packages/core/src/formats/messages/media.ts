@@ -83,20 +83,20 @@ function textOf(content: JsonObject[string] | undefined): string | undefined {
 }
 
 /** The role of the message. Media lost from a request changes the question; media lost from an earlier response is only forgotten. */
-type Place = 'user' | 'assistant'
+type MessageRole = 'user' | 'assistant'
 
 /** Encodes a media part, or reports it and returns undefined if this format cannot carry it. */
-export function encodeMedia(part: MediaPart, place: Place, context: CodecContext): JsonObject | undefined {
+export function encodeMedia(part: MediaPart, role: MessageRole, context: CodecContext): JsonObject | undefined {
   const { type: _, kind, source, mediaType, name, detail, cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = context
   const reportUnsupported = (what: string): undefined => {
     report.add(
-      loss(at, `${what} cannot be sent in a messages request`, 'unsupported', place === 'user' ? 'fatal' : 'warn'),
+      loss(at, `${what} cannot be sent in a messages request`, 'unsupported', role === 'user' ? 'fatal' : 'warn'),
     )
   }
   if (kind === 'audio' || kind === 'video') return reportUnsupported(kind)
-  if (place === 'assistant') return reportUnsupported(`${kind} of an earlier response`)
+  if (role === 'assistant') return reportUnsupported(`${kind} of an earlier response`)
   const extraFields = ownExtra(extra, 'messages', at, report)
   reportUrlMediaType(part, report)
   if (detail !== undefined) report.add(loss(at, 'messages has no `detail` for images', 'unsupported', 'note'))

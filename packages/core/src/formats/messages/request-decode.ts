@@ -22,6 +22,7 @@ import { isEffort } from './fields.ts'
 import { createChangeDecoder } from './settings-changes.ts'
 import { decodeTools, isDeferred } from './tools.ts'
 
+/** Decodes a request. Unread fields become `extra`. */
 export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
   const fields = unread(body)
   const request: ModelRequest = { model: takeString(fields, 'model') ?? '', turns: [], stream: false }

@@ -24,7 +24,7 @@ import type { ModelTraits } from './models.ts'
 import { type ChangeContext, encodeChanges } from './settings-changes.ts'
 import { checkToolName } from './tools.ts'
 
-export interface Conversation {
+interface Conversation {
   system?: JsonObject[] | string
   messages: JsonObject[]
   /** The last response called tools, and lacks the thinking that Anthropic requires in front of the calls. */
@@ -73,7 +73,7 @@ export function encodeConversation(turns: readonly Turn[], traits: ModelTraits, 
     context.report.add(loss(at, 'a request needs a user message: the system prompt is sent as one', 'moved'))
     drafts.push({ role: 'user', blocks: systemBlocks, parts: systemParts, extraFields: undefined, at })
   } else if (systemBlocks.length > 0) out.system = contentValue(systemBlocks, systemParts)
-  finish(drafts, context)
+  normalizeMessages(drafts, context)
   out.messages = drafts.map(({ role, blocks, parts, extraFields }) => ({
     ...extraFields,
     role,
@@ -225,7 +225,7 @@ function mergeNeighbors(drafts: readonly Draft[]): Draft[] {
 
 const isResult = (block: JsonObject): boolean => block.type === 'tool_result'
 
-function finish(drafts: Draft[], context: BlockContext): void {
+function normalizeMessages(drafts: Draft[], context: BlockContext): void {
   const { report } = context
   for (const { role, blocks, at } of drafts) {
     if (role !== 'user' || !blocks.some(isResult)) continue
@@ -275,7 +275,7 @@ function isReasoningMissing(drafts: readonly Draft[]): boolean {
 }
 
 /** Encodes a part of a request as blocks. It returns none for a part that is not sent, and reports the loss unless the part was empty. */
-export function encodePart(part: Part, role: 'user' | 'assistant', context: BlockContext): JsonObject[] {
+function encodePart(part: Part, role: 'user' | 'assistant', context: BlockContext): JsonObject[] {
   switch (part.type) {
     case 'text':
       return encodeText(part, context)
@@ -284,11 +284,11 @@ export function encodePart(part: Part, role: 'user' | 'assistant', context: Bloc
     case 'media':
       return blocksOf(encodeMedia(part, role, context))
     case 'reasoning':
-      return role === 'assistant' ? encodeReasoning(part, context) : misplaced(part, role, context)
+      return role === 'assistant' ? encodeReasoning(part, context) : reportMisplaced(part, role, context)
     case 'tool-call':
-      return role === 'assistant' ? [encodeCall(part, context)] : misplaced(part, role, context)
+      return role === 'assistant' ? [encodeCall(part, context)] : reportMisplaced(part, role, context)
     case 'tool-result':
-      return role === 'user' ? [encodeResult(part, context)] : misplaced(part, role, context)
+      return role === 'user' ? [encodeResult(part, context)] : reportMisplaced(part, role, context)
     case 'native':
       return encodeNative(part, context)
     default:
@@ -298,7 +298,7 @@ export function encodePart(part: Part, role: 'user' | 'assistant', context: Bloc
 
 const blocksOf = (block: JsonObject | undefined): JsonObject[] => (block === undefined ? [] : [block])
 
-function misplaced(part: Part, role: string, context: CodecContext): JsonObject[] {
+function reportMisplaced(part: Part, role: string, context: CodecContext): JsonObject[] {
   context.report.add(loss(part.at ?? '', `a ${part.type} part cannot stand in a message of the ${role}`))
   return []
 }
@@ -384,7 +384,7 @@ function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
     tool_use_id: context.ids.ofResult(callId),
   }
   const blocks = parts.flatMap((inner) =>
-    inner.type === 'tool-result' ? misplaced(inner, 'tool', context) : encodePart(inner, 'user', context),
+    inner.type === 'tool-result' ? reportMisplaced(inner, 'tool', context) : encodePart(inner, 'user', context),
   )
   if (blocks.length > 0) out.content = contentValue(blocks, parts)
   put(out, 'is_error', isError)
@@ -406,7 +406,7 @@ function encodeNative(part: NativePart, context: CodecContext): JsonObject[] {
  * Returns a single plain text as a string if the client wrote it as a string, which the pointer of the part reveals. Both forms mean
  * the same. Keeping the form keeps a rewritten request recognisable.
  */
-export function contentValue(blocks: JsonObject[], parts: readonly Part[]): JsonObject[] | string {
+function contentValue(blocks: JsonObject[], parts: readonly Part[]): JsonObject[] | string {
   const [first] = blocks
   if (blocks.length !== 1 || first?.type !== 'text' || typeof first.text !== 'string') return blocks
   if (Object.keys(first).length !== 2) return blocks

@@ -1,22 +1,13 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
-import type { ModelRequest, Nothing, Output, Reasoning, Sampling, Tool } from '../ir.ts'
-import { effortOfBudget } from '../shared/model-rules.ts'
+import type { ModelRequest, Nothing, Output, Sampling, Tool } from '../ir.ts'
 import { createToolIds, shortenToolNames } from '../shared/names.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { applySettingsChanges, hasChanges } from '../shared/settings-changes.ts'
 import { hasThread, threadRefused } from './error.ts'
-import { callIds, type EffortWord, fieldPointers, toolNames } from './fields.ts'
-import {
-  budgetOfEffort,
-  defaultMaxTokens,
-  lowerOutputSchema,
-  type ModelTraits,
-  minBudget,
-  modelTraits,
-  nearestEffort,
-} from './models.ts'
+import { callIds, fieldPointers, toolNames } from './fields.ts'
+import { defaultMaxTokens, encodeThinking, lowerOutputSchema, type ModelTraits, modelTraits } from './models.ts'
 import { type BlockContext, encodeConversation } from './request-encode-turns.ts'
 import { acceptedChanges } from './settings-changes.ts'
 import { encodeTool, encodeTools, isListed } from './tools.ts'
@@ -24,7 +15,7 @@ import { encodeTool, encodeTools, isListed } from './tools.ts'
 type EncodeContext = CodecContext & { readonly target: TargetTraits }
 
 /** Reports a loss at a field, named as in the IR. */
-type ReportField = (
+type ReportLoss = (
   field: string,
   detail: string,
   ...kind: [kind?: Parameters<typeof loss>[2], severity?: Parameters<typeof loss>[3]]
@@ -57,7 +48,7 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   } = request
   rest satisfies Nothing
   const { report, target } = context
-  const reportField: ReportField = (field, detail, ...kind) =>
+  const reportLoss: ReportLoss = (field, detail, ...kind) =>
     report.add(loss(fieldPointer(field, at, undefined), detail, ...kind))
 
   const extraFields = ownExtra(extra, 'messages', '', report)
@@ -79,21 +70,21 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
   const out: JsonObject = { ...extraFields, model: target.model }
   put(out, 'system', conversation.system)
   out.messages = conversation.messages
-  const maxTokens = encodeMaxTokens(sampling, target, traits, reportField)
+  const maxTokens = encodeMaxTokens(sampling, target, traits, reportLoss)
   out.max_tokens = maxTokens
   if (stream) out.stream = true
   const isToolForced = tools === undefined ? false : encodeTools(tools, out, request, traits, context)
   const conditions = { maxTokens, isToolForced, lacksReasoning: conversation.lacksReasoning }
   const isThinking = encodeThinking(request, out, traits, conditions, context)
-  encodeSampling(sampling, out, traits, isThinking, reportField)
-  if (output !== undefined) encodeOutput(output, out, request, traits, reportField)
+  encodeSampling(sampling, out, traits, isThinking, reportLoss)
+  if (output !== undefined) encodeOutput(output, out, request, traits, reportLoss)
   // Some formats ask for the number of alternatives in a separate field.
   if ((output?.logprobs ?? 0) > 0 && at?.['output.topLogprobs'] !== undefined)
-    reportField('output.topLogprobs', 'messages gives no log probabilities')
-  encodeUser(user, out, reportField)
+    reportLoss('output.topLogprobs', 'messages gives no log probabilities')
+  encodeUser(user, out, reportLoss)
   if (metadata !== undefined)
-    reportField('metadata', 'messages stores no metadata except the user id', 'unsupported', 'note')
-  if (serviceTier !== undefined) encodeTier(serviceTier, out, reportField)
+    reportLoss('metadata', 'messages stores no metadata except the user id', 'unsupported', 'note')
+  if (serviceTier !== undefined) encodeTier(serviceTier, out, reportLoss)
   return out
 }
 
@@ -105,12 +96,12 @@ function encodeMaxTokens(
   sampling: Sampling,
   target: TargetTraits,
   traits: ModelTraits,
-  reportField: ReportField,
+  reportLoss: ReportLoss,
 ): number {
   const { maxTokens } = sampling
   if (maxTokens === undefined) return defaultMaxTokens(target, traits)
   if (traits.maxTokens === undefined || maxTokens <= traits.maxTokens) return maxTokens
-  reportField('sampling.maxTokens', `the model generates at most ${traits.maxTokens} tokens`, 'clamped')
+  reportLoss('sampling.maxTokens', `the model generates at most ${traits.maxTokens} tokens`, 'clamped')
   return traits.maxTokens
 }
 
@@ -119,7 +110,7 @@ function encodeSampling(
   out: JsonObject,
   traits: ModelTraits,
   isThinking: boolean,
-  reportField: ReportField,
+  reportLoss: ReportLoss,
 ): void {
   const {
     temperature,
@@ -135,21 +126,21 @@ function encodeSampling(
     ...rest
   } = sampling
   rest satisfies Nothing
-  encodeRandomness({ temperature, topP, topK }, out, traits, isThinking, reportField)
+  encodeRandomness({ temperature, topP, topK }, out, traits, isThinking, reportLoss)
   if (stop !== undefined) {
     const sequences = stop.filter((sequence) => sequence.trim() !== '')
     if (sequences.length < stop.length)
-      reportField('sampling.stop', 'stop sequences that consist of blanks are rejected upstream')
+      reportLoss('sampling.stop', 'stop sequences that consist of blanks are rejected upstream')
     if (sequences.length > 0) out.stop_sequences = sequences
   }
-  if (seed !== undefined) reportField('sampling.seed', 'messages has no seed')
+  if (seed !== undefined) reportLoss('sampling.seed', 'messages has no seed')
   if (logitBias !== undefined && Object.keys(logitBias).length > 0)
-    reportField('sampling.logitBias', 'messages has no logit bias')
+    reportLoss('sampling.logitBias', 'messages has no logit bias')
   // Zero is the default.
-  if (presencePenalty) reportField('sampling.presencePenalty', 'messages has no presence penalty')
-  if (frequencyPenalty) reportField('sampling.frequencyPenalty', 'messages has no frequency penalty')
+  if (presencePenalty) reportLoss('sampling.presencePenalty', 'messages has no presence penalty')
+  if (frequencyPenalty) reportLoss('sampling.frequencyPenalty', 'messages has no frequency penalty')
   if (choices !== undefined && choices > 1)
-    reportField('sampling.choices', `messages returns one response, not ${choices}`, 'unsupported', 'fatal')
+    reportLoss('sampling.choices', `messages returns one response, not ${choices}`, 'unsupported', 'fatal')
 }
 
 type Randomness = { [K in 'temperature' | 'topP' | 'topK']: number | undefined }
@@ -160,12 +151,12 @@ export function encodeRandomness(
   out: JsonObject,
   traits: ModelTraits,
   isThinking: boolean,
-  reportField: ReportField,
+  reportLoss: ReportLoss,
 ): void {
   let { temperature, topP, topK } = wanted
-  const drop = (field: keyof Randomness, detail: string): void => reportField(`sampling.${field}`, detail)
+  const drop = (field: keyof Randomness, detail: string): void => reportLoss(`sampling.${field}`, detail)
   if (temperature !== undefined && temperature > 1) {
-    reportField('sampling.temperature', `messages accepts temperatures up to 1, not ${temperature}`, 'clamped')
+    reportLoss('sampling.temperature', `messages accepts temperatures up to 1, not ${temperature}`, 'clamped')
     temperature = 1
   }
   const why =
@@ -206,17 +197,17 @@ function encodeOutput(
   out: JsonObject,
   request: ModelRequest,
   traits: ModelTraits,
-  reportField: ReportField,
+  reportLoss: ReportLoss,
 ): void {
   // Responses always carry usage.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
-  if (format?.type === 'json') encodeFormat(format, out, request, traits, reportField)
+  if (format?.type === 'json') encodeFormat(format, out, request, traits, reportLoss)
   const other = modalities?.filter((modality) => modality !== 'text') ?? []
-  if (other.length > 0) reportField('output.modalities', `the model responds in text, not in ${other.join(', ')}`)
-  if (audio !== undefined) reportField('output.audio', 'the model does not speak')
-  if (logprobs !== undefined) reportField('output.logprobs', 'messages gives no log probabilities')
-  if (verbosity !== undefined && verbosity !== 'medium') reportField('output.verbosity', 'messages has no verbosity')
+  if (other.length > 0) reportLoss('output.modalities', `the model responds in text, not in ${other.join(', ')}`)
+  if (audio !== undefined) reportLoss('output.audio', 'the model does not speak')
+  if (logprobs !== undefined) reportLoss('output.logprobs', 'messages gives no log probabilities')
+  if (verbosity !== undefined && verbosity !== 'medium') reportLoss('output.verbosity', 'messages has no verbosity')
 }
 
 function encodeFormat(
@@ -224,26 +215,26 @@ function encodeFormat(
   out: JsonObject,
   request: ModelRequest,
   traits: ModelTraits,
-  reportField: ReportField,
+  reportLoss: ReportLoss,
 ): void {
   const { type: _, schema, name, description, strict, ...rest } = format
   rest satisfies Nothing
   if (schema === undefined) {
-    reportField('output.format', 'messages has no JSON mode without a schema')
+    reportLoss('output.format', 'messages has no JSON mode without a schema')
     return
   }
   if (!traits.structured) {
-    reportField('output.format', 'the model accepts no output schema')
+    reportLoss('output.format', 'the model accepts no output schema')
     return
   }
   for (const [key, value] of Object.entries({ name, description }))
     if (value !== undefined)
-      reportField(`output.format.${key}`, `a schema has no ${key} in messages`, 'approximated', 'note')
+      reportLoss(`output.format.${key}`, `a schema has no ${key} in messages`, 'approximated', 'note')
   if (strict === false)
-    reportField('output.format.strict', 'messages always enforces the schema', 'approximated', 'note')
+    reportLoss('output.format.strict', 'messages always enforces the schema', 'approximated', 'note')
   const sent = isWrittenIn(request, fieldPointers)
     ? schema
-    : lowerFormat(schema, fieldPointer('output.format', request.at, undefined), reportField)
+    : lowerFormat(schema, fieldPointer('output.format', request.at, undefined), reportLoss)
   if (sent === undefined) return
   const config = isObject(out.output_config) ? out.output_config : {}
   const existing = isObject(config.format) ? config.format : undefined
@@ -251,20 +242,20 @@ function encodeFormat(
 }
 
 /** Lowers a schema of another format to Anthropic's JSON Schema, which rejects keywords that it cannot enforce. */
-function lowerFormat(schema: JsonObject, at: string, reportField: ReportField): JsonObject | undefined {
+function lowerFormat(schema: JsonObject, at: string, reportLoss: ReportLoss): JsonObject | undefined {
   const { schema: lowered, unenforced, changed, circular } = lowerOutputSchema(schema, at)
   if (circular) {
-    reportField('output.format', 'messages accepts no schema that refers to itself: it is not sent')
+    reportLoss('output.format', 'messages accepts no schema that refers to itself: it is not sent')
     return undefined
   }
   if (unenforced.length > 0)
-    reportField(
+    reportLoss(
       'output.format',
       `parts of the schema are described, not enforced: ${unenforced.join(', ')}`,
       'approximated',
     )
   if (changed.length > 0)
-    reportField(
+    reportLoss(
       'output.format',
       `the schema is enforced in a narrower form: ${changed.join('; ')}`,
       'approximated',
@@ -276,13 +267,13 @@ function lowerFormat(schema: JsonObject, at: string, reportField: ReportField): 
 /** Maximum length of `metadata.user_id`, in characters. */
 const longestUserId = 512
 
-function encodeUser(user: ModelRequest['user'], out: JsonObject, reportField: ReportField): void {
+function encodeUser(user: ModelRequest['user'], out: JsonObject, reportLoss: ReportLoss): void {
   if (user === undefined) return
   const { id, cacheKey, safetyId, ...rest } = user
   rest satisfies Nothing
   const userId = id ?? safetyId
   if (userId !== undefined && userId.length > longestUserId)
-    reportField(
+    reportLoss(
       id === undefined ? 'user.safetyId' : 'user.id',
       `messages accepts user ids of up to ${longestUserId} characters; this one has ${userId.length} and is not sent`,
       'unsupported',
@@ -291,164 +282,14 @@ function encodeUser(user: ModelRequest['user'], out: JsonObject, reportField: Re
   else if (userId !== undefined)
     out.metadata = { ...(isObject(out.metadata) ? out.metadata : undefined), user_id: userId }
   if (id !== undefined && safetyId !== undefined && id !== safetyId)
-    reportField('user.safetyId', 'messages has one field for the id of the user', 'unsupported', 'note')
+    reportLoss('user.safetyId', 'messages has one field for the id of the user', 'unsupported', 'note')
   if (cacheKey !== undefined)
-    reportField('user.cacheKey', 'messages has no field for a cache key', 'unsupported', 'note')
+    reportLoss('user.cacheKey', 'messages has no field for a cache key', 'unsupported', 'note')
 }
 
-function encodeTier(tier: string, out: JsonObject, reportField: ReportField): void {
+function encodeTier(tier: string, out: JsonObject, reportLoss: ReportLoss): void {
   if (tier === 'auto') out.service_tier = 'auto'
   else if (tier === 'default') out.service_tier = 'standard_only'
   else if (tier === 'fast') out.speed = 'fast'
-  else reportField('serviceTier', `messages has no service tier '${tier.slice(0, 40)}'`)
-}
-
-/** Facts about the rest of the request on which thinking depends. */
-export interface ThinkingConditions {
-  readonly maxTokens: number
-  /** Whether the request forces a tool call. */
-  readonly isToolForced: boolean
-  /** The last response called tools, and its thinking is missing. */
-  readonly lacksReasoning: boolean
-}
-
-/** Encodes `thinking` and `output_config.effort`. Returns whether thinking is on. */
-export function encodeThinking(
-  request: ModelRequest,
-  out: JsonObject,
-  traits: ModelTraits,
-  conditions: ThinkingConditions,
-  context: EncodeContext,
-): boolean {
-  const { effort, budgetTokens, adaptive, off, summary, ...rest } = request.reasoning ?? {}
-  rest satisfies Nothing
-  const at = (field: string): string => fieldPointer(`reasoning.${field}`, request.at, undefined)
-  const { report } = context
-  const existing = isObject(out.thinking) ? out.thinking : undefined
-  const word = effort === 'minimal' ? 'low' : effort === 'none' ? undefined : effort
-  const mode = off || effort === 'none' ? 'off' : isThinkingRequested(effort, budgetTokens, adaptive) ? 'on' : 'unsaid'
-
-  let thinking: JsonObject | undefined
-  let sentEffort = word
-  if (mode === 'off') {
-    if (traits.thinking === 'none') thinking = undefined
-    else if (traits.canDisable) thinking = { type: 'disabled' }
-    else {
-      report.add(
-        loss(
-          at(off ? 'off' : 'effort'),
-          'thinking cannot be disabled for the model: a low effort is sent',
-          'approximated',
-        ),
-      )
-      sentEffort = 'low'
-    }
-  } else if (mode === 'on') {
-    const blocked = thinkingObstacle(traits, conditions, isAdaptive(request, traits))
-    const field = budgetTokens !== undefined ? 'budgetTokens' : adaptive ? 'adaptive' : 'effort'
-    if (blocked !== undefined) report.add(loss(at(field), `thinking is left out: ${blocked}`))
-    else thinking = encodeEnabledThinking(request, traits, conditions, at, context)
-    if (thinking?.type === 'adaptive' && sentEffort === undefined && budgetTokens !== undefined)
-      sentEffort = nearestEffort(effortOfBudget(budgetTokens) as EffortWord, traits.efforts)
-    // A budget makes the effort redundant. The effort is sent only if the client sent both.
-    if (thinking?.type === 'enabled' && budgetTokens === undefined && adaptive !== true) sentEffort = undefined
-    // The loss of thinking covers the loss of the effort: report one of them.
-    if (thinking === undefined && field === 'effort' && traits.efforts.length === 0) sentEffort = undefined
-  }
-  if (thinking !== undefined) out.thinking = { ...existing, ...thinking }
-  encodeDisplay(summary, out, thinking, at('summary'), context)
-  if (sentEffort !== undefined) encodeEffort(sentEffort, effort, out, traits, at('effort'), context)
-  return thinking !== undefined && thinking.type !== 'disabled'
-}
-
-const isThinkingRequested = (effort: unknown, budget: number | undefined, adaptive: boolean | undefined): boolean =>
-  budget !== undefined || adaptive === true || (effort !== undefined && adaptive !== false)
-
-/** Returns whether the model decides how much it thinks: the client asked for it, or the model accepts nothing else. */
-const isAdaptive = ({ reasoning }: ModelRequest, { thinking }: ModelTraits): boolean =>
-  thinking === 'adaptive' ||
-  (thinking === 'either' && (reasoning?.adaptive === true || reasoning?.budgetTokens === undefined))
-
-/** Returns why this request cannot think although the client asked for it, or undefined if it can. */
-function thinkingObstacle(traits: ModelTraits, conditions: ThinkingConditions, adaptive: boolean): string | undefined {
-  if (traits.thinking === 'none') return 'the model cannot think'
-  if (adaptive) return undefined
-  if (conditions.isToolForced) return 'a budget cannot be combined with a forced tool call'
-  if (conditions.lacksReasoning) return 'the signed reasoning before the last tool call was not sent back'
-  if (conditions.maxTokens <= minBudget) return `it needs more than ${minBudget} max_tokens`
-  return undefined
-}
-
-function encodeEnabledThinking(
-  request: ModelRequest,
-  traits: ModelTraits,
-  conditions: ThinkingConditions,
-  at: (field: string) => string,
-  { report }: EncodeContext,
-): JsonObject {
-  const { effort, budgetTokens } = request.reasoning ?? {}
-  if (isAdaptive(request, traits)) {
-    if (budgetTokens !== undefined)
-      report.add(loss(at('budgetTokens'), 'the model accepts no budget and decides how much it thinks', 'approximated'))
-    return { type: 'adaptive' }
-  }
-  const room = conditions.maxTokens - 1
-  if (budgetTokens !== undefined) {
-    const budget = Math.min(Math.max(budgetTokens, minBudget), room)
-    if (budget !== budgetTokens)
-      report.add(
-        loss(
-          at('budgetTokens'),
-          `the budget must be at least ${minBudget} and below max_tokens; ${budget} is sent`,
-          'clamped',
-        ),
-      )
-    return { type: 'enabled', budget_tokens: budget }
-  }
-  const key = effort === undefined || effort === 'none' ? 'high' : effort
-  const budget = Math.min(budgetOfEffort[key], room)
-  const field = effort === undefined ? 'adaptive' : 'effort'
-  report.add(
-    loss(at(field), `the model accepts a thinking budget only: ${budget} tokens are sent`, 'approximated', 'note'),
-  )
-  return { type: 'enabled', budget_tokens: budget }
-}
-
-function encodeDisplay(
-  summary: Reasoning['summary'],
-  out: JsonObject,
-  thinking: JsonObject | undefined,
-  at: string,
-  { report }: EncodeContext,
-): void {
-  if (summary === undefined) return
-  if (thinking === undefined || thinking.type === 'disabled') {
-    report.add(loss(at, 'thinking is off, so there is nothing to show', 'unsupported', 'note'))
-    return
-  }
-  if (summary === 'concise' || summary === 'detailed')
-    report.add(loss(at, `'${summary}' is sent as 'summarized'`, 'approximated', 'note'))
-  out.thinking = {
-    ...thinking,
-    ...(isObject(out.thinking) ? out.thinking : undefined),
-    display: summary === 'none' ? 'omitted' : 'summarized',
-  }
-}
-
-function encodeEffort(
-  word: EffortWord,
-  requested: Reasoning['effort'],
-  out: JsonObject,
-  traits: ModelTraits,
-  at: string,
-  { report }: EncodeContext,
-): void {
-  const nearest = nearestEffort(word, traits.efforts)
-  if (nearest === undefined) {
-    report.add(loss(at, 'the model accepts no effort'))
-    return
-  }
-  if (requested !== undefined && requested !== 'none' && nearest !== requested)
-    report.add(loss(at, `the effort '${requested}' is sent as '${nearest}'`, 'approximated', 'note'))
-  out.output_config = { ...(isObject(out.output_config) ? out.output_config : undefined), effort: nearest }
+  else reportLoss('serviceTier', `messages has no service tier '${tier.slice(0, 40)}'`)
 }

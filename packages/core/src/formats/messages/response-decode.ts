@@ -16,7 +16,8 @@ import { decodeTier, decodeUsage } from './usage-decode.ts'
 
 /** Decodes a response. It is lenient: servers leave out fields and add their own. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
-  if (isObject(body) && (body.type === 'error' || (body.error && body.content === undefined))) throw toThrow(body)
+  if (isObject(body) && (body.type === 'error' || (body.error && body.content === undefined)))
+    throw toGatewayError(body)
   if (!isObject(body) || !(Array.isArray(body.content) || typeof body.content === 'string'))
     throw new GatewayError('upstream_bad_response', 'The upstream responded with status 200, but without a message.')
   const fields = unread(body)
@@ -61,7 +62,7 @@ export const frameFields: readonly string[] = [
   'stop_details',
 ]
 
-function toThrow(body: JsonObject): GatewayError {
+function toGatewayError(body: JsonObject): GatewayError {
   const { kind, message, ...details } = decodeError(200, body)
   return new GatewayError(kind, message, details)
 }

@@ -80,7 +80,7 @@ function decodeToolChange(source: JsonObject, at: string, known: Map<string, Too
   drop(block, 'type')
   drop(block, 'tool')
   put(change, 'cache', decodeCache(block))
-  const rest = { ...meaningfulFields(block), ...nested('tool', meaningfulFields(inner)) }
+  const rest = { ...meaningfulFields(block), ...nestIfDefined('tool', meaningfulFields(inner)) }
   if (Object.keys(rest).length > 0) change.extra = { messages: rest }
   return change
 }
@@ -97,7 +97,8 @@ function nameOf(tool: Tool): string | undefined {
   return typeof tool.value.name === 'string' ? tool.value.name : undefined
 }
 
-const nested = (key: string, value: JsonObject | undefined): JsonObject => (value === undefined ? {} : { [key]: value })
+const nestIfDefined = (key: string, value: JsonObject | undefined): JsonObject =>
+  value === undefined ? {} : { [key]: value }
 
 /** Returns the changes that the upstream accepts within a conversation. Only models that accept system messages there accept any. */
 export function acceptedChanges(target: TargetTraits): AcceptedChanges {
@@ -131,6 +132,7 @@ interface EncodedChanges {
 
 const noChanges: EncodedChanges = { blocks: [], extraFields: undefined }
 
+/** Encodes the changes of settings that a turn makes. */
 export function encodeChanges(turn: Turn, traits: ModelTraits, context: ChangeContext): EncodedChanges {
   if (turn.changes === undefined) return noChanges
   const blocks: JsonObject[] = []

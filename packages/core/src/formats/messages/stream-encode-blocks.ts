@@ -34,8 +34,10 @@ export interface BlockWriter {
 /** The member that holds the text, by the delta's type. */
 const textFields = { text_delta: 'text', thinking_delta: 'thinking', input_json_delta: 'partial_json' } as const
 
+/** Returns an SSE event named by the type of its data. */
 export const sse = (data: JsonObject & { type: string }): SseEvent => ({ event: data.type, data: stringifyExact(data) })
 
+/** Creates a writer that passes its events to `emit`. */
 export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter {
   let index = 0
   /** The start of the data of a text delta in the open block, and the type it was built for. */
@@ -103,6 +105,7 @@ export interface PartEncoder {
   end(): void
 }
 
+/** Starts encoding a part of a stream. */
 export function openPart(part: Part, writer: BlockWriter, context: ExchangeContext): PartEncoder {
   switch (part.type) {
     case 'text':
@@ -113,7 +116,7 @@ export function openPart(part: Part, writer: BlockWriter, context: ExchangeConte
     case 'tool-call':
       return part.custom ? openCustom(part, writer, context) : openCall(part, writer, context)
     default:
-      return openWhole(part, writer, context)
+      return writeWhole(part, writer, context)
   }
 }
 
@@ -244,7 +247,7 @@ function openCustom(part: Part & { type: 'tool-call' }, writer: BlockWriter, con
 }
 
 /** Encodes a part that has no deltas. */
-function openWhole(part: Part, writer: BlockWriter, context: ExchangeContext): PartEncoder {
+function writeWhole(part: Part, writer: BlockWriter, context: ExchangeContext): PartEncoder {
   for (const block of encodeResponsePart(part, context)) writer.whole(block)
   return {
     delta: (delta) => {

@@ -8,6 +8,7 @@ import { checkJsonEnds, parseEventObject, parseObject } from '../shared/json-tex
 import { decodeError, errorEvent } from './error.ts'
 import { decodeUsage, mergeUsage } from './usage-decode.ts'
 
+/** Reads error, usage, stop reason and container from a whole response. */
 export function tapResponse(body: JsonObject): ResponseTap {
   if (body.type !== 'message' && isObject(body.error)) return { error: decodeError(200, body) }
   const usage = decodeUsage(body.usage)

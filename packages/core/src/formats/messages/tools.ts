@@ -13,6 +13,7 @@ import { enforceTool, type ModelTraits } from './models.ts'
 
 type Tools = NonNullable<ModelRequest['tools']>
 
+/** Decodes `tools` and `tool_choice`. Unknown kinds of choices stay in the fields. */
 export function decodeTools(fields: Unread): Tools | undefined {
   const tools: Tools = { list: [] }
   let any = false
@@ -37,6 +38,7 @@ export function decodeTools(fields: Unread): Tools | undefined {
   return any ? tools : undefined
 }
 
+/** Decodes a tool. Anything but a custom tool becomes a native tool. */
 export function decodeTool(source: Json, at: string): Tool {
   if (!isObject(source)) return { type: 'native', format: 'messages', value: { value: source }, at }
   const fields = unread(source)
@@ -133,6 +135,7 @@ export const isListed = (tool: Tool): boolean => tool.deferred !== true || isDef
 /** Returns whether a tool is deferred: a turn or a tool search offers it later. */
 export const isDeferred = ({ extra }: Tool): boolean => extra?.messages?.defer_loading === true
 
+/** Encodes a tool, or reports it and returns none if it belongs to another format. */
 export function encodeTool(
   tool: Tool,
   traits: ModelTraits,
@@ -154,7 +157,7 @@ export function encodeTool(
           : enforceTool(schema, strict, at, (detail, severity) =>
               report.add(loss(at, detail, 'approximated', severity)),
             )
-      out.input_schema = withType(enforced.schema)
+      out.input_schema = withObjectType(enforced.schema)
       if (traits.structured) put(out, 'strict', enforced.strict)
       else if (strict) report.add(loss(pointer(at, 'strict'), 'the model accepts no strict tools'))
       if (cache !== undefined) out.cache_control = cacheControl(cache)
@@ -194,7 +197,7 @@ export function encodeTool(
 }
 
 /** Adds `type`, which Anthropic requires. A schema without it means an object. */
-function withType(schema: JsonObject | undefined): JsonObject {
+function withObjectType(schema: JsonObject | undefined): JsonObject {
   if (schema === undefined) return { type: 'object', properties: {} }
   return schema.type === undefined ? { type: 'object', ...schema } : schema
 }

@@ -72,5 +72,6 @@ const usageFields = {
 /** Most responses state that their location is not available. */
 const usageFieldsWithoutPlace = { ...usageFields, inference_geo: 'shown' } as const satisfies UsageFields
 
+/** Lists pointers to counts in the usage that the client is not shown. */
 export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
   findUnshownUsage(usage, usage.inference_geo === 'not_available' ? usageFieldsWithoutPlace : usageFields, isShown)

@@ -14,7 +14,7 @@ import { unshownUsage } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { responsesWire } from './wire.ts'
 
-/** OpenAI's Responses, as OpenAI, xAI and the Open Responses servers speak them; without state of its own. */
+/** OpenAI's Responses, as OpenAI, xAI and Open Responses servers implement it. The codec keeps no state. */
 export const responsesCodec: Codec = {
   ...responsesWire,
   checkRequest,

@@ -56,6 +56,7 @@ export function meaningfulFields(fields: Unread): JsonObject | undefined {
 /** The members of log probabilities that arrive. The encoder copies those of an output text unchanged. */
 export const logprobsShape = shapeOf({ content: true, refusal: true })
 
+/** Reports a cache hint, which the format cannot express. */
 export function reportCache(part: Part, context: CodecContext): void {
   if (part.cache !== undefined)
     context.report.add(
@@ -121,6 +122,7 @@ export function encodeOutputPart(part: Part & { type: 'text' | 'refusal' }, cont
 export const decodeAnnotations = (annotations: readonly Json[] | undefined): Citation[] =>
   (annotations ?? []).filter(isObject).map(decodeAnnotation)
 
+/** Decodes one annotation of a text. */
 export function decodeAnnotation(annotation: JsonObject): Citation {
   const fields = unread(annotation)
   const citation: Citation = {}
@@ -166,12 +168,14 @@ export function encodeCitation(
   return { ...own, type: 'url_citation', url, title: title ?? url, start_index: start ?? 0, end_index: end ?? length }
 }
 
+/** Returns whether a part is content of an assistant message. */
 export const isMessagePart = (part: Part): part is Part & { type: 'text' | 'refusal' } =>
   part.type === 'text' || part.type === 'refusal'
 
 /** Returns whether two adjacent parts belong to one message. */
 export const isSameMessage = (a: Part, b: Part): boolean =>
   messageFieldsOf(a) === messageFieldsOf(b) || stringifyExact(messageFieldsOf(a)) === stringifyExact(messageFieldsOf(b))
+/** Returns the fields of the part's message, in addition to its content. */
 export const messageFieldsOf = (part: Part): JsonObject | undefined => {
   const message = part.extra?.responses?.messageItem
   return isObject(message) ? message : undefined

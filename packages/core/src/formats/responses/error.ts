@@ -33,6 +33,7 @@ function unwrap(body: Json): Json {
   return { error }
 }
 
+/** Encodes an error response. */
 export const encodeError = (error: ErrorInfo, requestId: string): ReturnType<typeof encodeChatError> =>
   encodeChatError(asChat(error), requestId)
 

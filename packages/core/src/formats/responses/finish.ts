@@ -11,19 +11,22 @@ export interface ContentFlags {
   hasContent: boolean
 }
 
+/** Returns flags for an empty response. */
 export const noContent = (): ContentFlags => ({ hasCalls: false, hasRefusal: false, hasText: false, hasContent: false })
 
-export function noteContent(held: ContentFlags, part: Part): void {
-  if (part.type === 'tool-call') held.hasCalls = true
-  else if (part.type === 'refusal') held.hasRefusal = true
-  else if (part.type === 'text') held.hasText = true
-  if (part.type !== 'reasoning') held.hasContent = true
+/** Sets the flags of a part. */
+export function noteContent(flags: ContentFlags, part: Part): void {
+  if (part.type === 'tool-call') flags.hasCalls = true
+  else if (part.type === 'refusal') flags.hasRefusal = true
+  else if (part.type === 'text') flags.hasText = true
+  if (part.type !== 'reasoning') flags.hasContent = true
 }
 
+/** Returns the flags of whole parts. */
 export function contentFlagsOf(parts: readonly Part[]): ContentFlags {
-  const held = noContent()
-  for (const part of parts) if (part.type !== 'text' || part.text !== '') noteContent(held, part)
-  return held
+  const flags = noContent()
+  for (const part of parts) if (part.type !== 'text' || part.text !== '') noteContent(flags, part)
+  return flags
 }
 
 const reasons: Readonly<Record<string, Finish['reason']>> = {
@@ -36,7 +39,7 @@ const reasons: Readonly<Record<string, Finish['reason']>> = {
 const unfinished: readonly string[] = ['queued', 'in_progress', 'cancelled']
 
 /** Decodes the status and the reason of an incomplete response. Unknown values never fail. */
-export function decodeFinish(response: JsonObject, held: ContentFlags): Finish {
+export function decodeFinish(response: JsonObject, flags: ContentFlags): Finish {
   const status = typeof response.status === 'string' ? response.status : ''
   const details = isObject(response.incomplete_details) ? response.incomplete_details : {}
   const why = typeof details.reason === 'string' ? details.reason : ''
@@ -47,9 +50,10 @@ export function decodeFinish(response: JsonObject, held: ContentFlags): Finish {
   const raw = { format: 'responses', value: status } as const
   if (status === 'failed') return { reason: 'error', raw }
   if (unfinished.includes(status)) return { reason: 'other', raw }
-  return { reason: held.hasCalls ? 'tool-calls' : held.hasRefusal && !held.hasText ? 'refusal' : 'stop', raw }
+  return { reason: flags.hasCalls ? 'tool-calls' : flags.hasRefusal && !flags.hasText ? 'refusal' : 'stop', raw }
 }
 
+/** The status of a finished response. */
 export interface FinalStatus {
   status: string
   incompleteDetails: Json
@@ -59,7 +63,7 @@ const completed: FinalStatus = { status: 'completed', incompleteDetails: null }
 const incomplete = (reason: string): FinalStatus => ({ status: 'incomplete', incompleteDetails: { reason } })
 
 /** Encodes the finish as a status. Agents repeat the turn in a hot loop after an unknown one, so the default is `completed`. */
-export function encodeFinish(finish: Finish, held: ContentFlags): FinalStatus {
+export function encodeFinish(finish: Finish, flags: ContentFlags): FinalStatus {
   const own = finish.raw?.format === 'responses' ? finish.raw.value : undefined
   if (own !== undefined && own !== '') {
     if (unfinished.includes(own)) return { status: own, incompleteDetails: null }
@@ -74,7 +78,7 @@ export function encodeFinish(finish: Finish, held: ContentFlags): FinalStatus {
       return incomplete('content_filter')
     case 'refusal':
       // A model that refuses in a text has finished; one that was stopped has not.
-      return held.hasRefusal && finish.raw?.value === 'stop' ? completed : incomplete('content_filter')
+      return flags.hasRefusal && finish.raw?.value === 'stop' ? completed : incomplete('content_filter')
     default:
       return completed
   }

@@ -50,6 +50,7 @@ export function itemTypeOf(item: JsonObject): string {
   return item.role === undefined && typeof item.id === 'string' ? 'item_reference' : 'message'
 }
 
+/** Returns an item as a native part. */
 export const nativeItem = (item: JsonObject, at: string): Part => ({
   type: 'native',
   format: 'responses',

@@ -33,6 +33,7 @@ export function contentPart(part: MessagePart, context: ExchangeContext): JsonOb
   return out.type === 'output_text' ? { logprobs: [], ...out } : out
 }
 
+/** Returns the item of reasoning parts that belong together. */
 export function reasoningItem(group: readonly ReasoningPart[], context: ExchangeContext): JsonObject {
   const { id, ...item } = encodeReasoning(group, context)
   // Some clients require a status. An item of an upstream of this format returns to it, and must stay unchanged.

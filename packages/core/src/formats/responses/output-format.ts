@@ -50,10 +50,10 @@ export function encodeFormat(
   if (name === undefined) report.add(loss(at, "a schema needs a name: 'response' is sent", 'approximated', 'note'))
   const out: JsonObject = { ...own, type: 'json_schema', name: name ?? 'response' }
   put(out, 'description', description)
-  const held = isResponsesClient(request)
+  const enforced = isResponsesClient(request)
     ? { schema, strict }
     : enforce(schema, strict, at, (detail, severity) => report.add(loss(at, detail, 'approximated', severity)))
-  put(out, 'schema', held.schema)
-  put(out, 'strict', held.strict)
+  put(out, 'schema', enforced.schema)
+  put(out, 'strict', enforced.strict)
   return out
 }

@@ -25,6 +25,7 @@ const clientItemTypes: ReadonlySet<string> = new Set([
 ])
 const resultItemTypes: ReadonlySet<string> = new Set(['function_call_output', 'custom_tool_call_output'])
 
+/** The decoded input. */
 export interface Conversation {
   turns: Turn[]
   /** Tools that items of the conversation add. */
@@ -224,6 +225,7 @@ export function reportStoredState(body: JsonObject, context: CodecContext): void
   for (const key of Object.keys(fields)) if (body[key]) reportFatal(pointer('', key), fields[key], context)
 }
 
+/** Reports an item that needs stored state. */
 export function reportStoredStateItem(type: string, at: string, context: CodecContext): void {
   if (context.upstream !== 'responses' && Object.hasOwn(items, type)) reportFatal(at, items[type], context)
 }

@@ -37,6 +37,7 @@ import { addLoadedTools, decodeChoice, decodeTools } from './tools.ts'
 /** JSON Pointers of fields in the body, for reports by codecs of other formats. */
 type Places = { [irField: string]: string }
 
+/** Decodes a request, and reports references to stored state that the upstream cannot have. */
 export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
   reportStoredState(body, context)
   const fields = unread(body)

@@ -39,6 +39,7 @@ interface Scope {
   readonly customCalls: ReadonlySet<string>
 }
 
+/** Encodes turns to input items, and reports what items cannot hold. */
 export function encodeInputItems(turns: readonly Turn[], request: ModelRequest, context: EncodeContext): JsonObject[] {
   const customCalls = new Set<string>()
   for (const { parts } of turns)

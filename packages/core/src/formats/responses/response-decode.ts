@@ -88,6 +88,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   return response
 }
 
+/** Returns the settings for decoding the items of a response. */
 export const scopeOf = (context: ExchangeContext): ItemScope => ({
   context,
   tools: context.request.tools,

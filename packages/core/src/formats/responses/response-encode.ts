@@ -15,6 +15,7 @@ import { carrierItem, encodeChecks, expectsReasoning, isSameItem, isSealOnly } f
 import { encodeChoice, encodeTools } from './tools.ts'
 import { encodeUsage, noUsage } from './usage.ts'
 
+/** Encodes a response. Throws `upstream_error` for a choice that ended with an error. */
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
   const { id, model, created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
@@ -54,6 +55,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
 
 const emptyChoice: ModelResponse['choices'][number] = { parts: [], finish: { reason: 'other' } }
 
+/** Returns the message of a finish that must become an error, or undefined. */
 export const failureMessage = (finish: Finish, any: boolean): string | undefined => {
   const unfinished = finish.raw?.format === 'responses' && finish.raw.value !== ''
   return finish.reason === 'error' || (finish.reason === 'other' && !any && !unfinished)
@@ -66,6 +68,7 @@ function throwIfFailed(finish: Finish, parts: readonly Part[]): void {
   if (message !== undefined) throw new GatewayError('upstream_error', message)
 }
 
+/** Returns the usage, or zeros, which are reported. */
 export function usageOrZeros(usage: ModelResponse['usage'], context: ExchangeContext) {
   if (usage === undefined)
     context.report.add(loss('/usage', 'the upstream reported no usage; zeros are sent', 'approximated', 'note'))
@@ -82,8 +85,10 @@ function withExplanation(parts: readonly Part[], finish: Finish, context: Exchan
   return parts
 }
 
+/** Reports a stop sequence, which the format cannot name. */
 export const reportSequence = (context: ExchangeContext): void =>
   context.report.add(loss('/choices/0/sequence', 'responses does not report the stop sequence', 'unsupported', 'note'))
+/** Reports the explanation of a finish that is not a refusal. */
 export const reportExplanation = (explanation: string, context: ExchangeContext): void =>
   context.report.add(
     loss(
@@ -94,6 +99,7 @@ export const reportExplanation = (explanation: string, context: ExchangeContext)
     ),
   )
 
+/** Returns a message item with an empty text. */
 export const emptyMessage = (context: ExchangeContext): JsonObject => ({
   ...messageItem(undefined, context),
   content: [{ type: 'output_text', text: '', annotations: [], logprobs: [] }],
@@ -158,7 +164,7 @@ function assignLogprobs(output: readonly JsonObject[], logprobs: Json | undefine
       : [],
   )
   if (texts.length === 0)
-    context.report.add(loss('/choices/0/logprobs', 'log probabilities belong to texts here, and there is no text'))
+    context.report.add(loss('/choices/0/logprobs', 'log probabilities belong to a text, and the response has none'))
   let next = 0
   for (const [index, part] of texts.entries()) {
     const textTokens: Json[] = []

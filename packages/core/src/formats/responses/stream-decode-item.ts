@@ -49,6 +49,7 @@ interface Entry {
   open: boolean
 }
 
+/** Creates the decoder of the item at an index of the output. */
 export function createItemDecoder(index: number, writer: PartWriter, context: ExchangeContext): ItemDecoder {
   const at = pointer('/output', index)
   const { report } = context

@@ -47,7 +47,7 @@ const responseEvents: ReadonlySet<string> = new Set([
 export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
   const items = new Map<number, ItemDecoder>()
   const content: ContentFlags = noContent()
-  const ownClient = isResponsesClient(context.request)
+  const forResponsesClient = isResponsesClient(context.request)
   let out: ModelEvent[] = []
   let parts = 0
   let started = false
@@ -81,9 +81,9 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     },
     end: (part: number): void => void out.push({ type: 'part-end', choice: 0, part }),
     forward: (event: JsonObject): void =>
-      void (ownClient && out.push({ type: 'native', format: 'responses', value: event })),
+      void (forResponsesClient && out.push({ type: 'native', format: 'responses', value: event })),
     unknown(type: string, event: JsonObject, at: string): void {
-      if (ownClient) this.forward(event)
+      if (forResponsesClient) this.forward(event)
       else context.report.add(loss(at, `the event ${type} has no counterpart in the other format`, 'unknown', 'note'))
     },
   }
@@ -99,7 +99,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     }
     // `auto` echoes the request: the final event has the tier that served.
     const tier = textOf(response.service_tier)
-    if (tier !== '' && (ownClient || tier !== 'auto')) {
+    if (tier !== '' && (forResponsesClient || tier !== 'auto')) {
       event.serviceTier = tier
       servedTier = tier
     }

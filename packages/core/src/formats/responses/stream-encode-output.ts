@@ -36,8 +36,9 @@ export interface Output {
   items(): JsonObject[]
 }
 
+/** Creates the writer of the output. Throws `upstream_bad_response` if the output exceeds `maxEventChars`. */
 export function createOutput(context: ExchangeContext, sender: Sender): Output {
-  const held = noContent()
+  const flags = noContent()
   const reasoningExpected = expectsReasoning(context.request)
   /** Whether the output holds media: a model can edit an image only if its seal returns. */
   let hasMedia = false
@@ -110,7 +111,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   }
 
   function write({ value, deltas }: WaitingPart, delta: Delta): void {
-    if (delta.type === 'text' && delta.text !== '') held.hasText = true
+    if (delta.type === 'text' && delta.text !== '') flags.hasText = true
     if (value.type === 'media') deltas.push(delta)
     else item?.delta(delta)
   }
@@ -147,7 +148,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   }
 
   return {
-    contentFlags: held,
+    contentFlags: flags,
     start(part, value) {
       hasMedia ||= value.type === 'media'
       if (!hasMedia && !reasoningExpected && isSealOnly(value)) {
@@ -155,8 +156,8 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
         return
       }
       retain(charsOfPart(value))
-      if (value.type !== 'text' || value.text !== '') noteContent(held, value)
-      held.hasContent = held.hasContent || value.type !== 'reasoning'
+      if (value.type !== 'text' || value.text !== '') noteContent(flags, value)
+      flags.hasContent = flags.hasContent || value.type !== 'reasoning'
       if (announced === undefined || itemIdOf(value) !== announced.id) queue.add(part, value)
       else addCompleteItem(wholeItem(value) ?? announced)
       advance()
@@ -189,7 +190,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     },
     addRefusal(explanation) {
       const value: Part = { type: 'refusal', text: explanation }
-      held.hasRefusal = true
+      flags.hasRefusal = true
       writerFor(value)?.start(value)
       item?.end()
     },

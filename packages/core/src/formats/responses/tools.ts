@@ -20,6 +20,7 @@ import { findTool, nativeToolName } from '../shared/tools.ts'
 
 type NamedTool = Exclude<Tool, { type: 'native' }>
 
+/** Decodes tools. Members of namespaces get unique flattened names. */
 export function decodeTools(tools: readonly Json[], at: string): Tool[] {
   return makeNamesUnique(tools.flatMap((tool, index) => decodeTool(tool, pointer(at, index))))
 }
@@ -40,6 +41,7 @@ function decodeTool(source: Json, at: string): Tool[] {
   return [decodeNamedTool(source, at) ?? { type: 'native', format: 'responses', value: source, at }]
 }
 
+/** The name of the function that stands for a tool search of the client. */
 export const toolSearchName = 'tool_search'
 const isClientSearch = (tool: JsonObject): boolean => tool.type === 'tool_search' && tool.execution === 'client'
 
@@ -94,12 +96,12 @@ function decodeNamespace(source: JsonObject, at: string): Tool[] {
 }
 
 /** Encodes tools. Native tools of other formats are reported and omitted. */
-export function encodeTools(list: readonly Tool[], ownClient: boolean, context: CodecContext): JsonObject[] {
+export function encodeTools(list: readonly Tool[], isResponsesClient: boolean, context: CodecContext): JsonObject[] {
   const out: JsonObject[] = []
   let open: { name: string; tools: JsonObject[] } | undefined
   for (const tool of list) {
     if (tool.deferred === true || tool.extra?.responses?.loaded === true) continue // an item of the conversation offers it
-    const encoded = encodeTool(tool, ownClient, context)
+    const encoded = encodeTool(tool, isResponsesClient, context)
     if (encoded === undefined) continue
     const namespace = tool.extra?.responses?.namespace
     const member = memberOf(tool)
@@ -122,7 +124,7 @@ export function encodeTools(list: readonly Tool[], ownClient: boolean, context: 
   return out
 }
 
-function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): JsonObject | undefined {
+function encodeTool(tool: Tool, isResponsesClient: boolean, context: CodecContext): JsonObject | undefined {
   const at = tool.at ?? ''
   const {
     native,
@@ -152,14 +154,14 @@ function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): Json
       if (isObject(native)) return native
       const out: JsonObject = { ...own, type, name }
       put(out, 'description', description)
-      const held = ownClient
+      const enforced = isResponsesClient
         ? { schema, strict }
         : enforce(schema, strict, at, (detail, severity) =>
             context.report.add(loss(at, detail, 'approximated', severity)),
           )
-      out.parameters = held.schema ?? { type: 'object', properties: {} }
+      out.parameters = enforced.schema ?? { type: 'object', properties: {} }
       // Other formats' functions are not strict by default; here they would be.
-      put(out, 'strict', held.strict ?? (ownClient ? undefined : false))
+      put(out, 'strict', enforced.strict ?? (isResponsesClient ? undefined : false))
       return out
     }
     case 'custom': {
@@ -298,6 +300,7 @@ function chosenName(choice: Json, tools: ModelRequest['tools']): string | undefi
   return typeof namespace === 'string' ? memberName({ namespace, name }, tools) : name
 }
 
+/** Encodes a tool choice. */
 export function encodeChoice(choice: ToolChoice, tools: ModelRequest['tools']): Json {
   if (typeof choice === 'string') return choice
   const reference = (name: string): JsonObject => {

@@ -55,5 +55,6 @@ const usageFields = {
     image_tokens: 'usage.image',
   },
 } as const satisfies UsageFields
+/** See `Codec.unshownUsage`. */
 export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
   findUnshownUsage(usage, usageFields, isShown)

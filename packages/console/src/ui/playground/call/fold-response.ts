@@ -1,4 +1,4 @@
-import type { Answer, Json, Piece, ToolCall, Usage } from './formats/format.ts'
+import type { Answer, Json, Piece, ToolCall, Usage } from '../formats/format.ts'
 
 /** A response folded from the pieces received so far. */
 export interface Folded {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createEventReader, type ServerEvent } from './events.ts'
+import { createEventReader, type ServerEvent } from './sse-parser.ts'
 
 const text =
   'event: one\r\ndata: {"a":1}\r\n\r\n: a comment\n\ndata:two\ndata: lines\rid: 7\n\ndata\n\nevent: no data\n\ndata: cut'

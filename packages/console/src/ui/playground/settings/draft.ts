@@ -1,5 +1,5 @@
-import type { Format, Settings } from './formats/format.ts'
-import { formats } from './formats/index.ts'
+import type { Format, Settings } from '../formats/format.ts'
+import { formats } from '../formats/index.ts'
 import { exampleTools, readTools } from './tools.ts'
 
 /** The settings as typed, valid or not. */
@@ -43,16 +43,19 @@ export function readDraft(draft: Draft): Read {
   const temperature = numberOf(draft.temperature)
   const maxTokens = numberOf(draft.maxTokens)
   const read = offersTools ? readTools(draft.tools) : { tools: [] }
-  const wrongs: Wrongs = {
+  const errors: Wrongs = {
     ...(temperature === 'wrong' ? { temperature: 'Write a number, like 0.7.' } : {}),
     ...(maxTokens === 'wrong' || (maxTokens !== undefined && !(Number.isInteger(maxTokens) && maxTokens > 0))
       ? { maxTokens: 'Write a whole number above 0.' }
       : {}),
     ...('wrong' in read ? { tools: read.wrong } : {}),
   }
-  if ('wrong' in read || temperature === 'wrong' || maxTokens === 'wrong' || wrongs.maxTokens !== undefined)
-    return { settings: undefined, wrongs }
-  return { settings: { model: model.trim(), system, temperature, maxTokens, stream, tools: read.tools }, wrongs }
+  if ('wrong' in read || temperature === 'wrong' || maxTokens === 'wrong' || errors.maxTokens !== undefined)
+    return { settings: undefined, wrongs: errors }
+  return {
+    settings: { model: model.trim(), system, temperature, maxTokens, stream, tools: read.tools },
+    wrongs: errors,
+  }
 }
 
 function numberOf(text: string): number | undefined | 'wrong' {

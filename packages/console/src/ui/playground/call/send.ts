@@ -1,6 +1,6 @@
-import { createEventReader } from './events.ts'
-import type { ApiRequest, Exchange, Format, Json, Piece, RawEvent } from './formats/format.ts'
-import { errorPiece, objectOf } from './formats/read.ts'
+import type { ApiRequest, Exchange, Format, Json, Piece, RawEvent } from '../formats/format.ts'
+import { errorPiece, objectOf } from '../formats/read.ts'
+import { createEventReader } from './sse-parser.ts'
 
 export interface Sending {
   readonly format: Format

@@ -1,8 +1,8 @@
 import { cx } from '../../parts/cx.ts'
-import type { Folded } from '../fold.ts'
-import { readLossHeader } from '../losses.ts'
-import { speedOf } from '../measure.ts'
-import type { Round } from '../rounds.ts'
+import type { Folded } from '../call/fold-response.ts'
+import { readLossHeader } from '../call/losses.ts'
+import { speedOf } from '../call/speed.ts'
+import type { Round } from './rounds.ts'
 
 const whole = new Intl.NumberFormat('en')
 const inMs = (ms: number): string =>
@@ -24,7 +24,7 @@ const inMoney = (amount: number, currency: string): string => {
 }
 
 /** Shows the tokens, cost and time of a response. */
-export function Figures({ round: { exchange, facts }, folded }: { round: Round; folded: Folded }) {
+export function CallMetrics({ round: { exchange, facts }, folded }: { round: Round; folded: Folded }) {
   const usage = folded.usage ?? (facts?.usage === undefined ? undefined : { ...facts.usage })
   const { firstMs, totalMs, tokensPerSecond } = speedOf(exchange, usage)
   const basis = facts?.basis === undefined || facts.basis === 'reported' ? '' : ` (${facts.basis})`

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { firstDraft, readDraft } from './draft.ts'
-import { foldPieces } from './fold.ts'
-import type { Exchange, Piece } from './formats/format.ts'
-import { formats } from './formats/index.ts'
+import { turnsOf } from '../conversation/rounds.ts'
+import type { Exchange, Piece } from '../formats/format.ts'
+import { formats } from '../formats/index.ts'
+import { firstDraft, readDraft } from '../settings/draft.ts'
+import { foldPieces } from './fold-response.ts'
 import { readLossHeader } from './losses.ts'
-import { speedOf } from './measure.ts'
-import { turnsOf } from './rounds.ts'
+import { speedOf } from './speed.ts'
 
 describe('foldPieces', () => {
   it('adds usage that is reported in parts', () => {

@@ -1,8 +1,8 @@
 import { cx } from '../../parts/cx.ts'
 import { Field } from '../../parts/field.tsx'
 import { Select } from '../../parts/select.tsx'
-import type { Draft, Wrongs } from '../draft.ts'
 import { formatNamed, formats } from '../formats/index.ts'
+import type { Draft, Wrongs } from './draft.ts'
 import { ModelField } from './model-field.tsx'
 import { TokenField, type TokenFieldProps } from './token-field.tsx'
 

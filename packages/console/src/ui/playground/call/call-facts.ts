@@ -1,4 +1,4 @@
-import type { CallFacts } from '../../calls.ts'
+import type { CallFacts } from '../../../calls.ts'
 
 const soonMs = 60
 /** The gateway notices a disconnect after a moment. */
@@ -7,7 +7,7 @@ const laterMs = 300
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Fetches the gateway's facts about a finished call, mainly its cost. They exist a moment after the last byte. */
-export async function fetchFacts(
+export async function fetchCallFacts(
   gateway: string,
   requestId: string,
   { stopped }: { stopped: boolean },

@@ -3,21 +3,21 @@ import { Button } from '../../parts/button.tsx'
 import { Code } from '../../parts/code.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { cx } from '../../parts/cx.ts'
-import { type Folded, foldPieces } from '../fold.ts'
+import { type Folded, foldPieces } from '../call/fold-response.ts'
 import type { Question } from '../formats/format.ts'
 import { dataUrl } from '../formats/read.ts'
 import { InspectIcon, PencilIcon, RetryIcon } from '../icons.tsx'
 import { Markdown } from '../markdown/markdown.tsx'
-import type { Round } from '../rounds.ts'
+import { CallMetrics, LossNotice } from './call-metrics.tsx'
 import { Composer } from './composer.tsx'
-import { Figures, LossNotice } from './figures.tsx'
+import type { Round } from './rounds.ts'
 import { ToolCalls } from './tool-calls.tsx'
 
 export interface RoundProps {
   round: Round
   isLast: boolean
   isInspected: boolean
-  hindrance: string | undefined
+  blockedReason: string | undefined
   onInspect: () => void
   onAskAgain: (question: Question) => void
   /** Called when the focused element is removed. */
@@ -25,7 +25,7 @@ export interface RoundProps {
 }
 
 /** A question and its response. */
-export function RoundView({ round, isLast, isInspected, hindrance, onInspect, onAskAgain, onLeave }: RoundProps) {
+export function RoundView({ round, isLast, isInspected, blockedReason, onInspect, onAskAgain, onLeave }: RoundProps) {
   const [editing, setEditing] = useState(false)
   const { question, exchange } = round
   const close = (): void => {
@@ -41,7 +41,7 @@ export function RoundView({ round, isLast, isInspected, hindrance, onInspect, on
           id={`edit-${round.id}`}
           label="Edit the question"
           first={question}
-          hindrance={hindrance}
+          blockedReason={blockedReason}
           onCancel={close}
           onSend={(edited) => {
             close()
@@ -59,13 +59,13 @@ export function RoundView({ round, isLast, isInspected, hindrance, onInspect, on
         {running ? null : (
           <footer>
             <LossNotice round={round} onInspect={onInspect} />
-            <Figures round={round} folded={folded} />
+            <CallMetrics round={round} folded={folded} />
             <div class="tools">
               {folded.answer.text === '' ? null : (
                 <CopyButton small look="quiet" text={folded.answer.text} what="the answer" />
               )}
               {isLast ? (
-                <Button small look="quiet" disabled={hindrance !== undefined} onClick={() => onAskAgain(question)}>
+                <Button small look="quiet" disabled={blockedReason !== undefined} onClick={() => onAskAgain(question)}>
                   <RetryIcon />
                   Retry
                 </Button>

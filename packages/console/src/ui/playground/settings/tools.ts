@@ -1,5 +1,5 @@
-import type { JsonObject, Settings } from './formats/format.ts'
-import { objectOf, textOf } from './formats/read.ts'
+import type { JsonObject, Settings } from '../formats/format.ts'
+import { objectOf, textOf } from '../formats/read.ts'
 
 export type Tools = Settings['tools']
 

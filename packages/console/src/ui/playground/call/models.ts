@@ -1,6 +1,6 @@
-import { chat } from './formats/chat.ts'
-import type { Json } from './formats/format.ts'
-import { errorPiece, listOf, objectOf, textOf } from './formats/read.ts'
+import { chat } from '../formats/chat.ts'
+import type { Json } from '../formats/format.ts'
+import { errorPiece, listOf, objectOf, textOf } from '../formats/read.ts'
 import { credentialOf } from './send.ts'
 
 export type Checked =

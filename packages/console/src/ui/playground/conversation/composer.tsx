@@ -4,7 +4,7 @@ import { cx } from '../../parts/cx.ts'
 import type { Image, Question } from '../formats/format.ts'
 import { dataUrl } from '../formats/read.ts'
 import { CrossIcon, ImageIcon, SendIcon, StopIcon } from '../icons.tsx'
-import { imageTypes, readImages } from '../images.ts'
+import { imageTypes, readImages } from './images.ts'
 
 export interface ComposerProps {
   /** Unique id on the page. */
@@ -12,7 +12,7 @@ export interface ComposerProps {
   label: string
   first?: Question
   /** Reason why nothing can be sent now. */
-  hindrance?: string | undefined
+  blockedReason?: string | undefined
   running?: boolean
   onSend: (question: Question) => void
   onStop?: () => void
@@ -26,7 +26,7 @@ export function Composer({
   id,
   label,
   first = nothing,
-  hindrance,
+  blockedReason,
   running = false,
   onSend,
   onStop,
@@ -39,7 +39,7 @@ export function Composer({
   const picker = useRef<HTMLInputElement>(null)
   const area = useRef<HTMLTextAreaElement>(null)
   const isEmpty = text.trim() === '' && images.length === 0
-  const canSend = !isEmpty && hindrance === undefined && !running
+  const canSend = !isEmpty && blockedReason === undefined && !running
 
   const isEdit = onCancel !== undefined
   useEffect(() => {
@@ -141,8 +141,8 @@ export function Composer({
             event.currentTarget.value = ''
           }}
         />
-        <span class={cx('hint', hindrance === undefined && 'keys')}>
-          {hindrance ?? 'Enter sends, Shift+Enter makes a new line'}
+        <span class={cx('hint', blockedReason === undefined && 'keys')}>
+          {blockedReason ?? 'Enter sends, Shift+Enter makes a new line'}
         </span>
         {onCancel === undefined ? null : (
           <Button look="quiet" small onClick={onCancel}>

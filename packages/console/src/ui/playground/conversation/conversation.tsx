@@ -1,17 +1,17 @@
 import { Button } from '../../parts/button.tsx'
-import { foldPieces } from '../fold.ts'
+import { foldPieces } from '../call/fold-response.ts'
 import type { Question } from '../formats/format.ts'
 import { PlusIcon } from '../icons.tsx'
-import type { Round } from '../rounds.ts'
-import { useFollowing } from '../use-following.ts'
 import { Composer } from './composer.tsx'
 import { RoundView } from './round.tsx'
+import type { Round } from './rounds.ts'
+import { useFollowing } from './use-following.ts'
 
-export interface TalkPaneProps {
+export interface ConversationPaneProps {
   rounds: readonly Round[]
   running: boolean
   inspected: Round | undefined
-  hindrance: string | undefined
+  blockedReason: string | undefined
   onAsk: (question: Question) => void
   onAskAgain: (round: Round, question: Question) => void
   onStop: () => void
@@ -19,17 +19,17 @@ export interface TalkPaneProps {
   onInspect: (round: Round) => void
 }
 
-export function TalkPane({
+export function ConversationPane({
   rounds,
   running,
   inspected,
-  hindrance,
+  blockedReason,
   onAsk,
   onAskAgain,
   onStop,
   onClear,
   onInspect,
-}: TalkPaneProps) {
+}: ConversationPaneProps) {
   const { scroller, scrolled } = useFollowing(rounds)
   return (
     <section class="pane talk" aria-labelledby="conversation">
@@ -41,7 +41,7 @@ export function TalkPane({
         </Button>
       </div>
       <div class="scroller" ref={scroller} onScroll={scrolled}>
-        {rounds.length === 0 ? <Welcome hindrance={hindrance} /> : null}
+        {rounds.length === 0 ? <Welcome blockedReason={blockedReason} /> : null}
         <ol class="rounds">
           {rounds.map((round, at) => (
             <RoundView
@@ -49,7 +49,7 @@ export function TalkPane({
               round={round}
               isLast={at === rounds.length - 1}
               isInspected={rounds.length > 1 && round === inspected}
-              hindrance={hindrance}
+              blockedReason={blockedReason}
               onInspect={() => onInspect(round)}
               onAskAgain={(question) => onAskAgain(round, question)}
               onLeave={() => document.getElementById('question')?.focus()}
@@ -60,7 +60,7 @@ export function TalkPane({
       <Composer
         id="question"
         label="Your question"
-        hindrance={hindrance}
+        blockedReason={blockedReason}
         running={running}
         onSend={onAsk}
         onStop={onStop}
@@ -72,12 +72,12 @@ export function TalkPane({
   )
 }
 
-function Welcome({ hindrance }: { hindrance: string | undefined }) {
+function Welcome({ blockedReason }: { blockedReason: string | undefined }) {
   return (
     <div class="welcome">
-      <p class="big">{hindrance === undefined ? 'Ask the model something' : 'Try a model through this gateway'}</p>
+      <p class="big">{blockedReason === undefined ? 'Ask the model something' : 'Try a model through this gateway'}</p>
       <p>
-        {hindrance ??
+        {blockedReason ??
           'Each answer shows what was sent, what it became upstream, what was lost on the way, and what it took.'}
       </p>
     </div>

@@ -1,4 +1,4 @@
-import type { Exchange, Usage } from './formats/format.ts'
+import type { Exchange, Usage } from '../formats/format.ts'
 
 export interface Speed {
   /** Milliseconds to the first token, or to the end of an unstreamed response. */

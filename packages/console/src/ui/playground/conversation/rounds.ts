@@ -1,6 +1,6 @@
-import type { CallFacts } from '../../calls.ts'
-import { foldPieces } from './fold.ts'
-import type { Exchange, Question, Turn } from './formats/format.ts'
+import type { CallFacts } from '../../../calls.ts'
+import { foldPieces } from '../call/fold-response.ts'
+import type { Exchange, Question, Turn } from '../formats/format.ts'
 
 /** A question and its call. */
 export interface Round {

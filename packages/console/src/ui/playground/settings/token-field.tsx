@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
+import type { Checked } from '../call/models.ts'
 import { EyeIcon, HiddenIcon } from '../icons.tsx'
-import type { Checked } from '../models.ts'
-import type { KeptToken } from '../token.ts'
+import type { StoredToken } from './token.ts'
 
 export interface TokenFieldProps {
-  kept: KeptToken
+  kept: StoredToken
   checked: Checked
-  onChange: (kept: KeptToken) => void
+  onChange: (kept: StoredToken) => void
   onCheck: () => void
 }
 

@@ -1,6 +1,6 @@
 const storedAs = 'modelgate-token'
 
-export interface KeptToken {
+export interface StoredToken {
   readonly token: string
   /** True if stored on this device beyond the tab. */
   readonly remembered: boolean
@@ -16,14 +16,14 @@ function quietly<T>(run: () => T, otherwise: T): T {
 }
 
 /** Returns the token of this tab, else the one stored on this device. */
-export function keptToken(): KeptToken {
+export function readStoredToken(): StoredToken {
   const device = quietly(() => localStorage.getItem(storedAs), null)
   const tab = quietly(() => sessionStorage.getItem(storedAs), null)
   return { token: tab ?? device ?? '', remembered: device !== null }
 }
 
 /** Stores a token for this tab; on the device only on request, and removes it there when the request is withdrawn. */
-export function keepToken({ token, remembered }: KeptToken): void {
+export function storeToken({ token, remembered }: StoredToken): void {
   const put = (store: () => Storage, wanted: boolean): void =>
     quietly(() => (wanted ? store().setItem(storedAs, token) : store().removeItem(storedAs)), undefined)
   put(() => sessionStorage, token !== '')

@@ -1,34 +1,38 @@
 import { useEffect, useReducer, useRef } from 'preact/hooks'
-import { fetchFacts } from './facts.ts'
-import type { Exchange, Format, Question, Settings } from './formats/format.ts'
+import { fetchCallFacts } from '../call/call-facts.ts'
+import { send } from '../call/send.ts'
+import type { Exchange, Format, Question, Settings } from '../formats/format.ts'
 import { changeRounds, type Round, turnsOf } from './rounds.ts'
-import { send } from './send.ts'
 
-export interface Asking {
+export interface CallOptions {
   readonly format: Format
   readonly settings: Settings
   readonly token: string
 }
 
-export interface Talk {
+export interface Conversation {
   readonly rounds: readonly Round[]
   readonly running: boolean
-  ask(question: Question, asking: Asking): void
+  ask(question: Question, asking: CallOptions): void
   /** Repeats a question, optionally with a new text, and drops the rounds after it. */
-  askAgain(round: Round, question: Question, asking: Asking): void
+  askAgain(round: Round, question: Question, asking: CallOptions): void
   stop(): void
   clear(): void
 }
 
 /** The conversation: one call at a time. */
-export function useTalk(gateway: string): Talk {
+export function useConversation(gateway: string): Conversation {
   const [rounds, change] = useReducer(changeRounds, [])
   const call = useRef<{ id: number; controller: AbortController }>(undefined)
   const nextId = useRef(1)
   const stop = (): void => call.current?.controller.abort()
   useEffect(() => stop, [])
 
-  async function run(before: readonly Round[], question: Question, { format, settings, token }: Asking): Promise<void> {
+  async function run(
+    before: readonly Round[],
+    question: Question,
+    { format, settings, token }: CallOptions,
+  ): Promise<void> {
     stop()
     const id = nextId.current++
     const controller = new AbortController()
@@ -42,7 +46,7 @@ export function useTalk(gateway: string): Talk {
     const requestId = exchange.responseHeaders?.['modelgate-request-id']
     // A rejected call costs nothing and has no facts.
     if (requestId === undefined || exchange.status !== 200) return
-    const facts = await fetchFacts(gateway, requestId, { stopped: exchange.outcome === 'stopped' })
+    const facts = await fetchCallFacts(gateway, requestId, { stopped: exchange.outcome === 'stopped' })
     if (facts !== undefined) change({ type: 'settled', id, facts })
   }
 

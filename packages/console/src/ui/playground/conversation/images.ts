@@ -1,4 +1,4 @@
-import type { Image } from './formats/format.ts'
+import type { Image } from '../formats/format.ts'
 
 /** Limit in bytes of one image. Base64 adds a third, and the smallest provider limit is 5 MB. */
 const maxBytes = 4 * 1024 * 1024
