@@ -1,6 +1,6 @@
-import { isThenable } from '../../base/async.ts'
+import { ignoreRejection, isThenable, runSilently, settleWithin } from '../../base/async.ts'
 import { toBase64 } from '../../base/bytes.ts'
-import { ignoreRejection, observe, runSilently, settleWithin, typeNameOf } from '../../base/callbacks.ts'
+import { observe, typeNameOf } from '../../base/callbacks.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { GatewayContext } from '../../calls/call.ts'
