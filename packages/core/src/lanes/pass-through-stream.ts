@@ -4,19 +4,17 @@ import type { ErrorInfo } from '../base/errors.ts'
 import type { StreamTap, TextFields } from '../formats/codec.ts'
 import { blockEnd, createBlockCutter, splitBlocks } from '../http/sse/blocks.ts'
 import { createSseDecoder, decodeBlock, eventTooLarge, type SseDecoder } from '../http/sse/decode.ts'
-import type { SseEvent } from '../http/sse/event.ts'
-import { encodeAllSse } from '../http/sse/event.ts'
+import { encodeAllSse, type SseEvent } from '../http/sse/event.ts'
 import {
   createEventTemplate,
   type EventTemplate,
   type EventTemplateOptions,
   matchEvents,
 } from '../http/sse/event-template.ts'
-import type { Redactor } from '../upstreams/redaction/redactor.ts'
-import { mayHaveErrorMember } from '../upstreams/redaction/redactor.ts'
+import { mayHaveErrorMember, type Redactor } from '../upstreams/redaction/redactor.ts'
 import type { ResponseStream } from './lane.ts'
 
-export interface PassingOptions {
+export interface PassThroughStreamOptions {
   readonly tap: StreamTap
   readonly maxEventChars: number
   readonly redactor: Redactor
@@ -49,21 +47,21 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
  * What becomes of an event: the client's as it is, or with the upstream's secrets taken out; or not the client's, who did not
  * ask for it; or not the client's, with all that stands in front of it; or an error to be told in words that the client knows.
  */
-type Fate = 'pass' | 'redact' | 'withhold' | 'drop' | 'retell'
+type EventAction = 'pass' | 'redact' | 'withhold' | 'drop' | 'retell'
 
 /**
  * Bytes pass untouched but for what the gateway's own wishes left in them, whole events at a time, so that an error event can
  * follow if the rest never comes. Events in the mould of one that told nothing pass without being looked at.
  */
-export const passThroughStream = (options: PassingOptions): ResponseStream => new PassingStream(options)
+export const passThroughStream = (options: PassThroughStreamOptions): ResponseStream => new PassThroughStream(options)
 
-class PassingStream implements ResponseStream {
+class PassThroughStream implements ResponseStream {
   readonly state: StreamTap
-  readonly #options: PassingOptions
+  readonly #options: PassThroughStreamOptions
   readonly #said: OutputEstimator
-  readonly said: () => number
+  readonly estimatedTokens: () => number
   readonly #cutter = createBlockCutter()
-  readonly #moulds: Moulds | undefined
+  readonly #moulds: EventTemplates | undefined
   /** Whether events may pass unseen: none do behind an error. */
   #calm = true
   /** Only for streams that are not all plain blocks. */
@@ -74,13 +72,13 @@ class PassingStream implements ResponseStream {
   #at = 0
   #from = 0
 
-  constructor(options: PassingOptions) {
+  constructor(options: PassThroughStreamOptions) {
     const { tap, textFields } = options
     this.state = tap
     this.#options = options
     this.#said = createOutputEstimator(textFields)
-    this.said = this.#said.tokens
-    if (tap.varying !== undefined) this.#moulds = new Moulds(options, tap.varying, this.#said)
+    this.estimatedTokens = this.#said.tokens
+    if (tap.varying !== undefined) this.#moulds = new EventTemplates(options, tap.varying, this.#said)
   }
 
   push(chunk: Uint8Array): void {
@@ -103,7 +101,7 @@ class PassingStream implements ResponseStream {
       const told = events.filter((_, place) => fates[place] === 'pass' || fates[place] === 'redact')
       this.#ready.push(this.#redacted(tap.error === undefined ? told : tap.fail(tap.error)))
     } else if (rest !== undefined && events.length > 0) {
-      const passed = this.#formed(`${text}\n\n`, fates[0] as Fate)
+      const passed = this.#formed(`${text}\n\n`, fates[0] as EventAction)
       if (passed !== '') this.#ready.push(encoder.encode(passed))
     }
   }
@@ -175,7 +173,7 @@ class PassingStream implements ResponseStream {
       text += more
       events = this.#decode(more)
     }
-    const fates: Fate[] = []
+    const fates: EventAction[] = []
     try {
       for (const event of events) fates.push(this.#fateOf(event))
     } finally {
@@ -204,7 +202,7 @@ class PassingStream implements ResponseStream {
     return this.#sse
   }
 
-  #fateOf(event: SseEvent): Fate {
+  #fateOf(event: SseEvent): EventAction {
     const tap = this.state
     if (tap.error !== undefined) return 'drop'
     let keep: boolean
@@ -222,19 +220,19 @@ class PassingStream implements ResponseStream {
   }
 
   /** What is left of a text of this fate. */
-  #formed(text: string, fate: Fate): string {
+  #formed(text: string, fate: EventAction): string {
     return this.#erased(this.#isPlain(text, fate) ? text : this.#clean(text, fate))
   }
 
   /** Without the upstream's secrets, where they may stand: what is beside an answer's events is none of its words. */
-  #clean(text: string, fate: Fate): string {
+  #clean(text: string, fate: EventAction): string {
     if (fate === 'drop' || fate === 'withhold') return ''
     if (fate === 'retell') return this.#retold()
     return this.#options.redactor.redactEvents(text, fate === 'redact' ? 'error' : 'plain')
   }
 
   /** @param block the same text as bytes */
-  #isPlain(text: string, fate: Fate, block?: Uint8Array): boolean {
+  #isPlain(text: string, fate: EventAction, block?: Uint8Array): boolean {
     if (fate !== 'pass' || this.#sse?.hasBareObject === true || !isPlain(text)) return false
     const { redactor } = this.#options
     return !redactor.hasCredential(text, block === undefined || redactor.mayBeIn(block))
@@ -253,7 +251,7 @@ class PassingStream implements ResponseStream {
   }
 
   /** What stands behind an error, or a broken event, is no part of the answer, also if it came in the same chunk. */
-  #sortOut(text: string, fates: readonly Fate[]): string {
+  #sortOut(text: string, fates: readonly EventAction[]): string {
     // Nothing that is no event, either, stands between an error and the ending that is to follow it.
     if (fates.length === 0 && this.state.failing === true) return ''
     if (fates.every((fate) => fate === 'pass')) return this.#formed(text, 'pass')
@@ -262,7 +260,7 @@ class PassingStream implements ResponseStream {
     let seen = 0
     for (const block of splitBlocks(text)) {
       // A comment shares the fate of the event behind it, but for one in front of all that is dropped.
-      let fate = fates[Math.min(seen, fates.length - 1)] as Fate
+      let fate = fates[Math.min(seen, fates.length - 1)] as EventAction
       const { length } = own.pushText(block)
       if (length === 0 && fate === 'withhold') fate = 'pass'
       if (length === 0 && fate === 'drop' && seen === 0 && this.state.failing !== true) fate = 'redact'
@@ -317,7 +315,7 @@ const scratchView = new DataView(scratch.buffer)
 const patience = 16
 
 /** The last two moulds of a stream: reasoning and words, one choice and another. */
-class Moulds {
+class EventTemplates {
   readonly #tap: StreamTap
   readonly #said: OutputEstimator
   readonly #moulding: EventTemplateOptions
@@ -326,7 +324,11 @@ class Moulds {
   #other: EventTemplate | undefined
   #unused = 0
 
-  constructor({ tap, textFields, erase }: PassingOptions, varying: ReadonlySet<string>, said: OutputEstimator) {
+  constructor(
+    { tap, textFields, erase }: PassThroughStreamOptions,
+    varying: ReadonlySet<string>,
+    said: OutputEstimator,
+  ) {
     this.#tap = tap
     this.#said = said
     this.#last = said.last

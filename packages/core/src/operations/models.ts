@@ -5,15 +5,15 @@ import type { Codec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import type { Handler } from './route.ts'
 
-let since: number | undefined
+let firstListedAt: number | undefined
 
 /**
  * The time of the first listing in this process, in seconds since 1970: nothing better is known, and clients expect a time that
  * stays the same. Not read when the module loads: some runtimes have no clock then.
  */
 function firstListed(): number {
-  since ??= Math.floor(Date.now() / 1000)
-  return since
+  firstListedAt ??= Math.floor(Date.now() / 1000)
+  return firstListedAt
 }
 
 export const handleListModels: Handler = async ({ codec, shared, record, inbound }) =>

@@ -9,7 +9,7 @@ import type { BillableUnits, Usage } from '../formats/ir.ts'
 import { checkJsonEnds, parseObject } from '../formats/shared/json-text.ts'
 import type { SseEvent } from '../http/sse/event.ts'
 
-export interface EventsOf {
+export interface TapEventsOptions {
   /** The event that says that an answer, or one of several, is complete. */
   readonly done: string
   /** How many of them the stream is to have. Default 1. */
@@ -22,7 +22,7 @@ export interface EventsOf {
  * Watches the streams of OpenAI's images and audio: events with a `type`, the last of which says so. Images are megabytes of
  * text, so only events that end something are parsed.
  */
-export function tapEvents({ done, count = 1, units: unitsOf }: EventsOf): StreamTap {
+export function tapEvents({ done, count = 1, units: unitsOf }: TapEventsOptions): StreamTap {
   let started = false
   let seen = 0
   let error: ErrorInfo | undefined

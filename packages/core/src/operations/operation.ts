@@ -57,13 +57,13 @@ export interface Dialect<Request, Answer> {
     context: ResponseContext<Request>,
   ): { readonly body: string | Uint8Array; readonly contentType: string } | undefined
   /** A whole answer, as its JSON says it, in the events that a streaming client waits for. Absent: what is not streamed is an error. */
-  asEvents?(body: JsonObject, asked: JsonObject): readonly SseEvent[]
+  toEvents?(body: JsonObject, asked: JsonObject): readonly SseEvent[]
   /** Wire lane: see Lane. */
   readonly passes?: Lane['passes']
   /** What a good answer to this request is billed by, as far as the request says it. */
   unitsOf?(asked: JsonObject): BillableUnits
   /** Use that a request makes known before it is sent, so that budgets can reserve it. Uploads: `asked` holds each file's size. */
-  expects?(asked: JsonObject): ExpectedUse
+  expectedUse?(asked: JsonObject): ExpectedUse
   /** Wire lane: top-level members to set beside the model's name, where the body names it elsewhere too. */
   passThroughEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
   /** Whether a JSON body under a good status holds an answer. Default: it does, unless it says that it is an error. */

@@ -1,7 +1,6 @@
 import { isThenable } from '../base/async.ts'
 import { runSilently, settleWithin, typeNameOf } from '../base/callbacks.ts'
-import type { Inbound, Reply } from '../http/inbound.ts'
-import { isValidHeader } from '../http/inbound.ts'
+import { type Inbound, isValidHeader, type Reply } from '../http/inbound.ts'
 import type { Handler, Route } from './route.ts'
 
 export const handlePluginRoute: Handler = async ({ route, inbound, params, shared }) => {
@@ -21,15 +20,15 @@ async function pluginReply(
 ): Promise<Reply> {
   const name = `The handler of ${inbound.method} ${inbound.path.slice(0, 200)}`
   const result: unknown = handle(inbound, params)
-  if (!isThenable(result)) return checked(result, name)
+  if (!isThenable(result)) return checkReply(result, name)
   const { signal } = inbound
   // A handler may do as much work as an upstream: it gets as long.
-  const wait = { name, ms, fix: 'Answer sooner, or raise limits.firstByteMs.', signal, onLateValue: discard }
-  return checked(await settleWithin(result, wait), name)
+  const wait = { name, ms, fix: 'Answer sooner, or raise limits.firstByteMs.', signal, onLateValue: discardLateReply }
+  return checkReply(await settleWithin(result, wait), name)
 }
 
 /** Hosts fail at sending anything else, and some of them without an answer to the client. */
-function checked(reply: unknown, name: string): Reply {
+function checkReply(reply: unknown, name: string): Reply {
   if (typeof reply !== 'object' || reply === null) throw notReply(name, typeNameOf(reply))
   const { status, headers, body } = reply as { readonly [field in keyof Reply]?: unknown }
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 200 || status > 599)
@@ -49,7 +48,7 @@ const notReply = (name: string, found: string): TypeError =>
   new TypeError(`${name} returned ${found}: return { status: 200, headers: {}, body: '…' }`)
 
 /** A reply that comes when the client has had its error: its stream must not stay open. */
-function discard(reply: unknown): void {
+function discardLateReply(reply: unknown): void {
   const body = typeof reply === 'object' && reply !== null && 'body' in reply ? reply.body : undefined
   if (isIterable(body)) runSilently(() => body[Symbol.asyncIterator]().return?.())
 }

@@ -164,7 +164,7 @@ export const imagen: Dialect<ImagesRequest, ImagesResponse> = {
 
   tapResponse: () => ({}),
   unitsOf: imagesAsked,
-  expects: (asked) => expectedImageCount(imagesAsked(asked)),
+  expectedUse: (asked) => expectedImageCount(imagesAsked(asked)),
 }
 
 /** Imagen makes four images unless the request says otherwise. */

@@ -135,7 +135,7 @@ const sessionLimits = ({ limits }: GatewayContext) => ({
 
 function sessionOf<Socket>(
   { shared, record, signal, end }: RoutedCall,
-  { target: { upstream }, ticket }: TargetResponse,
+  { target: { upstream }, trackedAttempt: ticket }: TargetResponse,
   socket: Socket,
   protocol: string | undefined,
 ): RealtimeSession<Socket> {
@@ -162,7 +162,7 @@ function sessionOf<Socket>(
     begun() {
       record.firstEventAt ??= performance.now()
     },
-    closeReason: (reason) => cut(redactor.redactText(reason), reasonBytes),
+    closeReason: (reason) => truncateToBytes(redactor.redactText(reason), reasonBytes),
     settle({ outcome, error }) {
       // A session that was open has shown that its upstream is there, however it ended.
       ticket.end(undefined)
@@ -193,7 +193,7 @@ function parse(text: string): Json | undefined {
 const encoder = new TextEncoder()
 
 /** The longest beginning of a text that has at most so many bytes, without half a character at its end. */
-function cut(text: string, bytes: number): string {
+function truncateToBytes(text: string, bytes: number): string {
   const { read } = encoder.encodeInto(text, new Uint8Array(bytes))
   return text.slice(0, read)
 }
