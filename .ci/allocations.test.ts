@@ -1,13 +1,13 @@
 import { compareAllocations, keepAllocations, keptAllocations, measureAllocations } from '@modelgate/bench/allocations'
 import { describe, expect, it } from 'vitest'
 
-/** Figures are kept for the versions of Node that CI runs. */
+/** Figures exist for the Node versions of CI only. */
 const kept = keptAllocations()
 if (kept === undefined)
   console.log(`allocations: no figures are kept for Node ${process.versions.node}, so none are compared`)
 
-describe('what a call allocates', () => {
-  it('is at most a tenth above the figures that are kept', async () => {
+describe('allocations per call', () => {
+  it('are at most 10 % above the recorded figures', async () => {
     const measured = await measureAllocations()
     if (process.env.UPDATE_ALLOCATIONS !== undefined) keepAllocations(measured)
     const { more, less } = compareAllocations(keptAllocations() ?? measured, measured)
@@ -15,7 +15,7 @@ describe('what a call allocates', () => {
     expect(more).toEqual([])
   }, 120_000)
 
-  it('is told when it is more, less, or unknown', () => {
+  it('are reported if they are higher, lower or unknown', () => {
     const { more, less } = compareAllocations(
       { a: 1000, b: 1000, c: 1000, gone: 1 },
       { a: 1101, b: 899, c: 1099, new: 1 },

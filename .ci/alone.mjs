@@ -1,12 +1,11 @@
-// One process at a time. Plain Node without dependencies, as set-up.
+// A lock between processes. Plain Node without dependencies, like the set-up.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Does the job while no other process does one under this lock: a file with its holder's id. The lock of a process that has
- * died is taken over.
+ * Runs the job while holding a lock: a file with the id of the holding process. The lock of a dead process is taken over.
  * @template T @param {string} lock @param {() => Promise<T>} job
- * @param {(holder: number) => void} [onWait] told once, if another process is at it
+ * @param {(holder: number) => void} [onWait] called once if another process holds the lock
  * @returns {Promise<T>}
  */
 export async function alone(lock, job, onWait) {
@@ -39,7 +38,7 @@ function taken(lock) {
   }
 }
 
-/** @param {string} lock @returns {number | undefined} undefined: it is just being made, or given back */
+/** @param {string} lock @returns {number | undefined} undefined while the lock file is created or removed */
 function holderOf(lock) {
   try {
     return Number(readFileSync(lock, 'utf8')) || undefined

@@ -1,6 +1,6 @@
 /**
- * A regular expression, matched as engines do it: by backtracking, with every character that is compared counted. Engines do
- * not tell how many they compare. Knows the syntax that the sources use; anything else is an error.
+ * Matches a regular expression by backtracking, as engines do, and counts every comparison of a character: engines do not report that
+ * number. Supports the syntax that the sources use and throws for any other.
  */
 export type Node =
   | { readonly type: 'char'; readonly fits: (code: number) => boolean; readonly sample: string }
@@ -22,7 +22,7 @@ const classes: { readonly [letter: string]: (code: number) => boolean } = {
 }
 const escapes: { readonly [letter: string]: number } = { n: 10, r: 13, t: 9, f: 12, v: 11, 0: 0 }
 
-/** Reads a pattern. */
+/** Parses a pattern. */
 export function parsePattern({ source, flags }: RegExp): readonly (readonly Node[])[] {
   let at = 0
   const ignoresCase = flags.includes('i')
@@ -72,7 +72,7 @@ export function parsePattern({ source, flags }: RegExp): readonly (readonly Node
     return one((other) => fold(other) === fold(code), char)
   }
 
-  /** What stands behind a backslash. */
+  /** Parses the escape after a backslash. */
   function escaped(): (code: number) => boolean {
     const letter = source[at++] as string
     const known = classes[letter.toLowerCase()]
@@ -141,7 +141,7 @@ const sampleOf = (fits: (code: number) => boolean): string =>
 
 const mostSteps = 3_000_000
 
-/** How many characters a search through the text compares; infinitely many beyond some million. `all`: behind a match the search goes on. */
+/** Returns the number of comparisons of a search through the text; Infinity above some millions. `all` continues the search after a match. */
 export function searchSteps(options: readonly (readonly Node[])[], text: string, all: boolean): number {
   let steps = 0
 
@@ -175,13 +175,13 @@ export function searchSteps(options: readonly (readonly Node[])[], text: string,
 
   function look(node: Extract<Node, { type: 'look' }>, at: number): boolean {
     if (node.ahead) return anyOf(node.options, at, () => true)
-    // The sources look back a few characters only.
+    // Lookbehinds in the sources have a few characters.
     for (let from = Math.max(0, at - 9); from <= at; from++)
       if (anyOf(node.options, from, (end) => end === at)) return true
     return false
   }
 
-  /** Without recursion: texts are longer than stacks are deep. */
+  /** Not recursive: long texts would overflow the stack. */
   function repeatChar({ node, min, max, lazy }: Extract<Node, { type: 'repeat' }>, at: number, next: Next): boolean {
     const fits = (place: number): boolean => {
       compare()
@@ -228,7 +228,7 @@ export function searchSteps(options: readonly (readonly Node[])[], text: string,
 
 const tooMany = new Error('too many steps')
 
-/** Texts for which a pattern may take superlinear time, by size: each repetition in it, repeated, with what stands in front of it. */
+/** Creates texts of a size that could take superlinear time: each repetition of the pattern, repeated, after the text before it. */
 export function attacksOn(options: readonly (readonly Node[])[]): ((size: number) => string)[] {
   const attacks: ((size: number) => string)[] = []
   const endings = ['', '\u0001', 'x', '=', '\n']
@@ -258,7 +258,7 @@ export function attacksOn(options: readonly (readonly Node[])[]): ((size: number
 
 const longest = (texts: readonly string[]): string => [...texts].sort((a, b) => b.length - a.length)[0] ?? ''
 
-/** A text that fits. */
+/** Returns a text that matches. */
 function sample(node: Node): string {
   switch (node.type) {
     case 'char':

@@ -18,7 +18,7 @@ import { table } from './markdown-table.ts'
 const token = 'client-token-of-the-document'
 const titleOf: Readonly<Record<Format, string>> = formatTitles
 
-/** The gateway on a socket, with one model that an upstream of this format serves, and models for other work; scored as anyone scores it. */
+/** Scores the gateway on a socket, with one model served by an upstream of this format and models for other operations. */
 async function scored(upstream: Format): Promise<Report> {
   const provider = await listen(createFakeProvider({ apiKey: upstreamKey }))
   const realtime = await listenRealtime({ apiKey: upstreamKey })
@@ -56,14 +56,14 @@ async function scored(upstream: Format): Promise<Report> {
 
 export type Scores = readonly (readonly [upstream: Format, report: Report])[]
 
-/** Our own score, once for each format that an upstream can have. */
+/** The gateway's score for each upstream format. */
 export async function ownScores(): Promise<Scores> {
   const scores: [Format, Report][] = []
   for (const upstream of formats) scores.push([upstream, await scored(upstream)])
   return scores
 }
 
-/** What each format’s clients could, column by column for the upstreams behind. */
+/** Returns the table of results by client format, with a column per upstream format. */
 export function scoreTable(scores: Scores): string {
   const rows = formatNames.map((format) => [
     formatTitles[format],
@@ -78,7 +78,7 @@ export function scoreTable(scores: Scores): string {
   return table(head, ...rows, ['**all**', ...total])
 }
 
-/** What was not passed, and why. Lines that two upstreams share are told once. */
+/** Returns the checks that did not pass, with reasons. Lines shared by two upstreams appear once. */
 export function lackTable(scores: Scores): string {
   const rows = new Map<string, { cells: string[]; upstreams: string[] }>()
   for (const [upstream, { results }] of scores)
@@ -98,7 +98,7 @@ export function lackTable(scores: Scores): string {
   )
 }
 
-/** Every feature, what it proves, and which formats have it. */
+/** Returns the table of features, with their meaning and formats. */
 export function checkTable(): string {
   const rows = new Map<string, { feature: string; proves: string; of: string[] }>()
   for (const { feature, proves, format } of checks) {

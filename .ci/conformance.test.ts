@@ -14,7 +14,7 @@ describe(file, () => {
     ['scores', scoreTable],
     ['lacks', lackTable],
     ['checks', checkTable],
-  ])('says in its %s what the scorer says of this gateway', (name, make) => {
+  ])('contains the current %s of the scorer', (name, make) => {
     const fromCode = make(scores)
     expect(tableIn(file, name, fromCode)).toBe(fromCode)
   })

@@ -14,7 +14,7 @@ export default class CountReporter {
   onTestRunEnd(modules, unhandledErrors, reason) {
     const file = process.env.MODELGATE_COUNTS
     if (file === undefined) return
-    // What fails outside of a test (a file that does not load, a rejection that nobody handled) is a failure as well.
+    // Failures outside of tests count too: files that do not load, unhandled rejections.
     const counts = { passed: 0, failed: unhandledErrors.length, skipped: 0 }
     for (const module of modules) {
       let broken = module.errors().length

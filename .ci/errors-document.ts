@@ -16,7 +16,7 @@ const words = { 'same-target': 'same target', 'other-target': 'another target', 
   string
 >
 
-/** What clients get for each kind of error, and whether the gateway goes on after it. */
+/** Returns the table of error kinds: the client's response, and whether the gateway tries another target. */
 export function kindTable(): string {
   const kinds = Object.keys(errorKinds) as ErrorKind[]
   const cells = kinds.map((kind) => {
@@ -43,7 +43,7 @@ const speaking: Readonly<Record<string, () => Upstream>> = {
   responses: () => openaiCompatible({ baseURL, formats: ['responses'] }),
 }
 
-/** The attempts of a call to two upstreams that both answer with nothing but a status. */
+/** Returns the attempts of a call to two upstreams that respond with a bare status. */
 async function attemptsAt(status: number, upstream: Upstream): Promise<readonly Attempt[]> {
   const attempts: Attempt[] = []
   const gateway = createGateway({
@@ -70,7 +70,7 @@ const goesOn = (attempts: readonly Attempt[]): string =>
 
 const statuses = [307, 400, 401, 402, 403, 404, 405, 408, 409, 413, 415, 422, 429, 500, 501, 502, 503, 504, 529]
 
-/** What kind each status of an upstream is, and where the gateway goes on, as it does. */
+/** Returns the table of upstream statuses: error kind and next attempt, as measured. */
 export async function statusTable(): Promise<string> {
   const cells = await Promise.all(
     statuses.map(async (status) => {

@@ -11,7 +11,7 @@ const nameOf = (dir: string): string => readJson(`${dir}/package.json`).name
 type Declared = Map<string, { values: string[]; types: string[] }>
 let known: Declared | undefined
 
-/** What each package's types export: values, and names that are types only. */
+/** Returns the exported values and types of each package. */
 function declared(): Declared {
   known ??= readDeclarations()
   return known
@@ -44,7 +44,7 @@ function readDeclarations(): Declared {
   )
 }
 
-/** What each package exports to a Node of its own that loads `dist/{file}` like this. */
+/** Returns the exports of each package in a Node process that loads `dist/{file}` this way. */
 function loaded(type: 'module' | 'commonjs', load: string, file: string): Map<string, string[]> {
   const files = dirs.map((dir) => join(root, dir, 'dist', file))
   const script = `(async () => {
@@ -56,19 +56,19 @@ function loaded(type: 'module' | 'commonjs', load: string, file: string): Map<st
   return new Map((JSON.parse(said) as string[][]).map((one, i) => [nameOf(dirs[i] as string), one]))
 }
 
-it('those who import and those who require get the names that the types declare', () => {
+it('ES modules and CommonJS get the names that the types declare', () => {
   const values = new Map([...declared()].map(([name, one]) => [name, one.values]))
   expect(loaded('module', 'await import(file)', 'index.js')).toEqual(values)
   expect(loaded('commonjs', 'require(file)', 'index.cjs')).toEqual(values)
-  // Node finds a CommonJS module's names in its text: not those of every way to write it.
+  // Node detects the names of a CommonJS module in its text, and misses some notations.
   for (const [name, seen] of loaded('module', 'await import(file)', 'index.cjs'))
     expect([name, values.get(name)?.filter((one) => !seen.includes(one))]).toEqual([name, []])
 })
 
-it('the names that packages export are those one has agreed to', async () => {
+it('packages export exactly the recorded names', async () => {
   const text = [...declared()].map(([name, { values, types }]) =>
     [name, ...values.map((one) => `  ${one}`), ...types.map((one) => `  type ${one}`)].join('\n'),
   )
-  // A name that is missing here is gone for users; one that is new is there for good. Update: vitest -u
+  // A removed name breaks users; a new one must be kept. Update: vitest -u
   await expect(`${text.join('\n\n')}\n`).toMatchFileSnapshot('exported-names.txt')
 })

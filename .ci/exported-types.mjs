@@ -57,7 +57,7 @@ export function unexportedTypes(packages) {
       const target = mentioned && resolve(mentioned)
       if (target !== undefined && isNamedType(target) && !exported.has(target) && !found.has(target)) {
         found.set(target, { package: from.package, exported: from.name, type: target.name })
-        // What it mentions has to be exported with it.
+        // Types that it mentions must be exported too.
         for (const declaration of target.declarations ?? []) visit(declaration, from)
       }
     }

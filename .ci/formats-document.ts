@@ -9,7 +9,7 @@ import {
 } from '@modelgate/core/test-support'
 import { table } from './markdown-table.ts'
 
-/** The tables of docs/formats.md, made of what the codecs declare. The features have their words here, in reading order. */
+/** Generates the tables of docs/formats.md from the declarations of the codecs. The descriptions of features are here, in reading order. */
 type Groups<Feature extends string> = { readonly [heading: string]: { readonly [F in Feature]?: string } }
 
 const requestGroups: Groups<RequestFeature> = {
@@ -158,7 +158,7 @@ const answerGroups: Groups<AnswerFeature> = {
 const inWords = (verdict: Verdict, refused: string): string =>
   typeof verdict === 'object' ? `changed: ${verdict.changed}` : verdict === 'refused' ? refused : verdict
 
-/** A table for each group. Throws for a feature without words: its row would be missing. */
+/** Returns a table per group. Throws for a feature without a description, whose row would be missing. */
 function chapter<Feature extends string>(
   groups: Groups<Feature>,
   known: readonly string[],
@@ -175,7 +175,7 @@ function chapter<Feature extends string>(
   return `\n${blocks.join('\n')}\n`
 }
 
-/** Which formats: `all`, or their names. */
+/** Lists formats: `all`, or their names. */
 const among = (codecs: readonly Codec[], has: (codec: Codec) => boolean): string => {
   const able = codecs.filter(has)
   return able.length === codecs.length ? 'all' : able.map(({ format }) => format).join(', ')
@@ -186,27 +186,27 @@ export function requestTables(codecs: readonly Codec[]): string {
     const words = inWords(upstream, 'refused')
     return keptWith === undefined ? words : `${words}; kept with the quirk \`${keptWith}\``
   }
-  const known = codecs.flatMap((codec) => Object.keys(codec.carries.requests))
+  const known = codecs.flatMap((codec) => Object.keys(codec.capabilities.requests))
   const head = ['clients that can say it', ...codecs.map(({ format }) => `to ${format}`)]
   return chapter(requestGroups, known, head, (feature) => [
-    among(codecs, ({ carries }) => carries.requests[feature].client),
-    ...codecs.map(({ carries }) => cell(carries.requests[feature])),
+    among(codecs, ({ capabilities }) => capabilities.requests[feature].client),
+    ...codecs.map(({ capabilities }) => cell(capabilities.requests[feature])),
   ])
 }
 
 export function answerTables(codecs: readonly Codec[]): string {
   const cell = ({ client }: AnswerRow): string => inWords(client, 'told as an error')
-  const known = codecs.flatMap((codec) => Object.keys(codec.carries.answers))
+  const known = codecs.flatMap((codec) => Object.keys(codec.capabilities.responses))
   const head = ['upstreams that can say it', ...codecs.map(({ format }) => `for ${format} clients`)]
   return chapter(answerGroups, known, head, (feature) => [
-    among(codecs, ({ carries }) => carries.answers[feature].upstream),
-    ...codecs.map(({ carries }) => cell(carries.answers[feature])),
+    among(codecs, ({ capabilities }) => capabilities.responses[feature].upstream),
+    ...codecs.map(({ capabilities }) => cell(capabilities.responses[feature])),
   ])
 }
 
 const sameBytes = 'all, the same bytes'
 
-/** `12 kept, 3 changed`: how many of the verdicts say what. */
+/** Counts the verdicts: `12 kept, 3 changed`. */
 function tally(verdicts: readonly Verdict[]): string {
   const words = verdicts.map(verdictWord)
   return (['kept', 'changed', 'reported', 'refused'] as const)
@@ -216,14 +216,14 @@ function tally(verdicts: readonly Verdict[]): string {
     .join(', ')
 }
 
-/** For each pair, what becomes of all that the asking side can say. */
+/** Returns the outcome of every request feature for each pair of formats. */
 export function requestPairs(codecs: readonly Codec[]): string {
   const rows = codecs.map((client) => {
-    const asked = Object.entries(client.carries.requests).filter(([, row]) => row.client)
+    const asked = Object.entries(client.capabilities.requests).filter(([, row]) => row.client)
     const cells = codecs.map((upstream) =>
       upstream === client
         ? sameBytes
-        : tally(asked.map(([feature]) => upstream.carries.requests[feature as RequestFeature].upstream)),
+        : tally(asked.map(([feature]) => upstream.capabilities.requests[feature as RequestFeature].upstream)),
     )
     return [`${client.format} client (${asked.length})`, ...cells]
   })
@@ -232,11 +232,11 @@ export function requestPairs(codecs: readonly Codec[]): string {
 
 export function answerPairs(codecs: readonly Codec[]): string {
   const rows = codecs.map((upstream) => {
-    const told = Object.entries(upstream.carries.answers).filter(([, row]) => row.upstream)
+    const told = Object.entries(upstream.capabilities.responses).filter(([, row]) => row.upstream)
     const cells = codecs.map((client) =>
       upstream === client
         ? sameBytes
-        : tally(told.map(([feature]) => client.carries.answers[feature as AnswerFeature].client)),
+        : tally(told.map(([feature]) => client.capabilities.responses[feature as AnswerFeature].client)),
     )
     return [`${upstream.format} upstream (${told.length})`, ...cells]
   })

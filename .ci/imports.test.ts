@@ -13,10 +13,10 @@ const packageOf = (file: string): string => {
   return group === 'packages' ? `packages/${name}` : 'outside of packages'
 }
 
-/** The specifiers of static and dynamic imports, also of types. */
+/** Returns the specifiers of static and dynamic imports, type imports included. */
 const specifiers = /(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g
 
-/** A benchmark of internals, bundled by itself, and no test. */
+/** A benchmark of internals that is bundled separately; not a test. */
 const exempt = new Set(['packages/bench/src/codec-source.ts'])
 
 it('no file imports another package by path', () => {

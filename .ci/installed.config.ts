@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** `npm run test:installed`: takes minutes and the registry, hence no part of `npm test`. */
+/** `npm run test:installed` takes minutes and needs the registry, so it is not part of `npm test`. */
 export default defineConfig({
   test: {
     include: ['.ci/installed.test.ts'],

@@ -1,5 +1,5 @@
-// The packages as strangers have them: their tarballs, installed by npm into empty folders outside of this repository, with the
-// lowest and with the newest versions of what they run beside.
+// Tests the packages as users have them: npm installs their tarballs into empty folders outside of this repository, with the lowest
+// and with the newest versions of their peers.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +16,7 @@ const programs = {
 }
 
 let registry: PackedRegistry
-/** For each package beside which ours run, the versions they say they run with: `^4.18.0 || ^5.0.0` are two. */
+/** The supported version ranges of each peer: `^4.18.0 || ^5.0.0` are two. */
 let ranges: Map<string, string[]>
 const projects: Project[] = []
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   registry = await packedRegistry()
   const peers = registry.packages.flatMap(({ manifest }) => Object.entries(Object(manifest.peerDependencies)))
   ranges = new Map(peers.map(([name, range]) => [name, String(range).split(' || ')]))
-  // No peer of ours, but how Hono runs on Node.
+  // Not a peer; runs Hono on Node.
   ranges.set('@hono/node-server', ['^1.0.0', '^2.0.0'])
 })
 afterAll(async () => {
@@ -36,7 +36,7 @@ const lowest = (range: string) => range.replace('^', '')
 
 const all = () => registry.packages.map(({ name }) => name)
 
-/** Milliseconds for an npm install of it all, on a machine that does other things too. */
+/** Timeout in milliseconds of an npm install on a busy machine. */
 const ample = 240_000
 
 async function install(name: string, own: string[], beside: [string, string][], more: string[] = []): Promise<Project> {
@@ -46,7 +46,7 @@ async function install(name: string, own: string[], beside: [string, string][], 
   return project
 }
 
-/** What works with these versions, by a program that imports and by one that requires. */
+/** Tests these versions with an ES module and a CommonJS program. */
 async function used(project: Project, own: string[], beside: [string, string][]): Promise<string[][]> {
   const installed = ['node:http', ...own, ...beside.map(([name]) => name)]
   const said = await Promise.all(['main.mjs', 'main.cjs'].map((file) => project.run('node', [file, ...installed])))
@@ -61,7 +61,7 @@ const everything = [
   'modelgate: defineConfig',
 ]
 
-describe('with the newest versions of what they run beside', () => {
+describe('with the newest versions of peers', () => {
   const { devDependencies } = readJson('package.json')
   let project: Project
   let beside: [string, string][]
@@ -72,7 +72,7 @@ describe('with the newest versions of what they run beside', () => {
     project = await install('newest', all(), beside, [...types, '@types/express@5'])
   }, ample)
 
-  it('they do their work for those who import and for those who require', async () => {
+  it('work for ES modules and CommonJS', async () => {
     for (const said of await used(project, all(), beside)) expect(said).toEqual(everything)
   })
 
@@ -84,16 +84,16 @@ describe('with the newest versions of what they run beside', () => {
       const isNode = moduleResolution !== 'bundler'
       project.write({
         [`${folder}/use.mts`]: use,
-        // As CommonJS too; what is said of one Node is said of the other.
+        // CommonJS too; one Node version stands for all.
         ...(moduleResolution === 'node16' ? { [`${folder}/use.cts`]: use } : {}),
         [`${folder}/tsconfig.json`]: {
           compilerOptions: {
             strict: true,
             exactOptionalPropertyTypes: true,
-            // The types of others count too: ours stand on them.
+            // Types of dependencies count too, because ours use them.
             skipLibCheck: false,
             target: 'ES2022',
-            // One with the types of browsers, two with Node's alone.
+            // One program with the DOM types, two with Node's types only.
             lib: isNode ? ['ES2023'] : ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
             module: isNode ? moduleResolution : 'ESNext',
             moduleResolution,
@@ -109,9 +109,9 @@ describe('with the newest versions of what they run beside', () => {
     },
   )
 
-  it('npm knows of no hole in what they bring along', async () => {
+  it('have no dependency with a known vulnerability', async () => {
     const audit = await project.run('npm', ['audit', '--omit=dev', '--json']).catch((error: Error) => error.message)
-    // Some mirrors of the registry do not answer audits.
+    // Some registry mirrors do not support audits.
     if (/audit endpoint returned an error|ENOAUDIT/.test(audit))
       console.log('npm audit: left out, the registry answers none')
     else expect(JSON.parse(audit.slice(audit.indexOf('{'))).metadata.vulnerabilities.total).toBe(0)
@@ -122,7 +122,7 @@ it(
   'with the lowest versions that they say they run with, they do their work',
   async () => {
     const beside = [...ranges].map(([name, [first]]): [string, string] => [name, lowest(first as string)])
-    // It runs beside nothing, and brings much along.
+    // It has no peers and many dependencies.
     const own = all().filter((name) => name !== '@modelgate/conformance')
     for (const said of await used(await install('lowest', own, beside), own, beside)) expect(said).toEqual(everything)
   },
@@ -139,7 +139,7 @@ it.each([
     const beside = two.map(([name, [older = '', newer = '']]): [string, string] => [name, pick(older, newer)])
     expect(beside.map(([name]) => name)).toEqual(['express', '@hono/node-server'])
     beside.push(['hono', '^4.0.0'])
-    // Without Fastify, nothing that is brought along may need a newer Node than this: hence engine-strict.
+    // engine-strict: without Fastify no dependency may require a newer Node.
     const own = all().filter((name) => !/conformance|fastify/.test(name))
     for (const said of await used(await install('between', own, beside, ['--engine-strict']), own, beside))
       expect(said).toEqual([...hosts(['node:http', 'express', 'hono']), 'modelgate: defineConfig'])

@@ -13,7 +13,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(copy, { recursive: true }))
 
-/** The rules that fire for this text, were it the file at `path`. */
+/** Returns the rules that report this text as the file at `path`. */
 function lint(path: string, text: string): string[] {
   const file = join(copy, path)
   mkdirSync(dirname(file), { recursive: true })
@@ -36,11 +36,11 @@ describe('the lint rule that keeps core free of node', () => {
     ["export const bytes = Buffer.from('x')\n", 'lint/style/noRestrictedGlobals'],
     ['export const key = process.env.KEY\n', 'lint/style/noRestrictedGlobals'],
     ['export const later = setImmediate\n', 'lint/style/noRestrictedGlobals'],
-  ])('refuses %j in a source', (text, rule) => {
+  ])('reports %j in a source file', (text, rule) => {
     expect(lint('packages/core/src/formats/probe.ts', text)).toContain(rule)
   })
 
-  it('lets tests and other packages be', () => {
+  it('ignores tests and other packages', () => {
     const text = "import { readFileSync } from 'node:fs'\nexport const read = () => Buffer.from(readFileSync('x'))\n"
     expect(lint('packages/core/src/probe.test.ts', text)).toEqual([])
     expect(lint('packages/node/src/probe.ts', text)).toEqual([])

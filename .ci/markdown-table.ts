@@ -1,4 +1,4 @@
-/** A table in Markdown; the first row is its head. */
+/** Formats a Markdown table; the first row is the header. */
 export const table = (...rows: string[][]): string =>
   [rows[0] ?? [], (rows[0] ?? []).map(() => '---'), ...rows.slice(1)]
     .map((cells) => `| ${cells.join(' | ')} |\n`)

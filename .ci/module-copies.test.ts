@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 
 const core = fileURLToPath(new URL('../packages/core', import.meta.url))
 
-/** A plugin of one build refuses a call to a gateway of the other build, as in a CommonJS plugin of an ESM application. */
+/** A plugin of one build rejects a call to a gateway of the other build, like a CommonJS plugin in an ESM application. */
 const script = (gatewayOf: string, pluginOf: string): string => `
   import { createRequire } from 'node:module'
   const builds = {

@@ -42,8 +42,8 @@ it('all packages share one version', () => {
 })
 
 describe.each(packages)('$manifest.name', ({ manifest: { name, ...manifest } }) => {
-  it('is published with its builds in place of its sources', () => {
-    // `./test-support` has no build: it exists in this workspace only.
+  it('is published with builds instead of sources', () => {
+    // `./test-support` is not built: it exists in this workspace only.
     const published = Object.fromEntries(
       Object.entries(manifest.exports)
         .filter(([path]) => path !== './test-support')
@@ -55,14 +55,14 @@ describe.each(packages)('$manifest.name', ({ manifest: { name, ...manifest } }) 
     expect(ofTarball(name).manifest.exports).toEqual(published)
   })
 
-  it('has a tarball with its builds, a README, the licence, and nothing else', () => {
+  it('has a tarball with only its builds, a README and the license', () => {
     const files = [...readTarball(ofTarball(name).tarball).keys()]
     const others = files.filter((file) => !/^(dist|bin)\//.test(file) && !file.endsWith('.schema.json'))
     expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
     expect(files.filter((file) => /\.test\.|(^|\/)src\/|tsbuildinfo/.test(file))).toEqual([])
   })
 
-  it('says what it is, and does nothing when it is installed', () => {
+  it('has a description and no install scripts', () => {
     const published = ofTarball(name).manifest
     expect(published).toMatchObject({
       license: 'MIT',
@@ -76,21 +76,21 @@ describe.each(packages)('$manifest.name', ({ manifest: { name, ...manifest } }) 
     expect(atInstall.filter((script) => script in (published.scripts ?? {}))).toEqual([])
   })
 
-  it('takes any compatible version of its sisters, so that a user has one of each', () => {
+  it('accepts any compatible version of the other packages, so that users install one of each', () => {
     const { dependencies = {}, peerDependencies = {}, version } = ofTarball(name).manifest
     const sisters = Object.entries({ ...dependencies, ...peerDependencies }).filter(([other]) => packed.has(other))
     expect(sisters.filter(([, range]) => range !== `^${version}`)).toEqual([])
     expect(JSON.stringify({ dependencies, peerDependencies })).not.toContain('workspace:')
   })
 
-  it('is clean to publint', async () => {
+  it('has no publint findings', async () => {
     const { bytes } = ofTarball(name)
     const tarball = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
     const { messages, pkg } = await publint({ pack: { tarball }, strict: true, level: 'suggestion' })
     expect(messages.map((message) => formatMessage(message, pkg))).toEqual([])
   })
 
-  it('has types that are right for import and for require (attw)', async () => {
+  it('has correct types for import and require (attw)', async () => {
     const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(ofTarball(name).bytes)))
     expect(analysis.types).toMatchObject({ kind: 'included' })
     expect('problems' in analysis && analysis.problems).toEqual([])

@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { attacksOn, parsePattern, searchSteps } from './backtracking.ts'
 
 /**
- * Clients and upstreams choose the texts that regular expressions are applied to: an error text has up to 256 kB, a field up to
- * the body limit. One that takes quadratic time there blocks the process for seconds.
+ * Clients and upstreams control the texts that regular expressions match: an error text has up to 256 kB, a field up to the body
+ * limit. A pattern with quadratic time blocks the process for seconds.
  */
 
 const packages = fileURLToPath(new URL('../packages', import.meta.url))
@@ -18,7 +18,7 @@ interface Pattern {
   readonly pattern: RegExp
 }
 
-/** Patterns that meet short texts only, each with the reason. */
+/** Patterns that only match short texts, with the reason. */
 const bounded: { readonly [pattern: string]: string } = {
   '/\\/+$/': 'a base path from the configuration',
   '/\\.?0+$/': 'the digits of a number',
@@ -50,7 +50,7 @@ function patternsIn(file: string): Pattern[] {
   return found
 }
 
-/** Whether some text of twice the size takes more than twice the steps. */
+/** Returns true if doubling some text more than doubles the steps. */
 function worstGrowth(pattern: RegExp): { readonly growth: number; readonly text: string } {
   const options = parsePattern(pattern)
   let worst = { growth: 0, text: '' }
@@ -64,10 +64,10 @@ function worstGrowth(pattern: RegExp): { readonly growth: number; readonly text:
   return worst
 }
 
-describe('a regular expression that a sender’s text meets', () => {
+describe('a regular expression for untrusted text', () => {
   const patterns = sources.flatMap(patternsIn)
 
-  it('is found in the sources', () => {
+  it('is collected from the sources', () => {
     expect(patterns.length).toBeGreaterThan(100)
   })
 
@@ -89,11 +89,11 @@ describe('a regular expression that a sender’s text meets', () => {
     /(^|[/.:])(gpt|.*-chat(-|$))/,
     /\s+x/,
     /(a|a)*b/,
-  ])('would be found slow: %s', (pattern) => {
+  ])('is detected as slow: %s', (pattern) => {
     expect(worstGrowth(pattern).growth).toBeGreaterThan(6)
   })
 
-  it.each([/^a+b$/, /<[^<>]*>/, /\d{3,}/g, /(?<=a)_b/g, /a{0,40}b/])('would be found fast: %s', (pattern) => {
+  it.each([/^a+b$/, /<[^<>]*>/, /\d{3,}/g, /(?<=a)_b/g, /a{0,40}b/])('is detected as fast: %s', (pattern) => {
     expect(worstGrowth(pattern).growth).toBeLessThan(6)
   })
 })

@@ -1,7 +1,7 @@
 import { type ReferenceScheme, referencePlaces } from '@modelgate/core/test-support'
 import { table } from './markdown-table.ts'
 
-/** Each format's references to stored state, and where they stand. Of Google's two spellings the first. */
+/** Returns the table of references to stored state by format, with their places in the request. Shows the first of Google's two spellings. */
 export function referenceTable(): string {
   const rows = (Object.keys(referencePlaces) as ReferenceScheme[]).flatMap((scheme) => {
     const places = new Map<string, string[]>()

@@ -29,7 +29,7 @@ afterAll(() => {
   for (const folder of copies) rmSync(folder, { recursive: true })
 })
 
-/** What Changesets looks at, in a folder of its own. */
+/** Copies the files that Changesets reads into a temporary folder. */
 function copyOfManifests(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'modelgate-release-')))
   copies.push(folder)
@@ -40,7 +40,7 @@ function copyOfManifests(): string {
 }
 
 describe('a release', () => {
-  it('is of all packages, in one version, with the words of its changes in the changelog', async () => {
+  it('covers all packages in one version, with its changes in the changelog', async () => {
     const folder = copyOfManifests()
     for (const file of readdirSync(join(folder, '.changeset')))
       if (file.endsWith('.md') && file !== 'README.md') rmSync(join(folder, '.changeset', file))
@@ -68,20 +68,20 @@ describe('a release', () => {
     expect(pendingChanges(folder)).toEqual([])
   })
 
-  it('names the packages that there are', () => {
+  it('names existing packages', () => {
     for (const { file, packages } of pendingChanges(root)) {
       expect([file, packages.filter((name) => !names.includes(name))]).toEqual([file, []])
       expect([file, packages.length]).not.toEqual([file, 0])
     }
   })
 
-  it('gives those who copy an example ranges of its version', () => {
+  it('updates the version ranges in examples', () => {
     const manifest = '{ "dependencies": { "@modelgate/core": "^0.1.0", "modelgate": "^0.1.0", "hono": "^4.0.0" } }'
     const ours = ['@modelgate/core', 'modelgate']
     expect(withRanges(manifest, ours, '0.2.0')).toBe(manifest.replaceAll('^0.1.0', '^0.2.0'))
   })
 
-  it('is told in CHANGELOG.md above the older ones', () => {
+  it('is added to CHANGELOG.md above older versions', () => {
     expect(withSection('# Changelog\n\nWords.\n\n## 0.1.0\n\n- First.\n', '0.2.0', ['Second.'])).toBe(
       '# Changelog\n\nWords.\n\n## 0.2.0\n\n- Second.\n\n## 0.1.0\n\n- First.\n',
     )
@@ -89,20 +89,20 @@ describe('a release', () => {
     expect(sectionOf(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), now)).toBeTruthy()
   })
 
-  it('says where a package comes from', () => {
+  it('writes the repository into manifests', () => {
     expect(identified({ name: 'a' }, 'https://github.com/owner/name', 'packages/a')).toMatchObject({
       repository: { type: 'git', url: 'git+https://github.com/owner/name.git', directory: 'packages/a' },
     })
   })
 
-  it('publishes each tarball, what others stand on before them, and goes on where it broke off', async () => {
+  it('publishes tarballs with dependencies first, and resumes after a failure', async () => {
     const packages = await packAll()
     const place = new Map(packages.map(({ name }, i) => [name, i]))
     for (const { name, manifest } of packages)
       for (const other of Object.keys(Object(manifest.dependencies)))
         expect(place.get(other) ?? -1).toBeLessThan(place.get(name) ?? -1)
 
-    // Not all of them, for the time that each takes.
+    // A sample: each package takes seconds.
     const [first = '', ...rest] = ['@modelgate/core', '@modelgate/node', '@modelgate/express']
     const core = packages.find(({ name }) => name === first)
     const taken: string[] = []
@@ -154,12 +154,12 @@ describe.each(readdirSync(join(root, '.github/workflows')))('the workflow %s', (
   const workflow = parse(text) as { permissions: Record<string, string>; jobs: Record<string, Job> }
   const jobs = Object.entries(workflow.jobs)
 
-  it('runs actions of known content only, and says which version that is', () => {
+  it('runs only actions pinned by hash, with their version', () => {
     const uses = [...text.matchAll(/uses: (.*)$/gm)].map(([, action = '']) => action)
     expect(uses.filter((action) => !/^actions\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action))).toEqual([])
   })
 
-  it('may do no more than it needs', () => {
+  it('has minimal permissions', () => {
     expect(Object.values(workflow.permissions ?? { all: 'write' })).not.toContain('write')
     const may = jobs.flatMap(([name, { permissions = {} }]) =>
       Object.entries(permissions).flatMap(([what, how]) => (how === 'write' ? [`${name}: ${what}`] : [])),
@@ -183,7 +183,7 @@ describe.each(readdirSync(join(root, '.github/workflows')))('the workflow %s', (
     expect(imported.filter((from) => !from.startsWith('node:'))).toEqual([])
   })
 
-  it('runs scripts and files that there are', () => {
+  it('runs existing scripts and files', () => {
     const { scripts } = readJson('package.json')
     const commands = jobs.flatMap(([, { steps }]) => steps.flatMap(({ run = '' }) => run.split('\n')))
     const called = commands.flatMap((line) =>

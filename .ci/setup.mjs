@@ -1,5 +1,5 @@
-// Everything that must stand before `npm start`, `npm test` and `pnpm bench`: dependencies installed, packages built.
-// Plain Node without dependencies, because it runs before there are any. Says nothing when nothing is to do.
+// Set-up before `npm start`, `npm test` and `npm run bench`: installs dependencies and builds packages.
+// Plain Node, because it runs before dependencies exist. Prints nothing if everything is up to date.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
@@ -11,10 +11,10 @@ const stampFile = join(root, 'node_modules/.cache/modelgate-setup.json')
 /** @typedef {{ name: string, dir: string, dependencies: string[], builds: boolean }} Package */
 /** @typedef {{ install?: string, builds: { [name: string]: string } }} Stamps */
 
-/** A failure whose message is all the user needs. */
+/** An error whose message suffices for the user. */
 class SetupError extends Error {}
 
-/** What a build leaves at least. @param {Package} pkg */
+/** Returns the minimal files of a build. @param {Package} pkg */
 const builtFiles = ({ dir }) => [
   ...['index.js', 'index.cjs', 'index.d.ts', 'index.d.cts'].map((file) => `dist/${file}`),
   ...(existsSync(join(root, dir, 'src/bin.ts')) ? ['bin/dist/bin.js'] : []),
@@ -93,7 +93,7 @@ function buildInputs({ dir, dependencies }, byName) {
     `${dir}/package.json`,
     ...['src', 'build'].flatMap((part) => filesBelow(`${dir}/${part}`)).filter((file) => !file.includes('.test.')),
   ]
-  // A package's types may spell out those of the packages it stands on.
+  // A package's declarations can contain types of its dependencies.
   for (const name of dependencies) {
     const dependency = byName.get(name)
     if (dependency !== undefined) files.push(`${dependency.dir}/dist/index.d.ts`)
@@ -101,7 +101,7 @@ function buildInputs({ dir, dependencies }, byName) {
   return digest(files.flatMap((file) => [file, contents(file)]))
 }
 
-/** Whether the package's build is not that of its sources. @param {Stamps} stamps @param {Package} pkg @param {string} wanted */
+/** Returns true if the build is older than the sources. @param {Stamps} stamps @param {Package} pkg @param {string} wanted */
 const isStaleBuild = (stamps, pkg, wanted) =>
   stamps.builds[pkg.name] !== wanted || !builtFiles(pkg).every((file) => existsSync(join(root, pkg.dir, file)))
 
@@ -158,7 +158,7 @@ async function build(stamps, dirs) {
   await Promise.all(packages.map(ensure))
 }
 
-/** At most `count` holders at a time. @param {number} count @returns {() => Promise<() => void>} */
+/** Creates a semaphore with `count` holders. @param {number} count @returns {() => Promise<() => void>} */
 function createSlots(count) {
   let free = count
   /** @type {(() => void)[]} */
@@ -178,10 +178,10 @@ try {
   checkNode()
   const stamps = readStamps()
   const dirs = workspaceDirs()
-  // Who packs has dependencies already, and may be at work on what they are to become.
+  // Packing runs with installed dependencies, which must not change meanwhile.
   if (!process.argv.includes('--no-install')) await install(stamps, dirs)
   if (isStale(stamps, dirs)) {
-    // Two builds of a package would take each other's files away.
+    // Parallel builds of a package would delete each other's files.
     await alone(
       buildLock,
       () => build(readStamps(), dirs),
@@ -191,6 +191,6 @@ try {
 } catch (error) {
   if (!(error instanceof SetupError)) throw error
   say(error.message)
-  // Other builds may still run; the caller wants to know now.
+  // Reports the failure without waiting for other builds.
   process.exit(1)
 }

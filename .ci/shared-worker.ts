@@ -1,5 +1,5 @@
-// Runs before each test file of a project without isolation, where files share a process and its modules: a file that leaves
-// the process changed fails here, and not some other file later.
+// Runs before each test file of projects without isolation, whose files share a process and its modules. A file that leaves the
+// process changed fails here instead of breaking a later file.
 import { afterAll, expect, vi } from 'vitest'
 
 const changeable: Readonly<Record<string, () => unknown>> = {

@@ -13,7 +13,7 @@ const core = join(packages, 'core')
 type Esbuild = Parameters<NonNullable<Options['esbuildPlugins']>[number]['setup']>[0]['esbuild']
 const { build } = createRequire(new URL('../packages/conformance/package.json', import.meta.url))('esbuild') as Esbuild
 
-/** What a user's bundler makes of the build: the files that are there at the start, and which packages they import. */
+/** Bundles the build like a user's bundler; returns the files loaded at start and their imported packages. */
 async function startOf(dir: string, entry: string) {
   const { metafile, outputFiles = [] } = await build({
     entryPoints: [join(dir, entry)],
@@ -49,7 +49,7 @@ async function startOf(dir: string, entry: string) {
   return { gzipped, files: reached.size, packages: [...packages], later: new Set(later.map(({ path }) => path)) }
 }
 
-/** Bytes of a package's own, minified and gzipped, that are there once it is imported. To be raised knowingly. */
+/** Maximum size in bytes of a package's own code at import, minified and gzipped. Raise it deliberately. */
 const ceilings = {
   'core/dist/index.js': 83_000,
   'node/dist/index.js': 13_000,
@@ -65,33 +65,33 @@ const ceilings = {
   'cli/dist/index.js': 300,
 }
 
-it.each(Object.entries(ceilings))('what %s adds to a bundle is at most %i bytes', async (file, ceiling) => {
+it.each(Object.entries(ceilings))('%s adds at most %i bytes to a bundle', async (file, ceiling) => {
   const [dir = '', ...entry] = file.split('/')
   const { gzipped } = await startOf(join(packages, dir), entry.join('/'))
   expect(gzipped).toBeLessThanOrEqual(ceiling)
-  // A ceiling far above is none.
+  // A ceiling far above the size would not detect growth.
   expect(gzipped).toBeGreaterThan(ceiling / 4)
 })
 
-it('each public package has a ceiling', () => {
+it('every public package has a ceiling', () => {
   const dirs = workspaceDirs(['packages']).filter((dir) => readJson(`${dir}/package.json`).private !== true)
   const known = Object.keys(ceilings).map((file) => `packages/${file.split('/')[0]}`)
   expect(dirs.filter((dir) => !known.includes(dir))).toEqual([])
 })
 
-describe('what is there once core is imported', () => {
-  it('is in few files', async () => {
+describe('the import of core', () => {
+  it('loads few files', async () => {
     const { files } = await startOf(core, 'dist/index.js')
     expect(files).toBeLessThanOrEqual(2)
   })
 
-  it('is without zod, which is loaded later', async () => {
+  it('does not load zod', async () => {
     const { packages, later } = await startOf(core, 'dist/index.js')
     expect(packages).toEqual(['eventsource-parser'])
     expect(later).toContain('zod')
   })
 
-  it('is without zod for those who require it', () => {
+  it('does not load zod with require', () => {
     const script = `require('./dist/index.cjs')
       console.log(Object.keys(require.cache).filter((file) => /node_modules.zod/.test(file)).length)`
     const loaded = execFileSync(process.execPath, ['--input-type=commonjs', '-e', script], {
@@ -105,8 +105,8 @@ describe('what is there once core is imported', () => {
 describe.each([
   ['import', 'module', "import * as core from './dist/index.js'"],
   ['require', 'commonjs', "const core = require('./dist/index.cjs')"],
-] as const)('what is loaded later', (word, type, load) => {
-  it(`is found by those who ${word} core`, () => {
+] as const)('lazily loaded modules', (word, type, load) => {
+  it(`are found by programs that ${word} core`, () => {
     const script = `${load}
       const answer = { id: 'm', type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn',
         content: [{ type: 'text', text: 'translated' }], usage: { input_tokens: 1, output_tokens: 1 } }

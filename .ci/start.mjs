@@ -1,6 +1,6 @@
-// `npm start`: set-up, then `modelgate` with the example server's configuration in this same process. package.json starts it with
-// `exec` (and without where the shell has none, as on Windows): a shell in between would die of npm's SIGTERM and leave the
-// server behind.
+// `npm start`: runs the set-up, then `modelgate` with the example server's configuration in this process. package.json starts it with
+// `exec` (and without `exec` in shells that lack it, such as on Windows): a shell in between would exit on npm's SIGTERM and leave the
+// server running.
 import './setup.mjs'
 
 process.argv = [
@@ -10,5 +10,5 @@ process.argv = [
   '--config',
   'examples/server/modelgate.config.js',
 ]
-// By its address: there is nothing to look at before it is built.
+// Imported by URL: the file does not exist before the build.
 await import(new URL('../packages/cli/bin/modelgate.js', import.meta.url).href)

@@ -1,9 +1,9 @@
-// Does what a stranger does: with npm alone, in empty folders, from packed packages, follows pages word for word until each of the four
-// SDKs has its answer.
+// Follows documentation pages like a new user: with npm only, in empty folders, with packed packages, until each of the four SDKs has
+// its response.
 //
-//   npm run stranger                    all of them
-//   npm run stranger -- README.md …     some
-//   npm run stranger -- --json FILE     and writes a row for each page
+//   npm run stranger                    all pages
+//   npm run stranger -- README.md …     some pages
+//   npm run stranger -- --json FILE     writes a row per page
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { read } from './docs/blocks.mjs'
@@ -20,7 +20,7 @@ if (lacks.length > 0) console.log(`no ${lacks.join(' and no ')} here: pages are 
 const registry = await packedRegistry()
 const home = await providersAtHome()
 
-/** Prints what came of a page, and returns what went wrong. @param {string} page */
+/** Follows a page, prints the result and returns the problem. @param {string} page */
 async function visit(page) {
   const began = performance.now()
   try {

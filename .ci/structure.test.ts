@@ -18,7 +18,7 @@ import { workspaceDirs } from './workspace.mjs'
 
 const packages = workspaceDirs(['packages']).map((dir) => dir.slice('packages/'.length))
 
-/** The imports within a cycle, one for each pair of its files. */
+/** Returns the imports within a cycle, one per pair of files. */
 function edgesWithin({ edges }: Graph, cycle: readonly string[]): string[] {
   return edges.filter(({ from, to }) => cycle.includes(from) && cycle.includes(to)).map(describeEdge)
 }

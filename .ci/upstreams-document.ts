@@ -2,12 +2,12 @@ import type { Quirks, Upstream } from '@modelgate/core'
 import { createExample, providerCatalog } from '@modelgate/core/catalog'
 import { table } from './markdown-table.ts'
 
-/** The upstream of each provider in the catalog, for the tables of docs/upstreams.md. */
+/** The upstream of each provider, for the tables of docs/upstreams.md. */
 const made = Object.fromEntries(
   Object.entries(providerCatalog).map(([name, entry]): [string, Upstream] => [name, createExample(entry)]),
 )
 
-/** What the address of the example stands for. */
+/** Placeholders of addresses. */
 const placeholders: readonly (readonly [example: string, meaning: string])[] = [
   ['https://resource.', 'https://{resource}.'],
   ['.region.', '.{region}.'],
@@ -42,7 +42,7 @@ export function catalogTable(): string {
   return table(['provider', 'factory', 'default address', 'formats, best first', 'other operations'], ...rows)
 }
 
-/** What each quirk says; a quirk without words does not compile. */
+/** Description of each quirk; a missing one does not compile. */
 const meanings: { readonly [Q in keyof Required<Quirks>]: readonly [format: string, meaning: string] } = {
   maxTokensField: [
     'chat',
@@ -94,7 +94,7 @@ export function quirkTable(): string {
   return table(['quirk', 'of', 'what it says', 'who has it'], ...rows)
 }
 
-/** The fields of chat that each upstream lacks. */
+/** Returns the chat fields that each upstream lacks. */
 export function lacksTable(): string {
   const rows = Object.entries(made).flatMap(([name, { quirks }]) => {
     if (quirks.lacks === undefined) return []
@@ -109,7 +109,7 @@ export function lacksTable(): string {
   return table(['upstream', 'refuses: withheld and reported', 'ignores: reported'], ...rows)
 }
 
-/** Everything else that the upstreams declare. */
+/** Returns the other declarations of the upstreams. */
 export function valuesTable(): string {
   const rows = Object.entries(made).flatMap(([name, { quirks }]) => {
     const said = Object.entries(quirks).filter(([quirk]) => quirk !== 'lacks')

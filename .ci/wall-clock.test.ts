@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import { filesBelow, root, workspaceDirs } from './workspace.mjs'
 
 /**
- * Every use of the system's time in what is shipped, with how often and why. Durations, deadlines, cooldowns and lifetimes go by
- * `monotonicNow` of core or `performance.now`: the system's time is set now and then, and must not end or prolong anything.
+ * Every use of the wall clock in shipped code, with count and reason. Durations, deadlines, cooldowns and lifetimes use `monotonicNow` of
+ * core or `performance.now`, because a change of the system time must not end or prolong them.
  */
 const allowed: Readonly<Record<string, readonly [count: number, reason: string]>> = {
   'packages/cli/src/tokens/commands.ts': [1, 'shows which tokens have expired: a date'],
@@ -37,14 +37,14 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'packages/tokens/src/base/steady-clock.ts': [1, 'where the steady clock begins'],
 }
 
-/** The conformance kit and the benchmarks run for minutes, and are not shipped as a gateway's code. */
+/** The conformance kit and the benchmarks run for minutes and are not part of a gateway. */
 const kits = new Set(['packages/conformance', 'packages/bench'])
 const isSource = (file: string): boolean =>
   /\.[cm]?[jt]sx?$/.test(file) && !/\.test\.|\.test-support\.|\/testing\//.test(file)
 const comments = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm
 const uses = /\bDate\.now\b|\bnew Date\(\)|\bDate\(\)/g
 
-it('no source uses the system’s time but where a time of day is meant', () => {
+it('sources use the wall clock only for the time of day', () => {
   const found: Record<string, number> = {}
   for (const dir of workspaceDirs(['packages']).filter((dir) => !kits.has(dir)))
     for (const file of filesBelow(`${dir}/src`).filter(isSource)) {

@@ -9,7 +9,7 @@ const core = fileURLToPath(new URL('../packages/core', import.meta.url))
 type Esbuild = Parameters<NonNullable<Options['esbuildPlugins']>[number]['setup']>[0]['esbuild']
 const { build } = createRequire(new URL('../packages/conformance/package.json', import.meta.url))('esbuild') as Esbuild
 
-/** Bundles core with all that it may import, as is done for Workers; google-auth-library lies in core's node_modules. */
+/** Bundles core with all its imports, as for Workers; google-auth-library is in core's node_modules. */
 const bundled = (conditions: string[]) =>
   build({
     entryPoints: [join(core, 'dist/index.js')],
@@ -26,12 +26,12 @@ const bundled = (conditions: string[]) =>
     logLevel: 'silent',
   })
 
-it('a bundle for Workers needs no module of Node, whatever lies in node_modules', async () => {
+it('a bundle for Workers needs no Node module, regardless of installed packages', async () => {
   const { metafile, warnings } = await bundled(['workerd', 'worker', 'browser'])
   expect(warnings).toEqual([])
   expect(Object.keys(metafile.inputs).filter((file) => file.includes('google-auth-library'))).toEqual([])
 })
 
-it('would be told if it did', async () => {
+it('a Node module in the bundle is reported', async () => {
   await expect(bundled([])).rejects.toThrow('Could not resolve')
 })

@@ -1,4 +1,4 @@
-// What the scripts here need to know of the workspace. Plain Node without dependencies: set-up uses it before there are any.
+// Facts about the workspace for the scripts in this folder. Plain Node without dependencies, because the set-up uses it.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Held by whoever writes packages' builds, or reads them all. */
+/** Lock for writing builds and for reading all of them. */
 export const buildLock = join(root, 'node_modules/.cache/modelgate-setup.lock')
 
 /** @param {string} file relative to the root */
@@ -15,7 +15,7 @@ export const readJson = (file) => JSON.parse(readFileSync(join(root, file), 'utf
 
 /** @param {string[]} [groups] @returns {string[]} folders of the workspace's packages, relative to the root */
 export function workspaceDirs(groups = ['packages', 'examples']) {
-  // Folders with a package.json of their own that are no part of it: `- "!examples/nextjs"`, in whichever quotes.
+  // Exclusions such as `- "!examples/nextjs"`, with any quotes.
   const workspace = readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8')
   /** @param {string} dir */
   const isOutside = (dir) => workspace.includes(`'!${dir}'`) || workspace.includes(`"!${dir}"`)
@@ -45,7 +45,7 @@ export function filesBelow(dir) {
 }
 
 /**
- * Runs a command to its end and keeps its output for the case that it fails.
+ * Runs a command until it exits, and captures its output for error messages.
  * @param {string} command @param {string[]} args @param {string} cwd
  * @returns {Promise<{ code: number, output: string }>}
  */
@@ -54,7 +54,7 @@ export function run(command, args, cwd) {
     const child = spawn(command, args, {
       cwd,
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Without a terminal pnpm must not ask, and a production environment must not drop the tools.
+      // CI: pnpm must not prompt. NODE_ENV: production would skip development dependencies.
       env: { ...process.env, CI: 'true', NODE_ENV: 'development' },
       shell: process.platform === 'win32',
     })

@@ -16,7 +16,7 @@ interface Place {
 }
 
 const saidPlace = async (example: Running): Promise<Place> => {
-  const [, root = '', token = ''] = await example.saying(/(http:\S+)\/v1 with the token (\S+)/)
+  const [, root = '', token = ''] = await example.waitForOutput(/(http:\S+)\/v1 with the token (\S+)/)
   return { root, token }
 }
 
@@ -25,7 +25,7 @@ const startOn = (name: string, program: string, args: string[]) => () =>
   saidPlace(startProgram(program, [...args, fileURLToPath(new URL(`./${name}/main.js`, import.meta.url))]))
 const startWorker = (program: string) => async () => {
   const example = startProgram(program, ['serve', await bundledWorker('workers', folder), '--control-fd=1'])
-  const [, port] = await example.saying(/"socket":"http","port":(\d+)/)
+  const [, port] = await example.waitForOutput(/"socket":"http","port":(\d+)/)
   return { root: `http://127.0.0.1:${port}`, token: 'demo-token' }
 }
 
@@ -44,7 +44,7 @@ const starts: readonly (readonly [string, () => Promise<Place>])[] = [
 const messages = [{ role: 'user', content: 'hello' }]
 
 describe.each(starts)('examples/%s', (_, start) => {
-  it('serves the gateway beside its own routes', async () => {
+  it('serves the gateway in addition to its own routes', async () => {
     const { root, token } = await start()
     const post = (headers: Record<string, string>, more = {}) =>
       fetch(`${root}/v1/chat/completions`, {
@@ -66,16 +66,18 @@ describe.each(starts)('examples/%s', (_, start) => {
 })
 
 describe('examples/in-process', () => {
-  it('answers all four SDKs without a server', async () => {
+  it('responds to all four SDKs without a server', async () => {
     const example = startExample('./in-process/main.js')
     expect(await example.ended).toBe(0)
-    const said = example.said().trimEnd().split('\n')
+    const output = example.output().trimEnd().split('\n')
     const names = [
       'openai SDK, chat completions, claude-opus-5',
       'openai SDK, responses, claude-opus-5',
       'anthropic SDK, gpt-5',
       'google SDK, gpt-5',
     ]
-    expect(said).toEqual(names.map((name) => expect.stringMatching(`^${name}: You said: “Say hello in one sentence.”`)))
+    expect(output).toEqual(
+      names.map((name) => expect.stringMatching(`^${name}: You said: “Say hello in one sentence.”`)),
+    )
   })
 })

@@ -9,12 +9,12 @@ let root = ''
 
 const start = async (env: Record<string, string> = {}) => {
   const example = startExample('./express-login/main.js', { DATA: folder, ...env })
-  const [, said = ''] = await example.saying(/(http:\S+) to sign up/)
-  root = said
+  const [, output = ''] = await example.waitForOutput(/(http:\S+) to sign up/)
+  root = output
   return example
 }
 
-/** A browser of its own: it keeps its cookie, says where a form comes from, and follows no redirect. */
+/** A minimal browser: keeps its cookie, sends the origin of forms and follows no redirects. */
 function browser() {
   let cookie = ''
   const visit = async (path: string, init: RequestInit = {}) => {
@@ -54,7 +54,7 @@ describe('examples/express-login', () => {
     rmSync(folder, { recursive: true })
   })
 
-  it('issues a token to a user, tells its secret once, and shows what it has used', async () => {
+  it('issues a token to a user, shows its secret once, and shows its usage', async () => {
     const ada = await signUp('ada')
     const issued = await ada.send('/tokens', { name: '<b>laptop</b>' })
     expect(issued.status).toBe(201)
@@ -73,7 +73,7 @@ describe('examples/express-login', () => {
     expect(text).not.toContain(secret)
   })
 
-  it('lets nobody but its owner see, renew or revoke a token', async () => {
+  it('lets only the owner see, rotate or revoke a token', async () => {
     const [bob, eve] = await Promise.all([signUp('bob'), signUp('eve')])
     const { text } = await bob.send('/tokens', { name: 'desk' })
     const secret = secretIn(text)
@@ -90,7 +90,7 @@ describe('examples/express-login', () => {
     expect((await ask(renewed)).status).toBe(401)
   })
 
-  it('gives a user three tokens a month, also those who ask for many at once or revoke the old ones', async () => {
+  it('allows three tokens per user and month, also with parallel requests or revoked tokens', async () => {
     const max = await signUp('max')
     const answers = await Promise.all(Array.from({ length: 6 }, () => max.send('/tokens')))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 409, 409, 409])
@@ -103,7 +103,7 @@ describe('examples/express-login', () => {
     ['one on a neighbour of this site', { 'sec-fetch-site': 'same-site' }],
     ['an older browser with a form on another site', { 'sec-fetch-site': '', origin: 'https://evil.example' }],
     ['a page without an origin', { 'sec-fetch-site': '', origin: 'null' }],
-  ])('refuses %s', async (_, headers) => {
+  ])('rejects %s', async (_, headers) => {
     const own = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''))
     const dora = browser()
     const response = await fetch(`${root}/login`, {
@@ -114,7 +114,7 @@ describe('examples/express-login', () => {
     expect(response.status).toBe(403)
   })
 
-  it('keeps neither passwords nor sessions nor secrets in clear', async () => {
+  it('stores no password, session or secret in plain text', async () => {
     const kept = readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.(?:json|db|db-wal)$/.test(name))
       .map((name) => readFileSync(join(folder, name), 'latin1'))
@@ -125,7 +125,7 @@ describe('examples/express-login', () => {
     expect(secretIn(kept)).toBe('')
   })
 
-  it('tells of a wrong name no more than of a wrong password, and stops guessing', async () => {
+  it('responds to an unknown name as to a wrong password, and limits attempts', async () => {
     const guesser = browser()
     const wrong = await guesser.send('/login', { name: 'ada', password: 'wrong' })
     const unknown = await guesser.send('/login', { name: 'nobody', password: 'wrong' })
@@ -135,7 +135,7 @@ describe('examples/express-login', () => {
     expect((await guesser.send('/login', { name: 'ada', password })).text).toContain('Too many attempts')
   })
 
-  it('ends a session by logging out, and gives another with each login', async () => {
+  it('ends a session on logout, and creates a new one with each login', async () => {
     const tom = await signUp('tom')
     const first = tom.cookie()
     await tom.send('/login', { name: 'tom', password })
@@ -150,19 +150,19 @@ describe('examples/express-login', () => {
     ['a name that is taken', { name: 'ada', password }, 'taken'],
     ['a name that is none', { name: '<script>', password }, 'A name is'],
     ['a short password', { name: 'kim', password: 'short' }, 'A password is'],
-  ])('does not sign up %s', async (_, form, words) => {
+  ])('rejects the sign-up of %s', async (_, form, words) => {
     const answer = await browser().send('/signup', form)
     expect(answer).toMatchObject({ status: 400, cookie: null })
     expect(answer.text).toContain(words)
   })
 })
 
-describe('examples/express-login, again', () => {
+describe('examples/express-login after a restart', () => {
   const own = mkdtempSync(join(tmpdir(), 'modelgate-login-'))
   afterEach(stopExamples)
   afterAll(() => rmSync(own, { recursive: true }))
 
-  it('knows users and tokens after a restart, and sets cookies by https alone where it is served so', async () => {
+  it('keeps users and tokens, and sets secure cookies behind https', async () => {
     const first = await start({ DATA: own, PUBLIC_URL: 'https://models.example' })
     const user = browser()
     const entered = await user.send('/signup', { name: 'ada', password })

@@ -9,7 +9,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 const names = readdirSync(here).filter((name) => existsSync(join(here, name, 'package.json')))
 const versions = new Map(workspaceDirs(['packages']).map((dir) => [readJson(`${dir}/package.json`).name, dir]))
 
-/** The texts of an example's own files of code. */
+/** Returns the source files of an example. */
 const code = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)
@@ -17,13 +17,13 @@ const code = (folder: string): string[] =>
     return /(?<!\.d|\.test)\.[jt]sx?$/.test(entry.name) ? [readFileSync(path, 'utf8')] : []
   })
 
-/** `@scope/name` of `@scope/name/path`. */
+/** Returns the package of an import: `@scope/name` for `@scope/name/path`. */
 const packageOf = (specifier: string): string => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
 
-describe.each(names)('examples/%s can be copied', (name) => {
+describe.each(names)('a copy of examples/%s', (name) => {
   const { dependencies = {}, devDependencies = {} } = readJson(`examples/${name}/package.json`)
 
-  it('names what it imports', () => {
+  it('declares its imports as dependencies', () => {
     const imported = code(join(here, name))
       .flatMap((text) => [...text.matchAll(/^(?:import |import .* from |\} from )'([^']+)'/gm)])
       .map(([, from = '']) => from)
@@ -31,7 +31,7 @@ describe.each(names)('examples/%s can be copied', (name) => {
     expect(Object.keys(dependencies)).toEqual(expect.arrayContaining([...new Set(imported.map(packageOf))]))
   })
 
-  it('asks for packages as they are published', () => {
+  it('depends on published packages', () => {
     for (const [dependency, range] of Object.entries({ ...dependencies, ...devDependencies })) {
       const dir = versions.get(dependency)
       if (dir === undefined) expect(range).toMatch(/^[~^]?\d/)
@@ -39,7 +39,7 @@ describe.each(names)('examples/%s can be copied', (name) => {
     }
   })
 
-  it('has a page, and a place in the list', () => {
+  it('has a README and is listed', () => {
     expect(readFileSync(join(here, name, 'README.md'), 'utf8')).toContain('npm install')
     expect(readFileSync(join(here, 'README.md'), 'utf8')).toContain(`](${name})`)
   })

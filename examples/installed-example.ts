@@ -8,13 +8,12 @@ import { promisify } from 'node:util'
 import { strangersEnv } from '../.ci/packed/project.mjs'
 import { packedRegistry } from '../.ci/packed/registry.mjs'
 
-/** Not below a node_modules, where Next.js compiles nothing; and outside of this repository nothing else is found. */
+/** Outside of node_modules, where Next.js compiles nothing, and outside of this repository, so that no other package is found. */
 const cache = join(tmpdir(), `modelgate-examples-${process.getuid?.() ?? ''}`)
 
 /**
- * The folder of an example as a stranger has it: a copy with what `npm install` puts there, this project's packages as they would be
- * published. Installed once for each state of its package.json and of the packages. undefined, with a line that says so: there is
- * no network to install it from.
+ * Returns a copy of an example with dependencies installed by npm, and this project's packages as they would be published. It is
+ * installed once per state of its package.json and the packages. Returns undefined, with a message, if the registry is unavailable.
  */
 export async function installedExample(name: string): Promise<string | undefined> {
   const source = fileURLToPath(new URL(name, import.meta.url))
@@ -37,7 +36,7 @@ export async function installedExample(name: string): Promise<string | undefined
   }
 }
 
-/** Into a folder of this process first: what is under its own name is whole, whoever else installs or is cut off. */
+/** Installs into a temporary folder and renames it, so that an existing folder is always complete. */
 async function install(source: string, folder: string, env: Record<string, string>): Promise<void> {
   const unfinished = `${folder}-${process.pid}`
   mkdirSync(cache, { recursive: true, mode: 0o700 })
@@ -54,7 +53,7 @@ async function install(source: string, folder: string, env: Record<string, strin
   else renameSync(unfinished, folder)
 }
 
-/** By a process that runs. */
+/** Returns true if the process is running. */
 function isInTheMaking(folder: string): boolean {
   const [, pid] = /-[0-9a-f]{16}-(\d+)$/.exec(folder) ?? []
   try {

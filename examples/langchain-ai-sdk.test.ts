@@ -5,13 +5,13 @@ import { startProgram, stopExamples } from './start-example.ts'
 
 const folder = await installedExample('langchain-ai-sdk')
 
-describe.skipIf(folder === undefined)('examples/langchain-ai-sdk, installed as by a stranger', () => {
+describe.skipIf(folder === undefined)('examples/langchain-ai-sdk, installed with npm', () => {
   let origin = ''
   const start = (file: string) =>
     startProgram(process.execPath, [join(folder ?? '', file)], { MODELGATE_URL: origin }, folder)
   beforeAll(async () => {
-    const [, said = ''] = await start('gateway.js').saying(/(http:\S+)\/v1 with the token/)
-    origin = said
+    const [, output = ''] = await start('gateway.js').waitForOutput(/(http:\S+)\/v1 with the token/)
+    origin = output
   })
   afterAll(stopExamples)
 
@@ -22,7 +22,7 @@ describe.skipIf(folder === undefined)('examples/langchain-ai-sdk, installed as b
     const example = start(file)
     const code = await example.ended
     const hello = 'You said: “Say hello in one sentence.”'
-    expect(example.said().trimEnd().split('\n')).toEqual(
+    expect(example.output().trimEnd().split('\n')).toEqual(
       names.flatMap((name) => [
         expect.stringContaining(`${name}, text: ${hello}`),
         expect.stringContaining(`${name}, stream: ${hello}`),

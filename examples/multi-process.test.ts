@@ -30,7 +30,7 @@ const nginx = spawnSync('nginx', ['-v'], { env: { PATH: path } })
 const missing = nginx.status !== 0 ? 'there is no nginx: apt-get install nginx-light' : withoutRedisToKill
 if (missing !== undefined) console.warn(`left out: examples/multi-process: ${missing}`)
 
-/** Starting and stopping several processes takes seconds. */
+/** Timeout: starting and stopping several processes takes seconds. */
 const processMs = 30_000
 
 const freePort = (): Promise<number> =>
@@ -42,7 +42,7 @@ const freePort = (): Promise<number> =>
     })
   })
 
-/** One address for a provider and its realtime sessions, as real ones have it. */
+/** Serves a provider and its realtime sessions at one address, like real providers. */
 async function inFrontOf(provider: number, sessions: number): Promise<Server> {
   const server = createServer((socket) => {
     socket.once('data', (first) => {
@@ -77,7 +77,7 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     const { port } = front.address() as AddressInfo
     connection = await connect['node-redis'](redis.url)
     tokens = createTokens({ storage: redisStorage({ client: connection.client, timeoutMs: 2000 }) })
-    // The file as it is, but for the ports: those here may be in use.
+    // The unchanged file except for the ports, which may be in use here.
     let conf = readFileSync(fileURLToPath(new URL('./multi-process/nginx.conf', import.meta.url)), 'utf8')
     for (const port of ['8080', '8791', '8792', '8793']) {
       expect(conf).toContain(`127.0.0.1:${port};`)
@@ -94,9 +94,9 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
       ANTHROPIC_API_KEY: 'upstream-key',
       ANTHROPIC_BASE_URL: provider.origin,
     })
-    const [, said = ''] = await example.saying(/(http:\S+)\/v1 in front of 3 gateways/)
-    origin = said
-    await example.saying(/(?:gateway \d+ on port \d+[\s\S]*){3}/)
+    const [, output = ''] = await example.waitForOutput(/(http:\S+)\/v1 in front of 3 gateways/)
+    origin = output
+    await example.waitForOutput(/(?:gateway \d+ on port \d+[\s\S]*){3}/)
     const isServing = () =>
       fetch(origin).then(
         ({ status }) => status === 404,
@@ -124,10 +124,10 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
       ...init,
     })
   const log = () => readFileSync(join(logFolder(), 'access.log'), 'utf8').trim().split('\n')
-  const logFolder = () => /logs in (\S+)/.exec(example.said())?.[1] ?? ''
-  const processes = () => [...example.said().matchAll(/gateway (\d+) on port/g)].map(([, pid]) => Number(pid))
+  const logFolder = () => /logs in (\S+)/.exec(example.output())?.[1] ?? ''
+  const processes = () => [...example.output().matchAll(/gateway (\d+) on port/g)].map(([, pid]) => Number(pid))
 
-  it('holds one limit in all processes', async () => {
+  it('enforces one limit in all processes', async () => {
     const { secret } = await tokens.issue({ limits: { requests: 6, window: 'day' } })
     const before = log().length
     const answers = await Promise.all(Array.from({ length: 15 }, () => call(secret)))
@@ -143,9 +143,9 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     expect(ports.size).toBe(3)
   })
 
-  it('passes on each event when it comes, and stops the model when its client goes away', async () => {
+  it('forwards each event immediately, and aborts the upstream call when the client disconnects', async () => {
     const { secret } = await tokens.issue()
-    // Three events, then silence: whoever buffers would have nothing to show.
+    // Three events, then silence: a buffering proxy would deliver nothing.
     fake.reply({ text: 'one two three four five', fault: { type: 'stall', after: 3 } })
     const leaving = new AbortController()
     const answer = await call(secret, { stream: true }, { signal: leaving.signal })
@@ -160,10 +160,10 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     expect(fake.stats).toMatchObject({ started: 1, open: 0 })
   })
 
-  it('remembers a response in each process that another one has stored', async () => {
+  it('finds a stored response in every process', async () => {
     const { secret } = await tokens.issue()
     const client = openaiClient({ origin, token: secret })
-    // A model that cannot store it itself: the gateways do.
+    // A model that cannot store responses: the gateways store them.
     const model = 'claude-opus-5'
     const { id } = await client.responses.create({ model, input: 'My name is Ada.' })
     const before = log().length
@@ -182,11 +182,11 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     expect(asked.every((body) => body.includes('My name is Ada.'))).toBe(true)
   })
 
-  it('leaves an upstream alone in each process that one of them has found limited', async () => {
+  it('shares the cooldown of a rate-limited upstream between all processes', async () => {
     const { secret } = await tokens.issue()
     fake.reply({ status: 429, headers: { 'retry-after': '600' } })
     expect((await call(secret, { model: 'gpt-limited' })).status).toBe(429)
-    // The news takes its way through Redis.
+    // The cooldown arrives through Redis.
     const isCoolingEverywhere = async () => {
       fake.reset()
       const answers = await Promise.all(Array.from({ length: 9 }, () => call(secret, { model: 'gpt-limited' })))
@@ -195,7 +195,7 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     await until(isCoolingEverywhere, 'the cooldown in every process', processMs)
   })
 
-  it('takes answers whose headers tell of many losses, and large uploads', async () => {
+  it('forwards responses with large loss headers, and large uploads', async () => {
     const { secret } = await tokens.issue()
     const fields = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`unheard_of_field_${at}`, at]))
     const answer = await call(secret, { model: 'claude-opus-5', ...fields })
@@ -218,7 +218,7 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
       'sec-websocket-version': '13',
       'sec-websocket-key': Buffer.alloc(16).toString('base64'),
     }
-    const said = await new Promise<string>((resolve, reject) => {
+    const output = await new Promise<string>((resolve, reject) => {
       const request = get(`${origin}/v1/realtime?model=gpt-realtime`, { headers })
       request.on('error', reject).on('response', ({ statusCode }) => reject(new Error(`answered ${statusCode}`)))
       request.on('upgrade', (_response, socket, head) => {
@@ -235,10 +235,10 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
         })
       })
     })
-    expect(said).toContain('gpt-realtime')
+    expect(output).toContain('gpt-realtime')
   })
 
-  it('writes no token into the log, wherever a client writes it', async () => {
+  it('never logs a token, wherever the client sends it', async () => {
     const { secret } = await tokens.issue()
     const contents = [{ parts: [{ text: 'hello' }] }]
     const answer = await fetch(`${origin}/v1beta/models/gpt-5:generateContent?key=${secret}`, {
@@ -255,19 +255,19 @@ describe.skipIf(missing !== undefined)('examples/multi-process', () => {
     expect(log().join()).not.toContain(secret)
   })
 
-  it('goes on when a process is killed, and has it back', async () => {
+  it('continues when a process is killed, and restarts it', async () => {
     const { secret } = await tokens.issue()
     const [victim = 0] = processes()
     process.kill(victim, 'SIGKILL')
-    // What it was in the middle of is lost: nobody knows whether the model has answered.
-    await example.saying(/ended \(SIGKILL\)/)
+    // Its in-flight call is lost: it is unknown whether the model responded.
+    await example.waitForOutput(/ended \(SIGKILL\)/)
     const answers = await Promise.all(Array.from({ length: 30 }, () => call(secret)))
     expect(answers.filter(({ status }) => status !== 200)).toEqual([])
     await until(() => processes().length === 4, 'the fourth process', processMs)
     expect((await call(secret)).status).toBe(200)
   })
 
-  it('ends with a signal, after the calls that run', async () => {
+  it('shuts down on a signal after in-flight calls', async () => {
     const { secret } = await tokens.issue()
     fake.reply({ text: 'still here', fault: { type: 'delay', ms: 300 } })
     const running = call(secret)

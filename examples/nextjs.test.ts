@@ -11,19 +11,19 @@ const token = 'demo-token'
 
 const folder = await installedExample('nextjs')
 
-describe.skipIf(folder === undefined)('examples/nextjs, installed and built as by a stranger', () => {
+describe.skipIf(folder === undefined)('examples/nextjs, installed and built with npm', () => {
   let origin = ''
   beforeAll(async () => {
     if (folder === undefined) return
     const next = join(folder, 'node_modules/next/dist/bin/next')
     await promisify(execFile)(process.execPath, [next, 'build'], { cwd: folder, env: { ...process.env, ...env } })
     const example = startProgram(process.execPath, [next, 'start', '-p', '0', '-H', '127.0.0.1'], env, folder)
-    const [, said = ''] = await example.saying(/Local: +(http:\S+)[\s\S]*Ready/)
-    origin = said
+    const [, output = ''] = await example.waitForOutput(/Local: +(http:\S+)[\s\S]*Ready/)
+    origin = output
   }, 300_000)
   afterAll(stopExamples)
 
-  it('serves the gateway below the folder of its route, and its own pages beside it', async () => {
+  it('serves the gateway below its route, and its own pages', async () => {
     const body = { model: 'claude-opus-5', messages: [{ role: 'user', content: 'hello' }] }
     const ask = (headers: Record<string, string>) =>
       fetch(`${origin}/ai/v1/chat/completions`, {
@@ -38,8 +38,8 @@ describe.skipIf(folder === undefined)('examples/nextjs, installed and built as b
     expect((await fetch(`${origin}/ai/v1/nothing`)).status).toBe(404)
   })
 
-  it('streams, event by event', async () => {
-    // After three events the provider falls silent: whoever waits for the whole answer waits for ever.
+  it('streams event by event', async () => {
+    // After three events the provider sends nothing: waiting for the whole response would never end.
     const stream = await openaiClient({ origin: `${origin}/ai`, token }).chat.completions.create({
       model: 'claude-opus-5',
       messages: [{ role: 'user', content: '[[stall after:5]] hello' }],
@@ -49,7 +49,7 @@ describe.skipIf(folder === undefined)('examples/nextjs, installed and built as b
     stream.controller.abort()
   })
 
-  it('answers the SDK of another vendor', async () => {
+  it('responds to the SDK of another vendor', async () => {
     const client = anthropicClient({ origin: `${origin}/ai`, token })
     const messages = [{ role: 'user' as const, content: 'hello' }]
     const stream = client.messages.stream({ model: 'gpt-5', max_tokens: 100, messages })

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { install, pins } from '@modelgate/conformance/test-support'
 import { root } from '../.ci/workspace.mjs'
 
-/** The program of a runtime of the matrix; undefined, with a line that says why: it cannot be had here. */
+/** Returns the program of a runtime; undefined, with a message, if it cannot be installed here. */
 export async function runtime(name: string): Promise<string | undefined> {
   const pin = pins.find((pin) => pin.name === name)
   if (pin === undefined) throw new Error(`no runtime '${name}' among ${pins.map(({ name }) => name).join(', ')}`)
@@ -15,13 +15,13 @@ export async function runtime(name: string): Promise<string | undefined> {
   return undefined
 }
 
-/** What is used of esbuild, which is a dependency of the conformance suite. */
+/** The used part of esbuild, a dependency of the conformance suite. */
 interface Bundler {
   build(options: Readonly<Record<string, unknown>>): Promise<unknown>
 }
 
 /**
- * Makes of an example for Workers what wrangler would: one file, and the settings of its wrangler.jsonc in the words of workerd.
+ * Builds an example for Workers like wrangler: one file, and the settings of wrangler.jsonc as workerd's configuration.
  *
  * @returns workerd's configuration file
  */
@@ -42,7 +42,7 @@ export async function bundledWorker(name: string, folder: string): Promise<strin
     target: 'es2024',
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
-    // What core can do without is not among the example's dependencies; here it is, for the tests of core.
+    // Optional dependencies of core are not among the example's dependencies, but exist in this workspace.
     external: ['cloudflare:*', 'node:*', 'google-auth-library', 'gpt-tokenizer', 'aws4fetch'],
     logLevel: 'error',
   })

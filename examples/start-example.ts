@@ -2,28 +2,28 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 export interface Running {
-  /** What it has said so far, on both outputs. */
-  said(): string
-  /** Waits until something was said; rejects if the process ends before, or with the test's time. */
-  saying(pattern: RegExp): Promise<RegExpExecArray>
+  /** Output so far, standard output and error. */
+  output(): string
+  /** Waits for output; rejects if the process exits first or the test times out. */
+  waitForOutput(pattern: RegExp): Promise<RegExpExecArray>
   signal(name: 'SIGTERM' | 'SIGINT' | 'SIGHUP'): void
-  /** The exit code, once it has ended. */
+  /** Exit code, after the process has ended. */
   readonly ended: Promise<number | null>
 }
 
-/** Keys of the person who runs the tests: no example may see them here. */
+/** Provider keys of the current user: examples must not use them in tests. */
 const isSecret = (name: string): boolean => /_API_KEY$|_BASE_URL$|^MODELGATE_|^AZURE_OPENAI_|^AWS_/.test(name)
 
 const running = new Set<() => void>()
 
-/** Starts an example as a user would, `node <file>`, with no settings but those given and a free port. */
+/** Starts an example with `node <file>`, the given settings and a free port. */
 export const startExample = (file: string, env: Record<string, string> = {}): Running =>
   start(file, process.execPath, [fileURLToPath(new URL(file, import.meta.url))], env)
 
-/** The server by `npm start`: signals go to npm, as a supervisor would send them. */
+/** Starts the server with `npm start`. Signals go to npm, as from a supervisor. */
 export const npmStart = (env: Record<string, string> = {}): Running => start('npm start', 'npm', ['start'], env)
 
-/** Any program, as an example is started. Default folder: the repository's. */
+/** Starts a program like an example. Default folder: the repository. */
 export const startProgram = (
   command: string,
   args: string[],
@@ -37,7 +37,7 @@ function start(name: string, command: string, args: string[], env: Record<string
     cwd: cwd ?? fileURLToPath(new URL('..', import.meta.url)),
     env: { ...own, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A process group of its own, so that nothing is left of it in the end.
+    // A process group, so that all its processes can be ended.
     detached: true,
   })
   let text = ''
@@ -62,12 +62,12 @@ function start(name: string, command: string, args: string[], env: Record<string
     })
   })
   return {
-    said: () => text,
-    async saying(pattern) {
+    output: () => text,
+    async waitForOutput(pattern) {
       for (;;) {
         const found = pattern.exec(text)
         if (found !== null) return found
-        if (over) throw new Error(`${name} ended without saying ${pattern}:\n${text}`)
+        if (over) throw new Error(`${name} ended without waitForOutput ${pattern}:\n${text}`)
         await new Promise<void>((resolve) => {
           wake = resolve
         })
@@ -78,7 +78,7 @@ function start(name: string, command: string, args: string[], env: Record<string
   }
 }
 
-/** Ends what tests left running. */
+/** Ends processes that tests left running. */
 export function stopExamples(): void {
   for (const kill of running) kill()
 }

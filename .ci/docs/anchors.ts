@@ -1,4 +1,4 @@
-/** What a link to each heading ends in, as GitHub makes it: in small letters, and numbered where two are the same. */
+/** Returns the anchor of each heading as GitHub generates it: lower case, with a number for repeated ones. */
 export function anchorsFor(headings: readonly string[]): string[] {
   const seen = new Map<string, number>()
   return headings.map((heading) => {

@@ -1,7 +1,7 @@
 import { anchorsFor } from './anchors.ts'
 import type { Entry, Member, PackageApi, Signature } from './api.ts'
 
-/** A page of its own for each package; both ends of a link. */
+/** Each package has a page; links need the page and the anchor. */
 const pageOf = (folder: string): string => `${folder}.md`
 
 const groups: readonly (readonly [string, readonly Entry['kind'][]])[] = [
@@ -13,7 +13,7 @@ const groups: readonly (readonly [string, readonly Entry['kind'][]])[] = [
   ['Named above, not exported', ['named']],
 ]
 
-/** The entries of a page in its order, each with the heading's anchor. */
+/** Returns the entries of a page in order, with the anchors of their headings. */
 function layout({ name, folder, entries }: PackageApi) {
   const sections = groups
     .map(([title, kinds]) => ({
@@ -30,12 +30,12 @@ function layout({ name, folder, entries }: PackageApi) {
   })
 }
 
-/** Where each exported name is explained. */
+/** Returns the page and anchor of each exported name. */
 type Places = ReadonlyMap<string, { page: string; anchor: string }>
 
 function placesOf(packages: readonly PackageApi[]): Places {
   const places = new Map<string, { page: string; anchor: string }>()
-  // A name that two packages have is left to the first: `RequestEvent` of core, say.
+  // A name exported by two packages belongs to the first.
   for (const one of packages)
     for (const { entries } of layout(one))
       for (const { entry, anchor } of entries)
@@ -44,7 +44,7 @@ function placesOf(packages: readonly PackageApi[]): Places {
   return places
 }
 
-/** Within a package its own names come first, then core's, then anybody's. */
+/** Resolves a name within the package, then in core, then in other packages. */
 function placeOf(name: string, folder: string, places: Places): string | undefined {
   const keys = [`${folder} ${name}`, `core ${name}`, ...[...places.keys()].filter((key) => key.endsWith(` ${name}`))]
   const found = keys.map((key) => places.get(key)).find((place) => place !== undefined)
@@ -52,14 +52,14 @@ function placeOf(name: string, folder: string, places: Places): string | undefin
   return `${found.page === pageOf(folder) ? '' : found.page}#${found.anchor}`
 }
 
-/** A name that another package has: there is a page for it, unless it is not exported there. */
+/** Resolves a name of another package; undefined if that package does not export it. */
 function linkTo(name: string, home: string, folder: string, places: Places): string {
   const place = placeOf(name, home, places)
   if (place === undefined) return `\`${name}\``
   return `[\`${name}\`](${place.startsWith('#') && home !== folder ? pageOf(home) : ''}${place})`
 }
 
-/** A type in one line, the names in it linked to where they are explained. */
+/** Formats a type on one line, with links on its names. */
 function linked(type: string, folder: string, places: Places): string {
   const parts = type.split(/('[^']*'|"[^"]*"|\b[A-Z]\w+\b)/)
   let code = ''
@@ -95,7 +95,7 @@ function memberLines(members: readonly Member[], depth: number, folder: string, 
 
 const code = (text: string): string => `\`\`\`ts\n${text}\n\`\`\``
 
-/** The names in a signature that are explained somewhere. */
+/** Returns the names of a signature that have an entry. */
 function named(texts: readonly string[], own: string, folder: string, places: Places): string[] {
   const names = new Set(texts.flatMap((text) => text.match(/\b[A-Z]\w+\b/g) ?? []))
   names.delete(own)
@@ -129,7 +129,7 @@ function entryLines(entry: Entry, folder: string, places: Places): string[] {
 const generated =
   '<!-- Generated from the docstrings in the sources: UPDATE_DOCS=1 npx vitest run --config vitest.workspace.ts .ci/docs/api.test.ts -->'
 
-/** The names among these that one package declares and exports. */
+/** Filters the names that the package declares and exports. */
 const exportsOf = (entries: readonly Entry[], home: string): string[] =>
   entries.filter((entry) => entry.home === home && entry.kind !== 'named').map(({ name }) => name)
 
@@ -162,7 +162,7 @@ function packagePage(one: PackageApi, packages: readonly PackageApi[], places: P
   ].join('\n\n')}\n`
 }
 
-/** All pages of the reference by their file names below docs/api. */
+/** Returns all pages of the reference by file name below docs/api. */
 export function apiPages(packages: readonly PackageApi[]): Map<string, string> {
   const places = placesOf(packages)
   const rows = packages.map(

@@ -10,7 +10,7 @@ const packages = readApi()
 const folder = join(root, 'docs/api')
 
 describe('docs/api', () => {
-  it('says what the sources say', () => {
+  it('is generated from the current sources', () => {
     const pages = apiPages(packages)
     if (process.env.UPDATE_DOCS !== undefined) {
       rmSync(folder, { recursive: true, force: true })
@@ -23,7 +23,7 @@ describe('docs/api', () => {
     expect(stale, 'as the sources are: else run this with UPDATE_DOCS=1').toEqual([])
   })
 
-  it('explains every name that is exported', () => {
+  it('documents every exported name', () => {
     const silent = packages.flatMap(({ name, folder, entries }) =>
       entries
         .filter(({ doc, home, kind }) => doc === '' && home === folder && kind !== 'named')
@@ -32,7 +32,7 @@ describe('docs/api', () => {
     expect(silent).toEqual([])
   })
 
-  it('has no docstring that was cut short, as by an @ that begins a tag', () => {
+  it('contains no truncated JSDoc, such as before an @ that is read as a tag', () => {
     const told = packages.flatMap(({ name, entries }) =>
       entries.flatMap((entry) =>
         [entry, ...entry.members].map((one) => ({ name: `${name}: ${entry.name}.${one.name}`, doc: one.doc })),

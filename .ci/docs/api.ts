@@ -4,9 +4,9 @@ import ts from 'typescript'
 import { root } from '../workspace.mjs'
 import { read } from './blocks.mjs'
 
-/** A member of an interface, with those of its own where its type is written in place. */
+/** A member of an interface. An inline object type has members of its own. */
 export interface Member {
-  /** With its `?`, or with its parameters where it is a method. */
+  /** Name with its `?`, or with the parameters of a method. */
   name: string
   type: string
   doc: string
@@ -19,19 +19,19 @@ export interface Signature {
   returns: string
 }
 
-/** An exported name; or, as kind `named`, a type that exported ones speak of. */
+/** An exported name; or, with kind `named`, a type that exported signatures mention. */
 export interface Entry {
   name: string
   kind: 'function' | 'value' | 'class' | 'options' | 'type' | 'named'
   doc: string
   throws: string[]
   signatures: Signature[]
-  /** What a type is, where it has no members. */
+  /** Definition of a type without members. */
   definition: string
-  /** `extends`, with what it names. */
+  /** The `extends` clause. */
   heritage: string
   members: Member[]
-  /** The folder of the package that declares it. */
+  /** Folder of the declaring package. */
   home: string
 }
 
@@ -42,7 +42,7 @@ export interface PackageApi {
   entries: Entry[]
 }
 
-/** Folders of the packages that are published and can be imported. */
+/** Folders of published packages with exports. */
 const publicFolders = (): string[] =>
   readdirSync(join(root, 'packages')).filter((folder) => {
     const manifest = `packages/${folder}/package.json`
@@ -54,7 +54,7 @@ const printer = ts.createPrinter({ removeComments: true })
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 const print = (node: ts.Node): string => printer.printNode(ts.EmitHint.Unspecified, node, node.getSourceFile())
 
-/** The names that every public package exports, as their sources declare and explain them. */
+/** Reads the exported names of every public package with their declarations and JSDoc. */
 export function readApi(): PackageApi[] {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.base.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root)
@@ -83,7 +83,7 @@ export function readApi(): PackageApi[] {
 const origin = (symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol =>
   symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 
-/** Types of a package's own that its exports speak of, and that nobody exports: a reader needs them all the same. */
+/** Finds types that exports mention but no package exports: readers need them too. */
 function namedBy(
   symbols: readonly ts.Symbol[],
   exported: ReadonlySet<ts.Symbol>,
@@ -180,10 +180,10 @@ const docOf = (symbol: ts.Symbol, checker: ts.TypeChecker): string => {
   return [plain(ts.displayPartsToString(symbol.getDocumentationComment(checker))), ...told].filter(Boolean).join(' ')
 }
 
-/** Links to other names are made by the page, for all names alike. */
+/** Removes `{@link}`; the page links all names itself. */
 const plain = (text: string): string => text.replaceAll(/\{@link (\S+?)(?: [^}]*)?\}/g, '`$1`').trim()
 
-/** A parameter as a caller sees it: what is taken apart at once is `options` to them. */
+/** Returns a parameter's name for readers; a destructured parameter is `options`. */
 function parameterOf({ name, questionToken, initializer, dotDotDotToken, type }: ts.ParameterDeclaration) {
   const optional = questionToken !== undefined || initializer !== undefined ? '?' : ''
   return {

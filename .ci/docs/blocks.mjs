@@ -1,19 +1,17 @@
-// Pages, and the code blocks in them. Plain JavaScript: stranger.mjs reads pages without any tool.
+// Reads documentation pages and their code blocks. Plain JavaScript, because stranger.mjs runs without build tools.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../workspace.mjs'
 
 /**
- * Why a block is not treated as others are: a comment before it, which a reader does not see. `words` is a reason, and with `from`
- * the file that the block is a copy of.
+ * An HTML comment before a block that exempts it from checks. `words` is the reason; for `from` it is the file that the block copies.
  * @typedef {{ kind: 'shown only' | 'not run' | 'from', words: string }} Mark
  */
 
 /**
  * @typedef {{
  *   place: string, page: string, language: string, text: string, file?: string, mark?: Mark,
- * }} Block `place` is where its first line stands, as an editor understands it; `file` the file that it is, whole: without one it is a
- * fragment
+ * }} Block `place` is file:line of its first line; `file` is the name of the whole file that it shows, undefined for a fragment
  */
 
 /** @param {string} file relative to the root */
@@ -26,7 +24,7 @@ const pagesBelow = (folder) =>
     .map((name) => `${folder}/${name.replaceAll('\\', '/')}`)
     .sort()
 
-/** Every page that a reader of the repository or of a package meets. */
+/** Returns every page for readers of the repository or a package. */
 export const documents = [
   'README.md',
   ...pagesBelow('docs'),
@@ -55,7 +53,7 @@ export function blocksIn(text, page) {
   })
 }
 
-/** All blocks of all pages but the generated ones, which show declarations and no programs. */
+/** Returns all blocks except those of generated pages, which show declarations instead of programs. */
 export const blocks = documents
   .filter((page) => !page.startsWith('docs/api/'))
   .flatMap((page) => blocksIn(read(page), page))
@@ -64,7 +62,7 @@ export const blocks = documents
 export const isCode = ({ language }) => ['js', 'ts', 'jsx', 'tsx', 'javascript', 'typescript'].includes(language)
 
 /**
- * What a reader who followed the page as far as this block has in the folder, by name.
+ * Returns the files, by name, that a reader has after following the page up to this block.
  * @param {Block} block @param {readonly Block[]} all @returns {Map<string, Block>}
  */
 export function filesBefore(block, all) {

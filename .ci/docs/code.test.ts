@@ -5,7 +5,7 @@ import { complaints } from './compile.ts'
 import { followed } from './followed.mjs'
 import { needsRedis, run, runs } from './run.ts'
 
-/** Whole files of these pages are run by the stranger, from packed packages. */
+/** `stranger.mjs` runs the whole files of these pages with packed packages. */
 const byTheStranger = ({ page, file }: Block): boolean => file !== undefined && followed.includes(page)
 
 const block = (text: string, rest: Partial<Block> = {}): Block => ({
@@ -16,44 +16,44 @@ const block = (text: string, rest: Partial<Block> = {}): Block => ({
   ...rest,
 })
 
-describe('the code in the documents', () => {
+describe('code in the documentation', () => {
   const wrong = block("import { createGateway } from '@modelgate/core'\ncreateGateway({ auth: 'nobody' })\n")
   let told: string[]
   beforeAll(() => {
     told = complaints([...blocks, wrong])
   })
 
-  it('compiles', () => {
+  it('compiles without errors', () => {
     expect(blocks.filter(isCode).length).toBeGreaterThan(50)
     expect(told.filter((one) => !one.startsWith(wrong.place))).toEqual([])
   })
 
-  it('would be caught if it did not', () => {
+  it('is reported if it does not compile', () => {
     expect(told).toContainEqual(expect.stringContaining('here:1 (line 2 of the block)'))
   })
 
-  it('is left out of that for a reason, and seldom', () => {
+  it('is exempt from compilation only rarely and with a reason', () => {
     const marked = blocks.filter(({ mark }) => mark !== undefined && mark.kind !== 'from')
     for (const { place, mark } of marked) console.log(`${place}: ${mark?.kind}: ${mark?.words}`)
     expect(marked.filter(({ mark }) => (mark?.words.length ?? 0) < 3)).toEqual([])
     expect(marked.length).toBeLessThanOrEqual(12)
   })
 
-  it('is that of the example which a mark names', () => {
+  it('equals the example file that its mark names', () => {
     const copies = blocks.filter(({ mark }) => mark?.kind === 'from')
     const others = copies.filter(({ text, mark }) => !`\n${read(mark?.words ?? '')}`.includes(`\n${text}`))
     expect(others.map(({ place, mark }) => `${place} is no longer ${mark?.words}`)).toEqual([])
   })
 })
 
-describe('the code in the documents, run', () => {
+describe('running code in the documentation', () => {
   let redis: TestRedis | undefined
   beforeAll(async () => {
     if (redisProgram !== undefined) redis = await startRedis()
   })
   afterAll(() => redis?.close())
 
-  it('does what it says without a fault', async () => {
+  it('runs without errors', async () => {
     const chosen = blocks.filter((one) => runs(one) && !byTheStranger(one))
     const here = chosen.filter((one) => redis !== undefined || !needsRedis(one))
     for (const { place } of chosen.filter((one) => !here.includes(one))) console.log(`${place}: not run without Redis`)
@@ -78,12 +78,12 @@ describe('the code in the documents, run', () => {
       "import http from 'node:http'\n// nodeListener\nhttp.createServer((_, out) => out.end('hi')).listen(8787)",
       'not answered by the gateway',
     ],
-  ])('is caught where it %s', async (_, text, told) => {
+  ])('is reported if it %s', async (_, text, told) => {
     const { complaints } = await run([block(text)])
     expect(complaints).toEqual([expect.stringContaining(told)])
   })
 
-  it('may call providers, which are at home', async () => {
+  it('can call providers, which are replaced by fake ones', async () => {
     const text =
       "const headers = { authorization: 'Bearer k' }\nconst answer = await fetch('https://api.groq.com/openai/v1/models', { headers })\nif (!answer.ok) throw new Error(await answer.text())"
     expect(await run([block(text)])).toEqual({ complaints: [], calls: 0 })

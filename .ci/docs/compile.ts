@@ -3,7 +3,7 @@ import ts from 'typescript'
 import { root } from '../workspace.mjs'
 import { type Block, filesBefore, isCode } from './blocks.mjs'
 
-/** What a fragment may take for granted; a block that declares the same name for itself wins. run-blocks.mjs gives the values. */
+/** Declarations available to fragments; a declaration in the block wins. run-blocks.mjs provides the values. */
 const prelude = `
 declare const gateway: import('@modelgate/core').Gateway
 declare const auth: import('@modelgate/core').Authenticate
@@ -18,13 +18,13 @@ declare const Deno: { serve(options: { port?: number }, handler: Handler): unkno
 declare const app: import('express').Express
 `
 
-/** The conformance package depends on everything that documents import. */
+/** The conformance package depends on every package that the documentation imports. */
 const folder = join(root, 'packages/conformance/src')
 
-/** JavaScript is held to the same types. */
+/** JavaScript blocks are type-checked too. */
 const asTypeScript = (file: string): string => file.replace(/\.([cm]?)js(x?)$/, '.$1ts$2')
 
-/** What the compiler says of code blocks, each a module of its own that can import every package, host and file of its page. */
+/** Compiles code blocks, each as a module that can import every package and the other files of its page; returns the errors. */
 export function complaints(blocks: readonly Block[]): string[] {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.base.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root)
@@ -54,7 +54,7 @@ export function complaints(blocks: readonly Block[]): string[] {
       ...options,
       noUnusedLocals: false,
       noUncheckedIndexedAccess: false,
-      // The packages that conformance itself does not depend on.
+      // Packages that conformance does not depend on.
       paths: {
         modelgate: [join(root, 'packages/cli/src/index.ts')],
         '@modelgate/conformance': [join(root, 'packages/conformance/src/index.ts')],

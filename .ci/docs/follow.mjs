@@ -1,5 +1,5 @@
-// Follows a page as a reader does: writes the files that it shows, pastes what it says to run into one terminal, leaves servers
-// running in another, and stops at the first thing that fails.
+// Follows a page as a reader does: writes its files, runs its commands in one terminal, keeps servers running in another, and
+// stops at the first failure.
 import { spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -10,42 +10,42 @@ import { homeEnv } from '../packed/at-home.mjs'
 import { strangersEnv } from '../packed/project.mjs'
 import { blocksIn } from './blocks.mjs'
 
-/** What pages are followed with, and this machine has not. */
+/** Programs that following pages requires and this machine lacks. */
 export const lacks = ['bash', 'curl'].filter((program) => spawnSync(program, ['--version']).error !== undefined)
 
-/** The port that all pages speak of. */
+/** The port used on all pages. */
 const pagePort = 8787
 
-/** Nothing takes so long, but what hangs: so that it is said which block that was. */
+/** Timeout of a block, so that a hanging one is reported. */
 const patienceMs = 150_000
 
-/** One command that serves until it is stopped. */
+/** Matches a command that starts a server. */
 const serving =
   /^(?:[A-Z_]+=\S+ +)*(?:node (?:--\S+ +)*(?:\S*server\S*|--watch \S+)|npx modelgate(?: +(?:start|--(?!help|version)\S+(?: +[^-\s]\S*)?))*)(?: *#.*)?$/
 
-/** The four formats as pages print what each SDK was answered. */
+/** Labels under which pages print the response to each SDK. */
 const formats = ['chat completions', 'responses', 'messages', 'generateContent']
 
 /**
  * @typedef {{ page: string, answers: { format: string, text: string }[], steps: number }} Followed
- * @typedef {{ env: Record<string, string>, home: number }} Surroundings `env`: that of a packedRegistry(); `home`: the port of the
- * fake provider that stands for all providers
+ * @typedef {{ env: Record<string, string>, home: number }} Surroundings `env`: environment of a packedRegistry(); `home`: port of the
+ * fake provider that replaces all providers
  */
 
 /**
- * Follows a page. Rejects with an error that names the block and says what it printed.
+ * Follows a page. Rejects with an error that contains the block and its output.
  * @param {string} page @param {string} text @param {Surroundings} surroundings @returns {Promise<Followed>}
  */
 export async function follow(page, text, { env, home }) {
   const folder = realpathSync(mkdtempSync(join(emptyPlace(), 'modelgate-stranger-')))
   const settings = realpathSync(mkdtempSync(join(tmpdir(), 'modelgate-stranger-settings-')))
   const port = await freePort()
-  // Pages say 8787, word for word; several are followed at a time, and something else may listen there.
+  // Pages use port 8787. Several pages run in parallel, and another process may use the port, so it is mapped.
   const own = strangersEnv({
     ...env,
     ...homeEnv(home, { [pagePort]: port }),
     CURL_HOME: settings,
-    // The reader is asked, and says yes.
+    // Answers prompts with yes.
     npm_config_yes: 'true',
     npm_config_prefer_offline: 'true',
     ...ownCache(env, settings),
@@ -85,14 +85,14 @@ export async function follow(page, text, { env, home }) {
   return { page, answers: answersIn(said), steps }
 }
 
-/** The formats whose SDK was answered nothing, be it once, or not asked. @param {Followed['answers']} answers */
+/** Returns the formats whose SDK got an empty response or was not called. @param {Followed['answers']} answers */
 export const unanswered = (answers) =>
   formats.filter((format) => {
     const texts = answers.filter((one) => one.format === format).map(({ text }) => text)
     return texts.length === 0 || texts.some((text) => !/\w/.test(text) || text === 'undefined')
   })
 
-/** Where no package.json lies above a new folder: npm would take that one's for the reader's project. */
+/** Returns a parent for new folders without a package.json above it, which npm would take for the reader's project. */
 function emptyPlace() {
   /** @param {string} folder @returns {boolean} */
   const taken = (folder) =>
@@ -105,8 +105,7 @@ function emptyPlace() {
 }
 
 /**
- * What npm has downloaded may be used again; what npx has installed may not, as the same version of a package of ours has other
- * contents after the next build.
+ * Keeps npm's download cache, but not npx installations: the same version of our packages has other contents after the next build.
  * @param {Record<string, string>} env @param {string} settings
  */
 function ownCache({ npm_config_cache: shared }, settings) {
@@ -118,7 +117,7 @@ function ownCache({ npm_config_cache: shared }, settings) {
   return { npm_config_cache: cache }
 }
 
-/** A .curlrc: what is asked of the pages' port is asked of another one, and an answer of 400 or above fails. @param {number} port */
+/** Returns a .curlrc that maps the pages' port to another one and fails on status 400 or above. @param {number} port */
 export const curlSettings = (port) =>
   [
     'silent',
@@ -134,7 +133,7 @@ function answersIn(said) {
   return [...lines].map(([, format = '', text = '']) => ({ format, text }))
 }
 
-/** Keys and addresses of the person who runs this: no page may see them. @param {NodeJS.ProcessEnv} env */
+/** Removes provider keys and addresses of the current user from the environment. @param {NodeJS.ProcessEnv} env */
 const withoutKeys = (env) =>
   Object.fromEntries(
     Object.entries(env).filter(
@@ -154,7 +153,7 @@ const freePort = () =>
   })
 
 /**
- * A shell that is kept from block to block, as a reader's.
+ * Starts a shell that is kept from block to block, like a reader's.
  * @param {string} folder @param {string} settings @param {NodeJS.ProcessEnv} env
  */
 function openTerminal(folder, settings, env) {
@@ -175,12 +174,12 @@ function openTerminal(folder, settings, env) {
   })
   let count = 0
   return {
-    /** Resolves with what the block printed once all of it has run; rejects if a command of it fails. @param {string} text */
+    /** Resolves with the output once the block has run; rejects if a command fails. @param {string} text */
     async paste(text) {
       const script = join(settings, `block-${count++}.sh`)
       writeFileSync(script, `set -euo pipefail\n${text}`)
       printed = ''
-      // Programs must not read what is pasted next. A command that fails ends the shell.
+      // Programs must not read the next block from standard input. A failing command ends the shell.
       shell.stdin.write(`source ${script} </dev/null 2>&1; echo; echo "${done}"\n`)
       let late = false
       const patience = setTimeout(() => {
@@ -243,7 +242,7 @@ async function serve(command, folder, env, port) {
   return {
     said: () => printed,
     kill: () => killGroup(child.pid, 'SIGKILL'),
-    // As the reader's Ctrl-C: it goes to everything that the command started.
+    // Like Ctrl-C: signals the whole process group.
     async stop() {
       killGroup(child.pid, 'SIGINT')
       const patience = new Promise((_resolve, reject) => {

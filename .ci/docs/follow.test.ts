@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { providersAtHome } from '../packed/at-home.mjs'
 import { follow, lacks, unanswered } from './follow.mjs'
 
-// What is followed here needs no package: the pages themselves are followed by stranger.mjs, from packed ones.
+// Tests of the follower itself. stranger.mjs follows the real pages with packed packages.
 
 let home: Awaited<ReturnType<typeof providersAtHome>>
 beforeAll(async () => {
@@ -21,8 +21,8 @@ const server = block(
 
 for (const program of lacks) console.log(`no ${program} here: no page is followed`)
 
-describe.runIf(lacks.length === 0)('a page that is followed', () => {
-  it('has its files written, its commands run, and its server called', async () => {
+describe.runIf(lacks.length === 0)('following a page', () => {
+  it('writes its files, runs its commands and calls its server', async () => {
     const ask = "const text = await (await fetch('http://localhost:8787')).text()\nconsole.log('messages:', text)"
     const page = [
       server,
@@ -33,12 +33,12 @@ describe.runIf(lacks.length === 0)('a page that is followed', () => {
     expect(await followed(...page)).toMatchObject({ answers: [{ format: 'messages', text: 'hello' }], steps: 4 })
   })
 
-  it('keeps what was exported from block to block', async () => {
+  it('keeps exported variables from block to block', async () => {
     const page = [block('sh', 'export WORD=kept'), block('sh', 'echo "responses: $WORD"')]
     expect((await followed(...page)).answers).toEqual([{ format: 'responses', text: 'kept' }])
   })
 
-  it('meets providers at home, whatever its client', async () => {
+  it('redirects every client to fake providers', async () => {
     const ask = `const headers = { authorization: 'Bearer k' }
 console.log('responses:', (await fetch('https://api.openai.com/v1/models', { headers })).status)`
     expect((await followed(block('js ask.mjs', ask), block('sh', 'node ask.mjs'))).answers[0]?.text).toBe('200')
@@ -74,12 +74,12 @@ console.log('responses:', (await fetch('https://api.openai.com/v1/models', { hea
       [block('js a.mjs', "await fetch('https://example.com')"), block('sh', 'node a.mjs')],
       /nothing may leave this machine/,
     ],
-  ])('is caught with %s', async (_, page, told) => {
+  ])('fails with %s', async (_, page, told) => {
     await expect(followed(...page)).rejects.toThrow(told)
   })
 })
 
-it.runIf(lacks.length === 0)('knows which SDK was not answered', async () => {
+it.runIf(lacks.length === 0)('names the SDK without a response', async () => {
   const said = ['chat completions: Hello', 'chat completions: undefined', 'responses: undefined', 'generateContent: Hi']
   const { answers } = await followed(block('sh', `printf '${said.join('\\n')}\\n'`))
   expect(unanswered(answers)).toEqual(['chat completions', 'responses', 'messages'])

@@ -1,4 +1,4 @@
-/** Pages that stranger.mjs follows word for word, from packed packages. */
+/** Pages that stranger.mjs follows with packed packages. */
 export const followed = [
   'README.md',
   'docs/getting-started/express.md',

@@ -13,21 +13,21 @@ import { type Block, blocks, isCode } from './blocks.mjs'
 import { followed } from './followed.mjs'
 import { binOf, callByCurl, isCurl, shellComplaints } from './shell.ts'
 
-/** What a block is to be: throws, or returns what is wrong with it. */
+/** Check of a block: throws or returns the problem. */
 type Check = (text: string, page: string) => string | undefined
 
 const has = (program: string): boolean => spawnSync(program, ['-v']).error === undefined
 
-/** It may be where only root looks. */
+/** The program can be in a folder that is only on root's PATH. */
 const nginxProgram = ['nginx', '/usr/sbin/nginx'].find(has)
 
-/** Whether a program that reads the text takes it. */
+/** Returns true if the program accepts the text on standard input. */
 const takes = (program: string, args: readonly string[], text: string): string | undefined => {
   const { status, stderr, error } = spawnSync(program, args, { input: text, encoding: 'utf8' })
   return status === 0 ? undefined : (error?.message ?? stderr)
 }
 
-/** A server's part of a configuration, in a whole one: other ports, and no certificate, which is the reader's. */
+/** Completes a server block to a configuration, with other ports and without the reader's certificate. */
 function nginx(program: string, text: string): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-nginx-'))
   const file = join(folder, 'nginx.conf')
@@ -74,7 +74,7 @@ const checks: Record<string, Check> = {
   sh: (text, page) => takes('bash', ['-n'], text) ?? shellComplaints(text, page),
 }
 
-/** What programs print, and pictures: there is nothing to try. */
+/** Output of programs and diagrams: nothing to check. */
 const shown = new Set(['', 'text', 'console', 'http', 'diff'])
 
 function complaint({ language, text, place, page }: Block): string[] {
@@ -88,20 +88,20 @@ function complaint({ language, text, place, page }: Block): string[] {
 
 const others = blocks.filter((block) => !isCode(block) && block.mark?.kind !== 'shown only')
 
-describe('blocks that are no JavaScript', () => {
+describe('blocks in other languages', () => {
   const lacks = [
     ...['python3', 'curl'].filter((program) => !has(program)),
     ...(nginxProgram === undefined ? ['nginx'] : []),
   ]
   for (const program of lacks) console.log(`no ${program} here: its blocks are not tried`)
 
-  it('are in languages that somebody looks at', () => {
+  it('have a language that is checked', () => {
     const known = new Set([...Object.keys(checks), ...shown])
     const unknown = others.filter(({ language }) => !known.has(language))
     expect(unknown.map(({ place, language }) => `${place}: nobody looks at ${language}`)).toEqual([])
   })
 
-  it('are well formed, and name commands that there are', () => {
+  it('are well-formed and name existing commands', () => {
     expect(others.flatMap(complaint)).toEqual([])
   })
 
@@ -118,13 +118,13 @@ describe('blocks that are no JavaScript', () => {
     ['sh', 'npm install @modelgate/telepathy'],
     ...(has('python3') ? [['python', 'def f(:']] : []),
     ...(nginxProgram !== undefined ? [['nginx', 'server { listen 80; proxy_bufering off; }']] : []),
-  ])('would be caught: %s %s', (language = '', text = '') => {
+  ])('are reported if invalid: %s %s', (language = '', text = '') => {
     expect(complaint({ language, text, place: 'here:1', page: 'here' })).toEqual([expect.stringContaining('here:1: ')])
   })
 })
 
-describe.runIf(has('curl'))('calls by curl', () => {
-  it('are answered', async () => {
+describe.runIf(has('curl'))('curl calls', () => {
+  it('succeed', async () => {
     const calls = others.filter(
       ({ text, language, page }) => language === 'sh' && isCurl(text) && !followed.includes(page),
     )
@@ -133,7 +133,7 @@ describe.runIf(has('curl'))('calls by curl', () => {
     expect(calls.length).toBeGreaterThan(0)
   })
 
-  it('would be caught if they were not', async () => {
+  it('are reported if they fail', async () => {
     const told = await callByCurl(['curl http://localhost:8787/v1/chat', 'curl http://localhost:8787/v1/models'])
     expect(told).toEqual([expect.stringContaining('404'), expect.stringContaining('401')])
   })
@@ -142,7 +142,7 @@ describe.runIf(has('curl'))('calls by curl', () => {
 describe('configurations of the command', () => {
   const configurations = others.filter(({ file, page }) => file === 'modelgate.config.json' && !followed.includes(page))
 
-  /** Asks the command itself, with providers at home; what it printed if it was not content. */
+  /** Runs the command with local fake providers; returns its output if it failed. */
   const check = (text: string, env: Record<string, string>): Promise<string | undefined> => {
     const folder = mkdtempSync(join(tmpdir(), 'modelgate-config-'))
     const file = join(folder, 'modelgate.config.json')
@@ -162,7 +162,7 @@ describe('configurations of the command', () => {
     })
   }
 
-  it('are what `modelgate check` takes', async () => {
+  it('are accepted by `modelgate check`', async () => {
     const home = await providersAtHome()
     const told = await Promise.all(configurations.map(({ text }) => check(text, home.env)))
     const wrong = await check('{ "upstreams": { "a": { "provider": "opanai" } }, "models": {} }', home.env)

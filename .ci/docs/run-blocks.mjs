@@ -1,5 +1,5 @@
-// A process that runs code blocks of pages, one after another, as its parent (run.ts) hands them over: in the folder that was made for
-// each, with providers at home, on ports that are free. It tells what a block threw, and calls what it serves.
+// Runs code blocks of pages, one after another, for its parent (run.ts): each in its own folder, with local fake providers, on free
+// ports. It reports errors and calls the servers that a block starts.
 import { once } from 'node:events'
 import promises from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -16,12 +16,12 @@ import { pathToFileURL } from 'node:url'
  */
 
 const { ports } = createRequire(import.meta.url)('../packed/at-home.cjs')
-/** What pages import, from a folder where it can be: see run.ts. */
+/** Resolves imports of pages from the folder that run.ts prepared. */
 const { createGateway, openai, anthropic, gemini, nodeListener, createFakeProvider, express } = await import(
   pathToFileURL(argv[2] ?? '').href
 )
 
-/** The port that all pages speak of. */
+/** The port used on all pages. */
 const pagePort = 8787
 
 /** @type {string[]} */
@@ -44,17 +44,17 @@ const reader = () =>
     models: { 'claude-*': 'claude', 'gemini-*': 'google', '*': 'openai' },
   })
 
-/** A gateway for pages that are about clients, and have none of their own. */
+/** A gateway for client pages, which start none. */
 const demoListener = nodeListener(reader())
 const demo = createServer((request, response) => {
-  // Some pages mount it there.
+  // Some pages use this mount path.
   request.url = request.url?.replace(/^\/ai(?=\/)/, '')
   demoListener(request, response)
 })
 await once(demo.listen(0, '127.0.0.1'), 'listening')
 const demoPort = /** @type {net.AddressInfo} */ (demo.address()).port
 
-// From here on whoever listens gets a free port, and whoever connects to the one that was asked for finds it there.
+// From here on `listen` uses a free port, and connections to the requested port are redirected to it.
 const listen = net.Server.prototype.listen
 /** @param {unknown[]} args */
 net.Server.prototype.listen = function (...args) {
@@ -72,7 +72,7 @@ net.Server.prototype.listen = function (...args) {
   return listen.apply(this, /** @type {[number]} */ (args))
 }
 
-/** Who watches a file is told of one change, and then of no more, so that a loop over changes comes to an end. */
+/** Replaces file watching: reports one change and ends, so that loops over changes end. */
 Object.assign(promises, {
   async *watch(/** @type {string} */ filename) {
     yield { eventType: 'change', filename }
@@ -83,7 +83,7 @@ syncBuiltinESMExports()
 /** @typedef {(request: Request) => Response | Promise<Response>} Handler */
 
 /**
- * What other runtimes serve with, here on Node's server: their blocks run, too, though not on them.
+ * Emulates the server API of other runtimes on Node, so that their blocks run too.
  * @param {number} port @param {Handler} handler
  */
 const serve = (port, handler) =>
@@ -103,7 +103,7 @@ const runtimes = {
 
 const signals = /** @type {const} */ (['SIGTERM', 'SIGINT', 'SIGHUP'])
 
-/** Stands for whatever a block declares without saying what it is. */
+/** Value for everything that a block declares without a definition. */
 /** @type {() => unknown} */
 const anything = new Proxy(/** @returns {unknown} */ () => anything, {
   get: (_target, key) => (key === 'then' || typeof key === 'symbol' ? undefined : anything),
@@ -136,7 +136,7 @@ function prepare(job) {
         }
       : {}),
     ...Object.fromEntries(job.declared.map((name) => [name, anything])),
-    // Libraries look for these to learn where they are: only blocks that use them meet them.
+    // Libraries detect their runtime by these globals, so only blocks that use them get them.
     ...(job.runtime === undefined ? {} : { [job.runtime]: runtimes[job.runtime] }),
   }
   Object.assign(globalThis, names)
@@ -154,7 +154,7 @@ function prepare(job) {
 }
 
 /**
- * The gateway answers where the block put it: with the models, or with its own word that it wants a token.
+ * Checks that the gateway responds at its mount: with models, or with its error about a missing token.
  * @param {Job} job @param {string} what @param {(path: string) => Promise<Response>} call
  */
 async function knock(job, what, call) {
@@ -176,7 +176,7 @@ async function run(job) {
   let calls = 0
   try {
     const module = await import(pathToFileURL(job.entry).href)
-    // What a block does not wait for: a server that begins to listen, a promise that is refused.
+    // Waits for effects that the block does not await: a starting server, a rejected promise.
     await Promise.all(servers.map(({ listening }) => listening))
     await new Promise((resolve) => setImmediate(resolve))
     for (const { server } of servers) {

@@ -9,10 +9,10 @@ import { providersAtHome } from '../packed/at-home.mjs'
 import { root } from '../workspace.mjs'
 import { type Block, blocksIn, filesBefore, isCode, read } from './blocks.mjs'
 
-/** Below this folder every package that pages import is found. */
+/** Every package that pages import resolves from this folder. */
 const conformance = join(root, 'packages/conformance')
 
-/** What run-blocks.mjs builds the values of the prelude from. */
+/** Sources of the prelude values of run-blocks.mjs. */
 const means = `
 export { anthropic, createGateway, gemini, openai } from '@modelgate/core'
 export { nodeListener } from '@modelgate/node'
@@ -20,7 +20,7 @@ export { createFakeProvider } from '@modelgate/testing'
 export { default as express } from 'express'
 `
 
-/** What a page may take for set, and its reader has of their own. */
+/** Environment variables that pages expect their readers to have. */
 const environment = {
   ...Object.fromEntries(
     ['OPENAI', 'ANTHROPIC', 'GEMINI', 'GOOGLE', 'GROQ', 'OPENROUTER'].map((name) => [
@@ -34,7 +34,7 @@ const environment = {
 
 export const needsRedis = ({ text }: Block): boolean => /from 'redis'|from 'ioredis'/.test(text)
 
-/** Code that is to run here: not what is marked, nor what the examples run. */
+/** Returns true for code that runs here: neither marked as exempt nor run by the examples. */
 export const runs = (block: Block): boolean => isCode(block) && block.mark === undefined
 
 const options: ts.CompilerOptions = {
@@ -44,13 +44,13 @@ const options: ts.CompilerOptions = {
   rewriteRelativeImportExtensions: true,
 }
 
-/** A file of a page, as Node can run it: its name and text. */
+/** Converts a file of a page to one that Node can run; returns name and text. */
 function runnable(name: string, block: Block): [string, string] {
   if (!/\.[cm]?tsx?$/.test(name)) return [name, block.text]
   return [name.replace(/ts(x?)$/, 'js'), ts.transpileModule(block.text, { compilerOptions: options }).outputText]
 }
 
-/** Writes what a reader would have in the folder by now, and the block itself; returns what run-blocks.mjs is to do. */
+/** Writes the files that a reader has at this point and the block; returns the job for run-blocks.mjs. */
 function job(block: Block, all: readonly Block[], cwd: string) {
   const put = (name: string, text: string): void => {
     const path = join(cwd, name)
@@ -88,7 +88,7 @@ interface Result {
   calls: number
 }
 
-/** A child that takes one block at a time. */
+/** A child process that runs one block at a time. */
 function start(folder: string, env: Record<string, string>) {
   const script = fileURLToPath(new URL('run-blocks.mjs', import.meta.url))
   let child: ChildProcess | undefined
@@ -137,8 +137,8 @@ function start(folder: string, env: Record<string, string>) {
 }
 
 /**
- * Runs code blocks, two at a time, each in an empty folder with providers at home. Returns what went wrong, and how many servers
- * were called. `all` are the blocks of their pages, from which the files before each are taken.
+ * Runs code blocks, two at a time, each in an empty folder with local fake providers. Returns the problems and the number of called
+ * servers. `all` holds all blocks of the pages, for the files before each block.
  */
 export async function run(
   blocks: readonly Block[],
@@ -147,7 +147,7 @@ export async function run(
 ): Promise<{ complaints: string[]; calls: number }> {
   const folder = join(conformance, 'node_modules/.cache', `pages-${randomUUID()}`)
   mkdirSync(join(folder, 'node_modules/@modelgate'), { recursive: true })
-  // The packages that conformance itself does not depend on.
+  // Packages that conformance does not depend on.
   symlinkSync(join(root, 'packages/cli'), join(folder, 'node_modules/modelgate'), 'junction')
   symlinkSync(conformance, join(folder, 'node_modules/@modelgate/conformance'), 'junction')
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')

@@ -18,7 +18,7 @@ const published = new Set(
     .map(({ name }) => name),
 )
 
-/** The commands of a block, one a line, without comments. */
+/** Returns the commands of a block, one per line, without comments. */
 const commandsIn = (text: string): string[] =>
   text
     .replaceAll(/\\\n\s*/g, ' ')
@@ -26,7 +26,7 @@ const commandsIn = (text: string): string[] =>
     .map((line) => line.replace(/(^|\s)#.*$/, '').trim())
     .filter((line) => line !== '')
 
-/** The scripts of the repository, and of the example whose page it is. */
+/** Returns the npm scripts of the repository and of the page's example. */
 const scriptsOf = (page: string): Record<string, string> =>
   Object.assign(
     {},
@@ -35,7 +35,7 @@ const scriptsOf = (page: string): Record<string, string> =>
       .map((file) => (existsSync(join(root, file)) ? readJson(file).scripts : {})),
   )
 
-/** What a shell block names and is not there: a package, a script or a command of ours. */
+/** Returns packages, scripts and commands of ours that a shell block names but that do not exist. */
 export function shellComplaints(text: string, page: string): string | undefined {
   const scripts = scriptsOf(page)
   const told = commandsIn(text).flatMap((line) => {
@@ -55,13 +55,13 @@ export function shellComplaints(text: string, page: string): string | undefined 
   return told.length === 0 ? undefined : told.join('; ')
 }
 
-/** Nothing but calls by curl to the port that all pages speak of. */
+/** Returns true if the block only calls the pages' port with curl. */
 export const isCurl = (text: string): boolean => {
   const lines = commandsIn(text)
   return lines.length > 0 && lines.every((line) => line.startsWith('curl ') && line.includes('localhost:8787'))
 }
 
-/** Pastes blocks of curl where a gateway listens, also below /ai; returns what the gateway refused. */
+/** Runs curl blocks against a gateway, also below /ai; returns rejected calls. */
 export async function callByCurl(texts: readonly string[]): Promise<(string | undefined)[]> {
   const gateway = createGateway({
     auth: (token) => (token === 'my-token' ? { id: 'reader' } : null),

@@ -29,7 +29,7 @@ function readAll() {
   return readNames(folder, { request: "import('sdk').Request", answer: "import('sdk').Answer", event: null })
 }
 
-it('names of fields, tags and enum values are read from the types of an SDK', () => {
+it('reads names of fields, tags and enum values from the types of an SDK', () => {
   const names = readAll()
   expect(names.map(({ side, name }) => `${side} ${name}`)).toEqual([
     'request model',
@@ -57,7 +57,7 @@ it('names of fields, tags and enum values are read from the types of an SDK', ()
   ])
 })
 
-it('each name comes with a value that holds it at its place, and the same value without it', () => {
+it('provides each name with a sample value, and the same value without the name', () => {
   const cited = readAll().find(({ side, name }) => side === 'request' && name === 'text.cited')
   expect(cited).toMatchObject({
     place: 'messages[]{text}.cited',
@@ -66,12 +66,12 @@ it('each name comes with a value that holds it at its place, and the same value 
   })
 })
 
-it('an SDK that has moved a type is an error, not a list without names', () => {
+it('throws if an SDK has moved a type', () => {
   readAll()
   expect(() => readNames(folder, { request: "import('sdk').Gone" })).toThrow('was not found')
 })
 
-it.each(Object.keys(formats))('the list of names of %s is sorted, and says what becomes of each', (format) => {
+it.each(Object.keys(formats))('has a sorted list of names of %s with the outcome of each', (format) => {
   const text = readFileSync(namesFile(format), 'utf8')
   const names = parseNames(text)
   expect(names.size).toBeGreaterThan(100)

@@ -15,7 +15,7 @@ const messages = '@anthropic-ai/sdk/resources/beta/messages/messages'
 /** @type {Readonly<Record<string, { request: string, answer: string, event: string | null, declarations?: string }>>} */
 export const formats = {
   chat: {
-    // To a stream of chat the gateway adds that it wants the usage.
+    // The gateway adds `stream_options` to streaming chat requests.
     request: `import('${chat}').ChatCompletionCreateParamsNonStreaming & Pick<import('${chat}').ChatCompletionCreateParamsStreaming, 'stream_options'>`,
     answer: `import('${chat}').ChatCompletion`,
     event: `import('${chat}').ChatCompletionChunk`,
@@ -37,15 +37,15 @@ export const formats = {
     } & Pick<import('@google/genai').GenerateContentConfig, TopLevel>`,
     answer: `import('@google/genai').GenerateContentResponse`,
     event: null,
-    // The SDK puts these beside the contents, and keeps the last ones to itself.
+    // The SDK moves these out of the body; the last ones are never sent.
     declarations: `
       type TopLevel = 'systemInstruction' | 'tools' | 'toolConfig' | 'safetySettings' | 'cachedContent' | 'labels' | 'serviceTier' | 'modelArmorConfig'
       type OfTheSdk = 'httpOptions' | 'abortSignal' | 'automaticFunctionCalling' | 'shouldReturnHttpResponse'`,
   },
 }
 
-/** Members of the SDKs' classes that are on no wire. */
+/** Members of SDK classes that are never sent. */
 export const ofTheSdk = new Set(['sdkHttpResponse', '_request_id', 'output_text', 'parsed', 'output_parsed'])
 
-/** Fields whose values are no names of a format: there are new models every week. */
+/** Fields whose values are not part of a format, such as model names. */
 export const unlisted = new Set(['model'])

@@ -1,7 +1,7 @@
-// Compares the names in the newest SDKs' types with the checked-in lists, and tries the new ones. `npm run drift`:
-//   (nothing)      prints what is new, tries it through all pairs of formats, and fails if there is anything new
-//   --update       writes the lists, with what became of each name
-//   --sdks FOLDER  reads SDKs that are installed there already
+// Compares the names in the newest SDKs' types with the checked-in lists, and tests the new ones. `npm run drift`:
+//   (no option)    prints new names, sends them through all pairs of formats, and fails if there are any
+//   --update       writes the lists, with the outcome of each name
+//   --sdks FOLDER  reads SDKs that are already installed in a folder
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,10 +38,10 @@ function install() {
 /** @typedef {{ format: string, side: string, name: string, place: string }} Name */
 
 /**
- * Sends names through all pairs of formats, in the gateway's own test setting.
+ * Sends names through all pairs of formats with the gateway's test setting.
  *
  * @param {readonly Name[]} names
- * @returns {(Name & { outcome: string })[]} the names with what became of each
+ * @returns {(Name & { outcome: string })[]} the names with their outcomes
  */
 function probe(names) {
   const [asked, told] = [join(work, 'names.json'), join(work, 'outcomes.json')]
@@ -58,7 +58,7 @@ function probe(names) {
     stdio: 'inherit',
     env: { ...process.env, DRIFT_NAMES: asked, DRIFT_OUTCOMES: told },
   })
-  // A name that is refused or changed in its own format, or causes an exception, is a failed test above.
+  // A name that is rejected or changed in its own format, or causes an exception, fails the test above.
   if (status !== 0) process.exitCode = 1
   return JSON.parse(readFileSync(told, 'utf8'))
 }

@@ -1,4 +1,4 @@
-/** The checked-in lists: a line for each name, `side`, `name` and `outcome` between tabs. */
+/** The checked-in lists: one line per name with `side`, `name` and `outcome`, separated by tabs. */
 
 /** @param {string} format */
 export const namesFile = (format) => new URL(`names/${format}.tsv`, import.meta.url)

@@ -3,13 +3,13 @@ import ts from 'typescript'
 import { ofTheSdk, unlisted } from './formats.mjs'
 
 /**
- * A name, with a value that holds it at its place, and the same value without it.
+ * A name with a sample value that contains it at its place, and the same value without it.
  *
  * @typedef {{ side: string, name: string, place: string, sample: unknown, bare: unknown }} FoundName
  */
 /** @typedef {(value: unknown) => unknown} Wrap */
 
-/** How deep a sample value is filled in with what its type requires. */
+/** Depth to which required members of a sample value are filled in. */
 const sampleDepth = 4
 
 /**
@@ -54,7 +54,7 @@ export function readNames(folder, roots, declarations = '') {
     const type = symbol === undefined ? undefined : checker.getDeclaredTypeOfSymbol(symbol)
     if (type === undefined || type.flags & ts.TypeFlags.Any)
       throw new Error(`The type ${roots[side]} was not found: has the SDK moved it?`)
-    // An event repeats what the whole answer has.
+    // Events repeat the members of the whole response.
     return namesOf(side, type, checker, side === 'request' ? seen.request : seen.answer)
   })
 }
@@ -70,7 +70,7 @@ function namesOf(side, root, checker, seen) {
   const names = new Map()
 
   /**
-   * The same field of the same kind of object is one name, wherever it is found.
+   * Records a name. The same field of the same kind of object is one name at all places.
    *
    * @param {string} owner
    * @param {string} name
@@ -138,7 +138,7 @@ function namesOf(side, root, checker, seen) {
     })
 
   /**
-   * The members of a union; null and undefined say nothing.
+   * Returns the members of a union except null and undefined.
    *
    * @param {ts.Type} type
    */
@@ -154,7 +154,7 @@ function namesOf(side, root, checker, seen) {
   }
 
   /**
-   * `string & {}`: any text beside the known ones.
+   * Returns true for `string & {}`: any text in addition to the known values.
    *
    * @param {ts.Type} type
    */
@@ -168,7 +168,7 @@ function namesOf(side, root, checker, seen) {
     !['Uint8Array', 'Blob', 'Date', 'AbortSignal'].includes(type.symbol?.name ?? '')
 
   /**
-   * The literal by which an object is known among its kin.
+   * Returns the literal that discriminates an object within its union.
    *
    * @param {ts.Type} type
    */
@@ -182,15 +182,15 @@ function namesOf(side, root, checker, seen) {
   }
 
   /**
-   * A value of the type, with what it requires.
+   * Returns a value of the type with its required members.
    *
    * @param {ts.Type} type
    * @param {number} depth
-   * @param {boolean} whole nullable types and lists get a value too
+   * @param {boolean} whole gives nullable types and lists a value too
    * @returns {unknown}
    */
   function sampleOf(type, depth, whole = false) {
-    // What need not be there is not there.
+    // Optional members are omitted.
     if (!whole && type.isUnion() && type.types.some(({ flags }) => flags & ts.TypeFlags.Null)) return null
     const [first] = alternatives(type)
     const best = alternatives(type).find(({ flags }) => flags & ts.TypeFlags.String) ?? first
@@ -198,7 +198,7 @@ function namesOf(side, root, checker, seen) {
     if (best.isStringLiteral() || best.isNumberLiteral()) return best.value
     if (isOpenText(best)) return sentinel
     if (best.flags & ts.TypeFlags.BooleanLike) return true
-    // Within every limit of the specification.
+    // Valid for every limit of the specification.
     if (best.flags & ts.TypeFlags.NumberLike) return 1
     if (best.flags & ts.TypeFlags.StringLike) return sentinel
     if (best.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) return sentinel
@@ -218,10 +218,10 @@ function namesOf(side, root, checker, seen) {
   return [...names.values()]
 }
 
-/** What a model says comes first: elsewhere an answer repeats what was asked. */
+/** Output members come first: other members of a response repeat the request. */
 const said = new Set(['output', 'choices', 'candidates', 'content'])
 /** @type {(a: ts.Symbol, b: ts.Symbol) => number} */
 const saidFirst = (a, b) => Number(said.has(b.name)) - Number(said.has(a.name))
 
-/** The text in samples that shows where it went. */
+/** Text of samples that is searched for in the output. */
 const sentinel = 'drift-sentinel'

@@ -1,4 +1,4 @@
-// Starts the fake provider that at-home.cjs leads programs to. As a command it runs another one so:
+// Starts the fake provider to which at-home.cjs redirects programs. As a command it runs another program that way:
 //
 //   node .ci/packed/at-home.mjs node app.js
 import { spawn } from 'node:child_process'
@@ -6,7 +6,7 @@ import { createRequire } from 'node:module'
 import { argv, exit, env as ownEnv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 
-/** As built: this runs outside of vitest, too. */
+/** Loads the build, because this also runs outside of vitest. */
 const built = new URL('../../packages/testing/dist/index.js', import.meta.url)
 
 /** @returns {Promise<typeof import('@modelgate/testing')>} */
@@ -15,8 +15,8 @@ const testing = () => import(built.href)
 const preload = fileURLToPath(new URL('at-home.cjs', import.meta.url))
 
 /**
- * A fake provider in the place of all providers. `env` is for the programs that shall meet it, beside or over their own environment;
- * `ports` are ports of this machine that those programs name, and what they get instead.
+ * Starts a fake provider that replaces all providers. Programs use it with `env` added to their environment; `ports` maps local ports
+ * that the programs use to other ones.
  * @param {{ ports?: Record<number, number> } & import('@modelgate/testing').FakeProviderOptions} [options]
  */
 export async function providersAtHome({ ports = {}, ...options } = {}) {
@@ -30,8 +30,8 @@ export async function providersAtHome({ ports = {}, ...options } = {}) {
 }
 
 /**
- * What providers do in ways of their own, as the fake one does it: an API below /openai, /api or /inference, a key in Azure's header,
- * OpenRouter's list of the models that a key may use.
+ * Maps peculiarities of providers to the fake one: an API below /openai, /api or /inference, the key in Azure's header, OpenRouter's
+ * list of the models of a key.
  * @param {Request} request
  */
 function asTheFakeDoes(request) {
@@ -39,14 +39,14 @@ function asTheFakeDoes(request) {
     .replace(/^(https?:\/\/[^/]+)\/(?:openai|api|inference)(?=\/v[12])/, '$1')
     .replace(/\/v1\/models\/user$/, '/v1/models')
   const one = url === request.url ? request : new Request(url, request)
-  // Servers of one's own ask for none.
+  // Self-hosted servers require no key.
   const own = /^(?:gpu-box|localhost)(?::|$)/.test(one.headers.get('host') ?? '')
   const key = one.headers.get('api-key') ?? (own ? 'none' : null)
   if (key !== null && !one.headers.has('authorization')) one.headers.set('authorization', `Bearer ${key}`)
   return one
 }
 
-/** Hosts of the catalog's providers, of the build as well. Required, so that `homeEnv` needs no promise. */
+/** Hosts of the catalog's providers, read from the build. `require` keeps `homeEnv` synchronous. */
 function catalogHosts() {
   /** @type {typeof import('@modelgate/core/catalog')} */
   const { createExample, providerCatalog } = createRequire(import.meta.url)('../../packages/core/dist/catalog.cjs')

@@ -1,12 +1,12 @@
-// Every public package as the tarball that would be published. A package whose files have not changed is not packed again,
-// whoever asks; several processes may ask at once.
+// Packs every public package as the tarball that would be published. Unchanged packages are not packed again; several processes can
+// pack at once.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { alone } from '../alone.mjs'
 import { buildLock, digest, filesBelow, readJson, root, run, workspaceDirs } from '../workspace.mjs'
 import { readTarball } from './tarball.mjs'
 
-/** Where tarballs and npm's own cache are kept: it goes when node_modules goes. */
+/** Folder of tarballs and npm's cache; deleted with node_modules. */
 export const cache = join(root, 'node_modules/.cache/packed')
 
 /** @typedef {{ name: string, version: string, tarball: string, manifest: Record<string, unknown> }} Packed */
@@ -18,7 +18,7 @@ const publicPackages = () =>
     .filter((manifest) => manifest.private !== true)
 
 /**
- * Builds what is stale, packs what is stale. Each package comes after those that it depends on.
+ * Builds and packs stale packages, dependencies first.
  * @returns {Promise<Packed[]>}
  */
 export async function packAll() {
@@ -49,7 +49,7 @@ function inOrder(packages) {
   return [...ordered]
 }
 
-/** Tarballs of older contents go after a day: a registry that is running may still serve them. @param {string[]} current */
+/** Deletes outdated tarballs after a day: a running registry may still serve them. @param {string[]} current */
 function forget(current) {
   const old = readdirSync(cache)
     .map((file) => join(cache, file))
@@ -58,14 +58,14 @@ function forget(current) {
   for (const file of old) rmSync(file)
 }
 
-/** Builds what is stale, unless whoever runs the tests has seen to it. */
+/** Builds stale packages, unless the test set-up already has. */
 async function build() {
   if (process.env.MODELGATE_BUILT === '1') return
   const { code, output } = await run(process.execPath, [join(root, '.ci/setup.mjs'), '--no-install'], root)
   if (code !== 0) throw new Error(`The packages could not be built:\n${output}`)
 }
 
-/** A name for what the package's tarball is made of: its own files, and the versions that ranges of the workspace stand for. */
+/** Returns a hash of the tarball's inputs: the package's files and the versions of workspace ranges. */
 function stamp(/** @type {string} */ dir) {
   const files = filesBelow(dir).filter((file) => !file.includes('/node_modules/') && !file.includes('/src/'))
   const versions = workspaceDirs().map((other) => {
@@ -84,7 +84,7 @@ async function pack(packages) {
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, 'packing-'))
   const filters = packages.flatMap(({ dir }) => ['--filter', `./${dir}`])
-  // `%s` is the name with its `@` and `/` taken out: what is below `modelgate-`, and `modelgate` itself.
+  // `%s` is the package name without `@` and `/`.
   const args = ['--yes', packageManager, '-r', ...filters, 'pack', '--out', join(folder, '%s.tgz')]
   const { code, output } = await run('npx', args, root)
   if (code !== 0) throw new Error(`pnpm pack failed:\n${output}`)

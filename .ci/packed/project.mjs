@@ -1,4 +1,4 @@
-// A folder of a stranger's: outside of this repository, with only npm, and with nothing of the environment of our own tests.
+// Creates a user's project: outside of this repository, with npm only and without the environment of our tests.
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,11 +16,11 @@ import { dirname, join } from 'node:path'
  * }} Project
  */
 
-/** What npm and vitest tell their children, and a stranger's programs are not told. */
+/** Variables that npm and vitest set for child processes; a user's programs do not have them. */
 const ours =
   /^(npm_(package|lifecycle|command|execpath|node_execpath|config_local_prefix|config_global_prefix|config_prefix)|PNPM_|VITEST|INIT_CWD$|NODE_ENV$|NODE_PATH$|NODE_OPTIONS$|FORCE_COLOR$|TEST$|DEV$|PROD$|MODE$|SSR$|BASE_URL$)/
 
-/** The environment of a process of a stranger's. @param {Record<string, string>} [more] */
+/** Returns the environment of a user's process. @param {Record<string, string>} [more] */
 export const strangersEnv = (more = {}) => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name))),
   NO_COLOR: '1',
@@ -28,10 +28,10 @@ export const strangersEnv = (more = {}) => ({
 })
 
 /**
- * A new folder with these files (what is no string is written as JSON) and, unless they have one, an empty package.json.
+ * Creates a folder with these files (values other than strings are written as JSON) and a package.json, empty unless given.
  * @param {string} name
  * @param {Record<string, string | object>} files by their paths in the folder
- * @param {{ env?: Record<string, string> }} [options] `env`: that of a packedRegistry(), and whatever else its programs are to know
+ * @param {{ env?: Record<string, string> }} [options] `env`: environment of a packedRegistry() and further variables
  * @returns {Project}
  */
 export function newProject(name, files, { env: more = {} } = {}) {

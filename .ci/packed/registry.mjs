@@ -1,5 +1,4 @@
-// The registry of tarballs: what would be published, served to npm on loopback as the real registry would serve it. Whatever
-// has another name is left to the registry that npm is configured with.
+// Serves our tarballs to npm on loopback like the real registry. Requests for other packages are redirected to the configured registry.
 //
 //   node .ci/packed/registry.mjs      serves until it is killed, and prints its address
 import { createHash } from 'node:crypto'
@@ -14,8 +13,8 @@ import { cache, packAll } from './pack.mjs'
 /** @typedef {{ url: string, env: Record<string, string>, packages: Packed[], close(): Promise<void> }} PackedRegistry */
 
 /**
- * Packs every public package and serves the tarballs. `url` ends without a slash; `env` is what to give a process that runs npm
- * (`newProject` of project.mjs does); `packages` are the tarballs and their manifests.
+ * Packs every public package and serves the tarballs. `url` has no trailing slash; `env` is the environment for processes that run npm
+ * (`newProject` of project.mjs uses it); `packages` lists the tarballs and their manifests.
  * @returns {Promise<PackedRegistry>}
  */
 export async function packedRegistry() {
@@ -35,12 +34,12 @@ export async function packedRegistry() {
     if (found !== undefined) {
       response
         .setHeader('content-type', 'application/json')
-        // The same version has other contents after the next build.
+        // The same version has other contents after a new build.
         .setHeader('cache-control', 'no-store')
         .end(JSON.stringify(packument(found, url)))
       return
     }
-    // 307: what is posted (an audit) is posted there.
+    // 307 keeps the method: audits are posted.
     response.writeHead(307, { location: upstream + path }).end()
   })
   await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
@@ -56,7 +55,7 @@ export async function packedRegistry() {
       npm_config_audit: 'false',
       npm_config_fund: 'false',
       npm_config_update_notifier: 'false',
-      // Where a proxy leads out of the machine, it does not lead back in.
+      // A proxy to the internet cannot reach this machine.
       no_proxy: [process.env.no_proxy ?? process.env.NO_PROXY, '127.0.0.1'].filter(Boolean).join(','),
     },
     close: () =>
@@ -67,7 +66,7 @@ export async function packedRegistry() {
   }
 }
 
-/** What a registry says of a package: all its versions, here the one. @param {Packed} packed @param {string} url */
+/** Returns the registry document of a package, with one version. @param {Packed} packed @param {string} url */
 function packument({ name, version, tarball, manifest }, url) {
   const bytes = readFileSync(tarball)
   const digestOf = (/** @type {string} */ algorithm) => createHash(algorithm).update(bytes)
@@ -84,7 +83,7 @@ function packument({ name, version, tarball, manifest }, url) {
   }
 }
 
-/** The registry that npm is set to on this machine, without a slash at its end. */
+/** Returns the registry that npm is configured with, without a trailing slash. */
 async function configuredRegistry() {
   const { code, output } = await run('npm', ['config', 'get', 'registry', '--loglevel=silent'], root)
   if (code !== 0) throw new Error(`npm does not say which registry it is configured with:\n${output}`)

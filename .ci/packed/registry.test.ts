@@ -25,19 +25,19 @@ describe('the registry of tarballs', () => {
     },
   )
 
-  it.each(['GET', 'POST'])('leaves %s of anything else to the registry that npm is set to', async (method) => {
+  it.each(['GET', 'POST'])('redirects %s of other packages to the configured registry', async (method) => {
     const { status, headers } = await fetch(`${registry.url}/express?a=b`, { method, redirect: 'manual' })
     expect(status).toBe(307)
     expect(headers.get('location')).toMatch(/^https?:\/\/.+[^/]\/express\?a=b$/)
   })
 })
 
-describe('one process at a time', () => {
+describe('the lock between processes', () => {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-lock-'))
   const lock = join(folder, 'lock')
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  it('waits for who is at it, and says so', async () => {
+  it('waits for the holder, and reports that', async () => {
     const did: string[] = []
     let finish = (): void => {}
     const first = alone(lock, async () => {
@@ -59,12 +59,12 @@ describe('one process at a time', () => {
     expect(existsSync(lock)).toBe(false)
   })
 
-  it('takes over from who has died', async () => {
+  it('is taken over from a dead process', async () => {
     writeFileSync(lock, String(spawnSync(process.execPath, ['--version']).pid))
     expect(await alone(lock, async () => 'done')).toBe('done')
   })
 
-  it('gives the lock back after a failure', async () => {
+  it('is released after a failure', async () => {
     await expect(alone(lock, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     expect(existsSync(lock)).toBe(false)
   })

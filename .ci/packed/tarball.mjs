@@ -11,8 +11,8 @@ const text = (bytes, from, length) => {
 }
 
 /**
- * The files in a package's tarball by their paths below `package/`. Reads what npm's and pnpm's tarballs consist of: plain files
- * with names of at most 255 bytes.
+ * Returns the files of a package's tarball by path below `package/`. Supports the subset that npm and pnpm write: plain files with
+ * names of at most 255 bytes.
  * @param {string} file
  * @returns {Map<string, Buffer>}
  */

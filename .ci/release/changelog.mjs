@@ -1,9 +1,9 @@
-// CHANGELOG.md is one for all packages: a section for each version, the newest first.
+// One CHANGELOG.md for all packages: a section per version, newest first.
 
 const heading = (/** @type {string} */ version) => `## ${version}\n`
 
 /**
- * The changelog with a section for the version on top of the others.
+ * Returns the changelog with a new section for the version at the top.
  * @param {string} changelog @param {string} version @param {string[]} entries each a paragraph of Markdown
  */
 export function withSection(changelog, version, entries) {
@@ -16,7 +16,7 @@ export function withSection(changelog, version, entries) {
 }
 
 /**
- * What the changelog says of a version; undefined if it says nothing.
+ * Returns the section of a version; undefined if there is none.
  * @param {string} changelog @param {string} version
  */
 export function sectionOf(changelog, version) {

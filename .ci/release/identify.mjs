@@ -1,5 +1,5 @@
-// `node .ci/release/identify.mjs https://github.com/owner/name`: says in every published manifest where it comes from. Only the
-// workflow that releases knows that, and npm takes a statement of provenance only from a package that names the same place.
+// `node .ci/release/identify.mjs https://github.com/owner/name`: writes the repository into every published
+// manifest. Only the release workflow knows it, and npm accepts provenance only if the manifest names the same repository.
 import { readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

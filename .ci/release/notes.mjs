@@ -1,4 +1,4 @@
-// `node .ci/release/notes.mjs 0.1.0`: prints what CHANGELOG.md says of a version; fails if it says nothing.
+// `node .ci/release/notes.mjs 0.1.0`: prints the section of CHANGELOG.md about a version; fails if there is none.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../workspace.mjs'

@@ -1,5 +1,5 @@
-// `npm run release:version`: takes the changes in .changeset into a new version of all packages. Changesets works out the version and
-// writes it into every manifest; its words go into the one CHANGELOG.md, in place of a changelog for each package.
+// `npm run release:version`: turns the changes in .changeset into a new version of all packages. Changesets determines the version and
+// writes it into every manifest; the entries go into the one CHANGELOG.md instead of a changelog per package.
 import { readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { withSection } from './changelog.mjs'
 
 /** @typedef {{ file: string, packages: string[], text: string }} Change */
 
-/** @param {string} folder the repository @returns {Change[]} what waits in .changeset */
+/** @param {string} folder the repository @returns {Change[]} the pending changes in .changeset */
 export const pendingChanges = (folder) =>
   readdirSync(join(folder, '.changeset'))
     .filter((file) => file.endsWith('.md') && file !== 'README.md')
@@ -41,7 +41,7 @@ export async function version(folder) {
 }
 
 /**
- * An example's manifest with ranges of the version: Changesets passes over what is private, and whoever copies an example needs them.
+ * Returns an example's manifest with ranges of the released version: Changesets skips private packages, but users copy examples.
  * @param {string} manifest @param {string[]} ours names of our packages @param {string} released
  */
 export const withRanges = (manifest, ours, released) =>

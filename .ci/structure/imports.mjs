@@ -1,5 +1,5 @@
-// The import graph of a package's sources, type imports and dynamic imports included. Tests and their support files are left out:
-// a test may import any layer.
+// Reads the import graph of a package's sources, type imports and dynamic imports included. Tests and their support files are
+// excluded: a test may import any layer.
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path/posix'
 import ts from 'typescript'

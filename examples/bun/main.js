@@ -1,11 +1,11 @@
-// The gateway in Bun.serve. Without keys the answers come from a fake provider.
+// The gateway in Bun.serve. Without provider keys a fake provider responds.
 import { anthropic, createGateway, openai } from '@modelgate/core'
 import { adapterFunctions } from '@modelgate/core/adapter'
 import { createFakeProvider } from '@modelgate/testing'
 
 const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN, PORT = '3000' } = process.env
 const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
-// The token that everybody can read here is good for the fake provider alone.
+// This public token is accepted only with the fake provider.
 const wanted = MODELGATE_TOKEN ?? (hasKeys ? crypto.randomUUID() : 'demo-token')
 
 const gateway = createGateway({
@@ -22,7 +22,7 @@ const { match } = adapterFunctions(gateway)
 const server = Bun.serve({
   port: Number(PORT),
   hostname: '127.0.0.1',
-  idleTimeout: 60, // seconds; Bun's 10 would cut streams, in which the gateway says something every 14
+  idleTimeout: 60, // seconds; Bun's default of 10 would cut streams, whose heartbeats come every 14 seconds
   fetch(request) {
     const { pathname } = new URL(request.url)
     if (match(request.method, pathname) !== null) return gateway.fetch(request)

@@ -1,4 +1,4 @@
-// The gateway in Deno.serve. Without keys the answers come from a fake provider.
+// The gateway in Deno.serve. Without provider keys a fake provider responds.
 import process from 'node:process'
 import { anthropic, createGateway, openai } from '@modelgate/core'
 import { adapterFunctions } from '@modelgate/core/adapter'
@@ -6,7 +6,7 @@ import { createFakeProvider } from '@modelgate/testing'
 
 const { OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN, PORT = '3000' } = process.env
 const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
-// The token that everybody can read here is good for the fake provider alone.
+// This public token is accepted only with the fake provider.
 const wanted = MODELGATE_TOKEN ?? (hasKeys ? crypto.randomUUID() : 'demo-token')
 
 const gateway = createGateway({

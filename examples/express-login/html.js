@@ -1,4 +1,4 @@
-/** Made by `html`: everything that came from elsewhere is escaped in it. */
+/** Markup created by `html`, with all inserted values escaped. */
 class Html {
   /** @param {string} text */
   constructor(text) {
@@ -18,5 +18,5 @@ function written(value) {
     : String(value).replace(/[&<>"']/g, (sign) => escapes[sign] ?? '')
 }
 
-/** A template that escapes what is put into it. @param {TemplateStringsArray} strings @param {...unknown} values */
+/** A template tag that escapes inserted values. @param {TemplateStringsArray} strings @param {...unknown} values */
 export const html = (strings, ...values) => new Html(String.raw({ raw: strings.raw }, ...values.map(written)))

@@ -3,7 +3,7 @@ import { entryPage } from './pages.js'
 import { BusyError } from './passwords.js'
 
 /**
- * Sign up, log in, log out; and nobody past them without a login.
+ * Routes to sign up, log in and log out; later routes require a login.
  * @param {ReturnType<import('./users.js').openUsers>} users @param {ReturnType<import('./sessions.js').createSessions>} sessions
  */
 export function loginRoutes(users, sessions) {

@@ -1,4 +1,4 @@
-// An app with a login, whose users issue tokens of the gateway to themselves. Without keys the answers come from a fake provider.
+// An app with a login whose users issue their own gateway tokens. Without provider keys a fake provider responds.
 import { join } from 'node:path'
 import { anthropic, createGateway, openai } from '@modelgate/core'
 import { expressMiddleware } from '@modelgate/express'
@@ -30,7 +30,7 @@ const sessions = createSessions({ secure: PUBLIC_URL?.startsWith('https:') ?? fa
 
 const app = express()
 app.disable('x-powered-by')
-// First: clients of the gateway have a token and no cookie, and nothing below is about them.
+// Mounted first: gateway clients send a token and no cookie, so the session middleware below does not apply to them.
 app.use(expressMiddleware(gateway))
 app.use((_req, res, next) => {
   res.set({
@@ -62,7 +62,7 @@ for (const signal of ['SIGTERM', 'SIGINT'])
   })
 
 /**
- * Four arguments, by which Express knows it.
+ * Express recognizes error handlers by their four parameters.
  * @param {Error & { status?: number }} error @param {express.Request} _req @param {express.Response} res @param {express.NextFunction} next
  */
 function errorPage(error, _req, res, next) {

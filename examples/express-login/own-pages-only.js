@@ -1,6 +1,6 @@
 /**
- * Turns away what pages of other sites send with a user's cookie (cross-site request forgery). Browsers say where a request
- * comes from; what says nothing is no browser, and has no cookie that it was not given.
+ * Rejects requests that pages of other sites send with a user's cookie (cross-site request forgery). Browsers send the origin of a
+ * request; a client without these headers is not a browser and sends no foreign cookies.
  * @param {import('express').Request} req @param {import('express').Response} res @param {() => void} next
  */
 export function ownPagesOnly(req, res, next) {
@@ -10,7 +10,7 @@ export function ownPagesOnly(req, res, next) {
     req.method === 'GET' ||
     req.method === 'HEAD' ||
     (site === undefined
-      ? // An older browser, or one that reaches us by plain http.
+      ? // An older browser, or one connected by plain http.
         origin === undefined || (URL.canParse(origin) && new URL(origin).host === req.get('host'))
       : site === 'same-origin' || site === 'none')
   if (isOwn) next()

@@ -34,7 +34,7 @@ const entry = (action, label, autocomplete) => html`
   <button>${label}</button>
 </form>`
 
-/** For those who are not logged in. @param {string} [wrong] */
+/** The page without a login. @param {string} [wrong] */
 export const entryPage = (wrong) =>
   page('Models for everybody', [
     complaint(wrong),
@@ -69,7 +69,7 @@ const tokenRow = ({ token, usage }) => html`
 </tr>`
 
 /**
- * A user's tokens.
+ * The page with a user's tokens.
  * @param {{ name: string, root: string, rows: readonly Row[], left: number, secret?: string, wrong?: string }} what
  */
 export const tokensPage = ({ name, root, rows, left, secret, wrong }) =>

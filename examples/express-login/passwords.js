@@ -1,13 +1,13 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 
-/** What one hash costs: 32 MiB, and some 200 ms of a thread. The cost is kept beside each hash, so it can be raised any time. */
+/** Cost of a hash: 32 MiB and about 200 ms of a thread. It is stored with each hash, so it can be raised at any time. */
 const cost = { N: 2 ** 15, r: 8, p: 3 }
 const bytes = 32
-/** Hashing has four threads, which the look-up of host names shares: more than this waiting would hold up the gateway's calls. */
+/** Limit of queued hashes: DNS lookups share the four threads of hashing, so a longer queue would delay the gateway's calls. */
 const mostAtATime = 8
 let running = 0
 
-/** There is too much hashing going on. */
+/** Too many hashes are queued. */
 export class BusyError extends Error {}
 
 /** @param {string} password @param {Buffer} salt @param {typeof cost} cost @returns {Promise<Buffer>} */
@@ -17,7 +17,7 @@ async function hash(password, salt, cost) {
   try {
     return await new Promise((resolve, reject) => {
       const options = { ...cost, maxmem: 256 * cost.N * cost.r }
-      // One text, one form: é can be written in two ways.
+      // NFKC normalization: é has two encodings.
       scrypt(password.normalize('NFKC'), salt, bytes, options, (error, key) => (error ? reject(error) : resolve(key)))
     })
   } finally {
@@ -25,7 +25,7 @@ async function hash(password, salt, cost) {
   }
 }
 
-/** @param {string} password @returns {Promise<string>} what is kept in its place */
+/** @param {string} password @returns {Promise<string>} the hash to store */
 export async function protect(password) {
   const salt = randomBytes(16)
   const key = await hash(password, salt, cost)
@@ -35,7 +35,7 @@ export async function protect(password) {
 const nobody = ['scrypt', cost.N, cost.r, cost.p, randomBytes(16).toString('base64'), ''].join(':')
 
 /**
- * Takes as long for a user who is not there: the time must not tell which names there are.
+ * Takes the same time for unknown users, so that response times do not reveal which names exist.
  * @param {string} password @param {string | undefined} kept
  */
 export async function isPassword(password, kept) {

@@ -6,14 +6,14 @@ const lifetimeMs = 12 * 60 * 60 * 1000
 const digest = (id) => createHash('sha256').update(id).digest('base64')
 
 /**
- * Who is logged in, in the memory of this process: a restart logs everybody out. What is kept is a digest, so neither a dump of
- * the memory nor the time that a look-up takes tells an id.
- * @param {{ secure: boolean }} options secure: the browser reaches us by https
+ * Stores sessions in the memory of this process: a restart ends them. It stores digests, so that neither a memory dump nor lookup
+ * times reveal a session id.
+ * @param {{ secure: boolean }} options secure: browsers connect by https
  */
 export function createSessions({ secure }) {
   /** @type {Map<string, { userId: string, until: number }>} */
   const sessions = new Map()
-  // A cookie with this prefix is taken from this host alone, and by https alone.
+  // Browsers accept a cookie with this prefix only from this host and by https.
   const name = secure ? '__Host-session' : 'session'
   const cookie = { httpOnly: true, sameSite: /** @type {const} */ ('lax'), secure, path: '/' }
 
@@ -31,7 +31,7 @@ export function createSessions({ secure }) {
       next()
     },
     /**
-     * A new id with each login: one that somebody else has planted is worth nothing.
+     * Creates a new id with each login, which prevents session fixation.
      * @param {import('express').Request} req @param {import('express').Response} res @param {string} userId
      */
     open(req, res, userId) {

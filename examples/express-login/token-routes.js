@@ -1,24 +1,24 @@
 import { Router } from 'express'
 import { tokensPage } from './pages.js'
 
-/** What each token may do. */
+/** Limits of each token. */
 const settings = {
   limits: { requests: 60, concurrent: 4 },
   budget: { tokens: 1_000_000, period: /** @type {const} */ ('month') },
 }
-/** So a user has three times that at most. */
+/** Maximum number of tokens per user. */
 const mostTokens = 3
 
 /**
- * A user's own tokens: see, issue, renew, revoke.
- * @param {import('@modelgate/tokens').Tokens} tokens @param {string | undefined} publicUrl where users reach this app; default: as the browser says
+ * Routes for a user's own tokens: list, issue, rotate, revoke.
+ * @param {import('@modelgate/tokens').Tokens} tokens @param {string | undefined} publicUrl address of this app for users; default: from the request
  */
 export function tokenRoutes(tokens, publicUrl) {
   const router = Router()
-  /** The last thing that each user does. @type {Map<string, Promise<unknown>>} */
+  /** Last pending operation of each user. @type {Map<string, Promise<unknown>>} */
   const turns = new Map()
 
-  /** One after the other for each user: two at once could both be the last that is allowed. @template T @param {string} owner @param {() => Promise<T>} work */
+  /** Serializes a user's operations: two at once could both take the last allowed token. @template T @param {string} owner @param {() => Promise<T>} work */
   async function inTurn(owner, work) {
     const turn = (turns.get(owner) ?? Promise.resolve()).then(work, work)
     turns.set(owner, turn)
@@ -30,8 +30,8 @@ export function tokenRoutes(tokens, publicUrl) {
   }
 
   /**
-   * Tokens that count for this month: the good ones, and those that were good in it. Else whoever has used a token up would
-   * revoke it, and make another with a budget of its own.
+   * Returns tokens that count for this month: valid ones and those revoked in it. Otherwise a user could revoke an exhausted token
+   * and issue another one with a new budget.
    * @param {string} owner
    */
   async function tokensOfThisMonth(owner) {
@@ -49,7 +49,7 @@ export function tokenRoutes(tokens, publicUrl) {
     res.send(tokensPage({ ...said, name: res.locals.userName, root, rows, left: mostTokens - mine.length }))
   }
 
-  /** A token of somebody else is told like one that is not there. @param {import('express').Request} req @param {import('express').Response} res */
+  /** Responds to another user's token as to an unknown one. @param {import('express').Request} req @param {import('express').Response} res */
   async function mine(req, res) {
     const token = await tokens.get(String(req.params.id))
     if (token !== undefined && token.owner === res.locals.userId && token.revokedAt === undefined) return token
@@ -67,14 +67,14 @@ export function tokenRoutes(tokens, publicUrl) {
     const issued = await inTurn(owner, async () =>
       (await tokensOfThisMonth(owner)).length < mostTokens ? tokens.issue({ ...settings, name, owner }) : undefined,
     )
-    // In the answer itself: an address would be kept in histories and logs.
+    // In the response body: a URL would be stored in histories and logs.
     if (issued !== undefined) return show(req, res.status(201), { secret: issued.secret })
     return show(req, res.status(409), { wrong: `You have had your ${mostTokens} tokens for this month.` })
   })
   router.post('/tokens/:id/renew', async (req, res) => {
     const token = await mine(req, res)
     if (token === undefined) return
-    // The old secret ends at once; the limits and what is used of them stay.
+    // The old secret ends at once; limits and usage stay.
     const { secret } = await tokens.rotate(token.id, { graceMs: 0 })
     await show(req, res, { secret })
   })

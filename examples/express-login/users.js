@@ -9,15 +9,14 @@ const mostAttempts = 5
 const attemptsMs = 15 * 60 * 1000
 
 /**
- * The users of this app, in a file. In yours they are in a database, which has to hold two promises: no name twice, and no
- * password in clear.
+ * Stores the users of this app in a file. Your app uses a database with unique names and hashed passwords.
  * @param {string} file
  */
 export function openUsers(file) {
   /** @type {Map<string, User>} by name */
   const users = new Map()
   if (existsSync(file)) for (const user of JSON.parse(readFileSync(file, 'utf8'))) users.set(user.name, user)
-  /** Wrong passwords by name and address: by name alone, anybody could lock somebody else out. @type {Map<string, { count: number, until: number }>} */
+  /** Failed logins by name and address: counting by name alone would let anyone lock out a user. @type {Map<string, { count: number, until: number }>} */
   const attempts = new Map()
 
   function save() {
@@ -26,7 +25,7 @@ export function openUsers(file) {
     renameSync(`${file}.new`, file)
   }
 
-  /** Counted before the password is looked at, so that many at once are many. @param {string} who */
+  /** Counted before the password is checked, so that parallel attempts count. @param {string} who */
   function mayTry(who) {
     const now = Date.now()
     for (const [other, { until }] of attempts) if (until <= now) attempts.delete(other)
@@ -43,14 +42,14 @@ export function openUsers(file) {
       if (!/^[a-z0-9][a-z0-9._-]{1,30}$/.test(name))
         return { wrong: 'A name is 2 to 31 small letters, digits, points, lines and underscores.' }
       if (password.length < 12 || password.length > 200) return { wrong: 'A password is 12 to 200 characters.' }
-      // An id of its own: whoever takes the name of a user that was removed is somebody else.
+      // A separate id: a new user with the name of a removed one must not inherit tokens.
       const user = { id: `user_${randomBytes(12).toString('hex')}`, name, password: await protect(password) }
       if (users.has(name)) return { wrong: 'This name is taken.' }
       users.set(name, user)
       save()
       return { user }
     },
-    /** @param {string} name @param {string} password @param {string} [address] whence @returns {Promise<{ user: User } | { wrong: string }>} */
+    /** @param {string} name @param {string} password @param {string} [address] of the client @returns {Promise<{ user: User } | { wrong: string }>} */
     async logIn(name, password, address = '') {
       const who = `${name.slice(0, 31)} ${address}`
       if (!mayTry(who)) return { wrong: 'Too many attempts: try again in 15 minutes.' }

@@ -14,7 +14,7 @@ const [, block = ''] = /^```js\n(.*?)^```/ms.exec(document) ?? []
 const imports = /^import .*\n/gm
 const code = block.replace(imports, '')
 
-/** What the block imports, with tokens in a folder of the test, and what it takes for granted. */
+/** Imports and declarations of the block, with tokens in a folder of the test. */
 type Given = Record<string, unknown>
 const run = (given: Given): unknown => new Function(...Object.keys(given), code)(...Object.values(given))
 
@@ -29,14 +29,14 @@ describe('the first code of docs/tokens.md', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** An app with a login (a cookie that is a name), that has done what the document says. */
+  /** An app with a login (the cookie is a name) that follows the document. */
   async function start() {
     const provider = await listen(createFakeProvider({ apiKey: 'upstream-key' }))
     ends.push(provider.close)
     const app = express()
     let tokens: Tokens | undefined
     const given = {
-      // An app that has a login already.
+      // The existing login of the app.
       express: () => app,
       apiKey: 'upstream-key',
       createGateway,
@@ -72,12 +72,12 @@ describe('the first code of docs/tokens.md', () => {
     }
   }
 
-  it('is not longer than it says: twenty lines and their imports', () => {
+  it('has at most the stated twenty lines in addition to imports', () => {
     expect(block.match(imports)).toHaveLength(4)
     expect(code.trim().split('\n').length).toBeLessThanOrEqual(20)
   })
 
-  it('issues a token for a user, which is good within the limits that it names', async () => {
+  it('issues a token to a user that is valid within its limits', async () => {
     const { as, ask } = await start()
     const issued = await as('ada', 'POST', '/my/tokens')
     expect(issued.status).toBe(201)
@@ -91,7 +91,7 @@ describe('the first code of docs/tokens.md', () => {
     expect((await ask(`${secret.slice(0, -1)}_`, 'gpt-5')).status).toBe(401)
   })
 
-  it('lets users end their own tokens, and nobody else’s', async () => {
+  it('lets users revoke only their own tokens', async () => {
     const { as, ask } = await start()
     const { id, secret } = await (await as('ada', 'POST', '/my/tokens')).json()
     expect((await as('bob', 'DELETE', `/my/tokens/${id}`)).status).toBe(404)

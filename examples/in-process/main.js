@@ -1,4 +1,4 @@
-// No server at all: the official SDKs call the gateway as a function, and any model answers any of them.
+// Without a server: the official SDKs call the gateway as a function, with models of any vendor.
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import { anthropic, createGateway, openai } from '@modelgate/core'
@@ -21,7 +21,7 @@ const { fetch } = gateway
 const apiKey = 'unused'
 const content = 'Say hello in one sentence.'
 
-// Each SDK asks another vendor's model.
+// Each SDK calls a model of another vendor.
 const openaiSdk = new OpenAI({ apiKey, baseURL: 'http://gateway/v1', fetch })
 const completion = await openaiSdk.chat.completions.create({
   model: 'claude-opus-5',

@@ -1,4 +1,4 @@
-// The providers of Vercel's AI SDK through the gateway: each speaks its own vendor's format, whatever model answers.
+// The providers of Vercel's AI SDK through the gateway: each uses its own vendor's format with any model.
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'

@@ -1,4 +1,4 @@
-// A gateway on a port of its own, for langchain.js and ai-sdk.js to call. Without keys the answers come from a fake provider.
+// A gateway on its own port, for langchain.js and ai-sdk.js. Without provider keys a fake provider responds.
 import http from 'node:http'
 import { anthropic, createGateway, gemini, openai } from '@modelgate/core'
 import { nodeListener } from '@modelgate/node'

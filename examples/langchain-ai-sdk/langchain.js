@@ -1,4 +1,4 @@
-// LangChain's chat models through the gateway: each speaks its own vendor's format, whatever model answers.
+// LangChain's chat models through the gateway: each uses its own vendor's format with any model.
 import { ChatAnthropic } from '@langchain/anthropic'
 import { HumanMessage } from '@langchain/core/messages'
 import { tool } from '@langchain/core/tools'

@@ -1,4 +1,4 @@
-// One of several gateways. Without keys the answers come from a fake provider.
+// One of several gateway processes. Without provider keys a fake provider responds.
 import http from 'node:http'
 import { anthropic, createGateway, openai } from '@modelgate/core'
 import { nodeListener, nodeUpgrade } from '@modelgate/node'
@@ -42,10 +42,10 @@ const server = http.createServer((req, res) => {
 server.on('upgrade', nodeUpgrade(gateway))
 server.listen(Number(PORT), '127.0.0.1', () => console.log(`gateway ${process.pid} on port ${PORT}`))
 
-// A terminal's Ctrl-C reaches all processes at once: start.js is who says when this one ends.
+// Ctrl-C in a terminal reaches all processes at once; start.js decides when this one ends.
 process.on('SIGINT', () => {})
 process.once('SIGTERM', async () => {
-  await drain(server, gateway, 25_000) // no new connections: nginx goes to the others; the running calls to their end
+  await drain(server, gateway, 25_000) // accepts no new connections, which nginx sends to the others; completes in-flight calls
   await tokens.close()
   process.exit(0)
 })

@@ -1,4 +1,4 @@
-// What the processes share, all of it in one Redis.
+// State that the processes share in one Redis.
 import { memoryHealthState } from '@modelgate/core'
 
 /** @typedef {import('redis').RedisClientType<{}, {}, {}, 3>} Redis */
@@ -6,14 +6,14 @@ import { memoryHealthState } from '@modelgate/core'
 const channel = 'gateway:rests'
 
 /**
- * Which upstreams and keys rest, and until when. It is asked on the way of each call, so it answers from a copy of its own,
- * and hears of the others' in the background.
+ * Cooldowns of upstreams and keys. Every call reads them, so this keeps a local copy and receives changes of other processes in the
+ * background.
  * @param {Redis} redis @returns {Promise<import('@modelgate/core').HealthState>}
  */
 export async function sharedHealth(redis) {
   const copy = memoryHealthState()
   const subscriber = redis.duplicate()
-  subscriber.on('error', () => {}) // `redis` says it
+  subscriber.on('error', () => {}) // `redis` reports it
   await subscriber.connect()
   await subscriber.subscribe(channel, (message) => {
     const { id, rest } = JSON.parse(message)
@@ -29,7 +29,7 @@ export async function sharedHealth(redis) {
 }
 
 /**
- * Responses that clients refer to by `previous_response_id`.
+ * Stores responses that clients refer to by `previous_response_id`.
  * @param {Redis} redis @returns {import('@modelgate/core').ResponseStore}
  */
 export const sharedResponses = (redis) => ({

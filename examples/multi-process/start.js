@@ -1,5 +1,4 @@
-// Starts what nginx.conf names: a gateway for each of its server lines, and nginx in front of them. On a server of your own
-// that is what systemd, PM2 or Kubernetes does.
+// Starts a gateway for each server line of nginx.conf, and nginx in front of them. In production systemd, PM2 or Kubernetes does this.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +28,7 @@ function run(name, command, args, env = {}) {
     console.error(`${name} ended (${signal ?? code})`)
     if (Date.now() - since > 1000) run(name, command, args, env)
     else {
-      // It would not come up the next time either: see what it said.
+      // It would fail again: its output has the reason.
       process.exitCode = 1
       end()
     }
@@ -38,12 +37,12 @@ function run(name, command, args, env = {}) {
 
 function end() {
   ending = true
-  // nginx is asked to answer the running calls first.
+  // nginx completes in-flight calls first.
   for (const child of children.values()) child.kill(child.spawnfile === 'nginx' ? 'SIGQUIT' : 'SIGTERM')
 }
 
 for (const port of ports) run(`gateway on port ${port}`, process.execPath, [beside('gateway.js')], { PORT: port })
-// Its logs and its pid go to a folder of its own.
+// Folder of its logs and its pid file.
 const folder = mkdtempSync(join(tmpdir(), 'modelgate-nginx-'))
 run('nginx', 'nginx', ['-p', folder, '-c', configuration, '-g', 'daemon off;'])
 console.log(`http://${address}/v1 in front of ${ports.length} gateways; logs in ${folder}`)

@@ -1,4 +1,4 @@
-// Makes a token: `npm run token -- laptop`
+// Issues a token: `npm run token -- laptop`
 import { createTokens, redisStorage } from '@modelgate/tokens'
 import { createClient } from 'redis'
 

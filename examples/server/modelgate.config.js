@@ -1,14 +1,14 @@
 import { defineConfig } from 'modelgate'
 
-// The server that `npm start` runs. Without `upstreams` it takes those whose keys are in the environment (OPENAI_API_KEY,
-// ANTHROPIC_API_KEY, GEMINI_API_KEY, …, or lines of .env), and without any key a demo answers.
+// The server that `npm start` runs. Without `upstreams` it uses the providers whose keys are in the environment or .env
+// (OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …), and without any key a demo.
 export default defineConfig({
-  // What another server would say here; docs/cli.md has all of it.
+  // Settings of a typical server; see docs/cli.md for all of them.
   //
   // upstreams: { claude: anthropic({ apiKey: process.env.ANTHROPIC_API_KEY }) },
   // models: { 'claude-*': 'claude' },
-  // data: 'data', // tokens are issued into this folder: modelgate tokens issue --name laptop
+  // data: 'data', // folder of issued tokens: modelgate tokens issue --name laptop
 
-  // The home page and the Playground, which shows holders of a token what became of their call.
+  // The home page and the Playground, which shows token holders how their calls are handled.
   console: { playground: true, explain: true },
 })

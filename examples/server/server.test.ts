@@ -18,14 +18,14 @@ interface Server extends Running {
 
 async function start(env: Record<string, string> = {}): Promise<Server> {
   const server = await ready(modelgate(['start'], env))
-  // A token that was set is not printed.
+  // A configured token is not printed.
   return { ...server, token: env.MODELGATE_TOKEN ?? server.token }
 }
 
 async function ready(server: Running): Promise<Server> {
-  const [, root = ''] = await server.saying(/listens on (\S+)/)
-  const [, token = ''] = await server.saying(/Token +(.+?)(?: {2}\(|\n)/)
-  await server.saying(/\/v1\/models .*\n/)
+  const [, root = ''] = await server.waitForOutput(/listens on (\S+)/)
+  const [, token = ''] = await server.waitForOutput(/Token +(.+?)(?: {2}\(|\n)/)
+  await server.waitForOutput(/\/v1\/models .*\n/)
   return { ...server, root, token }
 }
 
@@ -47,16 +47,16 @@ const demoModels = [...chatModels, ...otherModels]
 const version = { 'anthropic-version': '2023-06-01' }
 
 describe('without a key', () => {
-  it('says where clients find it and what they may ask for', async () => {
-    const { said, root, token } = await start()
-    expect(said()).toContain(`OpenAI clients     base URL ${root}/v1\n`)
-    expect(said()).toContain(`Anthropic clients  base URL ${root}\n`)
-    expect(said()).toContain(`Google clients     base URL ${root}\n`)
-    for (const model of demoModels) expect(said()).toMatch(new RegExp(`^  (.*, )?${model}(,.*)? +demo-`, 'm'))
+  it('prints its addresses and models', async () => {
+    const { output, root, token } = await start()
+    expect(output()).toContain(`OpenAI clients     base URL ${root}/v1\n`)
+    expect(output()).toContain(`Anthropic clients  base URL ${root}\n`)
+    expect(output()).toContain(`Google clients     base URL ${root}\n`)
+    for (const model of demoModels) expect(output()).toMatch(new RegExp(`^  (.*, )?${model}(,.*)? +demo-`, 'm'))
     expect(token).toMatch(/^mg-.{32}$/)
   })
 
-  it('makes another token with each start, and takes the one it is given', async () => {
+  it('generates a token with each start, and accepts a configured one', async () => {
     const [first, second, third] = await Promise.all([start(), start(), start({ MODELGATE_TOKEN: 'my own' })])
     expect(first.token).not.toBe(second.token)
     expect(third.token).toBe('my own')
@@ -75,7 +75,7 @@ describe('without a key', () => {
       /"finishReason": ?"STOP"/,
     ],
     ['responses', () => '/v1/responses', { input: 'hello' }, /"status": ?"completed"/],
-  ])('answers every model to %s clients', async (_name, pathOf, body, expected) => {
+  ])('serves every model to %s clients', async (_name, pathOf, body, expected) => {
     const server = await start()
     for (const model of chatModels) {
       const path = pathOf(model)
@@ -86,7 +86,7 @@ describe('without a key', () => {
     }
   })
 
-  it('makes vectors, pictures, sound and rankings', async () => {
+  it('serves embeddings, images, audio and rankings', async () => {
     const server = await start()
     const json = async (path: string, body: object) => {
       const response = await call(server, path, body)
@@ -126,7 +126,7 @@ describe('without a key', () => {
 
   it('opens a realtime session', async () => {
     const { root, token } = await start()
-    // By hand: not every Node that this runs on has a WebSocket of its own.
+    // Without a WebSocket client: not every supported Node has one.
     const request = get(`${root}/v1/realtime?model=demo-realtime`, {
       headers: {
         connection: 'Upgrade',
@@ -151,13 +151,13 @@ describe('without a key', () => {
     expect(first).toContain('"type":"session.created"')
   })
 
-  it('answers a browser at the addresses that it says, and other paths with a JSON 404', async () => {
-    const { root, said } = await start()
+  it('serves its pages at the printed addresses, and a JSON 404 elsewhere', async () => {
+    const { root, output } = await start()
     for (const [name, title] of [
       ['Home page', 'Modelgate'],
       ['Playground', 'Playground'],
     ]) {
-      const address = new RegExp(`${name} +(\\S+)`).exec(said())?.[1] ?? ''
+      const address = new RegExp(`${name} +(\\S+)`).exec(output())?.[1] ?? ''
       const page = await fetch(address)
       expect(page.headers.get('content-type'), address).toContain('text/html')
       expect(await page.text()).toMatch(new RegExp(`<title>[^<]*${title}`))
@@ -177,9 +177,9 @@ describe.skipIf(!hasShell)('the curl lines', () => {
   ])('work when pasted, with %s', async (_name, env) => {
     const server = await start(env)
     const { MODELGATE_TOKEN: own } = { MODELGATE_TOKEN: undefined, ...env }
-    if (own !== undefined) expect(server.said()).not.toContain(own)
+    if (own !== undefined) expect(server.output()).not.toContain(own)
     const [chat = '', messages = '', content = '', responses = '', models = ''] = server
-      .said()
+      .output()
       .split('\n')
       .filter((line) => line.startsWith('curl '))
     const paste = async (line: string): Promise<string> => {
@@ -199,7 +199,7 @@ describe.skipIf(!hasShell)('the curl lines', () => {
 })
 
 describe('with keys', () => {
-  it('serves the providers they are for, by model name, and no demo', async () => {
+  it('serves their providers by model name, without the demo', async () => {
     const provider = createFakeProvider({ apiKey: 'upstream-key' })
     const upstream = await listen(provider)
     const server = await start({
@@ -208,8 +208,8 @@ describe('with keys', () => {
       ANTHROPIC_API_KEY: 'upstream-key',
       ANTHROPIC_BASE_URL: upstream.origin,
     })
-    expect(server.said()).not.toContain('demo')
-    expect(server.said()).not.toContain('upstream-key')
+    expect(server.output()).not.toContain('demo')
+    expect(server.output()).not.toContain('upstream-key')
     for (const [model, path] of [
       ['gpt-5-mini', '/v1/chat/completions'],
       ['o3', '/v1/chat/completions'],
@@ -223,43 +223,43 @@ describe('with keys', () => {
     await upstream.close()
   })
 
-  it('says so when a base URL has no key', async () => {
+  it('reports a base URL without a key', async () => {
     const server = await start({ ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' })
-    expect(server.said()).toContain('ANTHROPIC_BASE_URL is ignored, because ANTHROPIC_API_KEY is not set')
+    expect(server.output()).toContain('ANTHROPIC_BASE_URL is ignored, because ANTHROPIC_API_KEY is not set')
   })
 })
 
-/** The lines of an output, without the warning that stored responses end with the process: it precedes some errors. */
+/** Returns the lines of an output without the warning about stored responses in memory, which precedes some errors. */
 const errorLines = (output: string): string[] =>
   output
     .trimEnd()
     .split('\n')
     .filter((line) => !line.startsWith('modelgate: stored responses, and the record of which references'))
 
-describe('a start that cannot be', () => {
-  it('names the port that is in use', async () => {
+describe('a failed start', () => {
+  it('reports a port in use', async () => {
     const { root } = await start()
     const { port } = new URL(root)
     const second = modelgate(['start'], { PORT: port })
     expect(await second.ended).toBe(1)
-    expect(errorLines(second.said())).toEqual([
-      `modelgate: port ${port} on 127.0.0.1 is in use: stop what uses it, or set PORT to another`,
+    expect(errorLines(second.output())).toEqual([
+      `modelgate: Port ${port} on 127.0.0.1 is in use: stop the other process, or set PORT to another port.`,
     ])
   })
 
   it.each([
-    [{ PORT: 'http' }, "PORT is 'http'"],
-    [{ PORT: '70000' }, "PORT is '70000'"],
+    [{ PORT: 'http' }, "Invalid PORT 'http'"],
+    [{ PORT: '70000' }, "Invalid PORT '70000'"],
     [{ HOST: '192.0.2.1' }, "HOST is '192.0.2.1'"],
     [{ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'localhost:1234' }, "baseURL 'localhost:1234'"],
-  ])('says what is wrong with %j, in one line', async (env, message) => {
+  ])('reports %j in one line', async (env, message) => {
     const server = modelgate(['start'], env)
     expect(await server.ended).toBe(1)
-    expect(errorLines(server.said())).toEqual([expect.stringContaining(message)])
+    expect(errorLines(server.output())).toEqual([expect.stringContaining(message)])
   })
 })
 
-describe('another configuration', () => {
+describe('a changed configuration', () => {
   const folders: string[] = []
   afterEach(() => {
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
@@ -268,7 +268,7 @@ describe('another configuration', () => {
   it.each([
     ['SIGHUP', [], (server: Running) => server.signal('SIGHUP')],
     ['--watch', ['--watch'], () => {}],
-  ] as const)('is read again by %s', async (_name, args, ask) => {
+  ] as const)('is reloaded by %s', async (_name, args, ask) => {
     const folder = mkdtempSync(join(tmpdir(), 'modelgate-server-'))
     folders.push(folder)
     const file = join(folder, 'modelgate.config.json')
@@ -285,16 +285,16 @@ describe('another configuration', () => {
     const server = await ready(modelgate(['start', '--config', file, ...args]))
     write('after')
     ask(server)
-    await server.saying(/Configuration reloaded/)
+    await server.waitForOutput(/Configuration reloaded/)
     const response = await fetch(`${server.root}/v1/models`, { headers: { authorization: 'Bearer t' } })
     expect(await response.json()).toMatchObject({ data: [{ id: 'after' }] })
   })
 })
 
-describe('the end', () => {
+describe('graceful shutdown', () => {
   const longPrompt = [{ role: 'user', content: 'Tell me something. '.repeat(20) }]
 
-  /** A stream whose first bytes are here and whose end is seconds away. */
+  /** Starts a stream that has begun and ends seconds later. */
   async function longStream(server: Pick<Server, 'root' | 'token'>) {
     const response = await call(server, '/v1/chat/completions', {
       model: 'demo-chat',
@@ -321,35 +321,35 @@ describe('the end', () => {
       const server = await ready(run())
       const rest = await longStream(server)
       server.signal(signal)
-      await server.saying(new RegExp(signal))
+      await server.waitForOutput(new RegExp(signal))
       await expect(fetch(`${server.root}/v1/models`, { headers: { connection: 'close' } })).rejects.toThrow()
       expect(await rest()).toMatch(/data: \[DONE\]\n\n$/)
       expect(await server.ended).toBe(0)
     },
   )
 
-  it('lets a running stream finish where nobody reads any more what it says, as behind `| tee` at Ctrl-C', async () => {
+  it('completes a running stream although its output pipe is closed, as with `| tee` and Ctrl-C', async () => {
     const child = spawn(process.execPath, [program, 'start', '--port', '0'], {
       env: { PATH: process.env.PATH },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const ended = once(child, 'exit')
-    let said = ''
+    let output = ''
     for await (const chunk of child.stdout.setEncoding('utf8')) {
-      said += chunk
-      if (/\/v1\/models .*\n/.test(said)) break
+      output += chunk
+      if (/\/v1\/models .*\n/.test(output)) break
     }
-    // Leaving the loop has closed the pipe.
+    // Leaving the loop closes the pipe.
     child.stderr.destroy()
-    const [, root = ''] = /listens on (\S+)/.exec(said) ?? []
-    const [, token = ''] = /Token +(\S+)/.exec(said) ?? []
+    const [, root = ''] = /listens on (\S+)/.exec(output) ?? []
+    const [, token = ''] = /Token +(\S+)/.exec(output) ?? []
     const rest = await longStream({ root, token })
     child.kill('SIGTERM')
     expect(await rest()).toMatch(/data: \[DONE\]\n\n$/)
     expect(await ended).toEqual([0, null])
   })
 
-  it('takes two signals at once for one, as npm and the terminal send them', async () => {
+  it('treats two simultaneous signals as one, as npm and the terminal send them', async () => {
     const server = await start()
     const rest = await longStream(server)
     server.signal('SIGINT')
@@ -358,11 +358,11 @@ describe('the end', () => {
     expect(await server.ended).toBe(0)
   })
 
-  it('stops at once for a second signal later on', async () => {
+  it('exits immediately on a later second signal', async () => {
     const server = await start()
     const rest = await longStream(server)
     server.signal('SIGTERM')
-    await server.saying(/SIGTERM/)
+    await server.waitForOutput(/SIGTERM/)
     await new Promise((resolve) => setTimeout(resolve, 600))
     server.signal('SIGTERM')
     expect(await server.ended).toBe(1)

@@ -17,7 +17,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The command, as it is typed. */
+/** Runs the command. */
 function command(args: string[], env: Record<string, string> = {}) {
   const { stdout, stderr, status } = spawnSync(process.execPath, [program, 'tokens', ...args], {
     encoding: 'utf8',
@@ -26,7 +26,7 @@ function command(args: string[], env: Record<string, string> = {}) {
   return { stdout, stderr, status }
 }
 
-/** The same with `--json`. */
+/** Runs the command with `--json`. */
 function asked(...args: string[]) {
   const { stdout, stderr, status } = command([...args, '--json'])
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
@@ -35,8 +35,8 @@ function asked(...args: string[]) {
 
 async function startServer(env: Record<string, string> = {}) {
   const server = modelgate(['start'], { MODELGATE_DATA: data, ...env })
-  const [, root = ''] = await server.saying(/listens on (\S+)/)
-  await server.saying(/\/v1\/models .*\n/)
+  const [, root = ''] = await server.waitForOutput(/listens on (\S+)/)
+  await server.waitForOutput(/\/v1\/models .*\n/)
   const ask = (token: string, model = 'demo-chat') =>
     fetch(`${root}/v1/chat/completions`, {
       method: 'POST',
@@ -48,10 +48,10 @@ async function startServer(env: Record<string, string> = {}) {
 
 const soon = { timeout: 5000, interval: 100 }
 
-describe('the command beside the running server', () => {
-  it('issues a token that is let in at once, and ends it within a second', async () => {
+describe('the command next to a running server', () => {
+  it('issues a token that is accepted at once, and revokes it within a second', async () => {
     const { server, ask } = await startServer()
-    expect(server.said()).toContain(`MODELGATE_DATA='${data}' npx modelgate tokens issue`)
+    expect(server.output()).toContain(`MODELGATE_DATA='${data}' npx modelgate tokens issue`)
     const { id, secret } = asked('issue', '--name', 'laptop', '--owner', 'ada', '--models', 'demo-chat,demo-messages')
     expect((await ask(secret)).status).toBe(200)
     expect((await ask(secret, 'demo-gemini')).status).toBe(404)
@@ -63,7 +63,7 @@ describe('the command beside the running server', () => {
     expect(performance.now() - revokedAt).toBeLessThan(1500)
   })
 
-  it('gives a token another secret', async () => {
+  it('rotates the secret of a token', async () => {
     const { ask } = await startServer()
     const { id, secret: old } = asked('issue')
     const { secret } = asked('rotate', id)
@@ -73,7 +73,7 @@ describe('the command beside the running server', () => {
     expect((await ask(last)).status).toBe(200)
   })
 
-  it('sets limits that hold, and tells what was used', async () => {
+  it('enforces limits and reports usage', async () => {
     const { ask } = await startServer()
     const limits = ['--requests-per-minute', '2', '--concurrent', '4']
     const { id, secret } = asked('issue', ...limits, '--budget-tokens', '1000000', '--per', 'week')
@@ -94,7 +94,7 @@ describe('the command beside the running server', () => {
     expect(stdout).toMatch(/demo-chat +2 /)
   })
 
-  it('writes a ledger with what calls cost, where it is told to', async () => {
+  it('writes the cost of calls to the configured ledger', async () => {
     const prices = join(folder, 'prices.json')
     const ledger = join(folder, 'ledger')
     writeFileSync(prices, JSON.stringify({ models: { 'demo-*': { input: 1, output: 10 } } }))
@@ -116,7 +116,7 @@ describe('the command beside the running server', () => {
 })
 
 describe('the server', () => {
-  it('lets MODELGATE_TOKEN in beside the issued ones', async () => {
+  it('accepts MODELGATE_TOKEN in addition to issued tokens', async () => {
     const { ask } = await startServer({ MODELGATE_TOKEN: 'my own' })
     const { secret } = asked('issue', '--requests-per-minute', '1')
     expect([(await ask('my own')).status, (await ask(secret)).status, (await ask(secret)).status]).toEqual([
@@ -126,7 +126,7 @@ describe('the server', () => {
     expect((await ask('another')).status).toBe(401)
   })
 
-  it('knows its tokens again after a new start', async () => {
+  it('keeps tokens across restarts', async () => {
     const { secret } = asked('issue')
     for (let run = 0; run < 2; run++) {
       const { server, ask } = await startServer()
@@ -137,27 +137,27 @@ describe('the server', () => {
   })
 
   it.each([
-    ['prices that are not there', { MODELGATE_PRICES: '/nowhere/prices.json' }, '/nowhere/prices.json'],
-    ['a folder that cannot be', { MODELGATE_DATA: '/dev/null/data' }, '/dev/null/data'],
-  ])('says in one line what is wrong with %s', async (_, env, words) => {
+    ['missing prices', { MODELGATE_PRICES: '/nowhere/prices.json' }, '/nowhere/prices.json'],
+    ['an invalid folder', { MODELGATE_DATA: '/dev/null/data' }, '/dev/null/data'],
+  ])('reports %s in one line', async (_, env, words) => {
     const server = modelgate(['start'], env)
     expect(await server.ended).toBe(1)
-    expect(server.said().trimEnd().split('\n')).toEqual([expect.stringContaining(words)])
+    expect(server.output().trimEnd().split('\n')).toEqual([expect.stringContaining(words)])
   })
 })
 
-describe('for people', () => {
-  it('the secret is the first line, and said to be told once', () => {
+describe('text output', () => {
+  it('starts with the secret and states that it is shown once', () => {
     const { stdout } = command(['issue', '--name', 'laptop', '--expires', '30d', '--budget-tokens', '10'])
     expect(stdout).toMatch(/^mg-[0-9A-Za-z]{49}\n\nCopy this token now\. It won't be shown again\.\n/)
     expect(stdout).toMatch(/^Name +laptop$/m)
     const { stdout: list } = command(['list'])
     expect(list).toMatch(/^ID +SECRET +NAME/)
-    expect(list).toMatch(/tok_\w+ +mg-\w{4}… +laptop .*good until \d{4}-/)
+    expect(list).toMatch(/tok_\w+ +mg-\w{4}… +laptop .*valid until \d{4}-/)
     expect(list).not.toContain(stdout.slice(0, 20))
   })
 
-  it.each([[], ['--help'], ['help'], ['issue', '--help']])('%j: help that teaches', (...args) => {
+  it.each([[], ['--help'], ['help'], ['issue', '--help']])('%j prints help', (...args) => {
     const { stdout, status } = command(args)
     expect(status).toBe(0)
     for (const word of ['issue', 'list', 'revoke', 'rotate', 'usage', '--budget-usd', 'MODELGATE_DATA'])
@@ -165,15 +165,15 @@ describe('for people', () => {
   })
 
   it.each([
-    [['isue'], 2, "no command 'tokens isue': did you mean 'issue'?"],
+    [['isue'], 2, "Unknown command 'tokens isue'. Did you mean 'issue'?"],
     [['issue', '--nam', 'x'], 2, '--nam'],
     [['issue', 'laptop'], 2, "'laptop'"],
-    [['revoke'], 2, 'needs the id'],
-    [['issue', '--per', 'year'], 2, "--per is 'year'"],
-    [['issue', '--concurrent', 'many'], 2, "--concurrent is 'many'"],
-    [['issue', '--expires', 'soon'], 2, "--expires is 'soon'"],
-    [['list'], 1, 'no such folder'],
-  ] as const)('%j ends with %i and says why', (args, code, words) => {
+    [['revoke'], 2, 'requires the id'],
+    [['issue', '--per', 'year'], 2, "Invalid --per 'year'"],
+    [['issue', '--concurrent', 'many'], 2, "Invalid --concurrent 'many'"],
+    [['issue', '--expires', 'soon'], 2, "Invalid --expires 'soon'"],
+    [['list'], 1, 'does not exist'],
+  ] as const)('%j exits with code %i and a reason', (args, code, words) => {
     const { stderr, stdout, status } = command([...args])
     expect({ status, stdout }).toEqual({ status: code, stdout: '' })
     expect(stderr).toContain(words)
@@ -181,7 +181,7 @@ describe('for people', () => {
     expect(stderr).not.toMatch(/\n\s+at /)
   })
 
-  it('a token that is not there is said not to be', () => {
+  it('reports an unknown token', () => {
     command(['issue'])
     for (const args of [
       ['show', 'tok_x'],
@@ -191,7 +191,7 @@ describe('for people', () => {
       expect(command(args)).toMatchObject({ status: 1, stderr: expect.stringContaining("'tok_x'") })
   })
 
-  it('without a folder nothing is done', () => {
+  it('requires a folder', () => {
     expect(command(['list'], { MODELGATE_DATA: '' })).toMatchObject({ status: 2, stdout: '' })
   })
 })

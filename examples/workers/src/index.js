@@ -1,4 +1,4 @@
-// The gateway as a Worker. Without keys the answers come from a fake provider.
+// The gateway as a Cloudflare Worker. Without provider keys a fake provider responds.
 import { anthropic, createGateway, openai } from '@modelgate/core'
 import { adapterFunctions } from '@modelgate/core/adapter'
 import { createFakeProvider } from '@modelgate/testing'
@@ -8,7 +8,7 @@ import { createFakeProvider } from '@modelgate/testing'
 /** @param {Env} env */
 function gatewayOf({ OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN }) {
   const hasKeys = OPENAI_API_KEY !== undefined || ANTHROPIC_API_KEY !== undefined
-  // The token that everybody can read here is good for the fake provider alone.
+  // This public token is accepted only with the fake provider.
   const wanted = MODELGATE_TOKEN ?? (hasKeys ? undefined : 'demo-token')
   return createGateway({
     auth: (token) => (token === wanted ? { id: 'me' } : null),
@@ -21,7 +21,7 @@ function gatewayOf({ OPENAI_API_KEY, ANTHROPIC_API_KEY, MODELGATE_TOKEN }) {
   })
 }
 
-/** One for all requests: it knows which upstreams rest. @type {ReturnType<typeof gatewayOf> | undefined} */
+/** One gateway for all requests: it keeps the cooldowns of upstreams. @type {ReturnType<typeof gatewayOf> | undefined} */
 let gateway
 
 export default {

@@ -5,7 +5,7 @@ import { conversation } from './codec-conversation.js'
 /** @typedef {Awaited<ReturnType<typeof import('./codec-build.js').loadCodecs>>} Core */
 
 /** What both directions of a call share. @param {Core} core @param {Format} client @param {Format} upstream @param {string} body */
-export function openCall({ codecOf, createReport, answerSide }, client, upstream, body) {
+export function openCall({ codecOf, createReport, responseReport }, client, upstream, body) {
   const from = codecOf(client)
   const to = codecOf(upstream)
   let ids = 0
@@ -21,7 +21,7 @@ export function openCall({ codecOf, createReport, answerSide }, client, upstream
   const request = { ...decoded, at: { ...from.fieldPointers, ...decoded.at } }
   return {
     encodeRequest: () => JSON.stringify(to.encodeRequest(request, { ...context, target })),
-    exchange: { ...context, report: answerSide(report), request, target },
+    exchange: { ...context, report: responseReport(report), request, target },
   }
 }
 

@@ -9,18 +9,18 @@ export type { OperationName } from '../src/base/names.ts'
 export { errorReply } from '../src/calls/reply.ts'
 export { defaultLimits } from '../src/config/limits.ts'
 export {
-  type AnswerFeature,
-  type AnswerRow,
   type RequestFeature,
-  type RequestRow,
+  type RequestSupport as RequestRow,
+  type ResponseFeature as AnswerFeature,
+  type ResponseSupport as AnswerRow,
   type Verdict,
   verdictWord,
-} from '../src/formats/carries.ts'
+} from '../src/formats/capabilities.ts'
 export type { Codec, CodecContext, ExchangeContext, TargetTraits, UpstreamCodec } from '../src/formats/codec.ts'
 export { wireCodecOf } from '../src/formats/codec-registry.ts'
 export { codecOf, codecs, upstreamCodecs } from '../src/formats/codecs.ts'
 export { streamedEvents, wholeAnswer } from '../src/formats/converse/responses.test-support.ts'
-export { geminiCodec } from '../src/formats/gemini/index.ts'
+export { geminiCodec } from '../src/formats/gemini/codec.ts'
 export type {
   MediaPart,
   ModelEvent,
@@ -34,7 +34,7 @@ export type {
 } from '../src/formats/ir.ts'
 export { createReport, lossHeader, responseReport as answerSide } from '../src/formats/loss-report.ts'
 export { type ReferencePlace, type ReferenceScheme, referencePlaces } from '../src/formats/references/places.ts'
-export { responsesCodec } from '../src/formats/responses/index.ts'
+export { responsesCodec } from '../src/formats/responses/codec.ts'
 export { foldEvents } from '../src/formats/shared/fold.test-support.ts'
 export type { ModelPlaceList, ModelPlaces } from '../src/formats/shared/model-places.ts'
 export { applySettingsChanges as settleChanges } from '../src/formats/shared/settings-changes.ts'

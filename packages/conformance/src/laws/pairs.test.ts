@@ -117,7 +117,7 @@ describe.each(pairs)('$name', ({ client, upstream }) => {
 const effortWords = ['low', 'medium', 'high'] as const
 const toolNames = ['first', 'second', 'third'] as const
 const functionOf = (name: string): Tool => ({ type: 'function', name, schema: { type: 'object', properties: {} } })
-const changing = codecs.filter(({ carries }) => carries.requests['turns.laterEffort'].client)
+const changing = codecs.filter(({ capabilities }) => capabilities.requests['turns.laterEffort'].client)
 
 /** A user's words, each followed by a change or none: an effort, or a tool that comes or goes. */
 const changes = fc.array(
@@ -172,7 +172,9 @@ describe.each(
   })
   /** The client's own format lacks some fields. */
   const said = (list: readonly (SettingsChange | undefined)[]) =>
-    client.carries.requests['turns.removedTools'].client ? list : list.filter((one) => one?.removedTools === undefined)
+    client.capabilities.requests['turns.removedTools'].client
+      ? list
+      : list.filter((one) => one?.removedTools === undefined)
 
   test.each([{ accepted: [] }, { accepted: ['effort' as const, 'tools' as const] }])(
     'arrive in place, or as the values at the end and in the report: accepted $accepted',

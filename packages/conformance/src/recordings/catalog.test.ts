@@ -120,7 +120,7 @@ function translated(body: JsonObject, upstream: Upstream) {
 }
 
 // The code that adapts bodies to quirks is loaded by the first call to an upstream with quirks.
-await chat.wireReady?.({ model: '', quirks: { streamOptions: false } })
+await chat.prepareWireEdit?.({ model: '', quirks: { streamOptions: false } })
 
 /** As the wire lane would send it, but for the wish for usage. */
 function onTheWire(body: JsonObject, upstream: Upstream) {

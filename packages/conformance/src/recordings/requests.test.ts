@@ -160,7 +160,7 @@ describe.skipIf(!haveRecordings)('every recorded request', () => {
 
 /** Features that one format has and another cannot express: such calls are rejected before any upstream is called. */
 const refusals: readonly RegExp[] = [
-  /(messages|responses) gives one answer/,
+  /(messages|responses) returns one response/,
   /audio cannot be sent/,
   /[Vv]ideo cannot be sent/,
   /Audio by URL cannot be sent/,
@@ -172,7 +172,7 @@ const refusals: readonly RegExp[] = [
   /the compacted part of the conversation can be read by its issuer only/,
   /an answer in the background needs a server that keeps it/,
   // a question of nothing but one vendor's own parts
-  /nothing of this message can be carried/,
+  /no part of this message can be sent/,
 ]
 
 /** A call without its result, which the older models of one format took. Its newer models refuse it as all others do. */
@@ -182,7 +182,7 @@ const unanswered =
 /** Losses about fields that the client did not send: an added default, or a filled gap. */
 const aboutNothing: readonly RegExp[] = [
   /^the format requires max_tokens: \d+ was made up$/,
-  /^a conversation begins with a user message: '.' is put in front$/,
+  /^a conversation must begin with a user message: '.' is put in front$/,
 ]
 
 /** A report that points nowhere helps nobody. */

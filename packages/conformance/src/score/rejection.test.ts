@@ -8,7 +8,7 @@ const refusal = (message: string, param = '') => ({ status: 400, message, param,
 
 test.each([
   ["Unsupported parameter: 'n' is not supported with this model.", 'n', true],
-  ['n: messages gives one answer, not 2.', 'n', true],
+  ['n: messages returns one response, not 2.', 'n', true],
   ['anthropic error: max_tokens: Field required', 'n', false],
   ['generationConfig.topK is out of range', 'top_k', true],
   ["Invalid value at 'generation_config.temperature'", 'temperature', true],

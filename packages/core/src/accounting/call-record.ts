@@ -191,7 +191,7 @@ export function finalUsage(
     return { usage, basis: 'reported' }
   if (counted === undefined) return undefined
   // Tokens that the upstream sends later are not counted here, nor is a session that reported no usage.
-  if (finish !== undefined && wireCodecOf(record.format).pending?.includes(finish)) return undefined
+  if (finish !== undefined && wireCodecOf(record.format).pendingFinishes?.includes(finish)) return undefined
   if (record.background === true && outcome !== 'finished') return undefined
   if (usage === undefined && firstEventAt !== undefined && record.estimateOutput === undefined) return undefined
   // Nothing came back, but an upstream that was left alone with the request is likely to have read it.
@@ -223,6 +223,6 @@ export const isAbandoned = ({ firstEventAt, attempts }: CallRecord): boolean =>
 /** What was counted beside tokens: by the operation itself, or within the usage. */
 export function billedUnits({ units, usage }: CallRecord): BillableUnits | undefined {
   const { raw } = usage ?? {}
-  const beside = raw === undefined ? undefined : wireCodecOf(raw.format).unitsIn?.(raw.value)
+  const beside = raw === undefined ? undefined : wireCodecOf(raw.format).billableUnits?.(raw.value)
   return beside === undefined ? units : { ...units, ...beside }
 }

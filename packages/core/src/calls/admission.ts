@@ -5,7 +5,7 @@ import { CallbackError, settleWithin, typeNameOf } from '../base/callbacks.ts'
 import { isObject } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Admission, AdmitCall, ExpectedUse, FinishEvent, Plugin } from '../config/plugin.ts'
-import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
+import { bodyFields, type RequestBody } from '../formats/request-body.ts'
 import { isValidHeader } from '../http/inbound.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import type { TargetCall } from './call.ts'
@@ -138,9 +138,9 @@ function estimate(counted: TokenCounting | undefined, request: RequestBody): Ret
   const { output } = counted
   const input = request.outline?.tokens ?? estimateBody(request.value)
   if (output === undefined) return { input, output: 0 }
-  const body = fieldsOf(request)
+  const body = bodyFields(request)
   const each = largestAt(body, output.fields)
-  const times = largestAt(body, output.times ?? []) ?? 1
+  const times = largestAt(body, output.countFields ?? []) ?? 1
   return { input, output: each === undefined ? undefined : each * times }
 }
 

@@ -220,7 +220,10 @@ function estimateWholeOutput({ tokenCounting: counted, format }: CallRecord, bod
   if (counted?.output === undefined) return 0
   try {
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
-    return estimateOutputTokens(JSON.parse(text) as Json, (counted.textFields ?? wireCodecOf(format).textFields).answer)
+    return estimateOutputTokens(
+      JSON.parse(text) as Json,
+      (counted.textFields ?? wireCodecOf(format).textFields).response,
+    )
   } catch {
     return 0
   }

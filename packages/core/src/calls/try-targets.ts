@@ -4,7 +4,7 @@ import type { Limits, TargetLimits } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
 import type { Codec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
-import { fieldsOf } from '../formats/request-body.ts'
+import { bodyFields } from '../formats/request-body.ts'
 import type { TargetRequest } from '../lanes/lane.ts'
 import { callAffinity, continuesState, effectiveStrategy } from '../routing/affinity.ts'
 import type { Latencies, TrackedAttempt } from '../routing/health/health.ts'
@@ -250,7 +250,7 @@ export function planFor(call: SelectingCall): Plan {
  */
 export function selectTargets(call: SelectingCall, plan: Plan, codec: Codec | undefined): TargetSelection {
   const { request, record, inbound } = call
-  const fields = fieldsOf(request)
+  const fields = bodyFields(request)
   const continues = continuesState(call.codec, fields)
   const strategy = effectiveStrategy(plan.strategy, continues)
   const affinity = callAffinity(call.codec, strategy, continues, fields, record.identity, inbound)

@@ -7,7 +7,7 @@ import type { UpstreamWireCodec } from './codec.ts'
 export interface ResponseCheck {
   readonly decodeError: UpstreamWireCodec['decodeError']
   /** Whether a body is an answer. Default: it is, unless it says that it is an error. */
-  readonly isAnswer?: ((body: JsonObject) => boolean) | undefined
+  readonly isResponse?: ((body: JsonObject) => boolean) | undefined
   /** The error of a body that also holds an answer, as an error body. Default: there is none. */
   readonly errorWithin?: ((body: JsonObject) => JsonObject | undefined) | undefined
 }
@@ -24,7 +24,7 @@ export function checkResponse(body: JsonObject, check: ResponseCheck): void {
 /** The error that `checkAnswer` throws; undefined for an answer. */
 export function errorInResponse(
   body: JsonObject,
-  { decodeError, isAnswer = isNoError, errorWithin }: ResponseCheck,
+  { decodeError, isResponse: isAnswer = isNoError, errorWithin }: ResponseCheck,
 ): ErrorInfo | undefined {
   const within = errorWithin?.(body)
   if (within === undefined && isAnswer(body)) return undefined

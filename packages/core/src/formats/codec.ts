@@ -3,7 +3,7 @@ import type { Member } from '../base/json/scan.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'
 import type { SseEvent } from '../http/sse/event.ts'
-import type { Carries, IsShown } from './carries.ts'
+import type { Capabilities, IsShown } from './capabilities.ts'
 import type { BillableUnits, Effort, Loss, ModelEvent, ModelRequest, ModelResponse, Report, Usage } from './ir.ts'
 import type { Received } from './references/places.ts'
 import type { ModelPlaces } from './shared/model-places.ts'
@@ -64,7 +64,7 @@ export interface ClientQuirks {
 /** Where what a model says stands: keys, at any depth, of texts, reasoning, the arguments of calls. */
 export interface TextFields {
   /** In a whole answer. */
-  readonly answer: readonly string[]
+  readonly response: readonly string[]
   /** In a stream's events. */
   readonly event: readonly string[]
   /** A text that only those events hold that say something new. Default: all do. */
@@ -77,7 +77,7 @@ export interface TextFields {
  */
 export interface OutputBound {
   readonly fields: readonly string[]
-  readonly times?: readonly string[]
+  readonly countFields?: readonly string[]
 }
 
 /** The client's request as the answer's encoder and decoder need it: what was asked decides what is shown. */
@@ -113,7 +113,7 @@ export interface TapOptions {
   /** The request's top-level fields. */
   readonly request?: JsonObject
   /** The edit of the request says that the provider keeps the answer: later requests name it. */
-  readonly storesAnswer?: boolean
+  readonly storesResponse?: boolean
   readonly client?: ClientQuirks | undefined
 }
 
@@ -132,13 +132,13 @@ export interface StreamTap {
   /** The stream's own error event, where one came. */
   readonly error: ErrorInfo | undefined
   /** The members whose texts or numbers may differ without the tap seeing a difference. Absent: it sees each event. */
-  readonly varying?: ReadonlySet<string>
+  readonly varyingMembers?: ReadonlySet<string>
   /** Whether events that differ from the last one pushed in nothing but those members need not be pushed: they tell nothing new. */
-  readonly plain?: boolean
+  readonly canSkipSimilar?: boolean
   /** Such events have passed unseen. `last` reads the data of the last of them, until the next event is pushed. */
-  passed?(last: () => string): void
+  onSkipped?(last: () => string): void
   /** An error has been told whose terminal event is still to come. Until then `push` says of each event whether it is that. */
-  readonly failing?: boolean
+  readonly isFailing?: boolean
   readonly usage: Usage | undefined
   readonly units?: BillableUnits | undefined
   /** The format's finish word, where one came. */
@@ -169,7 +169,7 @@ export interface WireEdit {
   /** What the upstream will not do for all that, or does another way. */
   losses?: readonly Loss[]
   /** The upstream keeps the response under its id, and the caller's later requests may refer to it. */
-  storesAnswer?: true
+  storesResponse?: true
   /**
    * Usage is asked for where the client did not: what is there only for that is withheld, and this exact text, a mark the
    * wish leaves in the answer, is deleted from every event passed on (`,"usage":null`).
@@ -189,7 +189,7 @@ export interface UpstreamWireCodec {
    */
   decodeError(status: number, body: Json, header?: (name: string) => string | undefined): ErrorInfo
   /** Whether a JSON body under a good status holds an answer of this format, or an error in its place. */
-  isAnswer(body: JsonObject): boolean
+  isResponse(body: JsonObject): boolean
   /** Returns the error of a body that also holds an answer, as an error body. Default: there is none. */
   errorWithin?(body: JsonObject): JsonObject | undefined
   /** Usage, finish word and error of a whole answer. May fail; nothing depends on it but accounting, and errors under a good status. */
@@ -203,16 +203,16 @@ export interface UpstreamWireCodec {
   /** Where this format holds what the model says, for estimates of answers that nobody has counted. */
   readonly textFields: TextFields
   /** Finish words of answers that are still to come: what they will take is not known yet. */
-  readonly pending?: readonly string[]
+  readonly pendingFinishes?: readonly string[]
   /** What a usage object of this format counts beside tokens. */
-  unitsIn?(usage: JsonObject): BillableUnits | undefined
+  billableUnits?(usage: JsonObject): BillableUnits | undefined
 }
 
 /** What every call needs of the format that its client speaks: all of the wire lane, and errors. */
 export interface WireCodec extends UpstreamWireCodec {
   readonly format: Format
   /** The codec's `checkRequest`: at once where it has been loaded. */
-  validation(): Codec['checkRequest'] | Promise<Codec['checkRequest']>
+  loadRequestCheck(): Codec['checkRequest'] | Promise<Codec['checkRequest']>
   encodeError(
     error: ErrorInfo,
     requestId: string,
@@ -223,9 +223,9 @@ export interface WireCodec extends UpstreamWireCodec {
   /** The members of requests, counts of tokens included, that name or choose a model. */
   readonly modelPlaces: ModelPlaces
   /** Clients of this format break on comments in an event stream: none may be sent. */
-  readonly noComments?: boolean
+  readonly refusesComments?: boolean
   /** What has to be loaded before `wireEdit` can be asked about a target; undefined: nothing. */
-  wireReady?(target: TargetTraits): Promise<unknown> | undefined
+  prepareWireEdit?(target: TargetTraits): Promise<unknown> | undefined
   /** Wire lane: the edit this body needs, if any, beside the model's name. */
   wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
   tapStream(options: TapOptions): StreamTap
@@ -242,9 +242,9 @@ export interface WireCodec extends UpstreamWireCodec {
    * Top-level fields that have the upstream keep a conversation for the credential of the call: all such calls of one caller go to the same
    * target and key, as far as the plan's order allows.
    */
-  readonly heldState?: readonly string[]
+  readonly statefulFields?: readonly string[]
   /** Top-level fields that, set to true, have the upstream go on after its response: what the call uses is then known only later. */
-  readonly background?: readonly string[]
+  readonly backgroundFields?: readonly string[]
   readonly outputBound: OutputBound
   /** What a caller has left, in the headers of this format's clients. `now`: milliseconds since 1970. */
   encodeAllowance(allowance: Allowance, now: number): Record<string, string>
@@ -305,7 +305,7 @@ export interface Codec extends UpstreamCodec, WireCodec {
   /** Effort words this format's clients may write; others are approximated. */
   readonly efforts: readonly Effort[]
   /** What becomes of each feature of requests and answers in this format. Documents and routes are made of it. */
-  readonly carries: Carries
+  readonly capabilities: Capabilities
   /** Documented defaults of this format's requests. A value that stands on its default is never a loss. */
   readonly defaults: RequestDefaults
 }
@@ -328,10 +328,10 @@ export interface CountCodec {
   /** A generation's body as the counting endpoint takes it: what is no input is left out. */
   fromGeneration(body: JsonObject, model: string): JsonObject
   /** Undefined for an answer that is no count. */
-  read(answer: JsonObject): TokenCount | undefined
-  write(count: TokenCount): JsonObject
+  decode(answer: JsonObject): TokenCount | undefined
+  encode(count: TokenCount): JsonObject
   /** Fields of a generation's body that stand for input kept by a provider: nobody else can count it. */
-  readonly stored: readonly string[]
+  readonly storedFields: readonly string[]
   /** What follows the upstream's path, for a format that names the model there: `{model}` stands for the name. */
   readonly pathEnding?: string
   /** Wire lane: puts the upstream's name where the body names the model deeper than at its top, and leaves every other character. */

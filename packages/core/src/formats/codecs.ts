@@ -2,9 +2,9 @@ import type { Format, UpstreamFormat } from '../base/names.ts'
 import { chatCodec } from './chat/codec.ts'
 import type { Codec, UpstreamCodec } from './codec.ts'
 import { converseCodec } from './converse/index.ts'
-import { geminiCodec } from './gemini/index.ts'
+import { geminiCodec } from './gemini/codec.ts'
 import { messagesCodec } from './messages/index.ts'
-import { responsesCodec } from './responses/index.ts'
+import { responsesCodec } from './responses/codec.ts'
 
 /**
  * Every format that clients speak. A new one adds itself here, and the laws in the tests hold for it too. Calls do not come

@@ -24,4 +24,4 @@ export interface RequestOutline {
 }
 
 /** The body for those who look at few of its fields. */
-export const fieldsOf = (request: RequestBody): JsonObject => request.outline?.fields ?? request.value
+export const bodyFields = (request: RequestBody): JsonObject => request.outline?.fields ?? request.value

@@ -3,11 +3,11 @@ import type { JsonObject } from '../base/json/types.ts'
 import type { SseEvent } from '../http/sse/event.ts'
 import { chatCodec } from './chat/codec.ts'
 import type { Codec } from './codec.ts'
-import { geminiCodec } from './gemini/index.ts'
+import { geminiCodec } from './gemini/codec.ts'
 import type { ModelEvent } from './ir.ts'
 import { createReport } from './loss-report.ts'
 import { messagesCodec } from './messages/index.ts'
-import { responsesCodec } from './responses/index.ts'
+import { responsesCodec } from './responses/codec.ts'
 import { countSteps } from './shared/count-steps.test-support.ts'
 
 /** Streams of a hostile upstream whose translation must take time, and space, in proportion to their size. */
@@ -313,6 +313,6 @@ describe('a stream from an upstream', () => {
     encoder.push({ type: 'part-start', choice: 0, part: 0, value: { type: 'text', text: '' } })
     const more: ModelEvent = { type: 'part-delta', choice: 0, part: 0, delta: { type: 'text', text: 'x'.repeat(600) } }
     encoder.push(more)
-    expect(() => encoder.push(more)).toThrow('The answer is longer than 1000 characters')
+    expect(() => encoder.push(more)).toThrow('The response is longer than 1000 characters')
   })
 })

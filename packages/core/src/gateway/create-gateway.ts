@@ -124,7 +124,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
         () => {},
       )
       await authenticateCall(call)
-      const request = await call.readBody(codec.validation())
+      const request = await call.readBody(codec.loadRequestCheck())
       const { explain } = await import('../operations/explain.ts')
       return explain(call, request, options.hideConfigured === true)
     },

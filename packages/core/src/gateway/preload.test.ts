@@ -11,7 +11,13 @@ describe('the modules that are preloaded', () => {
   it('are those that calls can need, beginning with the formats that upstreams speak', () => {
     const messages = wireCodecOf('messages')
     const chat = wireCodecOf('chat')
-    const inOrder = [messages.validation, chat.validation, translator, codecLoaders.messages, codecLoaders.chat]
+    const inOrder = [
+      messages.loadRequestCheck,
+      chat.loadRequestCheck,
+      translator,
+      codecLoaders.messages,
+      codecLoaders.chat,
+    ]
     expect(parts.filter((part) => (inOrder as unknown[]).includes(part))).toEqual(inOrder)
   })
 

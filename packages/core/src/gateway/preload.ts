@@ -29,10 +29,10 @@ export function preloadedParts(upstreams: GatewayConfig['upstreams']): (() => un
   if (spoken.size === 0) return []
   const clients = [...clientFormats].sort((a, b) => Number(spoken.has(b)) - Number(spoken.has(a)))
   const edits = Object.values(upstreams).flatMap(({ quirks }) =>
-    clients.map((format) => () => wireCodecOf(format).wireReady?.({ model: '', quirks })),
+    clients.map((format) => () => wireCodecOf(format).prepareWireEdit?.({ model: '', quirks })),
   )
   return [
-    ...clients.map((format) => wireCodecOf(format).validation),
+    ...clients.map((format) => wireCodecOf(format).loadRequestCheck),
     ...edits,
     translator,
     ...new Set([...spoken, ...clients].map((format) => codecLoaders[format])),

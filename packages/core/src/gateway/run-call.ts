@@ -236,7 +236,10 @@ export class GatewayCall implements RoutedCall {
     this.end = end
   }
 
-  readBody(validate: ReturnType<WireCodec['validation']>, passes?: (model: string) => boolean): Promise<RequestBody> {
+  readBody(
+    validate: ReturnType<WireCodec['loadRequestCheck']>,
+    passes?: (model: string) => boolean,
+  ): Promise<RequestBody> {
     const { route, params, inbound, shared } = this
     if (route.requires !== undefined) checkRequiredHeader(inbound, route.requires)
     const { model } = params

@@ -11,7 +11,7 @@ import type { ClientQuirks, Codec, ExchangeContext, TargetTraits, UpstreamCodec 
 import { loadCodec, loadFullCodec } from '../formats/codec-registry.ts'
 import type { ModelEvent, ModelRequest, ModelResponse, Part, Report, Usage } from '../formats/ir.ts'
 import { createReport, lossHeader, responseReport } from '../formats/loss-report.ts'
-import { unknownReference } from '../formats/references/find.ts'
+import { unknownReferenceError } from '../formats/references/find.ts'
 import { isStoredUri } from '../formats/references/places.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { findModelRule, fitToModel } from '../formats/shared/model-rules.ts'
@@ -137,7 +137,7 @@ function checkParts(parts: readonly Part[], policy: ReferencePolicy): void {
     else if (part.type === 'media' && part.source.type === 'url') {
       const { url } = part.source
       if (isStoredUri(url) && !acceptsReference(policy, 'files', url))
-        throw unknownReference('files', url, part.at ?? '')
+        throw unknownReferenceError('files', url, part.at ?? '')
     }
 }
 
@@ -287,7 +287,7 @@ function translatedStream(translation: GenerationTranslation, request: ModelRequ
   }
   /** The losses that the response's headers report. */
   const sentLosses = report.losses.length
-  const tellLosses = translation.reportsLateLosses && client.noComments !== true
+  const reportsLateLosses = translation.reportsLateLosses && client.refusesComments !== true
   let ready = ''
   /** Whether the last chunk ended within a line. */
   let midLine = false
@@ -343,7 +343,7 @@ function translatedStream(translation: GenerationTranslation, request: ModelRequ
       const out = encodeAllSse(encode.push(event))
       if (event.type === 'response-end') reportUsage(state.usage, upstream, client, context.report)
       // The comment precedes the terminal event: clients stop reading after it.
-      if (event.type === 'response-end' && tellLosses) ready += lossComment(report, sentLosses)
+      if (event.type === 'response-end' && reportsLateLosses) ready += lossComment(report, sentLosses)
       ready += out
     }
   }

@@ -39,7 +39,7 @@ export class GenerationWriter implements RequestWriter {
     let lane: Lane | Promise<Lane>
     if (isOwnFormat && !isSealed && !(media?.policy.inline === 'always' && mayNameMedia(request))) {
       const traits = { model, quirks: upstream.quirks }
-      const loading = codec.wireReady?.(traits)
+      const loading = codec.prepareWireEdit?.(traits)
       lane =
         loading === undefined
           ? this.#passThrough(target, traits)

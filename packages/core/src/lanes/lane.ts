@@ -29,7 +29,7 @@ export interface TargetRequest {
   readonly lane: Lane
   readonly url: string
   /** Decodes the upstream's errors. */
-  readonly codec: Pick<UpstreamWireCodec, 'decodeError' | 'isAnswer'>
+  readonly codec: Pick<UpstreamWireCodec, 'decodeError' | 'isResponse'>
   readonly hosting?: Hosting | undefined
   /** Present for a GET that asks for a WebSocket: only 101 is a good response, and these are its headers. */
   readonly upgrade?: { headers(key: number | undefined): Readonly<Record<string, string>> }

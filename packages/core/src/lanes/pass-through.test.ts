@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { scanJson } from '../base/json/scan.ts'
 import { chatCodec } from '../formats/chat/codec.ts'
-import { responsesCodec } from '../formats/responses/index.ts'
+import { responsesCodec } from '../formats/responses/codec.ts'
 import { openai } from '../upstreams/openai.ts'
 import { redactorOf } from '../upstreams/redaction/redactor.ts'
 import { passThroughLane } from './pass-through.ts'

@@ -8,7 +8,7 @@ import { checkResponse, type ResponseCheck } from '../formats/check-response.ts'
 import type { ClientQuirks, ResponseTap, TargetTraits, WireCodec } from '../formats/codec.ts'
 import { createReport } from '../formats/loss-report.ts'
 import { receivedReferences } from '../formats/references/places.ts'
-import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
+import { bodyFields, type RequestBody } from '../formats/request-body.ts'
 import type { SseEvent } from '../http/sse/event.ts'
 import { encodeAllSse, encodeText } from '../http/sse/event.ts'
 import type { Redactor } from '../upstreams/redaction/redactor.ts'
@@ -45,7 +45,7 @@ export function passThroughLane(
   upload?: Pick<Lane, 'body' | 'headers'>,
 ): Lane {
   // Closures hold the fields, not the request: a stream lasts longer than anybody needs its text and bytes.
-  const fields = fieldsOf(request)
+  const fields = bodyFields(request)
   const edit = dialect.wireEdit?.(fields, target)
   const report = createReport(fields)
   for (const loss of edit?.losses ?? []) report.add(loss)
@@ -64,7 +64,7 @@ export function passThroughLane(
       put(response, 'usage', usage)
       put(response, 'units', units)
       put(response, 'finish', finish)
-      const stored = edit?.storesAnswer === true ? receivedReferences('responses', [value.id]) : undefined
+      const stored = edit?.storesResponse === true ? receivedReferences('responses', [value.id]) : undefined
       put(response, 'received', stored === undefined ? received : [...(received ?? []), ...stored])
       return response
     },
@@ -75,7 +75,7 @@ export function passThroughLane(
           withholdUsage: edit?.erase !== undefined,
           target,
           request: fields,
-          storesAnswer: edit?.storesAnswer === true,
+          storesResponse: edit?.storesResponse === true,
           client,
         }),
         maxEventChars,
@@ -121,7 +121,7 @@ function setModel(
   drop: readonly string[] = [],
 ): string | Uint8Array {
   const { outline } = request
-  const { model } = fieldsOf(request)
+  const { model } = bodyFields(request)
   // Most bodies need no change. A second name of the model has been rejected (`checkNamedModels`).
   if (model === name && drop.length === 0 && !hasKeys(set)) return request.bytes
   const source = outline === undefined ? request.text : request.bytes

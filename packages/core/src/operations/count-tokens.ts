@@ -74,7 +74,7 @@ async function estimate(call: RoutedCall, counted: CountRequest): Promise<Reply>
   const input = decodeInput(codec, body, contextFor(report))
   const refused = lossError(report.losses, 'ignore')
   if (refused !== undefined) throw refused
-  const stored = count.stored.find((key) => body[key] !== undefined && body[key] !== null)
+  const stored = count.storedFields.find((key) => body[key] !== undefined && body[key] !== null)
   if (stored !== undefined)
     throw new GatewayError(
       'invalid_request',
@@ -91,7 +91,7 @@ async function estimate(call: RoutedCall, counted: CountRequest): Promise<Reply>
   return {
     status: 200,
     headers: { 'content-type': json, ...callHeaders(record), 'modelgate-estimate': estimateHeader(estimated) },
-    body: JSON.stringify(count.write({ tokens: estimated.tokens })),
+    body: JSON.stringify(count.encode({ tokens: estimated.tokens })),
   }
 }
 
@@ -152,7 +152,7 @@ class CountWriter implements RequestWriter {
       format: codec.format,
       ...checkOf(codec),
       tapResponse(body) {
-        const error = count.read(body) === undefined ? missingCount(codec, body) : undefined
+        const error = count.decode(body) === undefined ? missingCount(codec, body) : undefined
         return error === undefined ? {} : { error }
       },
     }
@@ -216,13 +216,13 @@ class CountTranslation implements Translation<ModelRequest, TokenCount, undefine
   openContext(): undefined {}
 
   decodeResponse(body: JsonObject): TokenCount {
-    const found = this.#count.read(body)
+    const found = this.#count.decode(body)
     if (found === undefined) throw errorFromInfo(missingCount(this.#spoken, body))
     return found
   }
 
   encodeResponse(count: TokenCount): WholeResponse {
-    return { body: JSON.stringify(this.#client.count.write(count)) }
+    return { body: JSON.stringify(this.#client.count.encode(count)) }
   }
 
   openStream(): never {
@@ -279,8 +279,8 @@ const contextFor = (report: Report, upstream?: Format): CodecContext => ({
   ...(upstream === undefined ? {} : { upstream }),
 })
 
-/** Every body is checked by its count alone: `isAnswer` of a codec looks for a generation's response. */
-const checkOf = ({ decodeError }: Codec): ResponseCheck => ({ decodeError, isAnswer: () => true })
+/** Every body is checked by its count alone: `isResponse` of a codec looks for a generation's response. */
+const checkOf = ({ decodeError }: Codec): ResponseCheck => ({ decodeError, isResponse: () => true })
 
 /** The error of a response without a count. */
 function missingCount(codec: Codec, body: JsonObject): ErrorInfo {

@@ -10,7 +10,7 @@ import type { GatewayConfig } from '../config/config.ts'
 import type { ExplainedRequest, ExplainedTarget, Explanation } from '../config/explanation.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
-import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
+import { bodyFields, type RequestBody } from '../formats/request-body.ts'
 import { GenerationWriter } from '../lanes/generation.ts'
 import type { Lane, TargetRequest } from '../lanes/lane.ts'
 import { effectiveLossPolicy, requestedLossPolicy } from '../routing/loss-policy.ts'
@@ -51,7 +51,7 @@ export async function explain(
   received: RequestBody,
   hidesConfigured: boolean,
 ): Promise<Explanation> {
-  const { model, stream } = fieldsOf(received)
+  const { model, stream } = bodyFields(received)
   const record = createCallRecord(requestId, route.operation, codec.format)
   record.identity = identity
   record.model = String(model)

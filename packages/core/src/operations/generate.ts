@@ -4,7 +4,7 @@ import { jsonReply, toReply } from '../calls/reply.ts'
 import { tryTargets } from '../calls/try-targets.ts'
 import { maxMediaBytes } from '../config/media-policy.ts'
 import type { WireCodec } from '../formats/codec.ts'
-import { fieldsOf, type RequestBody } from '../formats/request-body.ts'
+import { bodyFields, type RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply } from '../http/inbound.ts'
 import { GenerationWriter } from '../lanes/generation.ts'
 import type { Generation, MediaFetching } from '../lanes/lane.ts'
@@ -16,8 +16,8 @@ import type { Handler, HandlerConfig, Route, RoutedCall } from './route.ts'
 /** Handles chat generation in any format. */
 export const handleGenerate: Handler = async (call) => {
   const { snapshot, route, codec, inbound, record } = call
-  const request = await call.readBody(codec.validation(), likelyPasses(snapshot, route, record))
-  const fields = fieldsOf(request)
+  const request = await call.readBody(codec.loadRequestCheck(), likelyPasses(snapshot, route, record))
+  const fields = bodyFields(request)
   record.model = String(fields.model)
   record.stream = fields.stream === true
   record.tokenCounting = { output: codec.outputBound }
@@ -77,9 +77,9 @@ const mediaFetching = (
   limits,
 })
 
-function isBackground({ background }: WireCodec, fields: JsonObject): boolean {
-  if (background === undefined) return false
-  for (const field of background) if (fields[field] === true) return true
+function isBackground({ backgroundFields }: WireCodec, fields: JsonObject): boolean {
+  if (backgroundFields === undefined) return false
+  for (const field of backgroundFields) if (fields[field] === true) return true
   return false
 }
 

@@ -110,7 +110,7 @@ function passThroughDialect({ counted }: AnyOperation, dialect: AnyDialect): Pas
   const { errors, tapStream, toEvents: asEvents, passes, defaultModel, isResponse, errorWithin } = dialect
   return {
     decodeError: wireCodecOf(errors).decodeError,
-    isAnswer: isResponse,
+    isResponse,
     errorWithin,
     tapResponse: (body) => dialect.tapResponse(body),
     wireEdit(body, target) {
@@ -128,7 +128,7 @@ function passThroughDialect({ counted }: AnyOperation, dialect: AnyDialect): Pas
 
 const checkOf = ({ errors, isResponse, errorWithin }: AnyDialect): ResponseCheck => ({
   decodeError: wireCodecOf(errors).decodeError,
-  isAnswer: isResponse,
+  isResponse,
   errorWithin,
 })
 

@@ -39,7 +39,7 @@ export const handleStoredResponse: Handler = async ({ snapshot: setup, params, .
   return storedResponse({ ...call, id: params.id ?? '', records, upstreams })
 }
 
-/** GET and DELETE of a kept response, its input items, and cancelling it. What an upstream keeps is asked of it. */
+/** Handles GET and DELETE of a stored response, its input items, and its cancellation. Requests for responses that an upstream stores are forwarded. */
 async function storedResponse(call: StoredCall): Promise<Reply> {
   const { id, records, shared, record, inbound, signal } = call
   const admitted = { shared, record, inbound, signal, request: noBody }
@@ -83,7 +83,7 @@ const jsonReplyOf = ({ record }: StoredCall, body: string | Uint8Array): Reply =
   body,
 })
 
-/** A page of the items that the call added, the newest first unless asked otherwise. */
+/** Returns a page of the call's own input items, the newest first by default. */
 function listItems({ input }: KeptResponse, query: URLSearchParams): JsonObject {
   const limit = Number(query.get('limit') ?? 20)
   if (!Number.isInteger(limit) || limit < 1 || limit > 100)
@@ -137,11 +137,11 @@ function addressOf({ baseURL, query }: Upstream, path: string, asked: string): s
   return `${baseURL}${path}${query}${asked === '' ? '' : `&${asked.slice(1)}`}`
 }
 
-/** Such calls are short: nothing is generated. */
+/** Limit in milliseconds. Such calls are short, since nothing is generated. */
 const forwardMs = 60_000
 const passedParameters = new Set(['include', 'include[]', 'limit', 'order', 'after'])
 
-/** What the upstream is told of the query. Credentials and whatever is the gateway's own business stay here. */
+/** Returns the query parameters for the upstream. Credentials and the gateway's own parameters are removed. */
 function passedQuery(query: string): string {
   const given = new URLSearchParams(query)
   if (given.get('stream') === 'true')

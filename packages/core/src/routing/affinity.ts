@@ -18,7 +18,7 @@ const none: readonly string[] = []
 
 /** Whether a call goes on from state that an upstream keeps for one of its keys. */
 export function continuesState(codec: WireCodec | undefined, body: JsonObject): boolean {
-  for (const field of codec?.heldState ?? none) if (body[field] !== undefined && body[field] !== null) return true
+  for (const field of codec?.statefulFields ?? none) if (body[field] !== undefined && body[field] !== null) return true
   return false
 }
 

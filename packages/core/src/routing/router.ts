@@ -6,7 +6,7 @@ import type { Identity, OnLoss } from '../config/identity.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import {
   duplicate,
-  enter,
+  findPlace,
   foldName,
   hintOf,
   type ModelPlaces,
@@ -236,7 +236,7 @@ function visitForm(
     let path = ''
     const segments = name.split(/[.[\]]+/).filter((segment) => segment !== '' && Number.isNaN(Number(segment)))
     for (const segment of segments) {
-      const next = enter(node, segment, new Set(), path === '' ? '' : `${path}.`)
+      const next = findPlace(node, segment, new Set(), path === '' ? '' : `${path}.`)
       if (next === undefined) break
       node = next
       path += path === '' ? segment : `.${segment}`

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../base/json/types.ts'
 import type { Format } from '../base/names.ts'
-import { geminiCodec } from '../formats/gemini/index.ts'
+import { geminiCodec } from '../formats/gemini/codec.ts'
 import { callUrl } from './outgoing-call.ts'
 import { editRequestBody } from './request-body-edits.ts'
 import { type VertexOptions, vertex } from './vertex.ts'

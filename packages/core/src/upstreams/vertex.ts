@@ -1,6 +1,6 @@
 import { isObject } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
-import { respell, spelt } from '../formats/gemini/spelling.ts'
+import { copyInCamelCase, spellingOf } from '../formats/gemini/spelling.ts'
 import { authorizeWithToken, cacheUntilExpiry, type TokenSource } from './access-token.ts'
 import { lazyEventReader } from './lazy-event-reader.ts'
 import {
@@ -162,12 +162,12 @@ const hasRole = ({ role }: JsonObject): boolean => typeof role === 'string' && r
 const counted = ['contents', 'systemInstruction', 'tools', 'generationConfig']
 
 function flatCount(body: JsonObject): BodyEdit {
-  const nested = spelt(body, 'generateContentRequest')
+  const nested = spellingOf(body, 'generateContentRequest')
   const inner = body[nested]
   const request: JsonObject = isObject(inner) ? inner : body
   const set: JsonObject = {}
   if (isObject(inner)) {
-    const fields = respell(inner)
+    const fields = copyInCamelCase(inner)
     for (const name of counted) {
       const value = fields[name]
       if (value !== undefined && value !== null) set[name] = value

@@ -1,9 +1,9 @@
 import { gateway } from '../../../lib/gateway'
 
-// The gateway needs nothing of Node, so 'edge' works too; Next.js itself advises against it by now.
+// The gateway needs no Node API, so 'edge' works too, but Next.js advises against it.
 export const runtime = 'nodejs'
 export const dynamic = 'force-dynamic'
-export const maxDuration = 300 // seconds that Vercel gives an answer, streams included
+export const maxDuration = 300 // maximum seconds of a response on Vercel, streams included
 
 const answer = (request: Request) => gateway.fetch(request)
 

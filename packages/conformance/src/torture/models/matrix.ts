@@ -31,7 +31,7 @@ const unlisted = 'unlisted-model'
 const largeText = 'words '.repeat(20_000)
 
 /** Every declared place, those in parts that are like others included (once: such parts may hold each other). */
-export function declaredPlaces({ names, chooses = {}, alike = {} }: ModelPlaceList): readonly string[] {
+export function declaredPlaces({ names, chooses = {}, sameMembers: alike = {} }: ModelPlaceList): readonly string[] {
   const own = [...names, ...Object.keys(chooses)]
   const within = Object.entries(alike).flatMap(([path, other]) =>
     own.flatMap((place) => {
@@ -44,7 +44,7 @@ export function declaredPlaces({ names, chooses = {}, alike = {} }: ModelPlaceLi
 }
 
 /** The place that a path stands for in the part that its own part is like, for its role. */
-function roleOf({ chooses = {}, alike = {} }: ModelPlaceList, place: string): readonly string[] | 'name' {
+function roleOf({ chooses = {}, sameMembers: alike = {} }: ModelPlaceList, place: string): readonly string[] | 'name' {
   const direct = chooses[place]
   if (direct !== undefined) return direct
   for (const [path, other] of Object.entries(alike))

@@ -4,14 +4,14 @@ import { gatewayAt } from '../address.ts'
 import { fetchInfo } from '../info.ts'
 import { buttonClass } from '../parts/button.tsx'
 import { Header } from '../parts/frame.tsx'
-import { type Draft, firstDraft, readDraft } from './draft.ts'
+import { type Checked, checkToken } from './call/models.ts'
+import { ConversationPane } from './conversation/conversation.tsx'
+import type { Round } from './conversation/rounds.ts'
+import { useConversation } from './conversation/use-conversation.ts'
 import { Inspector } from './inspect/inspector.tsx'
-import { type Checked, checkToken } from './models.ts'
-import { SettingsPane } from './panes/settings.tsx'
-import { TalkPane } from './panes/talk.tsx'
-import type { Round } from './rounds.ts'
-import { type KeptToken, keepToken, keptToken } from './token.ts'
-import { useTalk } from './use-talk.ts'
+import { type Draft, firstDraft, readDraft } from './settings/draft.ts'
+import { SettingsPane } from './settings/settings.tsx'
+import { readStoredToken, type StoredToken, storeToken } from './settings/token.ts'
 
 const toRoot = '../'
 
@@ -22,7 +22,7 @@ function Playground() {
   const { kept, checked, changeToken, check } = useToken(gateway, (models) =>
     setDraft((before) => ({ ...before, model: before.model || (models[0] ?? '') })),
   )
-  const talk = useTalk(gateway)
+  const conversation = useConversation(gateway)
   const [inspectedId, setInspectedId] = useState<number>()
   const [settingsOpen, setSettingsOpen] = useState(true)
   const [wide, setWide] = useState(false)
@@ -35,7 +35,7 @@ function Playground() {
   }, [])
 
   const { settings, wrongs } = readDraft(draft)
-  const { rounds, running } = talk
+  const { rounds, running } = conversation
   const inspected = rounds.find(({ id }) => id === inspectedId) ?? rounds.at(-1)
   const asking = settings === undefined ? undefined : { format: draft.format, settings, token: kept.token }
   const inspect = ({ id }: Round): void => {
@@ -66,22 +66,22 @@ function Playground() {
           wrongs={wrongs}
           onDraft={(more: Partial<Draft>) => setDraft((before) => ({ ...before, ...more }))}
         />
-        <TalkPane
+        <ConversationPane
           rounds={rounds}
           running={running}
           inspected={inspected}
-          hindrance={hindranceOf(draft, asking !== undefined)}
+          blockedReason={sendBlockedReason(draft, asking !== undefined)}
           onAsk={(question) => {
             setInspectedId(undefined)
             setSettingsOpen(false)
-            if (asking !== undefined) talk.ask(question, asking)
+            if (asking !== undefined) conversation.ask(question, asking)
           }}
           onAskAgain={(round, question) => {
             setInspectedId(undefined)
-            if (asking !== undefined) talk.askAgain(round, question, asking)
+            if (asking !== undefined) conversation.askAgain(round, question, asking)
           }}
-          onStop={talk.stop}
-          onClear={talk.clear}
+          onStop={conversation.stop}
+          onClear={conversation.clear}
           onInspect={inspect}
         />
         <section class="pane request" aria-labelledby="request" ref={inspector} tabIndex={-1}>
@@ -104,14 +104,14 @@ function Playground() {
 }
 
 /** Returns the reason why nothing can be sent. */
-function hindranceOf({ model }: Draft, isRight: boolean): string | undefined {
+function sendBlockedReason({ model }: Draft, isRight: boolean): string | undefined {
   if (model.trim() === '') return 'Paste a token, check it and choose a model first.'
   return isRight ? undefined : 'Something in the settings is wrong.'
 }
 
 /** Keeps the token and the gateway's verdict about it. A stored token is checked at once. */
 function useToken(gateway: string, onModels: (models: readonly string[]) => void) {
-  const [kept, setKept] = useState(keptToken)
+  const [kept, setKept] = useState(readStoredToken)
   const [checked, setChecked] = useState<Checked>({ state: 'unchecked' })
   const latest = useRef(kept.token)
 
@@ -124,8 +124,8 @@ function useToken(gateway: string, onModels: (models: readonly string[]) => void
     setChecked(told)
     if (told.state === 'good') onModels(told.models)
   }
-  function changeToken(next: KeptToken): void {
-    keepToken(next)
+  function changeToken(next: StoredToken): void {
+    storeToken(next)
     setKept(next)
     if (next.token === latest.current) return
     latest.current = next.token

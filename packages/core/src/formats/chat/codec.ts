@@ -1,6 +1,6 @@
 import type { Codec } from '../codec.ts'
-import { carries } from './carries.ts'
-import { answerPointers, defaults, efforts, fieldPointers } from './fields.ts'
+import { capabilities } from './capabilities.ts'
+import { defaults, efforts, fieldPointers, responsePointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -8,7 +8,7 @@ import { decodeResponse } from './response-decode.ts'
 import { encodeResponse } from './response-encode.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
-import { usageBeside } from './usage.ts'
+import { unshownUsage } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { chatWire } from './wire.ts'
 
@@ -27,9 +27,9 @@ export const chatCodec: Codec = {
   encodeModel,
   fieldPointers,
   sealsInCallIds: true,
-  responsePointers: answerPointers,
-  unshownUsage: usageBeside,
+  responsePointers,
+  unshownUsage,
   efforts,
-  carries,
+  capabilities,
   defaults,
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
-import { geminiCodec } from '../gemini/index.ts'
+import { geminiCodec } from '../gemini/codec.ts'
 import { messagesCodec } from '../messages/index.ts'
-import { responsesCodec } from '../responses/index.ts'
+import { responsesCodec } from '../responses/codec.ts'
 import { exchangeOf } from '../shared/exchange.test-support.ts'
 import { chatCodec } from './codec.ts'
 

@@ -1,7 +1,7 @@
 import type { NameRule } from '../shared/names.ts'
 import type { RequestDefaults, ResponsePointers } from '../shared/pointers.ts'
 
-export { efforts, isEffort } from './fit.ts'
+export { efforts, isEffort } from './quirks.ts'
 
 /** Where the IR's request fields stand in a chat body. */
 export const fieldPointers = {
@@ -47,7 +47,7 @@ export const fieldPointers = {
 } as const satisfies Readonly<Record<string, string>>
 
 /** Where an answer's IR stands in a chat answer. */
-export const answerPointers = {
+export const responsePointers = {
   choice: '/choices/{n}',
   'choice.finish': '/choices/{n}/finish_reason',
   'choice.sequence': '/choices/{n}/stop_reason',

@@ -31,20 +31,20 @@ const words: Readonly<Record<Reason, FinishWord>> = {
 }
 
 /** What an answer held, as far as its ending depends on it. */
-export interface Held {
+export interface ChoiceContent {
   calls: boolean
   refusal: boolean
   text: boolean
 }
 
-export const heldBy = (parts: readonly Part[]): Held => ({
+export const contentOf = (parts: readonly Part[]): ChoiceContent => ({
   calls: parts.some((part) => part.type === 'tool-call'),
   refusal: parts.some((part) => part.type === 'refusal'),
   text: parts.some((part) => part.type === 'text' && part.text !== ''),
 })
 
 /** The upstream's word and what it means here. Vendors write numbers, '' and words of their own; none of them fails. */
-export function decodeFinish(value: Json | undefined, stopReason: Json | undefined, held: Held): Finish {
+export function decodeFinish(value: Json | undefined, stopReason: Json | undefined, held: ChoiceContent): Finish {
   const raw = value === null ? '' : toText(value)
   let reason: Reason = (Object.hasOwn(reasons, raw) ? reasons[raw] : undefined) ?? 'other'
   if ((reason === 'stop' || reason === 'other') && held.calls) reason = 'tool-calls'
@@ -58,7 +58,7 @@ export function decodeFinish(value: Json | undefined, stopReason: Json | undefin
   return finish
 }
 
-export function encodeFinish(finish: Finish, held: Held, functions: boolean): FinishWord {
+export function encodeFinish(finish: Finish, held: ChoiceContent, functions: boolean): FinishWord {
   if (finish.reason === 'refusal' && finish.raw?.format === 'chat' && finish.raw.value === 'stop') return 'stop'
   let word = words[finish.reason]
   if (word === 'stop' && held.calls) word = 'tool_calls'

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, TargetTraits } from '../codec.ts'
 import type { MediaPart, Nothing, Part, Source } from '../ir.ts'
 import { drop, leftover, takeString, toText, type Unread, unread } from '../shared/json-fields.ts'
-import { reportAddressType } from '../shared/media-types.ts'
+import { reportUrlMediaType } from '../shared/media-types.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 
 const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/i
@@ -131,11 +131,11 @@ export function encodeMedia(
   const encodeAddress = (url: string): JsonObject | undefined => {
     const { documentUrls } = context.target.quirks
     if (documentUrls === 'file_data') {
-      reportAddressType(part, report)
+      reportUrlMediaType(part, report)
       return wrap('file', { file_data: url, ...(name === undefined ? {} : { filename: name }) })
     }
     if (documentUrls !== 'document_url') return undefined
-    reportAddressType(part, report)
+    reportUrlMediaType(part, report)
     return { ...own, type: 'document_url', document_url: url, ...(name === undefined ? {} : { document_name: name }) }
   }
   if (detail !== undefined && kind !== 'image') report.add(loss(at, 'detail has a meaning for images only'))
@@ -149,7 +149,7 @@ export function encodeMedia(
   }
   switch (kind) {
     case 'image': {
-      reportAddressType(part, report)
+      reportUrlMediaType(part, report)
       if (name !== undefined) report.add(loss(at, 'an image has no name in chat', 'unsupported', 'note'))
       const url = source.type === 'url' ? source.url : `data:${mediaType ?? 'image/png'};base64,${source.data}`
       if (source.type === 'base64' && mediaType === undefined)

@@ -7,7 +7,7 @@ import { pointer } from '../shared/pointers.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra, reportField } from '../shared/report.ts'
 import { applySettingsChanges } from '../shared/settings-changes.ts'
 import { fieldPointers, toolNames } from './fields.ts'
-import { fit } from './fit.ts'
+import { applyQuirks } from './quirks.ts'
 import { enforce } from './strict-schema.ts'
 import { encodeChoice, encodeFunctions, encodeTool, usesFunctions } from './tools.ts'
 import { type EncodeContext, encodeTurns } from './turn-encode.ts'
@@ -58,7 +58,7 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
 
 /** As the upstream takes it. */
 function fitted(body: JsonObject, request: ModelRequest, context: EncodeContext): JsonObject {
-  const { set, drop, idle, losses } = fit(body, context.target.quirks)
+  const { set, drop, idle, losses } = applyQuirks(body, context.target.quirks)
   for (const told of losses) context.report.add({ ...told, path: placeOf(told.path, request) })
   const unfit = [...drop, ...idle]
   if (unfit.length === 0 && Object.keys(set).length === 0) return body

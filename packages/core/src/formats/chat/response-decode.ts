@@ -22,7 +22,7 @@ import { loss, objectsIn, reportUnknown, shapeOf } from '../shared/report.ts'
 import { checkChoiceCount } from '../shared/stream-parts.ts'
 import { decodeError } from './error.ts'
 import { toolNames } from './fields.ts'
-import { decodeFinish, heldBy } from './finish.ts'
+import { contentOf, decodeFinish } from './finish.ts'
 import { audioMediaType, sourceOfUrl } from './media.ts'
 import { decodeDetails } from './reasoning.ts'
 import { decodeToolCall, isThinkingText, thinkingText } from './turn-decode.ts'
@@ -89,7 +89,7 @@ function decodeChoice(choice: JsonObject, index: number, context: ExchangeContex
   drop(inner, 'role')
   const parts = decodeMessage(inner, `/choices/${index}/message`, context)
   const stopReason = takeAny(fields, 'stop_reason')
-  const finish = decodeFinish(takeAny(fields, 'finish_reason'), stopReason, heldBy(parts))
+  const finish = decodeFinish(takeAny(fields, 'finish_reason'), stopReason, contentOf(parts))
   if (finish.reason === 'error')
     throw toThrow({ error: fields.error ?? 'The upstream ended its answer with an error.' })
   const decoded: Choice = { parts, finish }

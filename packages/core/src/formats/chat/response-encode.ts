@@ -4,8 +4,8 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext, ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, MediaPart, ModelResponse, Nothing, Part, ReasoningPart, ToolCallPart } from '../ir.ts'
 import { loss, ownExtra, reportCitation } from '../shared/report.ts'
-import { reportEnding, reportReasoningChecks } from '../shared/response-losses.ts'
-import { encodeFinish, heldBy } from './finish.ts'
+import { reportFinish, reportReasoningChecks } from '../shared/response-losses.ts'
+import { contentOf, encodeFinish } from './finish.ts'
 import { audioMediaType, partName } from './media.ts'
 import { encodeCallSeal, encodeDetail, joinReasoning, needsDetails } from './reasoning.ts'
 import { usesFunctions } from './tools.ts'
@@ -42,8 +42,8 @@ function encodeAnswer(choice: Choice, index: number, context: ExchangeContext): 
   const at = `/choices/${index}`
   const { message: ownMessage, ...own } = ownExtra(extra, 'chat', at, context.report) ?? {}
   ownExtra(finishExtra, 'chat', at, context.report)
-  reportEnding(finish, {}, at, context)
-  const held = heldBy(parts)
+  reportFinish(finish, {}, at, context)
+  const held = contentOf(parts)
   const message = encodeMessage(parts, isObject(ownMessage) ? ownMessage : {}, context)
   if (explanation !== undefined && message.refusal === null) {
     if (reason === 'refusal' || reason === 'content-filter') message.refusal = explanation

@@ -3,7 +3,7 @@ import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Finish, ModelRequest, Part } from '../ir.ts'
 import { responseReport } from '../loss-report.ts'
-import { answerPointers } from '../messages/fields.ts'
+import { responsePointers } from '../messages/fields.ts'
 import { chatCodec } from './codec.ts'
 import { testContext } from './context.test-support.ts'
 
@@ -334,7 +334,7 @@ describe('answers for chat clients', () => {
     const extra = { messages: { container: { id: 'c' } } }
     const finish: Finish = { reason: 'stop', extra: { messages: { stop_details: { type: 'refusal' } } } }
     const answer = { id: 'a', model: 'm', created: 0, choices: [{ parts: [], finish, extra }] }
-    chatCodec.encodeResponse(answer, { ...context, report: responseReport(context.report, answerPointers) })
+    chatCodec.encodeResponse(answer, { ...context, report: responseReport(context.report, responsePointers) })
     expect(context.losses.map(({ path }) => path)).toEqual(['/container', '/stop_details'])
   })
 

@@ -8,7 +8,7 @@ import { assignOwn, fieldsExcept } from '../shared/json-fields.ts'
 import { pointer } from '../shared/pointers.ts'
 import { objectsIn } from '../shared/report.ts'
 import { decodeError } from './error.ts'
-import { decodeFinish, type Held } from './finish.ts'
+import { type ChoiceContent, decodeFinish } from './finish.ts'
 import { decodeAnnotations, decodeAnswerContent, decodeImages, hasLogprobs, soundPart } from './response-decode.ts'
 import {
   createCallReader,
@@ -47,7 +47,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
   const at = `/choices/${index}/message`
   const reasoning = createReasoningReader(writer, pointer(at, 'reasoning_content'), context.report)
   const calls = createCallReader(writer, context, at)
-  const held: Held = { calls: false, refusal: false, text: false }
+  const held: ChoiceContent = { calls: false, refusal: false, text: false }
   let flow: { type: Flow; part: number } | undefined
   let audio: number | undefined
   let finishWord: Json | undefined

@@ -6,9 +6,9 @@ import type { Citation, Delta, Extra, Finish, MediaPart, Nothing, Part, Reasonin
 import { append } from '../shared/json-fields.ts'
 import { quoteText } from '../shared/json-text.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { reportEnding } from '../shared/response-losses.ts'
+import { reportFinish } from '../shared/response-losses.ts'
 import { joinText } from '../shared/stream-parts.ts'
-import { encodeFinish, type Held } from './finish.ts'
+import { type ChoiceContent, encodeFinish } from './finish.ts'
 import { createDetailsSender, encodeCallSeal } from './reasoning.ts'
 import {
   audioFrame,
@@ -58,7 +58,7 @@ export function createChoiceEncoder(
     chunk({ reasoning_details: list })
   })
   const annotations: JsonObject[] = []
-  const held: Held = { calls: false, refusal: false, text: false }
+  const held: ChoiceContent = { calls: false, refusal: false, text: false }
   let introduced = false
   let calls = 0
   let images = 0
@@ -280,7 +280,7 @@ export function createChoiceEncoder(
       const at = `/choices/${index}`
       const { message, ...own } = ownExtra(extra, 'chat', at, context.report) ?? {}
       ownExtra(finishExtra, 'chat', at, context.report)
-      reportEnding(finish, {}, at, context)
+      reportFinish(finish, {}, at, context)
       introduce()
       if (isObject(message)) chunk(message)
       reasoning.finish()

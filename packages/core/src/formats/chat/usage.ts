@@ -1,6 +1,6 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
-import type { IsShown } from '../carries.ts'
+import type { IsShown } from '../capabilities.ts'
 import type { Nothing, Usage } from '../ir.ts'
 import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
 
@@ -53,26 +53,26 @@ const remainder = (total: number, ...parts: (number | undefined)[]): number =>
 
 /** OpenAI's fields and those of its vendors that say the same. */
 const usageFields = {
-  prompt_tokens: 'told',
-  completion_tokens: 'told',
-  total_tokens: 'told',
+  prompt_tokens: 'shown',
+  completion_tokens: 'shown',
+  total_tokens: 'shown',
   prompt_tokens_details: {
-    text_tokens: 'told',
+    text_tokens: 'shown',
     cached_tokens: 'usage.cacheRead',
     cache_write_tokens: 'usage.cacheWrite',
     audio_tokens: 'usage.audio',
     image_tokens: 'usage.image',
   },
   completion_tokens_details: {
-    text_tokens: 'told',
+    text_tokens: 'shown',
     reasoning_tokens: 'usage.reasoning',
     audio_tokens: 'usage.audio',
     image_tokens: 'usage.image',
   },
   prompt_cache_hit_tokens: 'usage.cacheRead',
-  prompt_cache_miss_tokens: 'told',
+  prompt_cache_miss_tokens: 'shown',
   num_cached_tokens: 'usage.cacheRead',
   cached_tokens: 'usage.cacheRead',
   cache_creation_input_tokens: 'usage.cacheWrite',
 } as const satisfies UsageFields
-export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)

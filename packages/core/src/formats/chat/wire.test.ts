@@ -40,7 +40,7 @@ describe('the edit of a streaming request', () => {
     ['the client asked itself', { stream: true, stream_options: { include_usage: true } }, {}],
     ['the upstream knows no such option', { stream: true }, { streamOptions: false }],
   ] as const)('is none where %s', async (_, body, quirks) => {
-    await chatCodec.wireReady?.({ model: 'm', quirks })
+    await chatCodec.prepareWireEdit?.({ model: 'm', quirks })
     expect(chatCodec.wireEdit(structuredClone(body) as JsonObject, { model: 'm', quirks })).toBeUndefined()
   })
 })

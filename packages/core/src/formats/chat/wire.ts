@@ -11,30 +11,30 @@ import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'
 import type { Quirks } from '../target-traits.ts'
 import { comment, errorEvent, type Frame, heartbeatEvent } from './chunk.ts'
 import { decodeError, encodeError, errorWithin } from './error.ts'
-import type { Fitted } from './fit.ts'
+import type { QuirkEdits } from './quirks.ts'
 import { decodeUsage, groqUsage, lastChoiceUsage } from './usage-decode.ts'
 
 /** The part of chat completions that every call needs. */
 export const chatWire: WireCodec = {
   format: 'chat',
-  validation: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
-  wireReady,
+  prepareWireEdit: prepareWireEdit,
   wireEdit,
-  isAnswer: ({ choices }) => Array.isArray(choices) && choices.length > 0,
+  isResponse: ({ choices }) => Array.isArray(choices) && choices.length > 0,
   errorWithin,
   tapResponse,
   tapStream,
   affinity: { keys: ['prompt_cache_key'], prefix: ['tools'], turns: 'messages' },
   textFields: {
-    answer: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
+    response: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
     event: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
   },
-  unitsIn: ({ num_search_queries: searches }) => (typeof searches === 'number' ? { searches } : undefined),
+  billableUnits: ({ num_search_queries: searches }) => (typeof searches === 'number' ? { searches } : undefined),
   // xAI: the answer is fetched later.
-  background: ['deferred'],
-  outputBound: { fields: ['max_completion_tokens', 'max_tokens'], times: ['n'] },
+  backgroundFields: ['deferred'],
+  outputBound: { fields: ['max_completion_tokens', 'max_tokens'], countFields: ['n'] },
   encodeAllowance: rateLimitHeaders,
   modelPlaces: modelPlaces({
     names: [
@@ -49,12 +49,12 @@ export const chatWire: WireCodec = {
       'data_sources[].parameters.embedding_dependency.model_id',
     ],
     chooses: { ...routerPlaces.chooses, 'data_sources[].parameters.embedding_dependency.endpoint': [] },
-    alike: { ...routerPlaces.alike, ...toolPlaces.alike },
+    sameMembers: { ...routerPlaces.sameMembers, ...toolPlaces.sameMembers },
   }),
 }
 
 /** What fits bodies to upstreams with quirks. OpenAI's own has none. */
-const fitter = lazy(() => import('./fit.ts').then(({ fit }) => fit))
+const fitter = lazy(() => import('./quirks.ts').then(({ applyQuirks: fit }) => fit))
 
 const isPlain = (quirks: Quirks): boolean => {
   for (const _ in quirks) return false
@@ -62,7 +62,7 @@ const isPlain = (quirks: Quirks): boolean => {
 }
 
 /** See WireCodec. */
-export function wireReady({ quirks }: TargetTraits): Promise<unknown> | undefined {
+export function prepareWireEdit({ quirks }: TargetTraits): Promise<unknown> | undefined {
   if (isPlain(quirks)) return undefined
   const fit = fitter()
   return fit instanceof Promise ? fit : undefined
@@ -89,7 +89,7 @@ export function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit |
   }
 }
 
-const asItIs = (): Pick<Fitted, 'set' | 'drop' | 'losses'> => ({ set: {}, drop: [], losses: [] })
+const asItIs = (): Pick<QuirkEdits, 'set' | 'drop' | 'losses'> => ({ set: {}, drop: [], losses: [] })
 
 export function tapResponse(body: JsonObject): ResponseTap {
   const out: ResponseTap = {}
@@ -171,8 +171,8 @@ export function tapStream(options: TapOptions): StreamTap {
   }
 
   const tap: MutableTap = {
-    varying,
-    plain: false,
+    varyingMembers: varying,
+    canSkipSimilar: false,
     started: false,
     ended: false,
     error: undefined,
@@ -181,7 +181,7 @@ export function tapStream(options: TapOptions): StreamTap {
     received: undefined,
     push(event) {
       const { data } = event
-      tap.plain = false
+      tap.canSkipSimilar = false
       if (event.event === ':') return true
       if (data === '[DONE]' || data.trim() === '[DONE]') {
         if (frame === undefined)
@@ -200,7 +200,7 @@ export function tapStream(options: TapOptions): StreamTap {
       tap.finish = word ?? tap.finish
       const failed = event.event === 'error' || word === 'error'
       if (frame !== undefined && !doneOptional && !failed && !worthParsing(data)) {
-        tap.plain = word === undefined
+        tap.canSkipSimilar = word === undefined
         // Once for each choice: all that is parsed of most streams beside their first and last chunks.
         if (word !== undefined) noteFinished(choicesOf(parseObject(data)))
         return true

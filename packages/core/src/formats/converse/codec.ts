@@ -1,17 +1,17 @@
 import type { UpstreamCodec } from '../codec.ts'
-import { answerPointers, fieldPointers, usageBeside } from './fields.ts'
+import { fieldPointers, responsePointers, unshownUsage } from './fields.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse } from './response-decode.ts'
 import { decodeStream } from './stream-decode.ts'
 import { converseWire } from './wire.ts'
 
-/** Amazon Bedrock's Converse: one format for the models of every vendor there. No client speaks it. */
+/** The codec of Amazon Bedrock's Converse, one format for the models of every vendor there. No client speaks it. */
 export const converseCodec: UpstreamCodec = {
   ...converseWire,
   encodeRequest,
   decodeResponse,
   decodeStream,
   fieldPointers,
-  responsePointers: answerPointers,
-  unshownUsage: usageBeside,
+  responsePointers,
+  unshownUsage,
 }

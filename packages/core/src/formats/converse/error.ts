@@ -4,7 +4,7 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json } from '../../base/json/types.ts'
 import { kindOfStatus } from '../shared/error-status.ts'
 
-/** Bedrock writes `{message}` and names the error in a header; proxies in front of it put the name into the body. */
+/** Decodes an error. Bedrock sends `{message}` and names the exception in a header. Proxies in front of it put the name into the body. */
 export function decodeError(
   status: number,
   body: Json,
@@ -12,27 +12,32 @@ export function decodeError(
 ): ErrorInfo {
   const fields = isObject(body) ? body : {}
   const inner = isObject(fields.error) ? fields.error : fields
-  const plain = typeof body === 'string' && !body.trimStart().startsWith('<') ? text(body) : undefined
+  const plain = typeof body === 'string' && !body.trimStart().startsWith('<') ? nonEmptyText(body) : undefined
   const message =
-    text(inner.message) ??
-    text(fields.Message) ??
-    text(inner.originalMessage) ??
-    text(fields.error) ??
-    text(fields.detail) ??
+    nonEmptyText(inner.message) ??
+    nonEmptyText(fields.Message) ??
+    nonEmptyText(inner.originalMessage) ??
+    nonEmptyText(fields.error) ??
+    nonEmptyText(fields.detail) ??
     plain ??
-    `The upstream answered ${status} without saying why.`
-  const name = header('x-amzn-errortype') ?? text(fields.__type) ?? text(inner.type) ?? text(inner.code) ?? ''
+    `The upstream responded with status ${status} and no error message.`
+  const name =
+    header('x-amzn-errortype') ??
+    nonEmptyText(fields.__type) ??
+    nonEmptyText(inner.type) ??
+    nonEmptyText(inner.code) ??
+    ''
   const kind =
     kindOfException(name, message) ??
-    kindInWords(kindOfStatus[status] ?? (status >= 400 && status < 500 ? 'invalid_request' : 'upstream_error'), message)
+    refineKind(kindOfStatus[status] ?? (status >= 400 && status < 500 ? 'invalid_request' : 'upstream_error'), message)
   return { kind, status: errorKinds[kind].status, message }
 }
 
-export const text = (value: Json | undefined): string | undefined =>
+export const nonEmptyText = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 
-/** What the names mean that AWS gives its errors, in answers and in streams. */
-const kinds: Readonly<Record<string, ErrorKind>> = {
+/** Error kinds by AWS exception name, for responses and streams. */
+const kindByException: Readonly<Record<string, ErrorKind>> = {
   accessdeniedexception: 'permission',
   unrecognizedclientexception: 'authentication',
   invalidsignatureexception: 'authentication',
@@ -56,18 +61,17 @@ const kinds: Readonly<Record<string, ErrorKind>> = {
 }
 
 /**
- * The kind of an error that AWS names; undefined for a name that is not known here.
- *
- * @param name as the wire has it: with the namespace in front of `#`, and an address behind `:`
+ * Returns the kind of an AWS exception, or undefined for an unknown name.
+ * @param name exception name as received: it may have a namespace in front of `#` and an address after `:`
  */
 function kindOfException(name: string, message: string): ErrorKind | undefined {
   const bare = name.replace(/:.*$/s, '').replace(/^.*#/s, '').trim().toLowerCase()
-  const kind = Object.hasOwn(kinds, bare) ? kinds[bare] : undefined
-  return kind === undefined ? undefined : kindInWords(kind, message)
+  const kind = Object.hasOwn(kindByException, bare) ? kindByException[bare] : undefined
+  return kind === undefined ? undefined : refineKind(kind, message)
 }
 
-/** What an error's sentence says more exactly than its name. */
-function kindInWords(kind: ErrorKind, message: string): ErrorKind {
+/** Returns a more exact kind where the message says more than the exception name. */
+function refineKind(kind: ErrorKind, message: string): ErrorKind {
   if (kind === 'rate_limited' && /\bper day\b/i.test(message)) return 'quota_exceeded'
   if (kind !== 'invalid_request') return kind
   if (/input is too long|too many input tokens|exceeds? .{0,40}context/i.test(message)) return 'context_length_exceeded'
@@ -75,7 +79,7 @@ function kindInWords(kind: ErrorKind, message: string): ErrorKind {
   return kind
 }
 
-/** An error that came in a stream, as one to throw. Credentials that ran out are the gateway's own, never the client's. */
+/** Returns the GatewayError for an exception in a stream. Expired or refused credentials are always the gateway's, never the client's. */
 export function streamException(name: string, message: string): GatewayError {
   const kind = kindOfException(name, message) ?? 'upstream_error'
   if (kind === 'authentication' || kind === 'permission')
@@ -83,5 +87,5 @@ export function streamException(name: string, message: string): GatewayError {
       'upstream_auth',
       "The upstream refused the gateway's own credentials; this is not about your token.",
     )
-  return new GatewayError(kind, (message || `The upstream broke off its answer with ${name}.`).slice(0, 2000))
+  return new GatewayError(kind, (message || `The upstream aborted its response with ${name}.`).slice(0, 2000))
 }

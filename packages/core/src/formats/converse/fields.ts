@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../base/json/types.ts'
-import type { IsShown } from '../carries.ts'
+import type { IsShown } from '../capabilities.ts'
 import type { NameRule } from '../shared/names.ts'
 import type { ResponsePointers } from '../shared/pointers.ts'
-import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
+import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
-/** Where the IR's request fields stand in a body of Converse. */
+/** JSON Pointers of the IR's request fields in a Converse body. */
 export const fieldPointers = {
   turns: '/messages',
   'sampling.temperature': '/inferenceConfig/temperature',
@@ -22,8 +22,8 @@ export const fieldPointers = {
   serviceTier: '/serviceTier',
 } as const satisfies Readonly<Record<string, string>>
 
-/** Where an answer's IR stands: its one choice is all of it. */
-export const answerPointers = {
+/** JSON Pointers of a response's IR. The whole body is its one choice. */
+export const responsePointers = {
   choice: '',
   'choice.finish': '/stopReason',
   'choice.sequence': '/additionalModelResponseFields',
@@ -33,14 +33,14 @@ export const answerPointers = {
   serviceTier: '/serviceTier/type',
 } as const satisfies ResponsePointers
 
-/** What Bedrock takes as the name of a tool. */
+/** Names of tools that Bedrock accepts. */
 export const toolNames: NameRule = {
   accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
   longest: 64,
 }
 
-/** What Bedrock takes as the id of a call: some vendors' own hold dots and colons, and are to come back as they were. */
+/** Ids of tool calls that Bedrock accepts. Ids of some vendors contain dots and colons, and must come back unchanged. */
 export const callIds: NameRule = {
   accepted: /^[a-zA-Z0-9_.:-]+$/,
   refused: /[^a-zA-Z0-9_.:-]/gu,
@@ -48,17 +48,19 @@ export const callIds: NameRule = {
 }
 
 const usageFields = {
-  inputTokens: 'told',
-  outputTokens: 'told',
-  totalTokens: 'told',
+  inputTokens: 'shown',
+  outputTokens: 'shown',
+  totalTokens: 'shown',
   cacheReadInputTokens: 'usage.cacheRead',
   cacheWriteInputTokens: 'usage.cacheWrite',
-  // The same once more, under their older names.
-  cacheReadInputTokenCount: 'told',
-  cacheWriteInputTokenCount: 'told',
-  cacheDetails: [{ ttl: 'told', inputTokens: 'usage.cacheWrite1h' }],
+  // The same counts under their older names.
+  cacheReadInputTokenCount: 'shown',
+  cacheWriteInputTokenCount: 'shown',
+  cacheDetails: [{ ttl: 'shown', inputTokens: 'usage.cacheWrite1h' }],
 } as const satisfies UsageFields
 
-export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)
+/** Lists pointers to counts in the usage that the client is not shown. */
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
+  findUnshownUsage(usage, usageFields, isShown)
 
 export { decodeUsage } from './usage-decode.ts'

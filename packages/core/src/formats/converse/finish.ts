@@ -14,18 +14,18 @@ const reasons: Readonly<Record<string, Finish['reason']>> = {
   malformed_tool_use: 'error',
 }
 
-/** What a word that stands for a failure means, for the client. */
-const failures: Readonly<Record<string, string>> = {
+/** Messages for the client, by stop reasons that mean a failure. */
+const failureMessages: Readonly<Record<string, string>> = {
   malformed_model_output: 'The model wrote something that the upstream could not read.',
   malformed_tool_use: 'The model wrote a tool call that the upstream could not read.',
 }
 
-/** Reads the stop reason, and the sequence among the fields that the model added. Unknown words degrade. */
-export function decodeFinish(word: Json | undefined, additional: Json | undefined): Finish {
-  const value = typeof word === 'string' ? word : ''
+/** Decodes the stop reason, and the stop sequence from the model's additional fields. An unknown stop reason becomes `other`. */
+export function decodeFinish(stopReason: Json | undefined, additional: Json | undefined): Finish {
+  const value = typeof stopReason === 'string' ? stopReason : ''
   const finish: Finish = { reason: (Object.hasOwn(reasons, value) ? reasons[value] : undefined) ?? 'other' }
   if (value !== '') finish.raw = { format: 'converse', value }
-  if (Object.hasOwn(failures, value)) finish.explanation = failures[value] as string
+  if (Object.hasOwn(failureMessages, value)) finish.explanation = failureMessages[value] as string
   if (isObject(additional) && typeof additional.stop_sequence === 'string') finish.sequence = additional.stop_sequence
   return finish
 }

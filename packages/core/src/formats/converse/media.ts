@@ -5,8 +5,8 @@ import type { MediaPart, Nothing } from '../ir.ts'
 import { createUniqueNames } from '../shared/names.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 
-/** Bedrock's words for the types of what a message may hold. */
-const formats: Readonly<Record<MediaPart['kind'], Readonly<Record<string, string>>>> = {
+/** Bedrock's format names by media type. */
+const formatsByMediaType: Readonly<Record<MediaPart['kind'], Readonly<Record<string, string>>>> = {
   image: {
     'image/png': 'png',
     'image/jpeg': 'jpeg',
@@ -56,13 +56,13 @@ const formats: Readonly<Record<MediaPart['kind'], Readonly<Record<string, string
   },
 }
 
-/** The media type of one of Bedrock's words, for what comes back. */
+/** Returns the media type of one of Bedrock's format names. */
 export function mediaTypeOf(kind: MediaPart['kind'], format: string): string | undefined {
-  return Object.entries(formats[kind]).find(([, word]) => word === format)?.[0]
+  return Object.entries(formatsByMediaType[kind]).find(([, name]) => name === format)?.[0]
 }
 
-/** First characters of base64 data, by what they decode to. */
-const magic: readonly (readonly [start: string, mediaType: string])[] = [
+/** Prefixes of base64 data and the media types they reveal. */
+const base64Prefixes: readonly (readonly [start: string, mediaType: string])[] = [
   ['iVBORw', 'image/png'],
   ['/9j/', 'image/jpeg'],
   ['R0lGOD', 'image/gif'],
@@ -70,30 +70,33 @@ const magic: readonly (readonly [start: string, mediaType: string])[] = [
   ['JVBERi', 'application/pdf'],
 ]
 
-/** Gives the documents of a request names: each needs one, and no two may have the same. */
+/** Names the documents of a request. Bedrock requires a unique name for each. */
 export interface DocumentNames {
   next(given: string | undefined, at: string, context: CodecContext): string
 }
 
 const longestName = 200
 
+/** Creates the document names of one request. */
 export function createDocumentNames(): DocumentNames {
   let free: ((wanted: string) => string) | undefined
   return {
     next(given, at, { report }) {
-      // Letters and digits, single blanks, hyphens, round and square brackets.
-      const fit = (given ?? '')
+      // Bedrock allows letters, digits, single blanks, hyphens, parentheses and square brackets.
+      const cleaned = (given ?? '')
         .replace(/[^A-Za-z0-9()[\] -]+/g, ' ')
         .replace(/ +/g, ' ')
         .trim()
         .slice(0, longestName - 5)
       free ??= createUniqueNames(' ', [])
-      const name = free(fit === '' ? 'Document' : fit)
+      const name = free(cleaned === '' ? 'Document' : cleaned)
       if (name !== given)
         report.add(
           loss(
             at,
-            given === undefined ? `a document needs a name: '${name}' was made up` : `its name is sent as '${name}'`,
+            given === undefined
+              ? `Bedrock requires a name for a document: '${name}' is sent`
+              : `its name is sent as '${name}'`,
             'approximated',
             'note',
           ),
@@ -103,66 +106,71 @@ export function createDocumentNames(): DocumentNames {
   }
 }
 
-/** Where a part will stand: what cannot be sent of a question changes it; of an old answer, it is only forgotten. */
-type Place = 'user' | 'assistant'
+/** The role of the message. Media lost from a request changes the question; media lost from an earlier response is only forgotten. */
+type MessageRole = 'user' | 'assistant'
 
-/** A media block; undefined (and reported) where Converse has none for it. */
+/** Encodes a media part, or reports it and returns undefined if Converse cannot carry it. */
 export function encodeMedia(
   part: MediaPart,
-  place: Place,
+  role: MessageRole,
   names: DocumentNames,
   context: CodecContext,
 ): JsonObject | undefined {
   const { type: _, kind, source, mediaType, name, detail, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = context
-  const refuse = (what: string): undefined => {
-    report.add(loss(at, `${what} cannot be sent to Bedrock`, 'unsupported', place === 'user' ? 'fatal' : 'warn'))
+  const reportUnsupported = (what: string): undefined => {
+    report.add(loss(at, `${what} cannot be sent to Bedrock`, 'unsupported', role === 'user' ? 'fatal' : 'warn'))
   }
-  if (place === 'assistant') return refuse(`${kind} of an earlier answer`)
-  const own = ownExtra(extra, 'converse', at, report)
+  if (role === 'assistant') return reportUnsupported(`${kind} of an earlier response`)
+  const extraFields = ownExtra(extra, 'converse', at, report)
   if (detail !== undefined) report.add(loss(at, 'Bedrock has no `detail` for images', 'unsupported', 'note'))
 
   let type = mediaType?.replace(/;.*$/s, '').trim().toLowerCase()
-  let wire: JsonObject
+  let encodedSource: JsonObject
   switch (source.type) {
     case 'file':
-      return refuse('a file that a provider stores')
+      return reportUnsupported('a file that a provider stores')
     case 'url':
-      if (!source.url.startsWith('s3://')) return refuse(`${anA(kind)} by an address that is not in S3`)
-      wire = { s3Location: { uri: source.url } }
-      type ??= typeOfEnding(kind, source.url)
+      if (!source.url.startsWith('s3://'))
+        return reportUnsupported(`${withArticle(kind)} by an address that is not in S3`)
+      encodedSource = { s3Location: { uri: source.url } }
+      type ??= typeOfExtension(kind, source.url)
       break
     case 'text':
-      wire = { bytes: toBase64(new TextEncoder().encode(source.text)) }
+      encodedSource = { bytes: toBase64(new TextEncoder().encode(source.text)) }
       type ??= 'text/plain'
       break
     case 'base64':
-      wire = { bytes: source.data }
+      encodedSource = { bytes: source.data }
       if (type === undefined) {
-        type = magic.find(([start]) => source.data.startsWith(start))?.[1]
-        report.add(loss(at, `it came without its media type; ${type ?? 'none'} was found`, 'approximated', 'note'))
+        type = base64Prefixes.find(([start]) => source.data.startsWith(start))?.[1]
+        report.add(loss(at, `the media type is missing; detected: ${type ?? 'none'}`, 'approximated', 'note'))
       }
       break
     default:
       return source satisfies never
   }
-  const word = formatOf(kind, type)
-  if (word === undefined) return refuse(`${anA(kind)} of the type ${type ?? 'unknown'}`)
-  const block: JsonObject = { ...own, format: word, source: wire }
+  const format = formatOf(kind, type)
+  if (format === undefined) return reportUnsupported(`${withArticle(kind)} of the type ${type ?? 'unknown'}`)
+  const block: JsonObject = { ...extraFields, format, source: encodedSource }
   if (kind === 'document') block.name = names.next(name, at, context)
-  else if (name !== undefined) report.add(loss(at, `${anA(kind)} has no name at Bedrock`, 'unsupported', 'note'))
+  else if (name !== undefined)
+    report.add(loss(at, `${withArticle(kind)} has no name at Bedrock`, 'unsupported', 'note'))
   return { [kind]: block }
 }
 
-const anA = (kind: MediaPart['kind']): string => (kind === 'image' || kind === 'audio' ? `an ${kind}` : `a ${kind}`)
+const withArticle = (kind: MediaPart['kind']): string =>
+  kind === 'image' || kind === 'audio' ? `an ${kind}` : `a ${kind}`
 
-/** Text of whatever kind is text. */
+/** Returns the format name of a media type. Any type of text is sent as `txt`. */
 const formatOf = (kind: MediaPart['kind'], type: string | undefined): string | undefined =>
-  type === undefined ? undefined : (formats[kind][type] ?? (kind === 'document' && isText(type) ? 'txt' : undefined))
+  type === undefined
+    ? undefined
+    : (formatsByMediaType[kind][type] ?? (kind === 'document' && isText(type) ? 'txt' : undefined))
 const isText = (type: string): boolean => type.startsWith('text/') || type === 'application/json'
 
-function typeOfEnding(kind: MediaPart['kind'], url: string): string | undefined {
+function typeOfExtension(kind: MediaPart['kind'], url: string): string | undefined {
   const ending = /\.([a-z0-9]+)$/i.exec(url)?.[1]?.toLowerCase()
   return ending === undefined ? undefined : mediaTypeOf(kind, ending === 'jpg' ? 'jpeg' : ending)
 }

@@ -1,29 +1,29 @@
 import type { TargetTraits } from '../codec.ts'
 import { type ModelTraits, modelTraits } from '../messages/models.ts'
 
-/** What a family of models takes by way of Converse, beside what all take. Facts about models live in this file only. */
+/** What a family of models accepts through Converse, in addition to what all accept. Facts about models belong in this file only. */
 export interface ConverseTraits {
-  /** What the family takes in its own vendor's format, for Claude: its own fields pass through Converse as they are. */
+  /** What a Claude model accepts in Anthropic's format. Converse passes its fields on unchanged. */
   readonly claude?: ModelTraits
   /**
-   * How reasoning is asked for, in the fields that Converse passes on. `effort`: `reasoning_effort`; `config`:
-   * `reasoning_config`, low or high; `reasoningConfig`: Nova's object. Absent: not at all, the model does as it sees fit.
+   * How reasoning is requested in the fields that Converse passes on. `effort`: `reasoning_effort`; `config`: `reasoning_config`, low
+   * or high; `reasoningConfig`: Nova's object. Absent: it cannot be requested, and the model decides.
    */
   readonly reasoning?: 'effort' | 'config' | 'reasoningConfig'
-  /** How `top_k` is said: at the top of the fields that are passed on, or in Nova's `inferenceConfig` in them. */
+  /** Place of `top_k`: at the top of the fields that Converse passes on, or in Nova's `inferenceConfig` there. */
   readonly topK?: 'top' | 'inferenceConfig'
-  /** A tool call can be forced. */
+  /** Whether a tool call can be forced. */
   readonly forcedTools: boolean
-  /** It takes a schema for its answer, and strict tools. */
+  /** Whether the model accepts an output schema and strict tools. */
   readonly structured: boolean
-  /** It takes marks for a prompt cache: also behind tools, also for an hour. */
+  /** Where the model accepts cache points: also after tools, and also for an hour. Absent: nowhere. */
   readonly cache?: { readonly tools: boolean; readonly hour: boolean }
-  /** A tool's result may say that it is an error. */
+  /** Whether a tool result may be marked as an error. */
   readonly resultStatus: boolean
 }
 
-const most: ConverseTraits = { forcedTools: false, structured: true, resultStatus: true }
-const plain: ConverseTraits = { ...most, structured: false }
+const common: ConverseTraits = { forcedTools: false, structured: true, resultStatus: true }
+const plain: ConverseTraits = { ...common, structured: false }
 const nova: ConverseTraits = {
   ...plain,
   forcedTools: true,
@@ -31,7 +31,7 @@ const nova: ConverseTraits = {
   cache: { tools: false, hour: false },
 }
 
-/** First pattern that fits the name, which may have a region or an address in front. */
+/** The first matching pattern applies. Names may have a region or an ARN in front. */
 const families: readonly (readonly [RegExp, ConverseTraits])[] = [
   [/amazon\.nova-2|nova-2-/, { ...nova, reasoning: 'reasoningConfig' }],
   [/amazon\.nova/, nova],
@@ -40,15 +40,16 @@ const families: readonly (readonly [RegExp, ConverseTraits])[] = [
   [/writer\./, { ...plain, resultStatus: false }],
   [/deepseek\.r1/, plain],
   [/mistral\.(mistral-7b|mixtral|mistral-small-24|mistral-large-24|pixtral)/, { ...plain, forcedTools: true }],
-  [/mistral\./, { ...most, forcedTools: true }],
-  [/openai\.gpt-oss/, { ...most, reasoning: 'effort' }],
-  [/qwen\.qwen3/, { ...most, reasoning: 'config' }],
-  [/(zai|moonshot(ai)?)\./, { ...most, forcedTools: true }],
+  [/mistral\./, { ...common, forcedTools: true }],
+  [/openai\.gpt-oss/, { ...common, reasoning: 'effort' }],
+  [/qwen\.qwen3/, { ...common, reasoning: 'config' }],
+  [/(zai|moonshot(ai)?)\./, { ...common, forcedTools: true }],
 ]
 
+/** Returns what the model of a target accepts through Converse. */
 export function converseTraits(target: TargetTraits): ConverseTraits {
   const { model } = target
-  if (!model.includes('claude')) return families.find(([pattern]) => pattern.test(model))?.[1] ?? most
+  if (!model.includes('claude')) return families.find(([pattern]) => pattern.test(model))?.[1] ?? common
   const claude = modelTraits(target)
   return {
     claude,

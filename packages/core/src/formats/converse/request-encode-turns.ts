@@ -12,53 +12,56 @@ import type {
   ToolResultPart,
   Turn,
 } from '../ir.ts'
-import type { ToolIds } from '../messages/tool-ids.ts'
 import { append } from '../shared/json-fields.ts'
+import type { ToolIds } from '../shared/names.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { inputObject } from '../shared/tools.ts'
 import { type DocumentNames, encodeMedia } from './media.ts'
 import type { ConverseTraits } from './models.ts'
 
-export interface Conversation {
+interface Conversation {
   system: JsonObject[]
   messages: JsonObject[]
-  /** Names of the tools that earlier answers called. */
-  called: ReadonlySet<string>
-  /** The last answer called tools, and does not begin with the reasoning that Claude wants back in that case. */
-  brokenLoop: boolean
+  /** Names of the tools that earlier responses called. */
+  calledTools: ReadonlySet<string>
+  /** The last response called tools, and lacks the reasoning that Claude requires in front of the calls. */
+  lacksReasoning: boolean
 }
 
-/** A message on its way to the wire: each block with its mark for the cache. */
+/** A message before it is encoded: each block with its cache point. */
 interface Draft {
   role: 'user' | 'assistant'
   blocks: JsonObject[][]
   at: string
 }
 
-/** Turns as Converse wants them: the system apart, users and assistants in turn, begun by a user, and none empty. */
+/**
+ * Encodes turns as Converse requires them. Leading system turns are separate. Users and assistants alternate, a user begins, and no
+ * message is empty.
+ */
 export function encodeConversation(turns: readonly Turn[], context: BlockContext): Conversation {
   const first = turns.findIndex((turn) => !isSystem(turn))
   const leading = first < 0 ? turns : turns.slice(0, first)
   const system = leading.flatMap((turn) => encodeParts(turn, systemParts(turn, context), 'user', context))
-  const drafts = join((first < 0 ? [] : turns.slice(first)).flatMap((turn) => draft(turn, context)))
+  const drafts = mergeNeighbors((first < 0 ? [] : turns.slice(first)).flatMap((turn) => encodeTurn(turn, context)))
   if (drafts.length === 0 && system.length > 0) {
     const at = leading[0]?.at ?? ''
     context.report.add(loss(at, 'a request needs a user message: the system prompt is sent as one', 'moved'))
     drafts.push({ role: 'user', blocks: system.splice(0), at })
   }
-  finish(drafts, context)
+  normalizeMessages(drafts, context)
   return {
     system: system.flat(),
     messages: drafts.map(({ role, blocks }) => ({ role, content: blocks.flat() })),
-    called: namesCalled(turns),
-    brokenLoop: isBroken(drafts),
+    calledTools: calledToolNames(turns),
+    lacksReasoning: isReasoningMissing(drafts),
   }
 }
 
 const isSystem = (turn: Turn): boolean => turn.role === 'system' || turn.role === 'developer'
 
-/** The parts of a system turn that can be sent as such. */
+/** Returns the parts that a system prompt can carry, and reports the others. */
 function systemParts(turn: Turn, context: BlockContext): Part[] {
   return turn.parts.filter((part) => {
     const fits = part.type === 'text' || part.type === 'native' || part.type === 'refusal'
@@ -68,13 +71,13 @@ function systemParts(turn: Turn, context: BlockContext): Part[] {
   })
 }
 
-function draft(turn: Turn, context: BlockContext): Draft[] {
+function encodeTurn(turn: Turn, context: BlockContext): Draft[] {
   const at = turn.at ?? ''
   const { report } = context
   if (isSystem(turn)) {
     const blocks = encodeParts(turn, systemParts(turn, context), 'user', context)
     if (blocks.length === 0) return []
-    const detail = 'a system message in this place is not taken: it is sent as marked text of the user'
+    const detail = 'a system message is not accepted in this place: it is sent as marked text of the user'
     report.add(loss(at, detail, 'moved'))
     for (const [block] of blocks)
       if (block !== undefined && typeof block.text === 'string') block.text = `<system>\n${block.text}\n</system>`
@@ -83,12 +86,12 @@ function draft(turn: Turn, context: BlockContext): Draft[] {
   const role = turn.role === 'assistant' ? 'assistant' : 'user'
   const blocks = encodeParts(turn, turn.parts, role, context)
   if (blocks.length > 0) return [{ role, blocks, at }]
-  // A question of which nothing is left would be another question.
-  const emptied = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
-  const detail = emptied
-    ? 'nothing of this message can be carried'
+  // A user message that loses all its content changes the question.
+  const losesContent = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
+  const detail = losesContent
+    ? 'no part of this message can be sent'
     : 'an empty message is not accepted upstream and left out'
-  report.add(loss(at, detail, 'unsupported', emptied ? 'fatal' : 'note'))
+  report.add(loss(at, detail, 'unsupported', losesContent ? 'fatal' : 'note'))
   return []
 }
 
@@ -98,24 +101,24 @@ function encodeParts(
   role: 'user' | 'assistant',
   context: BlockContext,
 ): JsonObject[][] {
-  // The changes of settings have been applied to the whole request.
+  // Changes of settings have been applied to the whole request.
   const { role: _, parts: _parts, name, cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
   const { report, traits } = context
-  if (name !== undefined) report.add(loss(pointer(at, 'name'), 'Converse does not tell speakers apart by name'))
+  if (name !== undefined) report.add(loss(pointer(at, 'name'), 'Converse has no field for the name of a speaker'))
   ownExtra(extra, 'converse', at, report)
   const blocks = parts.map((part) => encodePart(part, role, context)).filter((block) => block.length > 0)
   const last = blocks.at(-1)
-  // A mark on a whole turn stands behind its last block here.
+  // A cache hint for the whole turn goes after its last block.
   if (cache !== undefined && (last === undefined || last.length === 1)) {
-    const marks = cachePoint(turn, last === undefined || isReasoning(last) ? undefined : traits.cache, context)
-    last?.push(...marks)
+    const cacheTraits = cachePoint(turn, last === undefined || isReasoning(last) ? undefined : traits.cache, context)
+    last?.push(...cacheTraits)
   }
   return blocks
 }
 
-/** Neighbours of the same role become one message. */
-function join(drafts: readonly Draft[]): Draft[] {
+/** Merges neighbouring messages of the same role. */
+function mergeNeighbors(drafts: readonly Draft[]): Draft[] {
   const out: Draft[] = []
   for (const next of drafts) {
     const last = out.at(-1)
@@ -128,7 +131,7 @@ function join(drafts: readonly Draft[]): Draft[] {
 const isResult = ([block]: readonly JsonObject[]): boolean => block?.toolResult !== undefined
 const isReasoning = ([block]: readonly JsonObject[]): boolean => block?.reasoningContent !== undefined
 
-function finish(drafts: Draft[], { report }: BlockContext): void {
+function normalizeMessages(drafts: Draft[], { report }: BlockContext): void {
   for (const { role, blocks, at } of drafts) {
     if (role !== 'user') continue
     const firstOther = blocks.findIndex((block) => !isResult(block))
@@ -140,25 +143,25 @@ function finish(drafts: Draft[], { report }: BlockContext): void {
       blocks.some(([block]) => block?.document !== undefined) &&
       !blocks.some(([block]) => block?.text !== undefined)
     ) {
-      report.add(loss(at, "a document does not go without a text: '.' is put behind it", 'approximated', 'note'))
+      report.add(loss(at, "Bedrock requires a text with a document: '.' is added", 'approximated', 'note'))
       blocks.push([{ text: '.' }])
     }
   }
   const [opening] = drafts
   if (opening === undefined || opening.role === 'assistant') {
-    const detail = "a conversation begins with a user message: '.' is put in front"
+    const detail = "a conversation must begin with a user message: '.' is put in front"
     report.add(loss(opening?.at || '/messages', detail, 'approximated'))
     drafts.unshift({ role: 'user', blocks: [[{ text: '.' }]], at: '' })
   }
 }
 
-function namesCalled(turns: readonly Turn[]): Set<string> {
+function calledToolNames(turns: readonly Turn[]): Set<string> {
   const names = new Set<string>()
   for (const { parts } of turns) for (const part of parts) if (part.type === 'tool-call') names.add(part.name)
   return names
 }
 
-function isBroken(drafts: readonly Draft[]): boolean {
+function isReasoningMissing(drafts: readonly Draft[]): boolean {
   const position = drafts.findLastIndex(({ role }) => role === 'assistant')
   const blocks = drafts[position]?.blocks ?? []
   const [first] = blocks
@@ -166,21 +169,21 @@ function isBroken(drafts: readonly Draft[]): boolean {
   return drafts.slice(position + 1).some((draft) => draft.blocks.some(isResult))
 }
 
-/** What encoding a request's parts needs beside the report. */
+/** Context for encoding the parts of a request. */
 export interface BlockContext extends CodecContext {
   readonly ids: ToolIds
   readonly names: DocumentNames
   readonly traits: ConverseTraits
 }
 
-/** A part's block, with the mark for the cache behind it; nothing where nothing is to be sent, and the report says what. */
-export function encodePart(part: Part, role: 'user' | 'assistant', context: BlockContext): JsonObject[] {
+/** Encodes a part as a block followed by its cache point. It returns no block for a part that is not sent, and reports the loss. */
+function encodePart(part: Part, role: 'user' | 'assistant', context: BlockContext): JsonObject[] {
   const block = encodeBlock(part, role, context)
   if (block === undefined) {
     cachePoint(part, undefined, context)
     return []
   }
-  // Claude takes no mark behind its own thinking.
+  // Claude accepts no cache point after its thinking.
   return [block, ...cachePoint(part, part.type === 'reasoning' ? undefined : context.traits.cache, context)]
 }
 
@@ -193,11 +196,11 @@ function encodeBlock(part: Part, role: 'user' | 'assistant', context: BlockConte
     case 'media':
       return encodeMedia(part, role, context.names, context)
     case 'reasoning':
-      return role === 'assistant' ? encodeReasoning(part, context) : misplaced(part, role, context)
+      return role === 'assistant' ? encodeReasoning(part, context) : reportMisplaced(part, role, context)
     case 'tool-call':
-      return role === 'assistant' ? encodeCall(part, context) : misplaced(part, role, context)
+      return role === 'assistant' ? encodeCall(part, context) : reportMisplaced(part, role, context)
     case 'tool-result':
-      return role === 'user' ? encodeResult(part, context) : misplaced(part, role, context)
+      return role === 'user' ? encodeResult(part, context) : reportMisplaced(part, role, context)
     case 'native':
       return encodeNative(part, context)
     default:
@@ -205,23 +208,23 @@ function encodeBlock(part: Part, role: 'user' | 'assistant', context: BlockConte
   }
 }
 
-function misplaced(part: Part, role: string, context: CodecContext): undefined {
+function reportMisplaced(part: Part, role: string, context: CodecContext): undefined {
   context.report.add(loss(part.at ?? '', `a ${part.type} part cannot stand in a message of the ${role}`))
 }
 
-/** Bedrock refuses text without a visible character. */
+/** Bedrock rejects text without a visible character. */
 function encodeText(part: TextPart, { report }: CodecContext): JsonObject | undefined {
   const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
-  const own = ownExtra(extra, 'converse', at, report)
+  const extraFields = ownExtra(extra, 'converse', at, report)
   if (text.trim() === '') {
     if (text !== '')
-      report.add(loss(at, 'text of blanks alone is refused upstream and left out', 'unsupported', 'note'))
+      report.add(loss(at, 'text that consists of blanks is rejected upstream and left out', 'unsupported', 'note'))
     return undefined
   }
   if (citations !== undefined && citations.length > 0)
     report.add(loss(at, 'citations are not sent back', 'unsupported', 'note'))
-  return { ...own, text }
+  return { ...extraFields, text }
 }
 
 function encodeRefusal(part: RefusalPart, context: CodecContext): JsonObject | undefined {
@@ -231,20 +234,20 @@ function encodeRefusal(part: RefusalPart, context: CodecContext): JsonObject | u
   return encodeText({ type: 'text', text, ...(extra && { extra }), ...(at !== undefined && { at }) }, context)
 }
 
-/** Only who signed reasoning takes it back, and what came without a signature is refused by most models. */
+/** Only the issuer of a signature accepts the reasoning back, and most models reject reasoning without a signature. */
 function encodeReasoning(part: ReasoningPart, { report }: CodecContext): JsonObject | undefined {
   const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   if (seal?.issuer !== 'converse' || seal.data === '') {
-    const why = seal === undefined || seal.data === '' ? 'nobody signed it' : 'another provider signed it'
+    const why = seal === undefined || seal.data === '' ? 'it has no signature' : 'another provider signed it'
     report.add(loss(at, `earlier reasoning is withheld: ${why}`, 'unsupported', 'note'))
     return undefined
   }
-  const own = ownExtra(extra, 'converse', at, report)
+  const extraFields = ownExtra(extra, 'converse', at, report)
   return {
     reasoningContent: redacted
-      ? { ...own, redactedContent: seal.data }
-      : { ...own, reasoningText: { text, signature: seal.data } },
+      ? { ...extraFields, redactedContent: seal.data }
+      : { ...extraFields, reasoningText: { text, signature: seal.data } },
   }
 }
 
@@ -252,21 +255,22 @@ function encodeCall(part: ToolCallPart, context: BlockContext): JsonObject {
   const { type: _, id, name, input: _input, custom: _custom, seal, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = context
-  if (name === '') report.add(loss(at, 'a tool needs a name, this one has none', 'unsupported', 'fatal'))
+  if (name === '') report.add(loss(at, 'a tool without a name is not accepted', 'unsupported', 'fatal'))
   if (seal !== undefined)
-    report.add(loss(at, 'the signature of a tool call can be read by its issuer only', 'unsupported', 'note'))
-  const own = ownExtra(extra, 'converse', at, report)
-  return { toolUse: { ...own, toolUseId: context.ids.ofCall(id), name, input: inputObject(part, report) } }
+    report.add(loss(at, 'only its issuer can read the signature of a tool call', 'unsupported', 'note'))
+  const extraFields = ownExtra(extra, 'converse', at, report)
+  return { toolUse: { ...extraFields, toolUseId: context.ids.ofCall(id), name, input: inputObject(part, report) } }
 }
 
 function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
-  // The name stands in the call that the id names; Converse does not repeat it.
+  // The call with this id holds the name. Converse does not repeat it.
   const { type: _, callId, name: _name, parts, isError, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report, traits } = context
   const content = parts.flatMap((inner): JsonObject[] => {
     cachePoint(inner, undefined, context)
-    const block = inner.type === 'tool-result' ? misplaced(inner, 'tool', context) : encodeBlock(inner, 'user', context)
+    const block =
+      inner.type === 'tool-result' ? reportMisplaced(inner, 'tool', context) : encodeBlock(inner, 'user', context)
     return block === undefined ? [] : [block]
   })
   const result: JsonObject = {
@@ -274,9 +278,9 @@ function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
     toolUseId: context.ids.ofResult(callId),
     content,
   }
-  // That a call went well is what a result says anyway.
+  // Success is the default status of a result.
   if (isError === true && traits.resultStatus) result.status = 'error'
-  else if (isError === true) report.add(loss(at, 'the model is not told that the tool failed, but by its words'))
+  else if (isError === true) report.add(loss(at, 'only the text of the result tells the model that the tool failed'))
   return { toolResult: result }
 }
 
@@ -294,20 +298,20 @@ interface Cached extends Located {
   cache?: { ttl?: '5m' | '1h' }
 }
 
-/** The mark that goes behind a node that is to be cached; none, and a note, where the model takes none. */
+/** Returns the cache point that follows a node with a cache hint. Where the model accepts none, it reports a note and returns none. */
 export function cachePoint(
   { cache, at = '' }: Cached,
-  marks: ConverseTraits['cache'],
+  cacheTraits: ConverseTraits['cache'],
   { report }: CodecContext,
 ): JsonObject[] {
   if (cache === undefined) return []
   const place = pointer(at, 'cache_control')
-  if (marks === undefined) {
-    report.add(loss(place, 'the model takes no marks for a cache here', 'unsupported', 'note'))
+  if (cacheTraits === undefined) {
+    report.add(loss(place, 'the model accepts no cache point here', 'unsupported', 'note'))
     return []
   }
-  if (cache.ttl === '1h' && !marks.hour)
+  if (cache.ttl === '1h' && !cacheTraits.hour)
     report.add(loss(place, 'the model caches for five minutes, not for an hour', 'approximated', 'note'))
-  const ttl = cache.ttl !== undefined && marks.hour ? { ttl: cache.ttl } : {}
+  const ttl = cache.ttl !== undefined && cacheTraits.hour ? { ttl: cache.ttl } : {}
   return [{ cachePoint: { type: 'default', ...ttl } }]
 }

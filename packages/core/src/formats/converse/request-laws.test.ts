@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
-import type { RequestFeature } from '../carries.ts'
-import { requestSamples } from '../carries-requests.test-support.ts'
+import type { RequestFeature } from '../capabilities.ts'
+import { requestSamples } from '../capability-requests.test-support.ts'
 import type { Loss, ModelRequest } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
 import { converseCodec } from './index.ts'
 
-/** A client of some other format wrote it. */
+/** The request of a client of another format. */
 const least: ModelRequest = {
   model: 'm',
   turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hello.' }] }],
@@ -22,10 +22,10 @@ function encode(more: Partial<ModelRequest>, model: string): { body: JsonObject;
 
 type Outcome = 'kept' | 'silent' | Loss['severity']
 
-/** Bedrock wants the tools of earlier calls declared; what it makes of those that are not, is not what is asked here. */
+/** Bedrock requires declarations of the tools of earlier calls. This test does not cover calls of undeclared tools. */
 const declared: Partial<ModelRequest> = { tools: { list: [{ type: 'function', name: 'weather' }] } }
 
-/** What becomes of a feature: the worst report of it; without one, whether the body says anything of it. */
+/** Returns the outcome of a feature: its worst loss, or, without a loss, whether the body carries it. */
 function observe(feature: RequestFeature, model: string): Outcome {
   const sample = requestSamples[feature]({ upstream: 'converse', other: 'gemini' })
   const base = feature.startsWith('turns.') ? declared : {}
@@ -40,7 +40,7 @@ function observe(feature: RequestFeature, model: string): Outcome {
 }
 
 const features = Object.keys(requestSamples) as RequestFeature[]
-/** What all models of a kind make of each feature, by outcome. */
+/** Groups the features by their outcome for a model. */
 function outcomes(model: string): Readonly<Record<Outcome, readonly RequestFeature[]>> {
   const found: Record<Outcome, RequestFeature[]> = { kept: [], silent: [], fatal: [], warn: [], note: [] }
   for (const feature of features) found[observe(feature, model)].push(feature)
@@ -82,26 +82,26 @@ describe.each([
   'vendor.tomorrow',
   'writer.palmyra-x5-v1:0',
   'qwen.qwen3-32b-v1:0',
-])('of a request, %s', (model) => {
+])('requests to %s', (model) => {
   const found = outcomes(model)
 
-  it('is told everything, or the report says so', () => {
-    // A model decides by itself whether to call tools. An answer is always held to its schema; with a schema that is not
-    // sent, and reported, goes what is said of it.
+  it('carry every feature or report its loss', () => {
+    // A model decides by itself whether to call tools, and always enforces its output schema. If the schema is not sent and reported,
+    // its fields need no report.
     const ofSchema = found.kept.includes('output.schema') ? [] : ['output.schemaName']
     expect(found.silent).toEqual(['tools.auto', ...ofSchema, 'output.strict'])
   })
 
-  it('is told what all models are', () => {
+  it('carry the features that all models accept', () => {
     expect(found.kept).toEqual(expect.arrayContaining([...everywhereKept]))
   })
 
-  it('is not asked at all where a part of the question cannot be carried', () => {
+  it('are rejected if a part of the question cannot be sent', () => {
     expect([...found.fatal].sort()).toEqual([...refused].sort())
   })
 })
 
-describe('what only some models take', () => {
+describe('features that only some models accept', () => {
   it.each<[RequestFeature, string, Outcome]>([
     ['sampling.topK', 'us.amazon.nova-lite-v1:0', 'kept'],
     ['sampling.topK', 'anthropic.claude-3-haiku-20240307-v1:0', 'kept'],
@@ -126,7 +126,7 @@ describe('what only some models take', () => {
     ['reasoning.adaptive', 'us.anthropic.claude-opus-4-7', 'note'],
     ['reasoning.off', 'us.amazon.nova-2-lite-v1:0', 'kept'],
     ['reasoning.off', 'openai.gpt-oss-120b-1:0', 'warn'],
-  ])('%s by %s: %s', (feature, model, outcome) => {
+  ])('sends %s to %s with the outcome %s', (feature, model, outcome) => {
     expect(observe(feature, model)).toBe(outcome)
   })
 })

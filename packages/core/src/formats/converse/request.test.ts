@@ -10,7 +10,7 @@ import { converseCodec } from './index.ts'
 const nova = 'us.amazon.nova-lite-v1:0'
 const claude = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0'
 
-/** What a client's body becomes, as the translating lane does it. */
+/** Translates a client's body as the pipeline does. */
 function send(client: Codec, body: JsonObject, model = nova): { sent: JsonObject; losses: readonly Loss[] } {
   const report = createReport(body)
   let ids = 0
@@ -41,8 +41,8 @@ const tool = { type: 'function', function: { name: 'weather', description: 'The 
 const spec = { name: 'weather', description: 'The weather.', inputSchema: { json: schema } }
 const pixel = 'iVBORw0KGgo='
 
-describe('a request of chat', () => {
-  test('is said in Bedrock’s words', () => {
+describe('requests of chat clients', () => {
+  test('are encoded as Converse requests', () => {
     const { sent, losses } = chat({
       messages: [{ role: 'system', content: 'Be brief.' }, hi],
       max_tokens: 9,
@@ -62,7 +62,7 @@ describe('a request of chat', () => {
     expect(losses).toEqual([])
   })
 
-  test('with a loop of tools keeps ids, results and their order', () => {
+  test('keep ids, results and their order in a tool loop', () => {
     const { sent, losses } = chat({
       tools: [tool],
       messages: [
@@ -106,7 +106,7 @@ describe('a request of chat', () => {
     ['functions.weather:0', nova, 'functions.weather:0'],
     ['functions.weather:0', claude, 'functions_weather_0'],
     ['x'.repeat(70), nova, /^x{51}_[0-9a-f]{8}$/],
-  ])('with the id %s, to %s, pairs call and result', (id, model, expected) => {
+  ])('pair call and result with the id %s for %s', (id, model, expected) => {
     const call = { id, type: 'function', function: { name: 'weather', arguments: '{}' } }
     const turns = [
       hi,
@@ -119,7 +119,7 @@ describe('a request of chat', () => {
     expect(answered).toBe(called)
   })
 
-  test('names what it loses by where it stood', () => {
+  test('report losses at their place in the request', () => {
     const { losses } = chat({
       seed: 7,
       logprobs: true,
@@ -145,14 +145,14 @@ describe('a request of chat', () => {
     ])
   })
 
-  test('with a tool that has a long name calls it by a short one', () => {
+  test('send a tool with a long name under a shorter one', () => {
     const name = `mcp__${'x'.repeat(80)}`
     const { sent } = chat({ tools: [{ type: 'function', function: { name } }] })
     expect(JSON.stringify(sent)).toMatch(/"toolSpec":\{"name":"[a-zA-Z0-9_-]{1,64}"/)
   })
 })
 
-describe('tools that are not to be called', () => {
+describe('tools with the choice none', () => {
   const call = { id: 'c', type: 'function', function: { name: 'weather', arguments: '{}' } }
   const loop = [
     hi,
@@ -166,13 +166,13 @@ describe('tools that are not to be called', () => {
     expect(places(losses)).toEqual(['/tool_choice note'])
   })
 
-  it('are declared all the same behind earlier calls, and the report says what that may do', () => {
+  it('are declared after earlier calls, and the consequence is reported', () => {
     const { sent, losses } = chat({ tools: [tool], tool_choice: 'none', messages: loop })
     expect(sent.toolConfig).toEqual({ tools: [{ toolSpec: spec }] })
     expect(places(losses)).toEqual(['/tool_choice warn'])
   })
 
-  it('are declared by their names where the request has none', () => {
+  it('are declared by name if the request lists none', () => {
     const { sent, losses } = chat({ messages: loop })
     expect(sent.toolConfig).toEqual({
       tools: [{ toolSpec: { name: 'weather', inputSchema: { json: { type: 'object', properties: {} } } } }],
@@ -181,8 +181,8 @@ describe('tools that are not to be called', () => {
   })
 })
 
-describe('a request of messages', () => {
-  test('to Claude by Converse keeps thinking, seals, caches and top_k', () => {
+describe('requests of messages clients', () => {
+  test('keep thinking, seals, cache hints and top_k for Claude', () => {
     const seal = 'mgs1.converse.c2lnbmVk'
     const { sent, losses } = messages(
       {
@@ -225,7 +225,7 @@ describe('a request of messages', () => {
     expect(losses).toEqual([])
   })
 
-  test('whose signature is Anthropic’s own does not show it to Bedrock', () => {
+  test('do not send signatures of Anthropic to Bedrock', () => {
     const turns = [
       hi,
       {
@@ -242,7 +242,7 @@ describe('a request of messages', () => {
     expect(places(losses)).toEqual(['/messages/1/content/0 note'])
   })
 
-  test('begins with a user, joins neighbours, and says what it moved', () => {
+  test('begin with a user message, merge neighbours and report moved content', () => {
     const { sent, losses } = messages({
       messages: [
         { role: 'assistant', content: 'Hello.' },
@@ -273,7 +273,7 @@ describe('media', () => {
   })
   const asked = (...content: JsonObject[]) => messages({ messages: [{ role: 'user', content }] })
 
-  test('are sent by their bytes', () => {
+  test('are sent as bytes', () => {
     const { sent, losses } = asked(
       { type: 'text', text: 'Look.' },
       { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } },
@@ -294,7 +294,7 @@ describe('media', () => {
     expect(losses).toEqual([])
   })
 
-  test('named alike or in letters that Bedrock refuses get names of their own, and a text beside them', () => {
+  test('get unique, accepted names and an added text if their names are equal or invalid', () => {
     const { sent, losses } = asked(document('report.pdf'), document('report.pdf'), document(undefined))
     const [message] = sent.messages as { content: { document?: { name: string } }[] }[]
     const names = message?.content.flatMap((block) => block.document?.name ?? [])
@@ -311,7 +311,7 @@ describe('media', () => {
   test.each([
     ['s3://bucket/cat.jpg', { format: 'jpeg', source: { s3Location: { uri: 's3://bucket/cat.jpg' } } }],
     ['https://example.com/cat.jpg', undefined],
-  ])('at %s', (url, image) => {
+  ])('are accepted only from S3: %s', (url, image) => {
     const { sent, losses } = chat({
       messages: [
         {
@@ -330,7 +330,7 @@ describe('media', () => {
   test.each([
     ['image/tiff', 'image'],
     ['application/zip', 'document'],
-  ])('of the type %s are refused', (media_type, type) => {
+  ])('of the type %s are rejected', (media_type, type) => {
     const { losses } = asked(
       { type: 'text', text: 'x' },
       { type, source: { type: 'base64', media_type, data: 'AAAA' } },
@@ -339,7 +339,7 @@ describe('media', () => {
   })
 })
 
-describe('a wish for reasoning', () => {
+describe('reasoning', () => {
   it.each([
     ['openai.gpt-oss-120b-1:0', 'high', { reasoning_effort: 'high' }],
     ['openai.gpt-oss-120b-1:0', 'minimal', { reasoning_effort: 'low' }],
@@ -348,20 +348,20 @@ describe('a wish for reasoning', () => {
     ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'low', { thinking: { type: 'enabled', budget_tokens: 4096 } }],
     ['us.anthropic.claude-opus-4-7', 'high', { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }],
     ['meta.llama3-70b-instruct-v1:0', 'high', undefined],
-  ])('of %s, %s', (model, reasoning_effort, fields) => {
+  ])('is encoded for %s with the effort %s', (model, reasoning_effort, fields) => {
     expect(chat({ reasoning_effort }, model).sent.additionalModelRequestFields).toEqual(fields)
   })
 
-  it('of Claude takes the settings out that thinking does not go with, and bounds it', () => {
+  it('drops settings that exclude thinking for Claude, and sets maxTokens', () => {
     const { sent, losses } = chat({ reasoning_effort: 'low', temperature: 0.2 }, claude)
     expect(sent.inferenceConfig).toEqual({ maxTokens: expect.any(Number) })
     expect(places(losses)).toEqual(['/reasoning_effort note', '/temperature warn', '/max_completion_tokens note'])
   })
 })
 
-describe('a schema for the answer', () => {
+describe('output schema', () => {
   const response_format = { type: 'json_schema', json_schema: { name: 'place', schema, strict: true } }
-  it('is text within the body', () => {
+  it('is sent as text within the body', () => {
     const { sent, losses } = chat({ response_format }, 'qwen.qwen3-32b-v1:0')
     expect(sent.outputConfig).toEqual({
       textFormat: {
@@ -371,12 +371,12 @@ describe('a schema for the answer', () => {
     })
     expect(losses).toEqual([])
   })
-  it('that the model does not take is reported', () => {
+  it('is reported if the model does not accept it', () => {
     expect(places(chat({ response_format }).losses)).toEqual(['/response_format warn'])
   })
 })
 
-test('Claude is asked which sequence ended its answer', () => {
+test('requests the stop sequence from Claude', () => {
   expect(chat({ stop: ['END', ''] }, claude).sent).toMatchObject({
     inferenceConfig: { stopSequences: ['END'] },
     additionalModelResponseFieldPaths: ['/stop_sequence'],
@@ -390,7 +390,7 @@ test.each([
   [{ team: 'blue' }, { team: 'blue' }, []],
   [{ team: 'blau & grün' }, undefined, ['/metadata note']],
   [Object.fromEntries(Array.from({ length: 17 }, (_, at) => [`k${at}`, 'v'])), undefined, ['/metadata note']],
-])('metadata %j', (metadata, expected, told) => {
+])('encodes or reports the metadata %j', (metadata, expected, told) => {
   const { sent, losses } = chat({ metadata })
   expect(sent.requestMetadata).toEqual(expected)
   expect(places(losses)).toEqual(told)
@@ -400,7 +400,7 @@ test.each([
   ['flex', { type: 'flex' }, []],
   ['auto', undefined, []],
   ['scale', undefined, ['/service_tier warn']],
-])('the tier %s', (service_tier, expected, told) => {
+])('encodes or reports the service tier %s', (service_tier, expected, told) => {
   const { sent, losses } = chat({ service_tier })
   expect(sent.serviceTier).toEqual(expected)
   expect(places(losses)).toEqual(told)

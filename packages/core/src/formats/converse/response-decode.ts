@@ -13,13 +13,13 @@ import { decodeFinish } from './finish.ts'
 import { mediaTypeOf } from './media.ts'
 import { tapResponse } from './wire.ts'
 
-/** Takes whatever Bedrock sends, as far as it goes. */
+/** Decodes a response. It is lenient: unknown fields and blocks are kept. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
   const { error } = isObject(body) ? tapResponse(body) : {}
   if (error !== undefined) throw errorFromInfo(error)
   const message = isObject(body) && isObject(body.output) ? body.output.message : undefined
   if (!isObject(body) || !isObject(message) || !Array.isArray(message.content))
-    throw new GatewayError('upstream_bad_response', 'The upstream answered 200 with something that is no message.')
+    throw new GatewayError('upstream_bad_response', 'The upstream responded with status 200, but without a message.')
   const { report } = context
   reportUnknown(body.output as JsonObject, outputShape, '/output', report)
   if (isObject(body.serviceTier)) reportUnknown(body.serviceTier, tierShape, '/serviceTier', report)
@@ -41,37 +41,38 @@ const outputShape = shapeOf({ message: { role: true, content: true } })
 
 export const tierShape = shapeOf({ type: true })
 
-/** The tier that served the call. */
+/** Returns the tier that served the call. */
 export const decodeTier = (tier: Json | undefined): string | undefined =>
   isObject(tier) && typeof tier.type === 'string' ? tier.type : undefined
 
-/** What an answer says at its end beyond what has a name in other formats; the sequence that ended it has one. */
+/** Returns the fields at the end of a response that have no name in the IR. The stop sequence has one. */
 export function endingExtra(fields: JsonObject): JsonObject | undefined {
   const rest: JsonObject = {}
   for (const [key, value] of Object.entries(fields)) {
-    // Of padding nothing is lost.
+    // `p` is padding and carries nothing.
     if (value === null || key === 'p') continue
     if (key === 'additionalModelResponseFields' && isObject(value)) {
-      const { stop_sequence: _, ...others } = value
-      if (Object.keys(others).length > 0) rest[key] = others
+      const { stop_sequence: _, ...nonText } = value
+      if (Object.keys(nonText).length > 0) rest[key] = nonText
     } else setOwn(rest, key, value)
   }
   return leftover(rest)
 }
 
-/** Where the blocks of an answer stand. */
+/** Returns the pointer of a block in the response. */
 export const blockAt = (index: number): string => pointer('/output/message/content', index)
 
-/** One block of an answer. What has no meaning in other formats is kept whole. */
+/** Decodes one block of a response. A block without a meaning in other formats becomes a native part. */
 export function decodeBlock(block: JsonObject, at: string, request: ModelRequest): Part {
   const part = decodeKnown(block, at, request) ?? nativeBlock(block)
   part.at = at
   return part
 }
 
+/** Returns a native part for a block that only Converse has. */
 export const nativeBlock = (value: JsonObject): NativePart => ({ type: 'native', format: 'converse', value })
 
-/** A block is a union: one field, which names its kind. Undefined: not in a shape that has a meaning elsewhere. */
+/** Decodes a block, which is a union: its one field names its kind. Returns undefined for a shape without a meaning in other formats. */
 function decodeKnown(block: JsonObject, at: string, request: ModelRequest): Part | undefined {
   const [kind, ...more] = Object.keys(block)
   const value = kind === undefined ? undefined : block[kind]
@@ -84,7 +85,7 @@ function decodeKnown(block: JsonObject, at: string, request: ModelRequest): Part
     case 'reasoningContent':
       return decodeReasoning(value)
     case 'citationsContent':
-      return decodeCited(value)
+      return decodeCitedText(value)
     case 'image':
     case 'audio':
     case 'video':
@@ -94,14 +95,14 @@ function decodeKnown(block: JsonObject, at: string, request: ModelRequest): Part
   }
 }
 
-/** What nobody read of a block stands under its kind, as in the block. */
+/** Keeps the unread fields of a block under its kind, as in the block. */
 function withExtra<T extends Part>(part: T, kind: string, fields: Unread): T {
   const rest = leftover(fields)
   if (rest !== undefined) part.extra = { converse: { [kind]: rest } }
   return part
 }
 
-/** Whether a call is one that Bedrock makes itself. Those of the client may say `tool_use`, or nothing. */
+/** Returns whether Bedrock itself makes the call. Calls for the client have the type `tool_use` or none. */
 export const isServerCall = ({ type }: JsonObject): boolean => type === 'server_tool_use'
 
 function decodeCall(value: JsonObject, request: ModelRequest): ToolCallPart | undefined {
@@ -116,7 +117,7 @@ function decodeCall(value: JsonObject, request: ModelRequest): ToolCallPart | un
   return withExtra(call.custom === true ? { ...call, input: customInput(call.input) } : call, 'toolUse', fields)
 }
 
-/** A call under the client's own name of the tool; `custom` where a function stood for a custom tool. */
+/** Restores the client's name of the tool. `custom` is set where a function replaced a custom tool. */
 export function restoreCall(call: ToolCallPart, request: ModelRequest): ToolCallPart {
   const name = restoreToolName(call.name, request, toolNames)
   const renamed = name === call.name ? call : { ...call, name }
@@ -144,23 +145,23 @@ function decodeReasoning(value: JsonObject): Part | undefined {
   })
 }
 
-/** Text with its sources. */
-function decodeCited(value: JsonObject): Part | undefined {
+/** Decodes text with its sources. */
+function decodeCitedText(value: JsonObject): Part | undefined {
   const fields = unread(value)
   if (!Array.isArray(fields.content)) return undefined
   const text = textsIn(fields.content)
   const citations = Array.isArray(fields.citations) ? fields.citations.filter(isObject).map(decodeCitation) : []
-  const others = fields.content.filter((item) => !isText(item))
+  const nonText = fields.content.filter((item) => !isText(item))
   drop(fields, 'content')
   drop(fields, 'citations')
-  if (others.length > 0) putBack(fields, 'content', others)
+  if (nonText.length > 0) putBack(fields, 'content', nonText)
   return withExtra({ type: 'text', text, ...(citations.length > 0 ? { citations } : {}) }, 'citationsContent', fields)
 }
 
 const textsIn = (list: readonly JsonObject[string][]): string =>
   list.map((item) => (isObject(item) && typeof item.text === 'string' ? item.text : '')).join('')
 
-/** One source. Where in it stands in Bedrock's own words. */
+/** Decodes one source. The location within it stays in Bedrock's form. */
 export function decodeCitation(source: JsonObject): Citation {
   const { title, source: origin, sourceContent, location, ...rest } = source
   const citation: Citation = {}
@@ -169,34 +170,35 @@ export function decodeCitation(source: JsonObject): Citation {
   if (typeof url === 'string' && /^https?:/i.test(url)) citation.url = url
   if (typeof title === 'string') citation.title = title
   if (Array.isArray(sourceContent) && sourceContent.length > 0) citation.text = textsIn(sourceContent)
-  const own: JsonObject = { ...rest }
-  const place = web === undefined ? location : besideAddress(location, web)
-  if (place !== undefined) own.location = place
-  if (origin !== undefined && origin !== citation.url) own.source = origin
-  const others = Array.isArray(sourceContent) ? sourceContent.filter((item) => !isText(item)) : []
-  if (others.length > 0) own.sourceContent = others
-  if (Object.keys(own).length > 0) citation.extra = { converse: own }
+  const extraFields: JsonObject = { ...rest }
+  const place = web === undefined ? location : webFieldsBesideUrl(location, web)
+  if (place !== undefined) extraFields.location = place
+  if (origin !== undefined && origin !== citation.url) extraFields.source = origin
+  const nonText = Array.isArray(sourceContent) ? sourceContent.filter((item) => !isText(item)) : []
+  if (nonText.length > 0) extraFields.sourceContent = nonText
+  if (Object.keys(extraFields).length > 0) citation.extra = { converse: extraFields }
   return citation
 }
 
-/** What the location of a web page says beside its address, of which the domain is a part. */
-function besideAddress(location: Json | undefined, web: JsonObject): JsonObject | undefined {
+/** Returns the fields of a web location besides its URL. The domain is a part of the URL. */
+function webFieldsBesideUrl(location: Json | undefined, web: JsonObject): JsonObject | undefined {
   const { web: _, ...rest } = isObject(location) ? location : {}
-  const { url: _url, domain: _domain, ...beside } = web
-  return leftover(Object.keys(beside).length === 0 ? rest : { ...rest, web: beside })
+  const { url: _url, domain: _domain, ...otherFields } = web
+  return leftover(Object.keys(otherFields).length === 0 ? rest : { ...rest, web: otherFields })
 }
 
 const isText = (item: Json): boolean =>
   isObject(item) && typeof item.text === 'string' && Object.keys(item).length === 1
 
+/** Decodes media that a response contains as bytes. Returns undefined for any other source. */
 export function decodeMedia(kind: 'image' | 'audio' | 'video', value: JsonObject): Part | undefined {
   const fields = unread(value)
   const format = takeString(fields, 'format')
   const source = isObject(fields.source) ? fields.source : {}
-  const { bytes, ...beside } = source
+  const { bytes, ...otherFields } = source
   if (typeof bytes !== 'string') return undefined
   drop(fields, 'source')
-  if (Object.keys(beside).length > 0) putBack(fields, 'source', beside)
+  if (Object.keys(otherFields).length > 0) putBack(fields, 'source', otherFields)
   const mediaType = format === undefined ? undefined : mediaTypeOf(kind, format)
   return withExtra(
     {

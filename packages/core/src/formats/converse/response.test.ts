@@ -23,7 +23,7 @@ const contextFor = (request = plain) => ({
 const decode = (body: JsonObject, request = plain): ModelResponse =>
   converseCodec.decodeResponse(structuredClone(body), contextFor(request))
 
-/** A stream's events, from the bytes as they come off the wire. */
+/** Returns the events of a stream from its bytes. */
 async function decodeBytes(bytes: Uint8Array, size: number, request = plain): Promise<ModelEvent[]> {
   const sse = createSseDecoder(1_000_000)
   const machine = converseCodec.decodeStream(contextFor(request))
@@ -41,7 +41,7 @@ const run = (events: readonly (readonly [string, JsonObject])[], request = plain
   const machine = converseCodec.decodeStream(contextFor(request))
   return [...events.flatMap(([event, data]) => machine.push({ event, data: JSON.stringify(data) })), ...machine.end()]
 }
-/** Only a whole answer says where its parts stand. */
+/** Removes the pointers of parts, which only whole responses have. */
 const unplaced = (response: ModelResponse): ModelResponse => ({
   ...response,
   choices: response.choices.map(({ extra: _, ...choice }) => ({
@@ -50,8 +50,8 @@ const unplaced = (response: ModelResponse): ModelResponse => ({
   })),
 })
 
-describe('an answer', () => {
-  test('is read whole', () => {
+describe('responses', () => {
+  test('are decoded with all their content', () => {
     const [choice] = decode(wholeAnswer).choices
     expect(choice?.parts.map(({ at: _, ...part }) => part)).toEqual([
       { type: 'reasoning', text: 'Let me see.', seal: { issuer: 'converse', data: 'c2lnbmVk' } },
@@ -78,7 +78,7 @@ describe('an answer', () => {
     expect(choice?.parts[2]?.at).toBe('/output/message/content/2')
   })
 
-  test('counts its cache within its input', () => {
+  test('count cached tokens as part of the input', () => {
     expect(decode(wholeAnswer).usage).toEqual({
       input: { total: 3195, cacheRead: 2752, cacheWrite: 10, cacheWrite1h: 4 },
       output: { total: 16 },
@@ -86,16 +86,16 @@ describe('an answer', () => {
     })
   })
 
-  test('and its stream add up to the same', () => {
+  test('and their streams decode to the same content', () => {
     expect(unplaced(foldEvents(run(streamedEvents)))).toEqual(unplaced(decode(wholeAnswer)))
   })
 
-  test.each(codecs)('reaches clients of $format, or the report says what does not', (client) => {
+  test.each(codecs)('reach clients of $format with all content carried or reported', (client) => {
     const context = contextFor()
     const body = client.encodeResponse(decode(wholeAnswer), context)
     expect(JSON.stringify(body)).toContain('Oslo is rainy.')
     expect(JSON.stringify(body)).toContain('tooluse_1')
-    // The two blocks of the server's own tool, and the measurements.
+    // The two blocks of Bedrock's own tool, and the metrics.
     const told = context.report.losses.map(({ path }) => path)
     expect(told).toEqual(
       expect.arrayContaining(['/output/message/content/6', '/output/message/content/7', '/choices/0/metrics']),
@@ -110,15 +110,15 @@ describe('an answer', () => {
     ['guardrail_intervened', 'content-filter'],
     ['content_filtered', 'content-filter'],
     ['malformed_tool_use', 'error'],
-    ['word_of_tomorrow', 'other'],
-  ])('that ended with %s ended with %s', (stopReason, reason) => {
+    ['unknown_reason', 'other'],
+  ])('decode the stop reason %s as %s', (stopReason, reason) => {
     expect(decode({ ...wholeAnswer, stopReason }).choices[0]?.finish).toMatchObject({
       reason,
       raw: { format: 'converse', value: stopReason },
     })
   })
 
-  test('says which sequence ended it, where that was asked for', () => {
+  test('contain the stop sequence if it was requested', () => {
     const additionalModelResponseFields = { stop_sequence: 'END', other: 1 }
     const [choice] = decode({ ...wholeAnswer, stopReason: 'stop_sequence', additionalModelResponseFields }).choices
     expect(choice?.finish.sequence).toBe('END')
@@ -126,13 +126,13 @@ describe('an answer', () => {
   })
 
   it.each<[JsonObject]>([[{}], [{ output: {} }], [{ output: { message: {} } }]])(
-    'that is none (%j) is an error',
+    'are rejected if they contain no message: %j',
     (body) => {
       expect(() => decode(body)).toThrow(expect.objectContaining({ name: 'GatewayError' }))
     },
   )
 
-  test('keeps a block of tomorrow whole', () => {
+  test('keep a block of an unknown kind unchanged', () => {
     const block = { hologram: { data: 'x' } }
     const body = { output: { message: { content: [block] } }, stopReason: 'end_turn' }
     expect(decode(body).choices[0]?.parts).toEqual([
@@ -140,7 +140,7 @@ describe('an answer', () => {
     ])
   })
 
-  test('calls a tool by the client’s own name, and one of free text by its text', () => {
+  test("restore the client's name of a tool, and the text of a custom tool", () => {
     const name = 'a.tool/with signs'
     const request: ModelRequest = {
       ...plain,
@@ -176,15 +176,15 @@ describe('an answer', () => {
   })
 })
 
-describe('a stream', () => {
-  test('is the same at any split of its bytes', async () => {
+describe('streams', () => {
+  test('decode to the same events at any split of their bytes', async () => {
     const whole = await decodeBytes(streamedBytes, streamedBytes.length)
     expect(whole).toEqual(run(streamedEvents))
     expect(whole.at(-1)).toEqual({ type: 'response-end' })
     for (const size of [1, 2, 3, 7, 16, 61, 333]) expect(await decodeBytes(streamedBytes, size)).toEqual(whole)
   })
 
-  test('that is cut anywhere is truncated, and never ends well', async () => {
+  test('are reported as truncated wherever they are cut', async () => {
     for (let length = 0; length < streamedBytes.length; length += 5) {
       const events = await decodeBytes(streamedBytes.subarray(0, length), 97)
       expect(events.filter(({ type }) => type === 'response-end')).toEqual([])
@@ -197,7 +197,7 @@ describe('a stream', () => {
       })
   })
 
-  test('with an exception in its middle is the error that it is, and nothing behind it counts', async () => {
+  test('end at an exception with its error', async () => {
     for (let frames = 0; frames <= 12; frames += 3) {
       const broken = exceptionFrame('throttlingException', { message: 'Too many requests' })
       const bytes = concatBytes([...streamedFrames.slice(0, frames), broken, ...streamedFrames.slice(frames)])
@@ -211,7 +211,7 @@ describe('a stream', () => {
   })
 
   it.each<[string, readonly (readonly [string, JsonObject])[]]>([
-    ['begins with something else', [['contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'x' } }]]],
+    ['does not begin with messageStart', [['contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'x' } }]]],
     [
       'begins twice',
       [
@@ -220,17 +220,17 @@ describe('a stream', () => {
       ],
     ],
     [
-      'ends without a reason',
+      'ends without a stop reason',
       [
         ['messageStart', {}],
         ['metadata', {}],
       ],
     ],
-  ])('that %s is no answer', (_, events) => {
+  ])('are rejected if the stream %s', (_, events) => {
     expect(run(events).at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream_bad_response' } })
   })
 
-  test('keeps events and blocks of tomorrow', () => {
+  test('keep events and blocks of unknown kinds', () => {
     const events = run([
       ['messageStart', {}],
       ['weather', { sun: true }],
@@ -246,7 +246,7 @@ describe('a stream', () => {
   })
 })
 
-describe('an error', () => {
+describe('errors', () => {
   const header = (name: string) => (wanted: string) => (wanted === 'x-amzn-errortype' ? name : undefined)
   it.each([
     [400, 'ValidationException:http://internal.amazon.com/coral/', 'Bad', 'invalid_request'],
@@ -267,7 +267,7 @@ describe('an error', () => {
     [429, undefined, 'Too many requests', 'rate_limited'],
     [418, undefined, 'Teapot', 'invalid_request'],
     [502, undefined, 'Proxy', 'upstream_error'],
-  ])('%i %s (%s) is %s', (status, name, message, kind) => {
+  ])('of status %i with the exception %s and the message %s are decoded as %s', (status, name, message, kind) => {
     const read = converseCodec.decodeError(status, { message }, name === undefined ? undefined : header(name))
     expect(read).toMatchObject({ kind, message })
   })
@@ -276,13 +276,13 @@ describe('an error', () => {
     [{ __type: 'com.amazon#ThrottlingException', message: 'Slow' }, 'rate_limited', 'Slow'],
     [{ Message: 'User is not authorized' }, 'invalid_request', 'User is not authorized'],
     ['plain words', 'invalid_request', 'plain words'],
-    ['<html>', 'invalid_request', 'The upstream answered 400 without saying why.'],
-    [null, 'invalid_request', 'The upstream answered 400 without saying why.'],
-  ])('as %j is understood without headers', (body, kind, message) => {
+    ['<html>', 'invalid_request', 'The upstream responded with status 400 and no error message.'],
+    [null, 'invalid_request', 'The upstream responded with status 400 and no error message.'],
+  ])('are decoded without headers: %j', (body, kind, message) => {
     expect(converseCodec.decodeError(400, body)).toMatchObject({ kind, message })
   })
 
-  test('in place of an answer is one', () => {
+  test('are recognised in place of a response', () => {
     expect(() => decode({ message: 'Broke', __type: 'ModelErrorException' })).toThrow(
       expect.objectContaining({ info: expect.objectContaining({ kind: 'upstream_error', message: 'Broke' }) }),
     )

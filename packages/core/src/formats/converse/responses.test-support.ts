@@ -2,7 +2,7 @@ import { concatBytes } from '../../base/bytes.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import { eventFrame } from '../../upstreams/aws/frames.test-support.ts'
 
-/** An answer with everything that Converse can say, and the same as the frames of a stream. */
+/** A response with everything that Converse can express, and the same response as the frames of a stream. */
 export const wholeAnswer: JsonObject = {
   metrics: { latencyMs: 5 },
   output: {

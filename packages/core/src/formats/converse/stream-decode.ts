@@ -27,28 +27,28 @@ import {
 } from './response-decode.ts'
 
 /**
- * Reads a stream of Converse, each frame as the event that it is named for. It ends with `metadata`, which holds the usage: one
- * that stops before has lost something.
+ * Decodes a stream of Converse. The name of each frame is the type of its event. A stream is complete only with `metadata`, its last
+ * event, which holds the usage.
  */
 export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelEvent> {
   let out: ModelEvent[] = []
-  let started = false
-  let over = false
+  let hasStarted = false
+  let hasEnded = false
   let finish: Finish | undefined
   const ending: JsonObject = {}
   const open = new Map<Json, BlockDecoder>()
   const writer = createPartWriter(() => out)
 
   function fail(error: ErrorInfo): void {
-    over = true
+    hasEnded = true
     out.push({ type: 'error', error })
   }
-  const failBadly = (message: string): void => fail(new GatewayError('upstream_bad_response', message).info)
+  const failBadResponse = (message: string): void => fail(new GatewayError('upstream_bad_response', message).info)
 
   function blockOf(index: Json, first: JsonObject): BlockDecoder {
     const at = typeof index === 'number' ? blockAt(index) : '/output/message/content'
     let block = open.get(index)
-    // Only blocks that have something to say at their start are started.
+    // Bedrock sends a start only for blocks that have something to say there.
     if (block === undefined) {
       block = openBlock(first, at, writer, context)
       open.set(index, block)
@@ -60,11 +60,11 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     open.delete(index)
   }
 
-  function read(type: string, event: JsonObject): void {
+  function decodeEvent(type: string, event: JsonObject): void {
     if (/exception$/i.test(type)) {
       const { message, originalMessage } = event
-      const said = typeof message === 'string' ? message : typeof originalMessage === 'string' ? originalMessage : ''
-      fail(streamException(type, said).info)
+      const text = typeof message === 'string' ? message : typeof originalMessage === 'string' ? originalMessage : ''
+      fail(streamException(type, text).info)
       return
     }
     const index = event.contentBlockIndex ?? null
@@ -72,13 +72,13 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     if (shape !== undefined)
       reportUnknown(event, shape, typeof index === 'number' ? blockAt(index) : '', context.report)
     if (type === 'messageStart') {
-      if (started) failBadly('The upstream began its answer anew in the middle of it.')
+      if (hasStarted) failBadResponse('The upstream began its message twice.')
       else out.push({ type: 'response-start', id: '', model: '', created: 0 })
-      started = true
+      hasStarted = true
       return
     }
-    if (!started) {
-      failBadly('The upstream began its stream with something that is no messageStart.')
+    if (!hasStarted) {
+      failBadResponse('The stream of the upstream does not begin with messageStart.')
       return
     }
     switch (type) {
@@ -106,13 +106,13 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     }
   }
 
-  function end({ usage: counted, serviceTier, ...rest }: JsonObject): void {
+  function end({ usage: usageValue, serviceTier, ...rest }: JsonObject): void {
     if (finish === undefined) {
-      failBadly('The upstream ended its answer without saying why.')
+      failBadResponse('The upstream ended its response without a stop reason.')
       return
     }
     for (const index of [...open.keys()]) close(index)
-    const usage = decodeUsage(counted)
+    const usage = decodeUsage(usageValue)
     const tier = decodeTier(serviceTier)
     if (isObject(serviceTier)) reportUnknown(serviceTier, tierShape, '/serviceTier', context.report)
     if (usage !== undefined) out.push({ type: 'usage', usage, ...(tier === undefined ? {} : { serviceTier: tier }) })
@@ -124,29 +124,31 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       ...(extra === undefined ? {} : { extra: { converse: extra } }),
     })
     out.push({ type: 'response-end' })
-    over = true
+    hasEnded = true
   }
 
   return {
     push({ event: type, data }) {
-      if (over) return []
+      if (hasEnded) return []
       out = []
       const event = parseObjectExact(data)
       if (event === undefined || type === undefined)
-        failBadly('The upstream sent a stream event that is not a JSON object with a name.')
-      else read(type, event)
+        failBadResponse('The upstream sent a stream event that is not a JSON object with a name.')
+      else decodeEvent(type, event)
       return out
     },
     end() {
-      if (over) return []
+      if (hasEnded) return []
       out = []
-      fail(new GatewayError('upstream_truncated', 'The upstream broke off before the end of its answer.').info)
+      fail(
+        new GatewayError('upstream_truncated', 'The upstream closed the stream before the end of its response.').info,
+      )
       return out
     },
   }
 }
 
-/** `p` is padding. What the other events say beyond these belongs to the ending. */
+/** `p` is padding. Other fields of `messageStop` and `metadata` belong to the end of the response. */
 const eventShapes = shapesOf({
   messageStart: { role: true, p: true },
   contentBlockStart: { contentBlockIndex: true, start: true, p: true },
@@ -156,19 +158,18 @@ const eventShapes = shapesOf({
 
 export { createPartWriter }
 
-/** One content block of a stream. */
+/** Decodes one content block of a stream. */
 export interface BlockDecoder {
   delta(delta: JsonObject): void
-  /** Called once, at the block's stop (or at the end of a message that forgot it). */
+  /** Called once, at the block's stop or at the end of a message that left the stop out. */
   stop(): void
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /**
- * The block that a start, or the first delta of a block without one, belongs to.
- *
- * @param at where the block stands in the whole answer
+ * Starts decoding a block from its start, or from its first delta if it has no start.
+ * @param at pointer of the block in the whole response
  */
 export function openBlock(first: JsonObject, at: string, writer: PartWriter, context: ExchangeContext): BlockDecoder {
   const { toolUse, toolResult, image, reasoningContent } = first
@@ -188,7 +189,7 @@ export function openBlock(first: JsonObject, at: string, writer: PartWriter, con
   return openUnknown(first, at, writer)
 }
 
-/** A delta that does not belong into its block: newer than this codec, or nonsense. */
+/** Reports a delta that does not fit its block: it is newer than this codec, or malformed. */
 function reportDelta(delta: JsonObject, at: string, context: ExchangeContext): void {
   const kind = Object.keys(delta).join(', ')
   context.report.add(loss(at, `a stream delta with ${kind} is not known here`, 'unknown', 'note'))
@@ -223,7 +224,7 @@ function openReasoning(at: string, writer: PartWriter, context: ExchangeContext)
   }
 }
 
-/** Withheld reasoning is bytes: pieces of them are joined as such. */
+/** Decodes withheld reasoning. Its pieces are base64 and are joined as bytes. */
 function openRedacted(at: string, writer: PartWriter, context: ExchangeContext): BlockDecoder {
   const pieces: string[] = []
   return {
@@ -265,14 +266,14 @@ function openCall(
     },
     stop() {
       if (call.custom === true) writer.delta(number, { type: 'input', text: customInput(input || '{}') })
-      // A call without arguments streams nothing at all; elsewhere that would be broken JSON.
+      // A call without arguments streams no input. Other formats would take that for broken JSON.
       else if (input === '') writer.delta(number, { type: 'input', text: '{}' })
       writer.end(number)
     },
   }
 }
 
-/** A call that Bedrock makes itself is kept whole. */
+/** Keeps a call that Bedrock itself makes as a native part. */
 function openServerCall(start: JsonObject, at: string, writer: PartWriter, context: ExchangeContext): BlockDecoder {
   let input = ''
   return {
@@ -318,7 +319,7 @@ function openImage(start: JsonObject, at: string, writer: PartWriter, context: E
   }
 }
 
-/** Blocks that are not known here are passed on whole, in the pieces in which they came. */
+/** Collects the pieces of a block of an unknown kind and emits them as a native part. */
 function openUnknown(first: JsonObject, at: string, writer: PartWriter): BlockDecoder {
   const pieces: JsonObject[] = []
   return {
@@ -328,7 +329,7 @@ function openUnknown(first: JsonObject, at: string, writer: PartWriter): BlockDe
   }
 }
 
-/** A block's start, and the deltas of each kind of block. */
+/** Known fields of a block's start, and of the deltas of each kind of block. */
 const shapes = {
   start: shapeOf({ toolUse: true, toolResult: true, image: true }),
   callStart: shapeOf({ toolUse: { toolUseId: true, name: true, type: true, input: true } }),

@@ -9,72 +9,79 @@ import { customSchema, nativeToolName, offeredTools } from '../shared/tools.ts'
 import type { ConverseTraits } from './models.ts'
 import { cachePoint } from './request-encode-turns.ts'
 
-/** `toolConfig`, and whether a call is forced. */
+/** The encoded `toolConfig`, and whether a call is forced. */
 export interface EncodedTools {
   readonly config?: JsonObject
-  readonly forced: boolean
+  readonly isToolForced: boolean
 }
 
 /**
- * Tools and choice. Bedrock wants tools to be declared wherever the conversation holds calls, and has no word for "none".
- *
- * @param called the tools that earlier answers called
+ * Encodes tools and choice. Bedrock requires declarations of the tools that the conversation calls, and has no choice "none".
+ * @param calledTools names of the tools that earlier responses called
  */
 export function encodeTools(
   { tools, at }: ModelRequest,
-  called: ReadonlySet<string>,
+  calledTools: ReadonlySet<string>,
   traits: ConverseTraits,
   context: CodecContext,
 ): EncodedTools {
   const { list = [], choice, parallel, ...rest } = tools ?? {}
   rest satisfies Nothing
   const { report } = context
-  const tell = (field: string, detail: string, ...more: [kind?: 'approximated', severity?: 'note']): void =>
+  const reportField = (field: string, detail: string, ...more: [kind?: 'approximated', severity?: 'note']): void =>
     report.add(loss(fieldPointer(field, at, undefined), detail, ...more))
   let offered = list
-  let wanted: 'auto' | 'none' | 'required' | { name: string } | undefined
+  let choiceToSend: 'auto' | 'none' | 'required' | { name: string } | undefined
   if (typeof choice === 'object' && 'allowed' in choice) {
     offered = offeredTools(list, choice, report)
-    wanted = choice.mode
-    tell('tools.choice', 'only the allowed tools are offered', 'approximated', 'note')
-  } else wanted = choice
-  if (parallel === false && wanted !== 'none' && list.length > 0)
-    tell('tools.parallel', 'Converse does not keep a model from calling several tools at once')
+    choiceToSend = choice.mode
+    reportField('tools.choice', 'only the allowed tools are offered', 'approximated', 'note')
+  } else choiceToSend = choice
+  if (parallel === false && choiceToSend !== 'none' && list.length > 0)
+    reportField('tools.parallel', 'Converse does not keep a model from calling several tools at once')
 
-  if (wanted === 'none' && called.size === 0) {
+  if (choiceToSend === 'none' && calledTools.size === 0) {
     if (list.length > 0)
-      tell('tools.choice', 'Converse has no word for it: the tools are not offered', 'approximated', 'note')
-    return { forced: false }
+      reportField('tools.choice', 'Converse has no choice `none`: the tools are not offered', 'approximated', 'note')
+    return { isToolForced: false }
   }
-  const wire = offered.flatMap((tool) => encodeTool(tool, traits, context))
-  if (wire.length === 0) {
-    if (wanted === 'required' || typeof wanted === 'object')
-      tell('tools.choice', 'no tool is left that could be chosen')
-    if (called.size === 0) return { forced: false }
-    tell('tools', 'Bedrock wants the tools of earlier calls declared: the model may call them again', 'approximated')
-    return { config: { tools: [...called].map(undescribed) }, forced: false }
+  const encodedTools = offered.flatMap((tool) => encodeTool(tool, traits, context))
+  if (encodedTools.length === 0) {
+    if (choiceToSend === 'required' || typeof choiceToSend === 'object')
+      reportField('tools.choice', 'no tool is left to choose')
+    if (calledTools.size === 0) return { isToolForced: false }
+    reportField(
+      'tools',
+      'Bedrock requires declarations of the tools of earlier calls: the model may call them again',
+      'approximated',
+    )
+    return { config: { tools: [...calledTools].map(emptyDeclaration) }, isToolForced: false }
   }
-  if (wanted === 'none')
-    tell('tools.choice', 'Bedrock wants the tools of earlier calls declared: the model may call them', 'approximated')
-  const config: JsonObject = { tools: wire }
-  if (wanted !== 'required' && typeof wanted !== 'object') return { config, forced: false }
+  if (choiceToSend === 'none')
+    reportField(
+      'tools.choice',
+      'Bedrock requires declarations of the tools of earlier calls: the model may call them',
+      'approximated',
+    )
+  const config: JsonObject = { tools: encodedTools }
+  if (choiceToSend !== 'required' && typeof choiceToSend !== 'object') return { config, isToolForced: false }
   if (!traits.forcedTools) {
-    const what = typeof wanted === 'object' ? `'${wanted.name}'` : 'a tool'
-    tell('tools.choice', `the model cannot be forced to call ${what}; it may do so`, 'approximated')
-    return { config, forced: false }
+    const what = typeof choiceToSend === 'object' ? `'${choiceToSend.name}'` : 'a tool'
+    reportField('tools.choice', `the model cannot be forced to call ${what}; it may do so`, 'approximated')
+    return { config, isToolForced: false }
   }
-  config.toolChoice = typeof wanted === 'object' ? { tool: { name: wanted.name } } : { any: {} }
-  return { config, forced: true }
+  config.toolChoice = typeof choiceToSend === 'object' ? { tool: { name: choiceToSend.name } } : { any: {} }
+  return { config, isToolForced: true }
 }
 
-const undescribed = (name: string): JsonObject => ({
+const emptyDeclaration = (name: string): JsonObject => ({
   toolSpec: { name, inputSchema: { json: { type: 'object', properties: {} } } },
 })
 
 function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): JsonObject[] {
   const { report } = context
   const at = tool.at ?? ''
-  const marks = cachePoint(tool, traits.cache?.tools === true ? traits.cache : undefined, context)
+  const cachePoints = cachePoint(tool, traits.cache?.tools === true ? traits.cache : undefined, context)
   switch (tool.type) {
     case 'function': {
       const {
@@ -90,14 +97,14 @@ function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): 
         ...rest
       } = tool
       rest satisfies Nothing
-      const held = traits.structured
+      const enforced = traits.structured
         ? enforceTool(schema, strict, at, (detail, severity) => report.add(loss(at, detail, 'approximated', severity)))
         : { schema, strict: undefined }
       if (strict === true && !traits.structured)
-        report.add(loss(pointer(at, 'strict'), 'the model takes no strict tools'))
-      const spec = specOf(name, description, held.schema, at, context)
-      if (held.strict === true) spec.strict = true
-      return [{ toolSpec: { ...ownExtra(extra, 'converse', at, report), ...spec } }, ...marks]
+        report.add(loss(pointer(at, 'strict'), 'the model accepts no strict tools'))
+      const spec = encodeToolSpec(name, description, enforced.schema, at, context)
+      if (enforced.strict === true) spec.strict = true
+      return [{ toolSpec: { ...ownExtra(extra, 'converse', at, report), ...spec } }, ...cachePoints]
     }
     case 'custom': {
       const {
@@ -112,14 +119,14 @@ function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): 
         ...rest
       } = tool
       rest satisfies Nothing
-      const spec = specOf(name, description, customSchema(tool, report), at, context)
-      return [{ toolSpec: { ...ownExtra(extra, 'converse', at, report), ...spec } }, ...marks]
+      const spec = encodeToolSpec(name, description, customSchema(tool, report), at, context)
+      return [{ toolSpec: { ...ownExtra(extra, 'converse', at, report), ...spec } }, ...cachePoints]
     }
     case 'native': {
       const { type: _, format, value, cache: _cache, extra, at: _at, deferred: _deferred, ...rest } = tool
       rest satisfies Nothing
       ownExtra(extra, 'converse', at, report)
-      if (format === 'converse') return [value, ...marks]
+      if (format === 'converse') return [value, ...cachePoints]
       report.add(loss(at, `the tool '${nativeToolName(value)}' has no counterpart in Converse`))
       return []
     }
@@ -128,23 +135,23 @@ function encodeTool(tool: Tool, traits: ConverseTraits, context: CodecContext): 
   }
 }
 
-function specOf(
+function encodeToolSpec(
   name: string,
   description: string | undefined,
   schema: JsonObject | undefined,
   at: string,
   { report }: CodecContext,
 ): JsonObject {
-  if (name === '') report.add(loss(at, 'a tool needs a name, this one has none', 'unsupported', 'fatal'))
+  if (name === '') report.add(loss(at, 'a tool without a name is not accepted', 'unsupported', 'fatal'))
   const spec: JsonObject = { name }
-  // An empty description is refused.
+  // Bedrock rejects an empty description.
   put(spec, 'description', description === '' ? undefined : description)
-  spec.inputSchema = { json: withType(schema) }
+  spec.inputSchema = { json: withObjectType(schema) }
   return spec
 }
 
-/** Bedrock insists on an object. */
-function withType(schema: JsonObject | undefined): JsonObject {
+/** Returns a schema with `type`, which Bedrock requires. */
+function withObjectType(schema: JsonObject | undefined): JsonObject {
   if (schema === undefined) return { type: 'object', properties: {} }
   return schema.type === undefined ? { type: 'object', ...schema } : schema
 }

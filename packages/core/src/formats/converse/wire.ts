@@ -1,7 +1,7 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { ResponseTap, UpstreamWireCodec } from '../codec.ts'
-import { decodeError, text } from './error.ts'
+import { decodeError, nonEmptyText } from './error.ts'
 import { decodeFinish } from './finish.ts'
 import { decodeUsage } from './usage-decode.ts'
 
@@ -9,17 +9,22 @@ import { decodeUsage } from './usage-decode.ts'
 export const converseWire: UpstreamWireCodec = {
   format: 'converse',
   decodeError,
-  isAnswer: ({ output }) => isObject(output),
+  isResponse: ({ output }) => isObject(output),
   tapResponse,
   modelInPath: { whole: '/{id}/converse', stream: '/{id}/converse-stream' },
-  textFields: { answer: ['text', 'input'], event: ['text', 'input'] },
+  textFields: { response: ['text', 'input'], event: ['text', 'input'] },
 }
 
+/** Reads error, usage and finish reason from a whole response. */
 export function tapResponse(body: JsonObject): ResponseTap {
   const tap: ResponseTap = {}
   if (body.output === undefined && (body.message !== undefined || body.__type !== undefined))
     tap.error = decodeError(200, body)
   put(tap, 'usage', decodeUsage(body.usage))
-  put(tap, 'finish', text(body.stopReason) === undefined ? undefined : decodeFinish(body.stopReason, undefined).reason)
+  put(
+    tap,
+    'finish',
+    nonEmptyText(body.stopReason) === undefined ? undefined : decodeFinish(body.stopReason, undefined).reason,
+  )
   return tap
 }

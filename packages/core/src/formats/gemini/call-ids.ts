@@ -1,51 +1,52 @@
 /**
- * Older models and clients write calls without ids, and responses refer to them by name. Every call gets an id here, the
- * same in every turn of the conversation (made from its place, so that prompt caches of other vendors hold), and each
- * response the id of its call.
+ * Assigns ids to calls and function responses. Older models and clients write calls without ids, and responses refer to
+ * them by name. A generated id is made from the call's place, so that it is the same in every request of a conversation and
+ * the prompt caches of other vendors hold.
  */
 export interface CallIds {
-  /** The id of a call in `contents[content].parts[part]`. */
-  ofCall(id: string | undefined, name: string, content: number, part: number): string
-  ofResponse(id: string | undefined, name: string, content: number, part: number): string
+  /** Returns the id of a call in `contents[content].parts[part]`. */
+  callId(id: string | undefined, name: string, content: number, part: number): string
+  responseId(id: string | undefined, name: string, content: number, part: number): string
 }
 
-const minted = /^call_g\d+_\d+$/
-const mint = (content: number, part: number): string => `call_g${content}_${part}`
+const generatedPattern = /^call_g\d+_\d+$/
+const generateId = (content: number, part: number): string => `call_g${content}_${part}`
 
-/** Whether an id was made here: it means nothing to anyone upstream of this format. */
-export const isMinted = (id: string): boolean => minted.test(id)
+/** Returns whether an id was generated here, so that no upstream of this format knows it. */
+export const isGeneratedId = (id: string): boolean => generatedPattern.test(id)
 
-/** A call without a response so far. */
+/** A call, and whether its response has been found. */
 interface Call {
   readonly id: string
   isAnswered: boolean
 }
 
+/** Creates the ids of one conversation. */
 export function createCallIds(): CallIds {
-  // Most conversations have no calls.
+  // Created on demand, because most conversations have no calls.
   let queues: Queues | undefined
 
   return {
-    ofCall(id, name, content, part) {
+    callId(id, name, content, part) {
       queues ??= createQueues()
-      const { all, byId, byName, mintedByName } = queues
-      const call: Call = { id: id ?? mint(content, part), isAnswered: false }
+      const { all, byId, byName, mintedByName: generatedByName } = queues
+      const call: Call = { id: id ?? generateId(content, part), isAnswered: false }
       all.add(call)
       queueOf(byId, call.id).add(call)
       queueOf(byName, name).add(call)
-      if (isMinted(call.id)) queueOf(mintedByName, name).add(call)
+      if (isGeneratedId(call.id)) queueOf(generatedByName, name).add(call)
       return call.id
     },
-    ofResponse(id, name, content, part) {
+    responseId(id, name, content, part) {
       if (id !== undefined)
-        // A client that names a call which had no id made one up itself, the same way we did.
-        return queues?.byId.get(id)?.answer() ?? queues?.mintedByName.get(name)?.answer() ?? id
-      return queues?.byName.get(name)?.answer() ?? queues?.all.answer() ?? mint(content, part)
+        // A client that sends an id for a call without one has generated it itself, so the name decides.
+        return queues?.byId.get(id)?.answerNext() ?? queues?.mintedByName.get(name)?.answerNext() ?? id
+      return queues?.byName.get(name)?.answerNext() ?? queues?.all.answerNext() ?? generateId(content, part)
     },
   }
 }
 
-/** Each call waits in several queues, so that none of them has to be searched. */
+/** Each call waits in several queues, so that none of them needs a search. */
 interface Queues {
   readonly all: CallQueue
   readonly byId: Map<string, CallQueue>
@@ -60,7 +61,7 @@ const createQueues = (): Queues => ({
   mintedByName: new Map(),
 })
 
-/** Calls in order. One that was answered through another queue is passed over. */
+/** Calls in order. Calls that were answered through another queue are skipped. */
 class CallQueue {
   readonly #calls: Call[] = []
   #first = 0
@@ -69,8 +70,8 @@ class CallQueue {
     this.#calls.push(call)
   }
 
-  /** Marks the first waiting call as answered and returns its id. */
-  answer(): string | undefined {
+  /** Marks the first waiting call as answered, and returns its id. */
+  answerNext(): string | undefined {
     for (let call = this.#calls[this.#first]; call !== undefined; call = this.#calls[this.#first]) {
       this.#first++
       if (call.isAnswered) continue

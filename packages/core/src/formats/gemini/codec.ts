@@ -1,7 +1,7 @@
 import type { Codec } from '../codec.ts'
-import { carries } from './carries.ts'
+import { capabilities } from './capabilities.ts'
 import { count } from './count.ts'
-import { answerPointers, defaults, efforts, fieldPointers } from './fields.ts'
+import { defaults, efforts, fieldPointers, responsePointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -9,11 +9,11 @@ import { decodeResponse } from './response-decode.ts'
 import { encodeResponse } from './response-encode.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
-import { usageBeside } from './usage.ts'
+import { unshownUsage } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { geminiWire } from './wire.ts'
 
-/** Google's generateContent, as the Gemini API and Vertex speak it. */
+/** Google's generateContent, as the Gemini API and Vertex AI implement it. */
 export const geminiCodec: Codec = {
   ...geminiWire,
   checkRequest,
@@ -28,9 +28,9 @@ export const geminiCodec: Codec = {
   encodeModelList,
   encodeModel,
   fieldPointers,
-  responsePointers: answerPointers,
-  unshownUsage: usageBeside,
+  responsePointers,
+  unshownUsage,
   efforts,
-  carries,
+  capabilities,
   defaults,
 }

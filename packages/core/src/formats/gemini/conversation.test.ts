@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import { testContext } from '../chat/context.test-support.ts'
 import type { ModelRequest } from '../ir.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
 const decode = (body: JsonObject): ModelRequest => geminiCodec.decodeRequest(structuredClone(body), testContext())
 function roundTrip(body: JsonObject, model = 'm') {
@@ -12,7 +12,7 @@ function roundTrip(body: JsonObject, model = 'm') {
 }
 const text = { text: 'hi' }
 
-describe('a streamed answer that a chat kept chunk by chunk', () => {
+describe('model contents of a chat that stores each chunk of a streamed response', () => {
   const chunk = (part: JsonObject): JsonObject => ({ role: 'model', parts: [part] })
   const call = (id: string): JsonObject => ({ functionCall: { id, name: 'f', args: {} } })
   const back = (...parts: JsonObject[]): unknown[] =>
@@ -21,10 +21,10 @@ describe('a streamed answer that a chat kept chunk by chunk', () => {
       .map(({ parts: wire }) => wire)
 
   test.each<[string, JsonObject[], JsonObject[]]>([
-    ['text goes on', [{ text: 'a ' }, { text: '' }, { text: 'b' }, { text: '' }], [{ text: 'a b' }]],
-    ['calls are one step', [{ text: 'a' }, call('x'), call('y')], [{ text: 'a' }, call('x'), call('y')]],
+    ['texts are concatenated', [{ text: 'a ' }, { text: '' }, { text: 'b' }, { text: '' }], [{ text: 'a b' }]],
+    ['calls stay in one turn', [{ text: 'a' }, call('x'), call('y')], [{ text: 'a' }, call('x'), call('y')]],
     [
-      'a thought goes on to its signature',
+      'a thought continues until its signature',
       [
         { text: 'a', thought: true },
         { text: 'b', thought: true },
@@ -37,21 +37,21 @@ describe('a streamed answer that a chat kept chunk by chunk', () => {
       ],
     ],
     [
-      'a signed text stays by itself',
+      'a signed text stays a part of its own',
       [{ text: 'a' }, { text: 'b', thoughtSignature: 'S' }, { text: 'c' }],
       [{ text: 'a' }, { text: 'b', thoughtSignature: 'S' }, { text: 'c' }],
     ],
     [
-      'a signed end stays',
+      'a signed empty text at the end is kept',
       [{ text: 'a' }, { text: '', thoughtSignature: 'S' }],
       [{ text: 'a' }, { text: '', thoughtSignature: 'S' }],
     ],
-  ])('%s', (_, chunks, parts) => {
+  ])('are joined to one turn: %s', (_, chunks, parts) => {
     expect(back(...chunks)).toEqual([parts])
   })
 })
 
-test('calls that begin a conversation get something to follow, and that is said', () => {
+test('puts a user content before a conversation that begins with calls, and reports it', () => {
   const contents: JsonObject[] = [
     { role: 'model', parts: [{ functionCall: { id: 'x', name: 'f', args: {} } }] },
     { role: 'user', parts: [{ functionResponse: { id: 'x', name: 'f', response: { output: 'f' } } }] },
@@ -64,12 +64,12 @@ test('calls that begin a conversation get something to follow, and that is said'
 test.each([
   ['-_8', '+/8='],
   ['AAA=', 'AAA='],
-])('data written as %s is %s to others', (data, standard) => {
+])('decodes base64 data %s as standard base64 %s', (data, standard) => {
   const { turns } = decode({ contents: [{ role: 'user', parts: [{ inlineData: { mimeType: 'image/png', data } }] }] })
   expect(turns[0]?.parts).toMatchObject([{ source: { type: 'base64', data: standard } }])
 })
 
-describe('calls and their responses', () => {
+describe('call ids', () => {
   const call = (name: string, id?: string): JsonObject => ({ functionCall: { name, args: {}, ...(id ? { id } : {}) } })
   const response = (name: string, id?: string): JsonObject => ({
     functionResponse: { name, response: { output: name }, ...(id ? { id } : {}) },
@@ -95,7 +95,7 @@ describe('calls and their responses', () => {
       ['call_g0_0', 'call_g0_1', 'call_g0_2', 'call_g0_1', 'call_g0_0', 'call_g0_2'],
     ],
     [
-      'in every turn anew',
+      'in each turn separately',
       [model(call('f')), user(response('f')), model(call('f')), user(response('f'))],
       ['call_g0_0', 'call_g0_0', 'call_g2_0', 'call_g2_0'],
     ],
@@ -105,18 +105,18 @@ describe('calls and their responses', () => {
       [model(call('f')), user(response('f', 'z'))],
       ['call_g0_0', 'call_g0_0'],
     ],
-    ['to nobody', [user(response('f'))], ['call_g0_0']],
-  ])('match %s', (_, contents, ids) => {
+    ['that do not exist', [user(response('f'))], ['call_g0_0']],
+  ])('match responses to calls %s', (_, contents, ids) => {
     expect(idsOf(contents)).toEqual(ids)
   })
 
-  test('keep the ids of earlier turns when the conversation goes on', () => {
+  test('of earlier turns stay the same when the conversation grows', () => {
     const start = [model(call('f'), call('f')), user(response('f'), response('f'))]
     const more = [...start, model(text), user(text)]
     expect(idsOf(more).slice(0, 4)).toEqual(idsOf(start))
   })
 
-  test('responses of one turn in several contents become one turn', () => {
+  test('joins function responses in several contents to one turn', () => {
     const { turns } = decode({
       contents: [model(call('f'), call('g')), user(response('f')), user(response('g')), user(text)],
     })
@@ -126,15 +126,15 @@ describe('calls and their responses', () => {
   test.each<[string, JsonObject, string | undefined, boolean | undefined]>([
     ['a plain text', { output: 'x' }, 'x', undefined],
     ['an empty text', { output: '' }, undefined, undefined],
-    ['a fault', { error: 'x' }, 'x', true],
-    ['a fault that is an object', { error: { code: 1 } }, '{"code":1}', true],
+    ['an error', { error: 'x' }, 'x', true],
+    ['an error that is an object', { error: { code: 1 } }, '{"code":1}', true],
     ['an object', { a: 1 }, '{"a":1}', undefined],
-    ['nothing', {}, '{}', undefined],
+    ['an empty object', {}, '{}', undefined],
     ['a text that is an object', { output: '{"a":1}' }, '{"output":"{\\"a\\":1}"}', undefined],
-    ['a key of the client’s', { result: 'x' }, '{"result":"x"}', undefined],
+    ['a key that the client chose', { result: 'x' }, '{"result":"x"}', undefined],
     ['a list', { output: [1] }, '{"output":[1]}', undefined],
-    ['text beside a fault', { error: 'x', output: 'y' }, '{"error":"x","output":"y"}', undefined],
-  ])('a response of %s', (_, wire, said, isError) => {
+    ['an output in addition to an error', { error: 'x', output: 'y' }, '{"error":"x","output":"y"}', undefined],
+  ])('decodes a function response that holds %s, and encodes it back', (_, wire, said, isError) => {
     const body = {
       contents: [user(text), model(call('f', 'a')), user({ functionResponse: { id: 'a', name: 'f', response: wire } })],
     }

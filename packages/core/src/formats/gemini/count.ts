@@ -5,19 +5,26 @@ import { scanJson } from '../../base/json/scan.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { CountCodec, TokenCount } from '../codec.ts'
 import { setOwn, tokensIn } from '../shared/json-fields.ts'
-import { modelPrefix, respell, spelt } from './spelling.ts'
+import { copyInCamelCase, modelPrefix, spellingOf } from './spelling.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 
-/** The whole request of a generation, where not its contents alone are to be counted. */
-const nested = 'generateContentRequest'
+/** The field with a whole generation request, for counts of more than its contents. */
+const nestedRequest = 'generateContentRequest'
 
-/** What is no input of the model, or decides only how it answers. */
-const uncounted: ReadonlySet<string> = new Set(['model', 'stream', 'safetySettings', 'serviceTier', 'store', 'labels'])
+/** Fields that are not input of the model. */
+const uncountedFields: ReadonlySet<string> = new Set([
+  'model',
+  'stream',
+  'safetySettings',
+  'serviceTier',
+  'store',
+  'labels',
+])
 
-/** Settings of the answer that the model is shown. */
-const shownSettings = ['responseMimeType', 'responseSchema', 'responseJsonSchema', 'mediaResolution']
+/** Settings of the response that the model sees, so that they count. */
+const countedSettings = ['responseMimeType', 'responseSchema', 'responseJsonSchema', 'mediaResolution']
 
-/** `:countTokens`: contents alone, or a whole `generateContentRequest`. The cloud platform's form, a request at the top, is taken too. */
+/** Token counts: `:countTokens` with contents alone, or with a whole `generateContentRequest`. Vertex AI's form, a request at the top level, is accepted too. */
 export const count: CountCodec = {
   pathEnding: '/{model}:countTokens',
 
@@ -25,7 +32,7 @@ export const count: CountCodec = {
   validateRequest: (body) => checkCount(body, validateRequest),
 
   toGeneration(body) {
-    const key = spelt(body, nested)
+    const key = spellingOf(body, nestedRequest)
     const inner = body[key]
     if (!isObject(inner)) return { body, at: '' }
     return { body: { ...inner, model: body.model ?? null, stream: false }, at: `/${key}` }
@@ -33,39 +40,39 @@ export const count: CountCodec = {
 
   fromGeneration(body, model) {
     const request: JsonObject = {}
-    for (const key of Object.keys(body)) if (!uncounted.has(key)) setOwn(request, key, body[key] ?? null)
+    for (const key of Object.keys(body)) if (!uncountedFields.has(key)) setOwn(request, key, body[key] ?? null)
     delete request.generationConfig
     const settings = isObject(body.generationConfig) ? body.generationConfig : {}
-    const shown = Object.entries(settings).filter(([key]) => shownSettings.includes(key))
+    const shown = Object.entries(settings).filter(([key]) => countedSettings.includes(key))
     if (shown.length > 0) request.generationConfig = Object.fromEntries(shown)
     const { contents, ...rest } = request
     return Object.keys(rest).length === 0
       ? { contents: contents ?? [] }
-      : { [nested]: { model: `${modelPrefix}${model}`, ...request } }
+      : { [nestedRequest]: { model: `${modelPrefix}${model}`, ...request } }
   },
 
-  read(answer) {
-    const fields = respell(answer)
+  decode(answer) {
+    const fields = copyInCamelCase(answer)
     const tokens = tokensIn(fields.totalTokens)
     if (tokens === undefined) return undefined
     const cached = tokensIn(fields.cachedContentTokenCount)
     return cached === undefined ? { tokens } : { tokens, cached }
   },
 
-  // No breakdown by modality: nobody but the provider knows it.
-  write: ({ tokens, cached }: TokenCount): JsonObject => ({
+  // Without a breakdown by modality, which only the provider knows.
+  encode: ({ tokens, cached }: TokenCount): JsonObject => ({
     totalTokens: tokens,
     ...(cached === undefined ? {} : { cachedContentTokenCount: cached }),
   }),
 
-  stored: ['cachedContent', 'cached_content'],
+  storedFields: ['cachedContent', 'cached_content'],
 
-  rename(text, members, asked, model) {
+  rename(text, members, requested, model) {
     const pieces: string[] = []
     let from = 0
     for (const { key, start, end } of members) {
-      if (spelt({ [key]: true }, nested) !== key) continue
-      pieces.push(text.slice(from, start), renameIn(text.slice(start, end), asked, model))
+      if (spellingOf({ [key]: true }, nestedRequest) !== key) continue
+      pieces.push(text.slice(from, start), renameIn(text.slice(start, end), requested, model))
       from = end
     }
     return pieces.join('') + text.slice(from)
@@ -74,44 +81,45 @@ export const count: CountCodec = {
 
 function checkCount(body: Json, check: (body: Json) => JsonObject): JsonObject {
   if (!isObject(body)) return check(body)
-  const key = spelt(body, nested)
+  const key = spellingOf(body, nestedRequest)
   const inner = body[key]
   if (inner === undefined || inner === null) return check(body)
-  if (!isObject(inner)) throw refused(key, `Invalid value at '${key}', an object is expected`)
-  if (respell(body).contents != null)
-    throw refused(key, `* CountTokensRequest: contents and ${key} are mutually exclusive: send one of them.\n`)
-  checkName(inner.model, body.model, `${key}.model`)
+  if (!isObject(inner)) throw invalidRequest(key, `Invalid value at '${key}', an object is expected`)
+  if (copyInCamelCase(body).contents != null)
+    throw invalidRequest(key, `* CountTokensRequest: contents and ${key} are mutually exclusive: send one of them.\n`)
+  checkNestedModel(inner.model, body.model, `${key}.model`)
   try {
     check(inner)
   } catch (error) {
-    throw error instanceof GatewayError ? within(key, error) : error
+    throw error instanceof GatewayError ? errorWithin(key, error) : error
   }
   return body
 }
 
-/** The request within names the model too, with its collection in front. */
-function renameIn(text: string, asked: string, model: string): string {
+/** Renames the model in the nested request, which names it with its collection as prefix. */
+function renameIn(text: string, requested: string, model: string): string {
   const { members } = scanJson(text, Number.POSITIVE_INFINITY)
   const named = members.filter(({ key }) => key.toLowerCase() === 'model')
-  // Also where the name stays: of a name given twice, the upstream might read the one that nobody checked.
-  if (named.length === 0 || (asked === model && named.length === 1)) return text
+  // Duplicate members are rewritten even if the name stays: the upstream might read the one that was not checked.
+  if (named.length === 0 || (requested === model && named.length === 1)) return text
   const own: unknown = (JSON.parse(text) as JsonObject).model
-  const name = typeof own === 'string' && own.endsWith(`/${asked}`) ? own.slice(0, -asked.length) + model : model
+  const name =
+    typeof own === 'string' && own.endsWith(`/${requested}`) ? own.slice(0, -requested.length) + model : model
   return spliceJson(text, members, Object.fromEntries(named.map(({ key }) => [key, name])))
 }
 
-/** The path decides which model counts: a request that names another one is refused, as it would be upstream. */
-function checkName(own: Json | undefined, asked: Json | undefined, param: string): void {
-  if (own === undefined || own === null || own === asked) return
-  if (typeof own === 'string' && typeof asked === 'string' && own.endsWith(`/${asked}`)) return
-  throw refused(param, `${param}: the request names another model than the path ('${String(asked)}').`)
+/** Rejects a nested request for another model than the path's, as Google does. */
+function checkNestedModel(own: Json | undefined, requested: Json | undefined, param: string): void {
+  if (own === undefined || own === null || own === requested) return
+  if (typeof own === 'string' && typeof requested === 'string' && own.endsWith(`/${requested}`)) return
+  throw invalidRequest(param, `${param}: the request names another model than the path ('${String(requested)}').`)
 }
 
-const refused = (param: string, message: string): GatewayError =>
+const invalidRequest = (param: string, message: string): GatewayError =>
   new GatewayError('invalid_request', message, { param })
 
-/** The same complaint, its field named from the top of the body. */
-function within(key: string, { info }: GatewayError): GatewayError {
+/** Returns the error with `param` relative to the body. */
+function errorWithin(key: string, { info }: GatewayError): GatewayError {
   const { param, message } = info
-  return refused(param === undefined ? key : `${key}.${param}`, message)
+  return invalidRequest(param === undefined ? key : `${key}.${param}`, message)
 }

@@ -2,39 +2,39 @@ import { describe, expect, test } from 'vitest'
 import { type ErrorKind, errorKinds } from '../../base/error-kinds.ts'
 import type { ErrorInfo } from '../../base/errors.ts'
 import type { Json } from '../../base/json/types.ts'
-import { isAnswer } from './error.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
+import { isResponse } from './error.ts'
 
 const google = (code: number, status: string, message: string, details?: Json): Json => ({
   error: { code, message, status, ...(details === undefined ? {} : { details }) },
 })
 const reason = (word: string): Json => [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: word }]
 
-describe('errors of upstreams', () => {
+describe('an upstream error', () => {
   test.each<[string, number, Json, ErrorKind]>([
     [
-      'a bad key',
+      'an invalid API key',
       400,
       google(400, 'INVALID_ARGUMENT', 'API key not valid.', reason('API_KEY_INVALID')),
       'authentication',
     ],
     [
-      'a bad key without details',
+      'an invalid API key without details',
       400,
       google(400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.'),
       'authentication',
     ],
-    ['a bad token', 401, google(401, 'UNAUTHENTICATED', 'x'), 'authentication'],
+    ['an invalid token', 401, google(401, 'UNAUTHENTICATED', 'x'), 'authentication'],
     ['a disabled service', 403, google(403, 'PERMISSION_DENIED', 'x', reason('SERVICE_DISABLED')), 'permission'],
-    ['a bad request', 400, google(400, 'INVALID_ARGUMENT', 'x'), 'invalid_request'],
+    ['an invalid request', 400, google(400, 'INVALID_ARGUMENT', 'x'), 'invalid_request'],
     [
-      'a failed condition',
+      'a failed precondition',
       400,
       google(400, 'FAILED_PRECONDITION', 'User location is not supported'),
       'invalid_request',
     ],
     [
-      'too long a prompt',
+      'a prompt that is too long',
       400,
       google(400, 'INVALID_ARGUMENT', 'The input token count (2) exceeds the maximum number of tokens allowed (1).'),
       'context_length_exceeded',
@@ -47,37 +47,37 @@ describe('errors of upstreams', () => {
     ],
     ['an unknown file', 404, google(404, 'NOT_FOUND', 'file x'), 'not_found'],
     [
-      'too many calls',
+      'a rate limit',
       429,
       google(429, 'RESOURCE_EXHAUSTED', 'Quota exceeded per minute', reason('RATE_LIMIT_EXCEEDED')),
       'rate_limited',
     ],
     [
-      'a spent quota',
+      'an exhausted quota',
       429,
       google(429, 'RESOURCE_EXHAUSTED', 'You exceeded your current quota, please check your plan and billing details.'),
       'quota_exceeded',
     ],
-    ['a server in need', 503, google(503, 'UNAVAILABLE', 'overloaded'), 'overloaded'],
-    ['a fault', 500, google(500, 'INTERNAL', 'x'), 'upstream_error'],
-    ['a late answer', 504, google(504, 'DEADLINE_EXCEEDED', 'x'), 'upstream_timeout'],
-    ['a list', 400, [google(400, 'INVALID_ARGUMENT', 'x')], 'invalid_request'],
+    ['an overloaded server', 503, google(503, 'UNAVAILABLE', 'overloaded'), 'overloaded'],
+    ['an internal error', 500, google(500, 'INTERNAL', 'x'), 'upstream_error'],
+    ['a deadline exceeded', 504, google(504, 'DEADLINE_EXCEEDED', 'x'), 'upstream_timeout'],
+    ['an error within a list', 400, [google(400, 'INVALID_ARGUMENT', 'x')], 'invalid_request'],
     ['an error in a stream', 200, google(429, 'RESOURCE_EXHAUSTED', 'x'), 'rate_limited'],
     [
-      'OpenAI’s words',
+      'an error of an OpenAI-compatible server',
       404,
       { error: { message: 'x', type: 'invalid_request_error', code: 'model_not_found' } },
       'model_not_found',
     ],
-    ['a text', 502, '<html>bad gateway</html>', 'upstream_error'],
-    ['nothing', 413, null, 'request_too_large'],
-  ])('%s', (_, status, body, kind) => {
+    ['an HTML page', 502, '<html>bad gateway</html>', 'upstream_error'],
+    ['an empty body', 413, null, 'request_too_large'],
+  ])('is classified: %s', (_, status, body, kind) => {
     const info = geminiCodec.decodeError(status, body)
     expect(info).toMatchObject({ kind, status: errorKinds[kind].status })
     expect(info.message).not.toContain('<')
   })
 
-  test('say when to try again, and which field is at fault', () => {
+  test('names the retry delay and the invalid field', () => {
     const details = [
       { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '16.2s' },
       {
@@ -102,7 +102,7 @@ const info = (kind: ErrorKind, rest: Partial<ErrorInfo> = {}): ErrorInfo => ({
   ...rest,
 })
 
-describe('errors told to clients', () => {
+describe('an error response to a client', () => {
   test.each<[ErrorKind, number, string]>([
     ['invalid_request', 400, 'INVALID_ARGUMENT'],
     ['authentication', 400, 'INVALID_ARGUMENT'],
@@ -116,13 +116,13 @@ describe('errors told to clients', () => {
     ['upstream_timeout', 504, 'DEADLINE_EXCEEDED'],
     ['cancelled', 499, 'CANCELLED'],
     ['internal', 500, 'INTERNAL'],
-  ])('%s', (kind, status, word) => {
+  ])('of kind %s has the status %i and the word %s', (kind, status, word) => {
     const { status: sent, body } = geminiCodec.encodeError(info(kind), 'id')
     expect(sent).toBe(status)
     expect(body).toMatchObject({ error: { code: status, message: 'm', status: word } })
   })
 
-  test('a bad key is told as Google tells it', () => {
+  test('reports an invalid API key as Google does', () => {
     expect(geminiCodec.encodeError(info('authentication'), '').body).toEqual({
       error: {
         code: 400,
@@ -135,7 +135,7 @@ describe('errors told to clients', () => {
     })
   })
 
-  test('details name the field and the delay', () => {
+  test('names the field and the retry delay in its details', () => {
     expect(geminiCodec.encodeError(info('rate_limited', { param: 'contents', retryAfter: 3 }), '').body).toMatchObject({
       error: {
         details: [
@@ -147,7 +147,7 @@ describe('errors told to clients', () => {
   })
 
   test.each(['1e+300s', '-4s', '0x10s', 'NaNs', '900000000s', 'soon'])(
-    'a delay of %s is not passed on',
+    'omits the invalid retry delay %s',
     (retryDelay) => {
       const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }]
       const body = google(429, 'RESOURCE_EXHAUSTED', 'quota', details)
@@ -159,7 +159,7 @@ describe('errors told to clients', () => {
     },
   )
 
-  test('Google’s own details are kept where they are about the request, but not what it says to its developers', () => {
+  test('keeps Google’s details about the request, without DebugInfo', () => {
     const kept = { '@type': 'type.googleapis.com/google.rpc.Help', links: [] }
     const debug = { '@type': 'type.googleapis.com/google.rpc.DebugInfo', detail: 'host 10.0.0.1' }
     const raw: NonNullable<ErrorInfo['raw']> = {
@@ -175,7 +175,7 @@ describe('errors told to clients', () => {
   })
 })
 
-test('models are listed under their resource names', () => {
+test('lists models under their resource names', () => {
   expect(geminiCodec.encodeModelList(['a', 'b/c'])).toMatchObject({
     models: [
       {
@@ -201,5 +201,5 @@ test.each([
   [{ usageMetadata: { promptTokenCount: 3 } }, true],
   [{ promptFeedback: { blockReason: 'SAFETY' } }, true],
 ])('reports whether a body is a response: %j is %s', (body, expected) => {
-  expect(isAnswer(body)).toBe(expected)
+  expect(isResponse(body)).toBe(expected)
 })

@@ -6,47 +6,58 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import { innerStatus, isPlausibleDelay, kindOfStatus, retryDelay } from '../shared/error-status.ts'
 
-const longest = 2000
-const silent = (status: number): string => `The upstream answered ${status} without saying why.`
+const maxMessageLength = 2000
+const noReasonMessage = (status: number): string => `The upstream answered ${status} without saying why.`
 
 /**
- * Reads Google's `{error: {code, message, status, details}}`, also in a list as streams without SSE have it, and what
- * proxies and compatible servers put in its place: `{error: text}`, `{message}`, `{detail}`, plain text.
+ * Decodes Google's `{error: {code, message, status, details}}`, also within a list as in streams without SSE, and the forms
+ * of proxies and compatible servers: `{error: text}`, `{message}`, `{detail}`, plain text.
  */
 export function decodeError(status: number, body: Json): ErrorInfo {
   const source = Array.isArray(body) && isObject(body[0]) ? body[0] : body
-  const words = readWords(status, source)
-  const kind = classifyError(status, words)
-  const info: ErrorInfo = { kind, status: errorKinds[kind].status, message: words.message.slice(0, longest) }
-  put(info, 'param', violationIn(words.details))
-  put(info, 'code', words.code ?? words.word)
-  put(info, 'retryAfter', retryDelay(words.details))
+  const fields = readErrorFields(status, source)
+  const kind = classifyError(status, fields)
+  const info: ErrorInfo = { kind, status: errorKinds[kind].status, message: fields.message.slice(0, maxMessageLength) }
+  put(info, 'param', violationIn(fields.details))
+  put(info, 'code', fields.code ?? fields.statusName)
+  put(info, 'retryAfter', retryDelay(fields.details))
   if (isObject(source) && isObject(source.error) && typeof source.error.message === 'string')
     info.raw = { format: 'gemini', value: source.error }
   return info
 }
 
+/** The fields of an error, wherever in the body they stood. */
+interface ErrorFields {
+  message: string
+  /** The status as a word (`RESOURCE_EXHAUSTED`), or another vendor's error type. */
+  statusName?: string
+  code?: string
+  /** The HTTP status in the body. */
+  status?: number
+  details?: Json
+}
+
 const text = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 
-function readWords(status: number, body: Json): ErrorWords {
+function readErrorFields(status: number, body: Json): ErrorFields {
   if (typeof body === 'string') {
     const page = body.trim() === '' || body.trimStart().startsWith('<')
-    return { message: page ? silent(status) : body.trim() }
+    return { message: page ? noReasonMessage(status) : body.trim() }
   }
-  if (!isObject(body)) return { message: silent(status) }
+  if (!isObject(body)) return { message: noReasonMessage(status) }
   const error = isObject(body.error) ? body.error : body
-  const words: ErrorWords = {
-    message: text(error.message) ?? text(body.error) ?? text(body.detail) ?? silent(status),
+  const fields: ErrorFields = {
+    message: text(error.message) ?? text(body.error) ?? text(body.detail) ?? noReasonMessage(status),
   }
-  put(words, 'word', text(error.status) ?? text(error.type))
-  put(words, 'code', text(error.code))
-  put(words, 'status', innerStatus(error))
-  put(words, 'details', error.details)
-  return words
+  put(fields, 'statusName', text(error.status) ?? text(error.type))
+  put(fields, 'code', text(error.code))
+  put(fields, 'status', innerStatus(error))
+  put(fields, 'details', error.details)
+  return fields
 }
 
-/** Google's BadRequest names the field at fault. */
+/** Returns the invalid field of Google's BadRequest. */
 function violationIn(details: Json | undefined): string | undefined {
   if (!Array.isArray(details)) return undefined
   for (const detail of details) {
@@ -59,12 +70,12 @@ function violationIn(details: Json | undefined): string | undefined {
 interface WireKind {
   readonly code: number
   readonly status: string
-  /** The reason in an ErrorInfo detail, where Google gives one that clients read. */
+  /** The reason in an ErrorInfo detail, if clients read one. */
   readonly reason?: string
 }
 
-/** What Google calls each kind. A bad key is a 400 there, and its clients know it by the reason. */
-const wire: Readonly<Record<ErrorKind, WireKind>> = {
+/** Google's code and status for each kind. An invalid key is a 400, which Google's clients recognize by the reason. */
+const wireKinds: Readonly<Record<ErrorKind, WireKind>> = {
   invalid_request: { code: 400, status: 'INVALID_ARGUMENT' },
   unsupported_media_type: { code: 415, status: 'INVALID_ARGUMENT' },
   method_not_allowed: { code: 405, status: 'INVALID_ARGUMENT' },
@@ -94,54 +105,44 @@ const wire: Readonly<Record<ErrorKind, WireKind>> = {
   cancelled: { code: 499, status: 'CANCELLED' },
 }
 
-/** Google's own error object with these kinds, with its details, is for the client. */
+/** Returns whether the client gets the details of Google's error object for a kind. */
 const showsDetails = (kind: ErrorKind): boolean =>
   errorKinds[kind].aboutRequest === true || errorKinds[kind].isOverload === true
 
-const type = (name: string): string => `type.googleapis.com/google.rpc.${name}`
+const typeUrl = (name: string): string => `type.googleapis.com/google.rpc.${name}`
 
-/** The error object, as it stands in a body and in a stream. */
+/** Returns the error object of a body or of a stream event. */
 export function errorObject(error: ErrorInfo): JsonObject {
   const { kind, message, param, retryAfter } = error
-  const { code, status, reason } = wire[kind]
+  const { code, status, reason } = wireKinds[kind]
   const own = error.raw?.format === 'gemini' && showsDetails(kind) ? error.raw.value : undefined
   const out: JsonObject = { ...own, code, message, status: text(own?.status) ?? status }
   const details: Json[] = Array.isArray(own?.details)
-    ? own.details.filter((detail) => !isDebug(detail) && isPlausibleDelay(detail))
+    ? own.details.filter((detail) => !isDebugInfo(detail) && isPlausibleDelay(detail))
     : []
-  const has = (name: string): boolean => details.some((detail) => isObject(detail) && detail['@type'] === type(name))
+  const has = (name: string): boolean => details.some((detail) => isObject(detail) && detail['@type'] === typeUrl(name))
   if (reason !== undefined && !has('ErrorInfo'))
-    details.push({ '@type': type('ErrorInfo'), reason, domain: 'googleapis.com' })
+    details.push({ '@type': typeUrl('ErrorInfo'), reason, domain: 'googleapis.com' })
   if (param !== undefined && param !== '' && !has('BadRequest'))
-    details.push({ '@type': type('BadRequest'), fieldViolations: [{ field: param, description: message }] })
-  // Gemini CLI reads the delay here and nowhere else.
+    details.push({ '@type': typeUrl('BadRequest'), fieldViolations: [{ field: param, description: message }] })
+  // Gemini CLI reads the retry delay only here.
   if (retryAfter !== undefined && !has('RetryInfo'))
-    details.push({ '@type': type('RetryInfo'), retryDelay: `${retryAfter}s` })
+    details.push({ '@type': typeUrl('RetryInfo'), retryDelay: `${retryAfter}s` })
   if (details.length > 0) out.details = details
   else delete out.details
   return out
 }
 
-/** What a server says to its own developers, stack and hosts included. */
-const isDebug = (detail: Json): boolean => isObject(detail) && detail['@type'] === type('DebugInfo')
+/** Returns whether a detail is for the server's developers: it holds stack traces and hosts. */
+const isDebugInfo = (detail: Json): boolean => isObject(detail) && detail['@type'] === typeUrl('DebugInfo')
 
+/** Encodes an error response. */
 export function encodeError(error: ErrorInfo, _requestId: string): { status: number; body: JsonObject } {
-  return { status: wire[error.kind].code, body: { error: errorObject(error) } }
+  return { status: wireKinds[error.kind].code, body: { error: errorObject(error) } }
 }
 
-/** An error's words, wherever in the body they stood. */
-export interface ErrorWords {
-  message: string
-  /** `RESOURCE_EXHAUSTED`, or another vendor's type. */
-  word?: string
-  code?: string
-  /** A status that stands in the body. */
-  status?: number
-  details?: Json
-}
-
-/** Reasons in Google's `details` say most precisely what happened. */
-const byReason: Readonly<Record<string, ErrorKind>> = {
+/** Kinds by the reason in Google's `details`, the most precise source. */
+const kindByReason: Readonly<Record<string, ErrorKind>> = {
   API_KEY_INVALID: 'authentication',
   API_KEY_EXPIRED: 'authentication',
   API_KEY_SERVICE_BLOCKED: 'permission',
@@ -153,7 +154,7 @@ const byReason: Readonly<Record<string, ErrorKind>> = {
   RATE_LIMIT_EXCEEDED: 'rate_limited',
 }
 
-const byWord: Readonly<Record<string, ErrorKind>> = {
+const kindByName: Readonly<Record<string, ErrorKind>> = {
   unauthenticated: 'authentication',
   permission_denied: 'permission',
   resource_exhausted: 'rate_limited',
@@ -172,8 +173,8 @@ const byWord: Readonly<Record<string, ErrorKind>> = {
   model_not_found: 'model_not_found',
 }
 
-/** Vaguer words: they decide only where no status does, as in a stream. */
-const byVagueWord: Readonly<Record<string, ErrorKind>> = {
+/** Kinds by vague words, used only without an HTTP status, as in a stream. */
+const kindByVagueName: Readonly<Record<string, ErrorKind>> = {
   invalid_argument: 'invalid_request',
   failed_precondition: 'invalid_request',
   out_of_range: 'invalid_request',
@@ -181,33 +182,34 @@ const byVagueWord: Readonly<Record<string, ErrorKind>> = {
   not_found: 'not_found',
 }
 
-const tooLong = /exceeds the maximum number of tokens|context (length|window)|prompt is too long/i
-/** In two steps: as one pattern with `.*` between, each mention of the first would search all of the rest for the second. */
-const saysTooManyTokens = (message: string): boolean =>
+const tooLongPattern = /exceeds the maximum number of tokens|context (length|window)|prompt is too long/i
+/** Searches in two steps: one pattern with `.*` would scan the rest of the message for each mention of the first words. */
+const mentionsTokenLimit = (message: string): boolean =>
   message.split(/[\r\n]/).some((line) => {
     const counted = line.search(/token count/i)
     return counted >= 0 && /exceeds/i.test(line.slice(counted))
   })
-const spent = /check your plan and billing|per ?day|daily limit|billing/i
+const exhaustedPattern = /check your plan and billing|per ?day|daily limit|billing/i
 
-export function classifyError(status: number, words: ErrorWords): ErrorKind {
-  const { message, details } = words
-  const reason = lookUp(byReason, reasonIn(details))
-  const real = status >= 400 ? status : (words.status ?? 0)
+/** Returns the kind of an error: by its reason, its name, its status, then its message. */
+function classifyError(status: number, fields: ErrorFields): ErrorKind {
+  const { message, details } = fields
+  const reason = lookUp(kindByReason, reasonIn(details))
+  const real = status >= 400 ? status : (fields.status ?? 0)
   const kind =
     reason ??
-    lookUp(byWord, words.code?.toLowerCase()) ??
-    lookUp(byWord, words.word?.toLowerCase()) ??
+    lookUp(kindByName, fields.code?.toLowerCase()) ??
+    lookUp(kindByName, fields.statusName?.toLowerCase()) ??
     kindOfStatus[real] ??
-    lookUp(byVagueWord, words.word?.toLowerCase()) ??
-    // `UNKNOWN`, `INTERNAL` and every other word say less than the status: proxies write them for statuses that Google does not use.
+    lookUp(kindByVagueName, fields.statusName?.toLowerCase()) ??
+    // `UNKNOWN`, `INTERNAL` and all other words are vaguer than the status: proxies write them for statuses that Google does not use.
     (real >= 400 && real < 500 ? 'invalid_request' : 'upstream_error')
-  if (kind === 'invalid_request' && (tooLong.test(message) || saysTooManyTokens(message)))
+  if (kind === 'invalid_request' && (tooLongPattern.test(message) || mentionsTokenLimit(message)))
     return 'context_length_exceeded'
   if (kind === 'invalid_request' && /api key (not valid|expired)/i.test(message)) return 'authentication'
   if (kind === 'not_found' && /\bmodels?\b/i.test(message)) return 'model_not_found'
-  // A quota that only a day or a payment renews says so in its text, beside a delay of a minute.
-  if (kind === 'rate_limited' && spent.test(message) && /quota/i.test(message) && !hasDelay(details))
+  // The message names a quota that only time or a payment renews.
+  if (kind === 'rate_limited' && exhaustedPattern.test(message) && /quota/i.test(message) && !hasDelay(details))
     return 'quota_exceeded'
   return kind
 }
@@ -224,9 +226,10 @@ function reasonIn(details: Json | undefined): string | undefined {
 const hasDelay = (details: Json | undefined): boolean =>
   Array.isArray(details) && details.some((detail) => isObject(detail) && detail.retryDelay !== undefined)
 
-/** A stream's error event: nothing follows it. */
+/** Returns the error event that ends a stream. */
 export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: stringifyExact({ error: errorObject(error) }) })
 
+/** The error of a stream that ended before every candidate had a finish reason. */
 export const truncated: ErrorInfo = {
   kind: 'upstream_truncated',
   status: errorKinds.upstream_truncated.status,
@@ -235,8 +238,8 @@ export const truncated: ErrorInfo = {
 
 const answerKeys = ['candidates', 'promptFeedback', 'prompt_feedback', 'usageMetadata', 'usage_metadata'] as const
 
-/** Counts alone are an answer, too: the model said nothing. Beside an error, only a candidate is one. */
-export function isAnswer(body: JsonObject): boolean {
+/** Returns whether a body is a response. Usage alone is an empty response; a body with an error needs a candidate. */
+export function isResponse(body: JsonObject): boolean {
   if (isObject(body.error)) return Array.isArray(body.candidates) && body.candidates.length > 0
   return answerKeys.some((key) => body[key] !== undefined && body[key] !== null)
 }

@@ -4,7 +4,7 @@ import type { NameRule } from '../shared/names.ts'
 import { pointer, type RequestDefaults, type ResponsePointers } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
 
-/** Where the IR's request fields stand in a generateContent body. The model and the wish for a stream stand in the URL. */
+/** JSON Pointers of the IR's request fields in a generateContent body. Model and stream flag stand in the URL. */
 export const fieldPointers = {
   model: '/model',
   turns: '/contents',
@@ -33,8 +33,8 @@ export const fieldPointers = {
   serviceTier: '/serviceTier',
 } as const satisfies Readonly<Record<string, string>>
 
-/** Where an answer's IR stands in a generateContent answer. */
-export const answerPointers = {
+/** JSON Pointers of the IR's response fields in a generateContent response. */
+export const responsePointers = {
   choice: '/candidates/{n}',
   'choice.finish': '/candidates/{n}/finishReason',
   'choice.sequence': '/candidates/{n}/finishReason',
@@ -47,30 +47,32 @@ export const answerPointers = {
 
 export type FieldName = keyof typeof fieldPointers
 
-/** Thinking levels that clients of this format can ask for. Google's own models end at `high`; other upstreams go higher. */
+/** Thinking levels that clients may send. Google's models end at `high`; other upstreams go higher. */
 export const efforts = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]
 
+/** Returns the effort of a thinking level in any case. */
 export const effortOfLevel = (value: string): Effort | undefined =>
   efforts.find((effort) => effort === value.toLowerCase())
 
 /** Thinking levels that Google's models accept. */
-export type Level = 'minimal' | 'low' | 'medium' | 'high'
+export type ThinkingLevel = 'minimal' | 'low' | 'medium' | 'high'
 
-/** `auto` and `default` are both what happens without the field. */
+/** Names of service tiers. The IR's `auto` and `default` both need no field. */
 const tiers: Readonly<Record<string, string>> = { standard: 'default', flex: 'flex', priority: 'priority' }
+/** Returns the IR's name of a tier. */
 export const decodeTier = (tier: string): string => tiers[tier.toLowerCase()] ?? tier
-/** OpenAI's and Anthropic's fast lane has the name of the next faster one here. */
+/** Returns Google's name of a tier. The tier `fast` of OpenAI and Anthropic becomes `priority`. */
 export const encodeTier = (tier: string): string | undefined =>
   tier === 'fast' ? 'priority' : Object.keys(tiers).find((word) => tiers[word] === tier || word === tier)
 
-/** What Google takes as the name of a function. */
+/** The function names that Google accepts. */
 export const toolNames: NameRule = {
   accepted: /^[a-zA-Z_][a-zA-Z0-9_.:-]*$/,
   refused: /[^a-zA-Z0-9_.:-]/gu,
   longest: 128,
 }
 
-/** Google caches by itself, or by a name that the client makes first. */
+/** Reports a cache hint: Google caches automatically, or by the name of a cache that the client created. */
 export function reportCache(at: string | undefined, context: CodecContext): void {
   const detail = 'a cache hint has no form in generateContent'
   context.report.add(loss(pointer(at ?? '', 'cache_control'), detail, 'unsupported', 'note'))
@@ -79,7 +81,7 @@ export function reportCache(at: string | undefined, context: CodecContext): void
 // Sources: Google's OpenAPI document of v1beta (GenerationConfig: `candidateCount`, `responseMimeType`, `responseModalities`,
 // `responseLogprobs`; FunctionCallingConfig: `mode`). Sampling has no entry: its defaults depend on the model.
 
-/** What a generateContent request says by leaving a field out. */
+/** The documented defaults of a generateContent request. */
 export const defaults = {
   '/generationConfig/candidateCount': 1,
   '/generationConfig/responseMimeType': 'text/plain',

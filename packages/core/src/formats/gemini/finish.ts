@@ -1,11 +1,11 @@
 import type { Json } from '../../base/json/types.ts'
 import type { Finish, Part } from '../ir.ts'
 import { toText } from '../shared/json-fields.ts'
-import { finishWord } from './tap.ts'
+import { finishReasonName } from './tap.ts'
 
 type Reason = Finish['reason']
 
-const reasons: Readonly<Record<string, Reason>> = {
+const reasonByName: Readonly<Record<string, Reason>> = {
   STOP: 'stop',
   MAX_TOKENS: 'length',
   SAFETY: 'content-filter',
@@ -18,7 +18,7 @@ const reasons: Readonly<Record<string, Reason>> = {
   IMAGE_RECITATION: 'content-filter',
   IMAGE_OTHER: 'content-filter',
   MODEL_ARMOR: 'content-filter',
-  // The turn goes on with the next request, which sends the candidate's `continuationToken`.
+  // The turn continues with the next request, which sends the candidate's `continuationToken`.
   CONTINUATION: 'pause',
   ESCALATION: 'content-filter',
   MALFORMED_FUNCTION_CALL: 'error',
@@ -31,8 +31,8 @@ const reasons: Readonly<Record<string, Reason>> = {
   NO_IMAGE: 'other',
 }
 
-/** Words that every client of this format knows. After any other some repeat the turn in a hot loop. */
-const words: Readonly<Record<Reason, string>> = {
+/** Finish reasons that every client knows. Some clients repeat the turn in a hot loop after an unknown one. */
+const nameByReason: Readonly<Record<Reason, string>> = {
   stop: 'STOP',
   'stop-sequence': 'STOP',
   length: 'MAX_TOKENS',
@@ -41,18 +41,18 @@ const words: Readonly<Record<Reason, string>> = {
   'content-filter': 'SAFETY',
   refusal: 'SAFETY',
   pause: 'STOP',
-  error: 'OTHER', // never written for a foreign answer: it is told as an error
+  error: 'OTHER', // unused: responses of other formats with this reason become errors
   other: 'STOP',
 }
 
-/** What the upstream's word means. A call that is wanted wins: here it ends in a plain STOP. Unknown words degrade. */
+/** Decodes `finishReason`. Responses with calls end with STOP in this format. Unknown reasons become `other`. */
 export function decodeFinish(value: Json | undefined, message: Json | undefined, calls: boolean): Finish {
-  const word = finishWord(value) ?? ''
-  let reason: Reason = (Object.hasOwn(reasons, word) ? reasons[word] : undefined) ?? 'other'
+  const word = finishReasonName(value) ?? ''
+  let reason: Reason = (Object.hasOwn(reasonByName, word) ? reasonByName[word] : undefined) ?? 'other'
   if (calls && (reason === 'stop' || reason === 'other')) reason = 'tool-calls'
   const finish: Finish = { reason, raw: { format: 'gemini', value: word } }
   if (typeof message === 'string' && message !== '') {
-    // With a plain ending it says nothing (`Model generated function call(s).`).
+    // The message of a normal finish explains nothing (`Model generated function call(s).`).
     if (reason === 'stop' || reason === 'tool-calls' || reason === 'length')
       finish.extra = { gemini: { finishMessage: message } }
     else finish.explanation = message
@@ -60,19 +60,20 @@ export function decodeFinish(value: Json | undefined, message: Json | undefined,
   return finish
 }
 
-/** The prompt was not answered: there is no candidate, and this says why. */
-export function decodeBlock(reason: Json, message: Json | undefined): Finish {
+/** Decodes the reason of a blocked prompt, which has no candidate. */
+export function decodeBlockReason(reason: Json, message: Json | undefined): Finish {
   const finish: Finish = { reason: 'content-filter', raw: { format: 'gemini', value: toText(reason) } }
   if (typeof message === 'string' && message !== '') finish.explanation = message
   return finish
 }
 
-/** What the asker is told; undefined if the answer ended in a fault, which only an error can tell. */
-export function encodeFinish(finish: Finish, said: boolean): string | undefined {
+/** Encodes a finish reason. Returns undefined for a response that failed, which must become an error. */
+export function encodeFinish(finish: Finish, hasContent: boolean): string | undefined {
   const { reason, raw } = finish
   if (raw?.format === 'gemini' && raw.value !== '') return raw.value
-  if (reason === 'error' || (reason === 'other' && !said)) return undefined
-  return words[reason]
+  if (reason === 'error' || (reason === 'other' && !hasContent)) return undefined
+  return nameByReason[reason]
 }
 
-export const holdsCall = (parts: readonly Part[]): boolean => parts.some((part) => part.type === 'tool-call')
+/** Returns whether a part is a tool call. */
+export const hasToolCall = (parts: readonly Part[]): boolean => parts.some((part) => part.type === 'tool-call')

@@ -8,54 +8,60 @@ import { loss, reportCitation } from '../shared/report.ts'
 import { TextOffsets } from './text-offsets.ts'
 
 /**
- * Sources of an answer stand beside its content: chunks (the sources), and supports that say which bytes of which part
- * rest on which chunks. In the IR they are citations of the text part. What has no source that can be named stays as it is.
+ * Converts grounding metadata to citations and back. The sources of a response stand outside its content:
+ *
+ *     groundingChunks     the sources (0, 1, …)
+ *     groundingSupports   bytes 0 to 12 of part 0  →  chunks 0, 3
+ *     citationMetadata    recited training data, with offsets into the whole text
+ *
+ * In the IR each pair of support and chunk is a citation of the text part. Supports without a known source stay in `extra`.
  */
 
-/** The sources of one candidate, by the text part they belong to; takes them out of `fields`. */
+/** The citations of one candidate. */
 export interface Sources {
   /** Citations of the text part at this index among the content's parts. */
-  readonly of: ReadonlyMap<number, Citation[]>
+  readonly byPart: ReadonlyMap<number, Citation[]>
 }
 
-/** A text of the answer, to turn byte offsets into characters. */
+/** Returns the text of a part, to convert byte offsets to characters. */
 export type TextAt = (part: number) => TextOffsets | undefined
 
-/** Characters that the citations of any answer may take. */
+/** Characters that the citations of any response may have. */
 const freeChars = 1 << 20
-/** How often the metadata's own characters may be written out beyond that. */
-const mostCopies = 8
+/** How often the metadata's characters may be repeated in addition. */
+const maxCopies = 8
 
 /**
- * Supports point to sources and texts by number, citations repeat them: a few kilobytes could become gigabytes. What exceeds the
- * allowance stays as it is, and is reported.
+ * Bounds the size of citations. Supports refer to sources by number, and citations repeat them, so a few kilobytes could become
+ * gigabytes. Supports beyond the allowance stay in `extra`, and are reported.
  */
 export class CitationAllowance {
   #left = freeChars
 
-  /** Adds what metadata of so many characters allows. */
+  /** Adds the allowance for metadata of a number of characters. */
   grant(chars: number): void {
-    this.#left += mostCopies * chars
+    this.#left += maxCopies * chars
   }
 
-  /** Takes characters from the allowance, if it has as many. */
-  take(chars: number): boolean {
+  /** Subtracts characters, or returns false if the allowance has fewer. */
+  tryTake(chars: number): boolean {
     if (chars > this.#left) return false
     this.#left -= chars
     return true
   }
 }
 
+/** Decodes the sources of a candidate, and removes them from `fields`. */
 export function decodeSources(fields: JsonObject, textAt: TextAt, allowance = new CitationAllowance()): Sources {
-  const of = new Map<number, Citation[]>()
+  const byPart = new Map<number, Citation[]>()
   const add = (part: number, citation: Citation): void => {
-    const list = of.get(part)
-    if (list === undefined) of.set(part, [citation])
+    const list = byPart.get(part)
+    if (list === undefined) byPart.set(part, [citation])
     else list.push(citation)
   }
   decodeGrounding(fields, textAt, allowance, add)
   decodeRecitations(fields, textAt, add)
-  return { of }
+  return { byPart }
 }
 
 function decodeGrounding(
@@ -67,7 +73,7 @@ function decodeGrounding(
   if (!isObject(fields.groundingMetadata)) return
   const meta = unread(fields.groundingMetadata)
   const chunks = takeArray(meta, 'groundingChunks') ?? []
-  const sources = createSourceReader(chunks, allowance)
+  const sources = createSourceLookup(chunks, allowance)
   const supports = takeArray(meta, 'groundingSupports') ?? []
   const used = new Set<number>()
   const kept: Json[] = []
@@ -82,7 +88,7 @@ function decodeGrounding(
       add(part, citation)
     }
   }
-  // Supports point to chunks by number: if one of them stays, so must all chunks.
+  // Supports refer to chunks by number: if one support stays, all chunks must stay.
   const left = kept.length > 0 ? chunks : chunks.filter((_, index) => !used.has(index))
   if (kept.length > 0) putBack(meta, 'groundingSupports', kept)
   if (left.length > 0) putBack(meta, 'groundingChunks', left)
@@ -91,15 +97,15 @@ function decodeGrounding(
   else fields.groundingMetadata = rest
 }
 
-/** What a chunk becomes; read once, for supports can name it any number of times. */
-interface SourceReader {
-  /** Undefined for what is no source. */
-  at(index: Json): Citation | undefined
-  /** Whether the citations of a support are within the allowance. */
-  mayCite(support: JsonObject, indices: readonly Json[]): boolean
+/** Citations of chunks. Each chunk is decoded once, because any number of supports can name it. */
+interface SourceLookup {
+  /** Returns the citation of a chunk, or undefined. */
+  citationOf(index: Json): Citation | undefined
+  /** Subtracts the citations of a support from the allowance, or returns false. */
+  tryCite(support: JsonObject, indices: readonly Json[]): boolean
 }
 
-function createSourceReader(chunks: readonly Json[], allowance: CitationAllowance): SourceReader {
+function createSourceLookup(chunks: readonly Json[], allowance: CitationAllowance): SourceLookup {
   const known = new Map<number, { citation: Citation; chars: number } | undefined>()
 
   function read(index: Json): { citation: Citation; chars: number } | undefined {
@@ -114,26 +120,26 @@ function createSourceReader(chunks: readonly Json[], allowance: CitationAllowanc
   }
 
   return {
-    at: (index) => read(index)?.citation,
-    mayCite(support, indices) {
+    citationOf: (index) => read(index)?.citation,
+    tryCite(support, indices) {
       const own = JSON.stringify(support).length
       allowance.grant(own)
       let chars = own * indices.length
       for (const index of indices) chars += read(index)?.chars ?? 0
-      return allowance.take(chars)
+      return allowance.tryTake(chars)
     },
   }
 }
 
 function decodeSupport(
   support: JsonObject,
-  sources: SourceReader,
+  sources: SourceLookup,
   textAt: TextAt,
 ): { part: number; chunk: number; citation: Citation }[] | undefined {
   const fields = unread(support)
   const segment = isObject(fields.segment) ? unread(fields.segment) : undefined
   const indices = takeArray(fields, 'groundingChunkIndices') ?? []
-  if (segment === undefined || indices.length === 0 || !sources.mayCite(support, indices)) return undefined
+  if (segment === undefined || indices.length === 0 || !sources.tryCite(support, indices)) return undefined
   const scores = takeArray(fields, 'confidenceScores')
   drop(fields, 'segment')
   const part = takeNumber(segment, 'partIndex') ?? 0
@@ -146,7 +152,7 @@ function decodeSupport(
   if (rest !== undefined) putBack(fields, 'segment', rest)
   const out: { part: number; chunk: number; citation: Citation }[] = []
   for (const [position, index] of indices.entries()) {
-    const source = sources.at(index)
+    const source = sources.citationOf(index)
     if (typeof index !== 'number' || source === undefined) return undefined
     const citation = { ...source }
     put(citation, 'text', cited)
@@ -161,7 +167,7 @@ function decodeSupport(
   return out
 }
 
-/** A source: a page, or something of Google's own (`retrievedContext`, `maps`, `image`), which names its kind in `extra`. */
+/** Decodes a source: a web page, or another kind (`retrievedContext`, `maps`, `image`), which `extra` names. */
 function decodeChunk(chunk: JsonObject): Citation {
   const citation: Citation = {}
   const [kind = ''] = Object.keys(chunk)
@@ -178,7 +184,7 @@ function decodeChunk(chunk: JsonObject): Citation {
   return citation
 }
 
-/** Where the model recited its training data: offsets into the whole text, and a licence. */
+/** Decodes citations of recited training data: offsets into the whole text, and a licence. */
 function decodeRecitations(fields: JsonObject, textAt: TextAt, add: (part: number, citation: Citation) => void): void {
   if (!isObject(fields.citationMetadata)) return
   const meta = unread(fields.citationMetadata)
@@ -202,7 +208,7 @@ function decodeRecitations(fields: JsonObject, textAt: TextAt, add: (part: numbe
   else fields.citationMetadata = rest
 }
 
-/** The other way round: a candidate's `groundingMetadata` and `citationMetadata`, merged into what stands in `out`. */
+/** Encodes citations as `groundingMetadata` and `citationMetadata`, merged with those in `out`. */
 export function encodeSources(
   cited: readonly { part: number; text: string; citations: readonly Citation[]; at: string }[],
   out: JsonObject,
@@ -212,7 +218,7 @@ export function encodeSources(
   const chunks: Json[] = Array.isArray(meta.groundingChunks) ? [...meta.groundingChunks] : []
   const supports = Array.isArray(meta.groundingSupports) ? [...meta.groundingSupports] : []
   const before = supports.length
-  const keys = new Map<string, number>(chunks.map((chunk, index) => [keyOf(chunk), index]))
+  const keys = new Map<string, number>(chunks.map((chunk, index) => [sourceKey(chunk), index]))
   const segments = new Map<string, JsonObject>()
   const recitations: JsonObject[] = []
   for (const { part, text, citations, at } of cited) {
@@ -221,7 +227,13 @@ export function encodeSources(
       const { url, title, text: quote, start, end, extra, ...rest } = citation
       rest satisfies Nothing
       const own = extra?.gemini
-      reportCitation(extra, 'gemini', at, 'a citation here has an address, a title, a text and a place', context.report)
+      reportCitation(
+        extra,
+        'gemini',
+        at,
+        'a citation of generateContent has a URL, a title, a text and offsets',
+        context.report,
+      )
       const range: JsonObject = {}
       if (start !== undefined && start > 0) range.startIndex = offsets.byteAt(start)
       if (end !== undefined) range.endIndex = offsets.byteAt(end)
@@ -232,13 +244,13 @@ export function encodeSources(
         recitations.push(source)
         continue
       }
-      const { chunk: kind, confidenceScore: score, ...beside } = own ?? {}
+      const { chunk: kind, confidenceScore: score, ...otherFields } = own ?? {}
       const chunk = encodeChunk(url, title, isObject(kind) ? kind : {})
       if (chunk === undefined) {
-        context.report.add(loss(at, `a citation without a source has no form in generateContent: ${quote ?? ''}`))
+        context.report.add(loss(at, `a citation without a source cannot be sent in generateContent: ${quote ?? ''}`))
         continue
       }
-      const key = keyOf(chunk)
+      const key = sourceKey(chunk)
       let index = keys.get(key)
       if (index === undefined) {
         index = chunks.push(chunk) - 1
@@ -247,7 +259,7 @@ export function encodeSources(
       const segment: JsonObject = { ...range }
       if (part > 0) segment.partIndex = part
       put(segment, 'text', quote)
-      addSupport(segment, index, score, beside, segments, supports)
+      addSupport(segment, index, score, otherFields, segments, supports)
     }
   }
   if (chunks.length > 0) meta.groundingChunks = chunks
@@ -260,21 +272,21 @@ export function encodeSources(
     }
 }
 
-/** One support for each stretch of text, with all chunks it rests on. */
+/** Adds a chunk to the support of a text segment. Each segment has one support with all of its chunks. */
 function addSupport(
   segment: JsonObject,
   chunk: number,
   score: Json | undefined,
-  beside: JsonObject,
+  otherFields: JsonObject,
   segments: Map<string, JsonObject>,
   supports: Json[],
 ): void {
-  const key = stringifyExact([segment, beside])
+  const key = stringifyExact([segment, otherFields])
   let support = segments.get(key)
   if (support === undefined) {
     support = {
-      ...beside,
-      segment: isObject(beside.segment) ? { ...beside.segment, ...segment } : segment,
+      ...otherFields,
+      segment: isObject(otherFields.segment) ? { ...otherFields.segment, ...segment } : segment,
       groundingChunkIndices: [],
     }
     segments.set(key, support)
@@ -286,14 +298,14 @@ function addSupport(
     else support.confidenceScores = [score]
 }
 
-/** Two chunks of the same key are the same source. */
-const keyOf = (chunk: Json): string => stringifyExact(sorted(chunk))
+/** Returns a key that is equal for equal sources. */
+const sourceKey = (chunk: Json): string => stringifyExact(sortKeys(chunk))
 
-function sorted(value: Json): Json {
-  if (Array.isArray(value)) return value.map(sorted)
+function sortKeys(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sortKeys)
   if (!isObject(value)) return value
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(members.map(([key, item]) => [key, sorted(item)]))
+  return Object.fromEntries(members.map(([key, item]) => [key, sortKeys(item)]))
 }
 
 function encodeChunk(url: string | undefined, title: string | undefined, kind: JsonObject): JsonObject | undefined {

@@ -6,46 +6,54 @@ import { pointer } from '../shared/pointers.ts'
 import { type Members, reportField, reportUnknown, shapeOf } from '../shared/report.ts'
 import { reportLogprobs } from '../shared/response-losses.ts'
 
-const ownToken: Members = { token: true, tokenId: true, logProbability: true }
-/** The sum follows from the rest. */
-const ownShape = shapeOf({
-  chosenCandidates: ownToken,
-  topCandidates: { candidates: ownToken },
+const geminiToken: Members = { token: true, tokenId: true, logProbability: true }
+/** `logProbabilitySum` is known, because it follows from the tokens. */
+const geminiShape = shapeOf({
+  chosenCandidates: geminiToken,
+  topCandidates: { candidates: geminiToken },
   logProbabilitySum: true,
 })
 const token: Members = { token: true, logprob: true, bytes: true, token_id: true }
 const shape = shapeOf({ content: { ...token, top_logprobs: token }, refusal: true })
 
-/** @param at where they stand in the answer */
-export function readLogprobs(result: Json | undefined, at: string, report: Report): JsonObject | undefined {
-  const decoded = decodeLogprobs(result)
-  if (decoded !== undefined && isObject(result)) reportUnknown(result, ownShape, at, report)
+/**
+ * Decodes the log probabilities of a candidate, and reports unknown members.
+ *
+ * @param at JSON Pointer of `logprobsResult`
+ */
+export function decodeLogprobs(result: Json | undefined, at: string, report: Report): JsonObject | undefined {
+  const decoded = decodeResult(result)
+  if (decoded !== undefined && isObject(result)) reportUnknown(result, geminiShape, at, report)
   return decoded
 }
 
-/** @param choice the number of the choice that they belong to */
-export function writeLogprobs(logprobs: Json | undefined, choice: number, report: Report): JsonObject | undefined {
+/**
+ * Encodes log probabilities, and reports members that the format lacks.
+ *
+ * @param choice index of their choice
+ */
+export function encodeLogprobs(logprobs: Json | undefined, choice: number, report: Report): JsonObject | undefined {
   if (logprobs === undefined) return undefined
   reportLogprobs(logprobs, shape, choice, report)
   if (isObject(logprobs) && Array.isArray(logprobs.content))
     for (const [index, one] of logprobs.content.entries())
-      if (isObject(one) && ![one, ...listOf(one.top_logprobs)].every(followFromToken))
+      if (isObject(one) && ![one, ...arrayOrEmpty(one.top_logprobs)].every(hasBytesOfText))
         reportField('bytes', pointer(`/choices/${choice}/logprobs/content`, index), report)
-  return encodeLogprobs(logprobs)
+  return encodeResult(logprobs)
 }
 
-/** Whether the bytes of a token are those of its text. A character's can be spread over several tokens. */
-function followFromToken(one: Json): boolean {
+/** Returns whether a token's bytes are those of its text. The bytes of one character can span several tokens. */
+function hasBytesOfText(one: Json): boolean {
   const { token: text, bytes } = isObject(one) ? one : {}
   if (!Array.isArray(bytes) || typeof text !== 'string' || bytes.length === text.length) return true
   return bytes.length === encoder.encode(text).length
 }
 
-const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
+const arrayOrEmpty = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
 const encoder = new TextEncoder()
 
-/** In the IR log probabilities look as in chat: `{content: [{token, logprob, bytes, top_logprobs}], refusal}`. */
-function decodeLogprobs(result: Json | undefined): JsonObject | undefined {
+/** Converts to the IR's shape, which is that of chat: `{content: [{token, logprob, bytes, top_logprobs}], refusal}`. */
+function decodeResult(result: Json | undefined): JsonObject | undefined {
   if (!isObject(result) || !Array.isArray(result.chosenCandidates)) return undefined
   const tops = Array.isArray(result.topCandidates) ? result.topCandidates : []
   const content = result.chosenCandidates.filter(isObject).map((chosen, index) => {
@@ -67,7 +75,7 @@ function decodeToken(candidate: JsonObject): JsonObject {
   return out
 }
 
-function encodeLogprobs(logprobs: Json | undefined): JsonObject | undefined {
+function encodeResult(logprobs: Json | undefined): JsonObject | undefined {
   if (!isObject(logprobs) || !Array.isArray(logprobs.content)) return undefined
   const tokens = logprobs.content.filter(isObject)
   if (tokens.length === 0) return undefined
@@ -84,7 +92,7 @@ function encodeToken({ token: text = '', logprob = 0, token_id: id }: JsonObject
   return out
 }
 
-/** Two stretches of log probabilities as one. */
+/** Concatenates two lists of log probabilities. */
 export function joinLogprobs(first: JsonObject | undefined, second: JsonObject | undefined): JsonObject | undefined {
   if (first === undefined || second === undefined) return first ?? second
   const list = (value: JsonObject): Json[] => (Array.isArray(value.content) ? value.content : [])

@@ -3,44 +3,44 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { MediaPart, Nothing, Source } from '../ir.ts'
 import { drop, leftover, takeString, type Unread } from '../shared/json-fields.ts'
-import { typeOfAddress } from '../shared/media-types.ts'
+import { mediaTypeOfUrl } from '../shared/media-types.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { toBase64 } from './seals.ts'
-import { respell } from './spelling.ts'
+import { copyInCamelCase } from './spelling.ts'
 
 type Kind = MediaPart['kind']
 
 function kindOf(mediaType: string | undefined, uri: string): Kind {
-  const type = mediaType ?? typeOfAddress(uri)
+  const type = mediaType ?? mediaTypeOfUrl(uri)
   const main = type?.slice(0, type.indexOf('/'))
   if (main === 'image' || main === 'audio' || main === 'video') return main
   return type === undefined && /^https?:\/\/(www\.)?(youtube\.com|youtu\.be)\//.test(uri) ? 'video' : 'document'
 }
 
-/** Files that Google keeps can be read by nobody else; any other address can. */
-const stored = /^(gs:|files\/|https?:\/\/generativelanguage\.googleapis\.com\/)/
+/** URLs of files that Google stores, which no other provider can read. */
+const storedFile = /^(gs:|files\/|https?:\/\/generativelanguage\.googleapis\.com\/)/
 const sourceOfUri = (uri: string): Source =>
-  /^https?:/.test(uri) && !stored.test(uri)
+  /^https?:/.test(uri) && !storedFile.test(uri)
     ? { type: 'url', url: uri }
     : { type: 'file', seal: { issuer: 'gemini', data: uri } }
 
-/** Google takes the alphabet for URLs too, and text without its padding; the other formats do not. */
+/** Converts to standard base64 with padding, which other formats require. Google also accepts URL-safe base64 without padding. */
 function standardBase64(data: string): string {
-  // Looked for one by one: a regular expression takes as long over a picture as everything else together.
+  // A regular expression would take as long for an image as the rest of the decoding.
   const plain = data.includes('-') || data.includes('_') ? data.replaceAll('-', '+').replaceAll('_', '/') : data
   return plain.padEnd(Math.ceil(plain.length / 4) * 4, '=')
 }
 
 /**
- * Reads `inlineData` or `fileData` out of a part. Undefined: it has neither, or not in a shape that can be read. What is
- * left in `fields` belongs to the part's `extra`.
+ * Decodes `inlineData` or `fileData` of a part. Returns undefined if it has neither, or in an unknown shape. The remaining
+ * `fields` belong to the part's `extra`.
  */
 export function decodeMedia(fields: Unread, at: string): MediaPart | undefined {
   for (const key of ['inlineData', 'fileData'] as const) {
     const payload = fields[key]
     if (!isObject(payload)) continue
-    const inner = respell(payload)
+    const inner = copyInCamelCase(payload)
     const data = takeString(inner, key === 'inlineData' ? 'data' : 'fileUri')
     if (data === undefined) continue
     const mediaType = takeString(inner, 'mimeType')
@@ -60,7 +60,7 @@ export function decodeMedia(fields: Unread, at: string): MediaPart | undefined {
   return undefined
 }
 
-const assumed: Readonly<Record<Kind, string>> = {
+const assumedTypes: Readonly<Record<Kind, string>> = {
   image: 'image/png',
   audio: 'audio/wav',
   video: 'video/mp4',
@@ -68,8 +68,8 @@ const assumed: Readonly<Record<Kind, string>> = {
 }
 
 /**
- * A media part as `inlineData` or `fileData`; undefined, and reported, where there is no form for it. Towards an upstream
- * that is `fatal`: without what it is about, the question is another.
+ * Encodes a media part as `inlineData` or `fileData`. Returns undefined, and reports it, if the format has no form for it.
+ * In a request that loss is fatal: the model would get a different request.
  */
 export function encodeMedia(
   part: MediaPart,
@@ -88,24 +88,24 @@ export function encodeMedia(
   if (name !== undefined)
     report.add(loss(pointer(at, 'name'), 'a file has no name in generateContent', 'unsupported', 'note'))
   if (detail !== undefined)
-    report.add(loss(at, 'how closely to look (`detail`) cannot be said here', 'unsupported', 'note'))
+    report.add(loss(at, 'the image `detail` cannot be set in generateContent', 'unsupported', 'note'))
   switch (source.type) {
     case 'base64': {
       if (mediaType === undefined)
-        report.add(loss(at, `it came without its media type; ${assumed[kind]} was assumed`, 'approximated'))
-      return wrap('inlineData', { mimeType: mediaType ?? assumed[kind], data: source.data })
+        report.add(loss(at, `it has no media type; ${assumedTypes[kind]} was assumed`, 'approximated'))
+      return wrap('inlineData', { mimeType: mediaType ?? assumedTypes[kind], data: source.data })
     }
     case 'text':
       return wrap('inlineData', { mimeType: 'text/plain', data: toBase64(source.text) })
     case 'url': {
       if (source.url.startsWith('data:') && source.url.includes(',')) {
-        report.add(loss(at, 'data of this kind cannot be sent; it was left out', 'unsupported', severity))
+        report.add(loss(at, 'a data URL of this kind cannot be sent; it was left out', 'unsupported', severity))
         return undefined
       }
-      if (!stored.test(source.url) && kind !== 'video')
-        report.add(loss(at, 'sent by its address, which not every model fetches', 'approximated', 'note'))
+      if (!storedFile.test(source.url) && kind !== 'video')
+        report.add(loss(at, 'sent as a URL, which not every model fetches', 'approximated', 'note'))
       const payload: JsonObject = { fileUri: source.url }
-      put(payload, 'mimeType', mediaType ?? typeOfAddress(source.url))
+      put(payload, 'mimeType', mediaType ?? mediaTypeOfUrl(source.url))
       return wrap('fileData', payload)
     }
     case 'file': {

@@ -3,28 +3,29 @@ import type { JsonObject } from '../../base/json/types.ts'
 import { parseWholeNumber } from '../shared/json-text.ts'
 import { modelPrefix } from './spelling.ts'
 
-/** What every model here can be asked for, in the words of the URL. */
-const methods = ['generateContent', 'streamGenerateContent', 'countTokens']
+/** The methods that every model supports, as the URL names them. */
+const supportedMethods = ['generateContent', 'streamGenerateContent', 'countTokens']
 
+/** Returns one entry of the model list. */
 export const encodeModel = (name: string): JsonObject => ({
   name: `${modelPrefix}${name}`,
   baseModelId: name,
   version: '001',
   displayName: name,
   description: '',
-  supportedGenerationMethods: methods,
+  supportedGenerationMethods: supportedMethods,
 })
 
-const usualPage = 50
-const largestPage = 1000
+const defaultPageSize = 50
+const maxPageSize = 1000
 
 /**
- * A page of at most `pageSize` models (50 unless told; more than 1000 are 1000, as Google has it), behind the one that
- * `pageToken` names. Both may be written in snake_case. Without a `nextPageToken` it is the last.
+ * Returns a page of at most `pageSize` models (default 50, at most 1000, as Google documents) after the model that `pageToken`
+ * names. Both may be written in snake_case. The last page has no `nextPageToken`. Throws `invalid_request` for invalid values.
  */
 export function encodeModelList(names: readonly string[], query: URLSearchParams = new URLSearchParams()): JsonObject {
-  const size = sizeIn(query.get('pageSize') ?? query.get('page_size'))
-  const start = startOf(names, query.get('pageToken') ?? query.get('page_token'))
+  const size = parsePageSize(query.get('pageSize') ?? query.get('page_size'))
+  const start = startIndex(names, query.get('pageToken') ?? query.get('page_token'))
   const page = names.slice(start, start + size)
   const last = page.at(-1)
   return {
@@ -33,23 +34,23 @@ export function encodeModelList(names: readonly string[], query: URLSearchParams
   }
 }
 
-/** Zero is how a client of protocol buffers says nothing. */
-function sizeIn(text: string | null): number {
-  if (text === null || text === '') return usualPage
+/** Returns the page size. Zero means the default, as clients of protocol buffers send it. */
+function parsePageSize(text: string | null): number {
+  if (text === null || text === '') return defaultPageSize
   const size = parseWholeNumber(text)
   if (size === undefined)
-    throw refused('pageSize', `Invalid value at 'page_size' (TYPE_INT32), ${JSON.stringify(text.slice(0, 100))}`)
-  if (size < 0) throw refused('pageSize', '* ListModelsRequest.page_size: page_size must not be negative.\n')
-  return size === 0 ? usualPage : Math.min(size, largestPage)
+    throw invalidRequest('pageSize', `Invalid value at 'page_size' (TYPE_INT32), ${JSON.stringify(text.slice(0, 100))}`)
+  if (size < 0) throw invalidRequest('pageSize', '* ListModelsRequest.page_size: page_size must not be negative.\n')
+  return size === 0 ? defaultPageSize : Math.min(size, maxPageSize)
 }
 
-/** The token is the last name of the page before, so that it means the same to every instance of the gateway. */
-function startOf(names: readonly string[], token: string | null): number {
+/** Returns the start index. The token is the last name of the previous page, so that every gateway instance understands it. */
+function startIndex(names: readonly string[], token: string | null): number {
   if (token === null || token === '') return 0
   const index = names.indexOf(token)
-  if (index < 0) throw refused('pageToken', '* ListModelsRequest.page_token: invalid page token.\n')
+  if (index < 0) throw invalidRequest('pageToken', '* ListModelsRequest.page_token: invalid page token.\n')
   return index + 1
 }
 
-const refused = (param: string, message: string): GatewayError =>
+const invalidRequest = (param: string, message: string): GatewayError =>
   new GatewayError('invalid_request', message, { param })

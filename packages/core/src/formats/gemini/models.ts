@@ -1,56 +1,66 @@
 import type { TargetTraits } from '../codec.ts'
-import type { Level } from './fields.ts'
+import type { ThinkingLevel } from './fields.ts'
 
-/** What a family of models takes. Facts about models live in this file only. */
+/** The capabilities of a model family. All facts about Google's models stand in this file. */
 export interface ModelTraits {
-  /** How thinking is asked for: not at all, by a budget of tokens, or by a level (a budget is understood too). */
+  /** How a request controls thinking: not at all, by a budget in tokens, or by a level (a budget is accepted too). */
   readonly thinking: 'none' | 'budget' | 'level'
-  /** The levels it takes, least first. */
-  readonly levels: readonly Level[]
-  /** Least and most tokens of a budget. A least of 0 means that thinking can be switched off. */
+  /** Accepted levels, lowest first. */
+  readonly levels: readonly ThinkingLevel[]
+  /** Limits of a budget, in tokens. A minimum of 0 means that thinking can be disabled. */
   readonly budget?: readonly [least: number, most: number]
-  /** It refuses a function call of the current turn that has no thought signature. */
-  readonly signedCalls: boolean
+  /** The model rejects function calls of the current turn without a thought signature. */
+  readonly requiresSignedCalls: boolean
   /** Function responses may hold media. */
-  readonly mediaInResponses: boolean
+  readonly acceptsMediaInResponses: boolean
 }
 
-const plain: ModelTraits = { thinking: 'none', levels: [], signedCalls: false, mediaInResponses: false }
-const budget = (least: number, most: number): ModelTraits => ({ ...plain, thinking: 'budget', budget: [least, most] })
-const three: ModelTraits = {
+const noThinking: ModelTraits = {
+  thinking: 'none',
+  levels: [],
+  requiresSignedCalls: false,
+  acceptsMediaInResponses: false,
+}
+const budget = (least: number, most: number): ModelTraits => ({
+  ...noThinking,
+  thinking: 'budget',
+  budget: [least, most],
+})
+const gemini3: ModelTraits = {
   thinking: 'level',
   levels: ['low', 'medium', 'high'],
-  signedCalls: true,
-  mediaInResponses: true,
+  requiresSignedCalls: true,
+  acceptsMediaInResponses: true,
 }
-const threeFlash: ModelTraits = { ...three, levels: ['minimal', 'low', 'medium', 'high'] }
+const gemini3Flash: ModelTraits = { ...gemini3, levels: ['minimal', 'low', 'medium', 'high'] }
 
-/** First prefix that fits. */
+/** The first matching prefix applies. */
 const families: readonly (readonly [prefix: string, traits: ModelTraits])[] = [
-  ['gemini-1', plain],
-  ['gemini-2.0-flash-thinking', { ...plain, thinking: 'budget' }],
-  ['gemini-2.0', plain],
-  ['gemini-2.5-flash-image', plain],
+  ['gemini-1', noThinking],
+  ['gemini-2.0-flash-thinking', { ...noThinking, thinking: 'budget' }],
+  ['gemini-2.0', noThinking],
+  ['gemini-2.5-flash-image', noThinking],
   ['gemini-2.5-flash-lite', budget(0, 24_576)],
   ['gemini-2.5-flash', budget(0, 24_576)],
   ['gemini-2.5-pro', budget(128, 32_768)],
-  ['gemini-2', { ...plain, thinking: 'budget' }],
-  ['gemini-3-flash', threeFlash],
-  ['gemini-3.1-flash', threeFlash],
-  ['gemini-3-pro', { ...three, levels: ['low', 'high'] }],
-  ['gemini-3.1-pro', three],
-  ['gemini-3', threeFlash],
-  ['gemini-flash', threeFlash],
-  ['gemini-pro', three],
-  ['gemini-', threeFlash],
-  ['gemma', plain],
-  ['learnlm', plain],
+  ['gemini-2', { ...noThinking, thinking: 'budget' }],
+  ['gemini-3-flash', gemini3Flash],
+  ['gemini-3.1-flash', gemini3Flash],
+  ['gemini-3-pro', { ...gemini3, levels: ['low', 'high'] }],
+  ['gemini-3.1-pro', gemini3],
+  ['gemini-3', gemini3Flash],
+  ['gemini-flash', gemini3Flash],
+  ['gemini-pro', gemini3],
+  ['gemini-', gemini3Flash],
+  ['gemma', noThinking],
+  ['learnlm', noThinking],
 ]
 
-/** A name that is not Google's is an alias of an unknown model: it gets everything as the client wrote it. */
-const unknown: ModelTraits = { ...threeFlash, budget: [0, Number.MAX_SAFE_INTEGER], signedCalls: false }
+/** Any other name is an alias of an unknown model, which gets every setting as the client wrote it. */
+const unknownModel: ModelTraits = { ...gemini3Flash, budget: [0, Number.MAX_SAFE_INTEGER], requiresSignedCalls: false }
 
+/** Returns the capabilities of a model by its name, with or without a path in front. */
 export function modelTraits({ model }: Pick<TargetTraits, 'model'>): ModelTraits {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
-  return families.find(([prefix]) => name.startsWith(prefix))?.[1] ?? unknown
+  return families.find(([prefix]) => name.startsWith(prefix))?.[1] ?? unknownModel
 }

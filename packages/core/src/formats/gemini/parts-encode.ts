@@ -7,18 +7,26 @@ import { objectIn } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { inputObject } from '../shared/tools.ts'
-import { isMinted } from './call-ids.ts'
+import { isGeneratedId } from './call-ids.ts'
 import { reportCache } from './fields.ts'
 import { encodeMedia } from './media.ts'
-import { type SignedKind, signed, thoughtSignature, writeSignature } from './seals.ts'
-/** To a client foreign seals are shown, in their wrapping; from Google's own models they are withheld. */
-export type EncodeScope = ResultScope
+import { readSignaturePart, type SignedKind, thoughtSignature, writeSignature } from './seals.ts'
 
-/** All parts of a turn or an answer, signatures on the parts they came with. */
+/** Settings for encoding parts. Clients get foreign seals in wrapped form; Google's models do not get them. */
+export interface EncodeScope {
+  readonly context: CodecContext
+  readonly towards: 'client' | 'upstream'
+  /** The model accepts media within a function response; otherwise they follow it. */
+  readonly mediaInResponses: boolean
+  /** Returns the name of the function of a call. */
+  readonly functionNameOf: (callId: string) => string | undefined
+}
+
+/** Encodes all parts of a turn or a response, with each signature on its part. */
 export function encodeParts(parts: readonly Part[], scope: EncodeScope): JsonObject[] {
   const out: JsonObject[] = []
   const moved: JsonObject[] = []
-  /** Signatures that came before the part they belong to: other dialects keep reasoning in front. */
+  /** Signatures before their part, because other formats put reasoning first. */
   const early: EarlySignature[] = []
   for (const part of parts) {
     reportHints(part, scope)
@@ -28,7 +36,7 @@ export function encodeParts(parts: readonly Part[], scope: EncodeScope): JsonObj
       append(moved, result.moved)
       continue
     }
-    const mark = part.type === 'reasoning' ? signed(part) : undefined
+    const mark = part.type === 'reasoning' ? readSignaturePart(part) : undefined
     if (mark === undefined) {
       const encoded = encodePart(part, scope)
       if (encoded !== undefined) out.push(encoded)
@@ -37,21 +45,21 @@ export function encodeParts(parts: readonly Part[], scope: EncodeScope): JsonObj
     const before = out.at(-1)
     if (mark.kind === 'empty' && before !== undefined && before.thought !== true)
       out.push({ text: '', thoughtSignature: mark.signature })
-    else if (before !== undefined && takes(before, mark.kind)) before.thoughtSignature = mark.signature
+    else if (before !== undefined && acceptsSignature(before, mark.kind)) before.thoughtSignature = mark.signature
     else early.push({ ...mark, at: part.at ?? '' })
   }
-  return [...(early.length === 0 ? out : placeEarly(early, out, scope)), ...moved]
+  return [...(early.length === 0 ? out : placeEarlySignatures(early, out, scope)), ...moved]
 }
 
-/** The parts with the signatures that came before the part they belong to. */
-function placeEarly(early: readonly EarlySignature[], parts: JsonObject[], scope: EncodeScope): JsonObject[] {
-  // A part that takes no signature never will: each kind's search goes on where it ended before.
+/** Returns the parts with the signatures that preceded them. */
+function placeEarlySignatures(early: readonly EarlySignature[], parts: JsonObject[], scope: EncodeScope): JsonObject[] {
+  // A part that accepts no signature never will, so each kind's search continues where it stopped.
   const search = { text: parts.length - 1, empty: parts.length - 1, media: parts.length - 1 }
   const behind = new Map<JsonObject, JsonObject[]>()
   const last: JsonObject[] = []
   for (const { kind, signature, at } of early) {
     let home = parts[search[kind]]
-    while (home !== undefined && !takes(home, kind)) home = parts[--search[kind]]
+    while (home !== undefined && !acceptsSignature(home, kind)) home = parts[--search[kind]]
     const empty = { text: '', thoughtSignature: signature }
     if (home !== undefined && kind === 'empty') {
       const others = behind.get(home)
@@ -59,9 +67,9 @@ function placeEarly(early: readonly EarlySignature[], parts: JsonObject[], scope
       else others.push(empty)
     } else if (home !== undefined) home.thoughtSignature = signature
     else if (kind !== 'media') last.push(empty)
-    else scope.context.report.add(loss(at, 'the picture that this signature belongs to is gone', 'unsupported', 'note'))
+    else scope.context.report.add(loss(at, 'the image of this signature is missing', 'unsupported', 'note'))
   }
-  // The last one of several stands next to its part.
+  // The last of several signatures stands next to its part.
   const placed = parts.flatMap((part) => [part, ...(behind.get(part)?.reverse() ?? [])])
   return [...placed, ...last]
 }
@@ -69,17 +77,17 @@ function placeEarly(early: readonly EarlySignature[], parts: JsonObject[], scope
 interface EarlySignature {
   readonly kind: SignedKind
   readonly signature: string
-  /** JSON Pointer to the part that held it. */
+  /** JSON Pointer of the part that held it. */
   readonly at: string
 }
 
-function takes(part: JsonObject, kind: 'text' | 'empty' | 'media'): boolean {
+function acceptsSignature(part: JsonObject, kind: 'text' | 'empty' | 'media'): boolean {
   if (part.thoughtSignature !== undefined) return false
   if (kind === 'media') return part.inlineData !== undefined || part.fileData !== undefined
   return typeof part.text === 'string' && part.text !== '' && part.thought !== true
 }
 
-/** One part by itself; undefined, and reported, where this format has no form for it. */
+/** Encodes one part. Returns undefined, and reports it, if the format has no form for it. */
 export function encodePart(part: Exclude<Part, { type: 'tool-result' }>, scope: EncodeScope): JsonObject | undefined {
   const { context } = scope
   switch (part.type) {
@@ -105,7 +113,7 @@ export function encodePart(part: Exclude<Part, { type: 'tool-result' }>, scope: 
       context.report.add(
         loss(
           at,
-          `${nameOfPart(part)} has no counterpart in generateContent`,
+          `${describePart(part)} has no counterpart in generateContent`,
           'unsupported',
           incidental ? 'note' : 'warn',
         ),
@@ -117,7 +125,7 @@ export function encodePart(part: Exclude<Part, { type: 'tool-result' }>, scope: 
   }
 }
 
-/** An answer's citations are written beside its content; see grounding.ts. */
+/** Encodes a text without its citations, which stand outside the content; see grounding.ts. */
 function encodeText(part: TextPart, context: CodecContext): JsonObject {
   const { type: _, text, citations: _citations, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
@@ -128,7 +136,7 @@ function encodeThought(part: ReasoningPart, scope: EncodeScope): JsonObject | un
   const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = scope.context
-  const mark = signed(part)
+  const mark = readSignaturePart(part)
   if (mark !== undefined) return { text: '', thoughtSignature: mark.signature }
   const own = ownExtra(extra, 'gemini', at, report)
   const foreign = seal !== undefined && seal.issuer !== 'gemini'
@@ -149,9 +157,9 @@ function encodeCall(part: ToolCallPart, scope: EncodeScope): JsonObject {
   const { context, towards } = scope
   const own = ownExtra(extra, 'gemini', at, context.report)
   const call: JsonObject = { ...(isObject(own?.functionCall) ? own.functionCall : undefined) }
-  if (id !== '' && !isMinted(id)) call.id = id
+  if (id !== '' && !isGeneratedId(id)) call.id = id
   call.name = name
-  // Clients parse `args` without asking whether it is there.
+  // Clients read `args` without checking that it exists.
   if (input !== '' || towards === 'client') call.args = inputObject(part, context.report)
   const out: JsonObject = { ...own, functionCall: call }
   if (seal === undefined) return out
@@ -164,26 +172,17 @@ function reportWithheld(at: string, what: string, { context }: EncodeScope): voi
   context.report.add(loss(at, `${what} can be read by its issuer only and was withheld`, 'unsupported', 'note'))
 }
 
-/** What hangs on any part and has no place here. */
+/** Reports cache hints and citations, which parts of this format cannot hold. */
 function reportHints(part: Part, { context, towards }: EncodeScope): void {
   if (part.cache !== undefined) reportCache(part.at, context)
   if (towards === 'upstream' && part.type === 'text' && part.citations !== undefined && part.citations.length > 0) {
-    const detail = 'citations of an earlier answer have no place in a request'
+    const detail = 'citations of an earlier response cannot be sent in a request'
     context.report.add(loss(pointer(part.at ?? '', 'citations'), detail, 'unsupported', 'note'))
   }
 }
 
-export interface ResultScope {
-  readonly context: CodecContext
-  readonly towards: 'client' | 'upstream'
-  /** Whether the model takes media within a response; else they follow it. */
-  readonly mediaInside: boolean
-  /** The name of the function that the call of this id called. */
-  readonly nameOf: (callId: string) => string | undefined
-}
-
-/** A response, and the media that had to leave it. */
-export function encodeResult(part: ToolResultPart, scope: ResultScope): { response: JsonObject; moved: JsonObject[] } {
+/** Encodes a function response, and returns the media that must follow it. */
+export function encodeResult(part: ToolResultPart, scope: EncodeScope): { response: JsonObject; moved: JsonObject[] } {
   const { type: _, callId, name, parts, isError, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = scope.context
@@ -195,48 +194,52 @@ export function encodeResult(part: ToolResultPart, scope: ResultScope): { respon
     else if (inner.type === 'media') {
       const encoded = encodeMedia(inner, scope.context, scope.towards)
       if (encoded === undefined) continue
-      if (scope.mediaInside) inside.push(encoded)
+      if (scope.mediaInResponses) inside.push(encoded)
       else {
         moved.push(encoded)
         report.add(
-          loss(inner.at ?? at, `the model takes no media in a response: the ${inner.kind} follows it`, 'moved'),
+          loss(
+            inner.at ?? at,
+            `the model accepts no media in a function response: the ${inner.kind} follows it`,
+            'moved',
+          ),
         )
       }
     } else if (inner.type === 'native' && inner.format === 'gemini') inside.push(inner.value)
-    else report.add(loss(inner.at ?? at, `a function response cannot hold ${nameOfPart(inner)}; it was left out`))
-    reportInner(inner, at, scope.context)
+    else report.add(loss(inner.at ?? at, `a function response cannot hold ${describePart(inner)}; it was left out`))
+    reportInnerPart(inner, at, scope.context)
   }
   if (texts.length > 1)
-    report.add(loss(at, 'the texts of a tool result are sent as one, a line each', 'approximated', 'note'))
-  const called = name ?? scope.nameOf(callId)
+    report.add(loss(at, 'the texts of a tool result are joined with line breaks', 'approximated', 'note'))
+  const called = name ?? scope.functionNameOf(callId)
   if (called === undefined)
     report.add(
-      loss(at, 'no call of this id is in the conversation: the response is named after the id', 'approximated'),
+      loss(at, 'the conversation has no call with this id: the response gets the id as its name', 'approximated'),
     )
   const response: JsonObject = { ...ownExtra(extra, 'gemini', at, report) }
-  if (callId !== '' && !isMinted(callId)) response.id = callId
+  if (callId !== '' && !isGeneratedId(callId)) response.id = callId
   response.name = called ?? (callId === '' ? 'unknown' : callId)
-  response.response = wrap(texts.join('\n'), isError === true)
+  response.response = wrapText(texts.join('\n'), isError === true)
   if (inside.length > 0) response.parts = inside
   return { response, moved }
 }
 
-function wrap(text: string, isError: boolean): JsonObject {
+function wrapText(text: string, isError: boolean): JsonObject {
   const object = objectIn(text)
   if (isError) return { error: object ?? text }
   return object ?? { output: text }
 }
 
-function reportInner(part: Part, at: string, context: CodecContext): void {
+function reportInnerPart(part: Part, at: string, context: CodecContext): void {
   if (part.cache !== undefined) reportCache(part.at ?? at, context)
   if (part.type === 'media') return
   ownExtra(part.extra, 'gemini', part.at ?? at, context.report)
   if (part.type === 'text' && part.citations !== undefined && part.citations.length > 0)
-    context.report.add(loss(part.at ?? at, 'citations have no place in a function response', 'unsupported', 'note'))
+    context.report.add(loss(part.at ?? at, 'a function response cannot hold citations', 'unsupported', 'note'))
 }
 
-/** For reports: what a part is, in words. */
-export function nameOfPart(part: Part | MediaPart): string {
+/** Describes a part for a loss report. */
+export function describePart(part: Part | MediaPart): string {
   if (part.type === 'media') return `a part of ${part.kind}`
   if (part.type !== 'native') return `a ${part.type}`
   const type = part.value.type

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import { testContext } from '../chat/context.test-support.ts'
 import type { ModelRequest, Part, Turn } from '../ir.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
-/** A request that came from another format: what generateContent makes of its parts. */
+/** Encodes the parts of a request that a client wrote in another format. */
 function encode(request: Partial<ModelRequest>, model = 'gemini-2.5-flash') {
   const context = { ...testContext(), target: { model, quirks: {} } }
   const wire = geminiCodec.encodeRequest({ model: 'x', turns: [], stream: false, ...request }, context)
@@ -34,7 +34,7 @@ const call = (id: string, rest: Partial<Extract<Part, { type: 'tool-call' }>> = 
   ...rest,
 })
 
-describe('parts of a foreign request', () => {
+describe('the encoder of parts from other formats', () => {
   test.each<[string, Turn['role'], Part[], JsonObject[], string[]]>([
     [
       'a named document',
@@ -44,28 +44,28 @@ describe('parts of a foreign request', () => {
       ['note unsupported /p/name'],
     ],
     [
-      'a document as text',
+      'a text document',
       'user',
       [{ ...png, kind: 'document', source: { type: 'text', text: 'é' } }],
       [{ inlineData: { mimeType: 'text/plain', data: 'w6k=' } }],
       [],
     ],
     [
-      'an image by address',
+      'an image URL',
       'user',
       [{ type: 'media', kind: 'image', source: { type: 'url', url: 'https://a/b.png?x' }, detail: 'low', at: '/p' }],
       [{ fileData: { fileUri: 'https://a/b.png?x', mimeType: 'image/png' } }],
       ['note unsupported /p', 'note approximated /p'],
     ],
     [
-      'an image of no type',
+      'an image without a media type',
       'user',
       [{ type: 'media', kind: 'image', source: { type: 'base64', data: 'AA' }, at: '/p' }],
       [wirePng],
       ['warn approximated /p'],
     ],
     [
-      'citations',
+      'a text with citations',
       'assistant',
       [{ type: 'text', text: 'x', citations: [{ url: 'u' }], at: '/p' }],
       [{ text: 'x' }],
@@ -73,7 +73,7 @@ describe('parts of a foreign request', () => {
     ],
     ['a refusal', 'assistant', [{ type: 'refusal', text: 'no', at: '/p' }], [{ text: 'no' }], ['note approximated /p']],
     [
-      'reasoning that nobody sealed',
+      'reasoning without a seal',
       'assistant',
       [{ type: 'reasoning', text: 'hm', at: '/p' }],
       [{ text: 'hm', thought: true }],
@@ -94,14 +94,14 @@ describe('parts of a foreign request', () => {
       ['note unsupported /a'],
     ],
     [
-      'a call of free text',
+      'a call of a custom tool',
       'assistant',
       [call('a', { custom: true, input: 'not json' })],
       [{ functionCall: { id: 'a', name: 'f', args: { input: 'not json' } } }],
       [],
     ],
     [
-      'a call that is no JSON',
+      'a call whose input is not JSON',
       'assistant',
       [call('a', { input: '{"a":' })],
       [{ functionCall: { id: 'a', name: 'f', args: { invalid_json: '{"a":' } } }],
@@ -139,7 +139,7 @@ describe('parts of a foreign request', () => {
       [{ functionResponse: { id: 'a', name: 'a', response: { error: '' } } }],
       ['warn approximated /p'],
     ],
-  ])('%s', (_, role, parts, wire, losses) => {
+  ])('encodes %s and reports its losses', (_, role, parts, wire, losses) => {
     expect(ask(role, parts)).toEqual({
       contents: [{ role: role === 'assistant' ? 'model' : 'user', parts: wire }],
       losses,
@@ -147,17 +147,21 @@ describe('parts of a foreign request', () => {
   })
 
   test.each<[string, Part, string]>([
-    ['a block', { type: 'native', format: 'messages', value: { type: 'server_tool_use' }, at: '/p' }, 'warn'],
+    [
+      'a block of another format',
+      { type: 'native', format: 'messages', value: { type: 'server_tool_use' }, at: '/p' },
+      'warn',
+    ],
     ["another provider's file", { ...png, source: { type: 'file', seal: { issuer: 'messages', data: 'f' } } }, 'fatal'],
-    ['data that is no base64', { ...png, source: { type: 'url', url: 'data:image/svg+xml,<svg/>' } }, 'fatal'],
-  ])('%s is left out and reported', (_, part, severity) => {
+    ['a data URL that is not base64', { ...png, source: { type: 'url', url: 'data:image/svg+xml,<svg/>' } }, 'fatal'],
+  ])('omits %s and reports it', (_, part, severity) => {
     expect(ask('assistant', [part, { type: 'text', text: 'x' }])).toEqual({
       contents: [{ role: 'model', parts: [{ text: 'x' }] }],
       losses: [`${severity} unsupported /p`],
     })
   })
 
-  test('a newer model takes media within a response', () => {
+  test('puts media into a function response for models that accept them', () => {
     const { contents, losses } = ask(
       'user',
       [{ type: 'tool-result', callId: 'a', name: 'f', parts: [png], at: '/r' }],
@@ -172,7 +176,7 @@ describe('parts of a foreign request', () => {
     expect(losses).toEqual([])
   })
 
-  test('a response is named after the call of its id', () => {
+  test('names a function response after the call with its id', () => {
     const { wire } = encode({
       turns: [
         { role: 'assistant', parts: [call('a'), call('b', { name: 'g' })] },
@@ -185,7 +189,7 @@ describe('parts of a foreign request', () => {
     })
   })
 
-  test('calls of foreign models are vouched for where the model insists on signatures', () => {
+  test('marks unsigned calls for models that require signatures', () => {
     const parts = [call('a'), call('b')]
     const word = { thoughtSignature: 'skip_thought_signature_validator' }
     const [first, second] = ['a', 'b'].map((id): JsonObject => ({ functionCall: { id, name: 'f', args: {} } }))

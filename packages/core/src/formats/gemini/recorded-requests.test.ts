@@ -1,22 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 import { contextFor, list, present, readClientRequests, readExchanges } from './recorded.test-support.ts'
 import { fromOpenApi, lowerTypes } from './schema-lowering.ts'
-import { respell } from './spelling.ts'
+import { copyInCamelCase } from './spelling.ts'
 
 const exchanges = readExchanges()
 
 /**
- * All that decoding and encoding a request changes: each line says the same as what stood there. Keys are camelCase, single
- * items are lists, neighbours of a role are one, base64 has its usual alphabet, and schemas are compared as what they mean.
+ * Returns the form of a request after a round trip, which has the same meaning: keys in camelCase, lists in place of single
+ * items, adjacent contents of one role joined, standard base64, and schemas as JSON Schema.
  */
 function normalised(body: JsonObject): JsonObject {
-  const { model: _model, stream: _stream, ...out } = respell(structuredClone(body))
+  const { model: _model, stream: _stream, ...out } = copyInCamelCase(structuredClone(body))
   const contents: JsonObject[] = []
   for (const content of list(out.contents)) {
-    const { role = 'user', parts } = respell(content as JsonObject)
+    const { role = 'user', parts } = copyInCamelCase(content as JsonObject)
     const wire = list(parts).map((part) => normalisedPart(part as JsonObject))
     const last = contents.at(-1)
     const same = role === 'model' ? 'model' : 'user'
@@ -32,9 +32,9 @@ function normalised(body: JsonObject): JsonObject {
     out.systemInstruction = { parts: [{ text: out.systemInstruction }] }
   if (out.tools !== undefined) normaliseTools(out)
   if (isObject(out.toolConfig)) {
-    const config = respell(out.toolConfig)
+    const config = copyInCamelCase(out.toolConfig)
     if (isObject(config.functionCallingConfig)) {
-      const calling = respell(config.functionCallingConfig)
+      const calling = copyInCamelCase(config.functionCallingConfig)
       if (typeof calling.mode === 'string') calling.mode = calling.mode.toUpperCase()
       config.functionCallingConfig = calling
     }
@@ -44,7 +44,7 @@ function normalised(body: JsonObject): JsonObject {
   return out
 }
 
-/** The model's neighbouring contents are chunks of one answer: a text goes on in the next. */
+/** Adjacent model contents are chunks of one response: a text continues in the next. */
 function joinParts(parts: JsonObject[], [first, ...more]: JsonObject[], role: string): void {
   const last = parts.at(-1)
   const plain = (part: JsonObject | undefined) => typeof part?.text === 'string' && Object.keys(part).length === 1
@@ -54,9 +54,9 @@ function joinParts(parts: JsonObject[], [first, ...more]: JsonObject[], role: st
 }
 
 function normalisedPart(part: JsonObject): JsonObject {
-  const out = respell(part)
+  const out = copyInCamelCase(part)
   for (const key of ['functionCall', 'functionResponse', 'inlineData', 'fileData'])
-    if (isObject(out[key])) out[key] = respell(out[key])
+    if (isObject(out[key])) out[key] = copyInCamelCase(out[key])
   const inline = out.inlineData
   if (isObject(inline) && typeof inline.data === 'string') {
     const data = inline.data.replaceAll('-', '+').replaceAll('_', '/')
@@ -83,9 +83,9 @@ function normaliseTools(out: JsonObject): void {
   const functions: Json[] = []
   const tools: JsonObject[] = []
   for (const tool of list(out.tools)) {
-    const { functionDeclarations, ...native } = respell(tool as JsonObject)
+    const { functionDeclarations, ...native } = copyInCamelCase(tool as JsonObject)
     for (const item of list(functionDeclarations)) {
-      const declaration = respell(item as JsonObject)
+      const declaration = copyInCamelCase(item as JsonObject)
       schemaOf(declaration, 'parameters', 'parametersJsonSchema')
       if (declaration.description === null) delete declaration.description
       if (functions.length === 0) tools.push({ functionDeclarations: functions })
@@ -99,12 +99,12 @@ function normaliseTools(out: JsonObject): void {
 
 function normaliseGeneration(out: JsonObject): void {
   if (!isObject(out.generationConfig)) return
-  const config = respell(out.generationConfig)
+  const config = copyInCamelCase(out.generationConfig)
   schemaOf(config, 'responseSchema', 'responseJsonSchema')
   if (Array.isArray(config.responseModalities))
     config.responseModalities = config.responseModalities.map((modality) => String(modality).toUpperCase())
   if (isObject(config.thinkingConfig)) {
-    const thinking = respell(config.thinkingConfig)
+    const thinking = copyInCamelCase(config.thinkingConfig)
     if (thinking.includeThoughts === false) delete thinking.includeThoughts
     if (typeof thinking.thinkingLevel === 'string') {
       thinking.thinkingLevel = thinking.thinkingLevel.toLowerCase()
@@ -129,7 +129,7 @@ const bodies = [
 ]
 
 describe.skipIf(!present)('recorded gemini requests', () => {
-  test('pass the validator and are returned as they came', () => {
+  test('pass the validator unchanged', () => {
     expect(requests.length).toBeGreaterThan(500)
     expect(clientRequests.length).toBeGreaterThan(40)
     for (const { path, body } of bodies) {
@@ -139,7 +139,7 @@ describe.skipIf(!present)('recorded gemini requests', () => {
     }
   })
 
-  test('come back from the IR as they were', () => {
+  test('survive a round trip through the IR', () => {
     for (const { path, body } of bodies) {
       const context = contextFor()
       const request = geminiCodec.decodeRequest(structuredClone(body), context)
@@ -152,7 +152,7 @@ describe.skipIf(!present)('recorded gemini requests', () => {
     }
   })
 
-  test('decode to turns and parts that each say where they stood', () => {
+  test('decode to turns and parts that name their place in the body', () => {
     for (const { path, body } of bodies) {
       const { turns, at = {}, tools } = geminiCodec.decodeRequest(structuredClone(body), contextFor())
       const places = [
@@ -164,7 +164,7 @@ describe.skipIf(!present)('recorded gemini requests', () => {
     }
   })
 
-  test('give every response the id of its call', () => {
+  test('give every function response the id of its call', () => {
     let pairs = 0
     for (const { path, body } of bodies) {
       const { turns } = geminiCodec.decodeRequest(structuredClone(body), contextFor())

@@ -6,7 +6,7 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import { run } from '../chat/context.test-support.ts'
 import type { ModelEvent, ModelResponse, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 import {
   contextFor,
   eventsOf,
@@ -20,7 +20,7 @@ import {
 
 const exchanges = readExchanges()
 
-/** Text, calls, thoughts: what an answer says. */
+/** The text, calls and thoughts of a response. */
 const said = (response: ModelResponse) =>
   response.choices.map(({ parts }) => ({
     text: textOf(parts, 'text'),
@@ -35,13 +35,13 @@ const said = (response: ModelResponse) =>
 const textOf = (parts: readonly Part[], type: 'text' | 'reasoning'): string =>
   parts.map((part) => (part.type === type ? part.text : '')).join('')
 
-/** An answer as the wire has it, without what says nothing. */
+/** A response without members that have no meaning. */
 function normalisedAnswer(body: JsonObject): JsonObject {
   const out = structuredClone(body)
   for (const [position, candidate] of list(out.candidates).entries()) {
     if (!isObject(candidate)) continue
     candidate.index = position
-    candidate.finishReason ??= 'STOP' // an answer without a reason ended well, if it says anything
+    candidate.finishReason ??= 'STOP' // a response with content and without a reason is complete
     if (typeof candidate.finishReason === 'number')
       candidate.finishReason = ['', 'STOP', 'MAX_TOKENS'][candidate.finishReason] ?? ''
     const content = isObject(candidate.content) ? candidate.content : {}
@@ -75,7 +75,7 @@ const bytesOfText = ({ content }: JsonObject): number =>
       .join(''),
   )
 
-/** Chunks in any order, supports as what they rest on. */
+/** Grounding metadata with chunks in any order, and each support with its chunks in place of their numbers. */
 function normaliseSources(candidate: JsonObject): void {
   const { groundingMetadata: meta, citationMetadata: recited } = candidate
   if (isObject(meta)) {
@@ -87,7 +87,7 @@ function normaliseSources(candidate: JsonObject): void {
       support.groundingChunkIndices = list(support.groundingChunkIndices).map((index) => chunks[Number(index)] ?? null)
       if (isObject(support.segment)) support.segment.startIndex ??= 0
       if (isObject(support.segment)) support.segment.partIndex ??= 0
-      // Some of Google's own places lie behind the end of the text.
+      // Some of Google's offsets lie beyond the end of the text.
       if (isObject(support.segment) && typeof support.segment.endIndex === 'number')
         support.segment.endIndex = Math.min(support.segment.endIndex, bytesOfText(candidate))
     }
@@ -104,19 +104,19 @@ function normaliseSources(candidate: JsonObject): void {
   }
 }
 
-describe.skipIf(!present)('recorded gemini answers', () => {
+describe.skipIf(!present)('recorded gemini responses', () => {
   const answers = exchanges.flatMap(({ path, response }) => {
     const body = response.status === 200 && !isStream(response.body) ? parsed(response.body) : undefined
     return isObject(body) && body.candidates !== undefined ? [{ path, body }] : []
   })
 
-  test('come back from the IR as they were', () => {
+  test('survive a round trip through the IR', () => {
     expect(answers.length).toBeGreaterThan(500)
     for (const { path, body } of answers) {
       const context = contextFor()
       const decoded = geminiCodec.decodeResponse(structuredClone(body), context)
       if (decoded.choices.every(({ parts, finish }) => parts.length === 0 && finish.raw?.value === '')) {
-        // Neither content nor a reason: an answer that is none.
+        // Neither content nor a reason: this is not a response.
         expect(() => geminiCodec.encodeResponse(decoded, context), path).toThrow()
         continue
       }
@@ -133,7 +133,7 @@ describe.skipIf(!present)('recorded gemini answers', () => {
     }
   })
 
-  test('say the same as a stream of one chunk', () => {
+  test('decode to the same response as a stream of one chunk', () => {
     for (const { path, body } of answers) {
       const whole = geminiCodec.decodeResponse(structuredClone(body), contextFor())
       if (whole.choices.some(({ finish }) => finish.raw?.value === '')) continue
@@ -149,13 +149,13 @@ describe.skipIf(!present)('recorded gemini answers', () => {
     }
   })
 
-  test('count thoughts and tools in their totals', () => {
+  test('include thoughts and tool use in the totals of their usage', () => {
     for (const { path, body } of answers) {
       const { usage } = geminiCodec.decodeResponse(structuredClone(body), contextFor())
       const counted = body.usageMetadata
       if (usage === undefined || !isObject(counted) || counted.totalTokenCount === undefined) continue
       const sum = usage.input.total + usage.output.total
-      // Three recordings do not add up themselves.
+      // The totals of three recordings are inconsistent.
       if (Math.abs(sum - Number(counted.totalTokenCount)) > 1000) continue
       expect(usage.input.total, path).toBe(
         Number(counted.promptTokenCount ?? 0) + Number(counted.toolUsePromptTokenCount ?? 0),
@@ -163,7 +163,7 @@ describe.skipIf(!present)('recorded gemini answers', () => {
     }
   })
 
-  test('that are errors or nothing at all throw', () => {
+  test('throw if they hold an error or no candidate', () => {
     const others = exchanges.filter(
       ({ response }) =>
         response.status !== 200 || response.body.includes('"this"') || response.body.includes('"totalTokens"'),
@@ -194,7 +194,7 @@ describe.skipIf(!present)('recorded gemini streams', () => {
   const decode = (events: readonly SseEvent[]): ModelEvent[] =>
     run(geminiCodec.decodeStream(contextFor({ stream: true })), events)
 
-  test('end well, or in the one error they hold', () => {
+  test('end with response-end, or with the one error they hold', () => {
     expect(streams.length).toBeGreaterThan(80)
     for (const { path, events, broken, whole } of streams) {
       const out = decode(events)
@@ -206,7 +206,7 @@ describe.skipIf(!present)('recorded gemini streams', () => {
     }
   })
 
-  test('fold to what their chunks say, and again after being written anew', () => {
+  test('fold to the content of their chunks, before and after a round trip', () => {
     for (const { path, events, chunks, broken, whole } of streams) {
       if (broken || !whole) continue
       const out = decode(events)
@@ -252,7 +252,7 @@ describe.skipIf(!present)('recorded gemini streams', () => {
     }
   })
 
-  test('cut anywhere end in exactly one error and no ending', () => {
+  test('end in exactly one error wherever they are cut', () => {
     const sound = streams.filter((stream) => stream.whole && !stream.broken && stream.events.length > 1)
     fc.assert(
       fc.property(
@@ -274,7 +274,7 @@ describe.skipIf(!present)('recorded gemini streams', () => {
     )
   })
 
-  test('are tapped with the same usage and ending as they decode to', () => {
+  test('give the tap the usage and the ending that they decode to', () => {
     for (const { path, events, broken, whole } of streams) {
       const tap = geminiCodec.tapStream({ withholdUsage: false, target })
       for (const event of events) expect(tap.push(event), path).toBe(true)
@@ -285,7 +285,7 @@ describe.skipIf(!present)('recorded gemini streams', () => {
       expect(tap.ended, path).toBe(whole && !broken)
       if (broken || !whole) continue
       expect(tap.started, path).toBe(true)
-      // The decoder also keeps fields of earlier chunks, for the record.
+      // The decoder also keeps fields of earlier chunks.
       expect({ usage: folded.usage }, path).toMatchObject({ usage: tap.usage })
       expect(tap.finish, path).toBe(folded.choices[0]?.finish.raw?.value)
     }
@@ -295,6 +295,6 @@ describe.skipIf(!present)('recorded gemini streams', () => {
 const citationsOf = (parts: readonly Part[]) =>
   parts.flatMap((part) => (part.type === 'text' ? (part.citations ?? []) : []))
 
-/** Written anew, a signature on a text stands on an empty text behind it. */
+/** The encoder moves a text's signature to an empty text after it. */
 const unmarked = (choices: ReturnType<typeof said>) =>
   choices.map((choice) => ({ ...choice, seals: choice.seals.map((seal) => seal.replace(/^@(text|empty):/, '')) }))

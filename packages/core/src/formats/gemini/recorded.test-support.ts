@@ -11,7 +11,7 @@ export const readExchanges = () =>
     .readRecorded('gemini')
     .map((exchange) => ({ ...exchange, model: /models\/([^:]+):/.exec(exchange.request.url)?.[1] ?? 'm' }))
 
-/** Every generateContent request that a real client was seen to send. */
+/** Every recorded generateContent request of a real client. */
 export const readClientRequests = () => recorded.readClientRequests((url) => /:(streamG|g)enerateContent/.test(url))
 
 export function parsed(text: string): Json | undefined {
@@ -36,6 +36,6 @@ export function contextFor(
   }
 }
 
-/** A list, also where a single item stands for one. */
+/** Returns a list, also for a single item in place of one. */
 export const list = (value: Json | undefined): Json[] =>
   Array.isArray(value) ? value : value === undefined ? [] : [value]

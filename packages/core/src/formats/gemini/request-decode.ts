@@ -21,19 +21,19 @@ import { createCallIds } from './call-ids.ts'
 import { decodeTier, type FieldName, fieldPointers } from './fields.ts'
 import { decodeParts, type PartScope } from './parts-decode.ts'
 import { fromOpenApi, lowerTypes } from './schema-lowering.ts'
-import { signed } from './seals.ts'
-import { modelPrefix, respell, spelt } from './spelling.ts'
+import { readSignaturePart } from './seals.ts'
+import { copyInCamelCase, modelPrefix, spellingOf } from './spelling.ts'
 import { decodeThinking } from './thinking.ts'
 import { decodeTools } from './tools.ts'
 
 type Places = { [irField: string]: string }
 
 /**
- * The model and the wish for a stream stand in the URL: whoever reads the URL puts them into the body as `model` and
- * `stream` first. A model that the client itself wrote there has `models/` in front.
+ * Decodes a request. Model and stream flag stand in the URL; the caller copies them to the body as `model` and `stream`.
+ * A model that the client wrote there has the prefix `models/`.
  */
 export function decodeRequest(body: JsonObject, _context: CodecContext): ModelRequest {
-  const fields = respell(body)
+  const fields = copyInCamelCase(body)
   const at: Places = {}
   const model = takeString(fields, 'model') ?? ''
   const request: ModelRequest = {
@@ -41,9 +41,9 @@ export function decodeRequest(body: JsonObject, _context: CodecContext): ModelRe
     turns: [],
     stream: takeBoolean(fields, 'stream') ?? false,
   }
-  const system = decodeSystem(takeAny(fields, 'systemInstruction'), placeOf(body, 'systemInstruction'))
+  const system = decodeSystem(takeAny(fields, 'systemInstruction'), pointerOf(body, 'systemInstruction'))
   if (system !== undefined) request.turns.push(system)
-  append(request.turns, decodeContents(takeAny(fields, 'contents'), placeOf(body, 'contents')))
+  append(request.turns, decodeContents(takeAny(fields, 'contents'), pointerOf(body, 'contents')))
   put(request, 'tools', decodeTools(fields, body))
   const config = takeObject(fields, 'generationConfig')
   if (config !== undefined) decodeGeneration(config, fields, request)
@@ -58,7 +58,7 @@ export function decodeRequest(body: JsonObject, _context: CodecContext): ModelRe
 }
 
 function decodeGeneration(config: JsonObject, fields: Unread, request: ModelRequest): void {
-  const inner = respell(config)
+  const inner = copyInCamelCase(config)
   put(request, 'sampling', filled(decodeSampling(inner)))
   put(request, 'reasoning', decodeThinking(inner))
   put(request, 'output', filled(decodeOutput(inner)))
@@ -105,7 +105,7 @@ function decodeFormat(config: Unread, output: Output): void {
   if (type === 'text/plain' && full == null && subset == null) output.format = { type: 'text' }
   else if (type === 'application/json' || (type == null && (isObject(full) || isObject(subset)))) {
     output.format = { type: 'json' }
-    // The model is always held to it here.
+    // This format always enforces the schema.
     if (isObject(full) || isObject(subset)) output.format.strict = true
     if (isObject(full)) output.format.schema = lowerTypes(full)
     else if (isObject(subset)) output.format.schema = fromOpenApi(subset)
@@ -117,7 +117,7 @@ function decodeFormat(config: Unread, output: Output): void {
 
 const schemaFields = ['/generationConfig/responseSchema', '/generationConfig/responseJsonSchema'] as const
 
-/** Which field of the client's spelling stands for each field of the IR. */
+/** Notes the JSON Pointer of each IR field, in the client's spelling. */
 function notePlaces(request: ModelRequest, body: JsonObject, at: Places): void {
   const names: FieldName[] = []
   const groups = {
@@ -134,20 +134,20 @@ function notePlaces(request: ModelRequest, body: JsonObject, at: Places): void {
   if (request.serviceTier !== undefined) names.push('serviceTier')
   for (const name of names) at[name] = spelledPointer(body, fieldPointers[name])
   if (at['output.format'] === undefined) return
-  // What is said of a schema is said of its own field, not of the type beside it.
+  // Reports about a schema name the schema's field, not `responseMimeType`.
   for (const path of schemaFields) {
     const spelled = spelledPointer(body, path)
     if (spelled.split('/').length === path.split('/').length) at['output.format'] = spelled
   }
 }
 
-/** The pointer in the client's own spelling, as far as the client went. */
+/** Returns the pointer in the client's spelling, up to the deepest member that exists. */
 function spelledPointer(body: JsonObject, path: string): string {
   let node: Json | undefined = body
   let out = ''
   for (const step of path.slice(1).split('/')) {
     if (!isObject(node)) return out
-    const key: string = spelt(node, step)
+    const key: string = spellingOf(node, step)
     if (node[key] === undefined) return out
     out += `/${key}`
     node = node[key]
@@ -156,10 +156,10 @@ function spelledPointer(body: JsonObject, path: string): string {
 }
 
 /**
- * The conversation as turns. Neighbouring contents of the model are one answer, and those that hold nothing but function
- * responses answer the same turn: they become one.
+ * Decodes contents to turns. Adjacent contents of the model are one turn, and so are adjacent contents that hold only
+ * function responses.
  */
-export function decodeContents(contents: Json | undefined, at: string): Turn[] {
+function decodeContents(contents: Json | undefined, at: string): Turn[] {
   const list = Array.isArray(contents) ? contents : contents === undefined ? [] : [contents]
   const turns: Turn[] = []
   const ids = createCallIds()
@@ -167,15 +167,15 @@ export function decodeContents(contents: Json | undefined, at: string): Turn[] {
   for (const [index, content] of list.entries()) {
     const place = Array.isArray(contents) ? pointer(at, index) : at
     const turn = decodeContent(content, place, {
-      callId: (id, name, part) => ids.ofCall(id, name, index, part),
-      responseId: (id, name, part) => ids.ofResponse(id, name, index, part),
+      callId: (id, name, part) => ids.callId(id, name, index, part),
+      responseId: (id, name, part) => ids.responseId(id, name, index, part),
     })
     if (turn === undefined) continue
     const last = turns.at(-1)
     if (turn.role === 'assistant') {
       const same = last?.role === 'assistant' && last.extra === undefined && turn.extra === undefined
       const target: Turn = same ? last : { ...turn, parts: [] }
-      continueAnswer(target.parts, turn.parts)
+      appendModelParts(target.parts, turn.parts)
       if (!same) turns.push(target)
       answers = undefined
       continue
@@ -192,12 +192,12 @@ export function decodeContents(contents: Json | undefined, at: string): Turn[] {
 }
 
 /**
- * Chats keep a streamed answer as they got it, one content for each chunk. Adds the next to those before: texts go on,
- * thoughts go on until their signature, and what only filled up is left out.
+ * Appends parts to a model turn. Chats store a streamed response as one content for each chunk: texts continue, thoughts
+ * continue until their signature, and empty texts are left out.
  */
-function continueAnswer(parts: Part[], next: readonly Part[]): void {
+function appendModelParts(parts: Part[], next: readonly Part[]): void {
   for (const [position, part] of next.entries()) {
-    // An answer of nothing but an empty text stays one.
+    // A turn with only an empty text keeps it.
     if (parts.length > 0 && isPlainText(part) && part.text === '') continue
     const [only, second] = parts
     if (only !== undefined && second === undefined && isPlainText(only) && only.text === '') parts.pop()
@@ -214,7 +214,7 @@ function continueAnswer(parts: Part[], next: readonly Part[]): void {
   }
 }
 
-/** A streamed answer may also be kept as one content, a part for each piece: a foreign signature is for all of them. */
+/** Joins thoughts within one content: a foreign signature covers all pieces of a streamed thought. */
 function foldThoughts(parts: Part[]): void {
   for (;;) {
     const [before, last] = parts.slice(-2)
@@ -227,25 +227,26 @@ function foldThoughts(parts: Part[]): void {
 }
 
 const isPlainText = (part: Part): part is TextPart => part.type === 'text' && part.extra === undefined
-const isSignedText = (part: Part | undefined): boolean => part?.type === 'reasoning' && signed(part)?.kind === 'text'
+const isSignedText = (part: Part | undefined): boolean =>
+  part?.type === 'reasoning' && readSignaturePart(part)?.kind === 'text'
 
-/** Within one content, only a foreign signature by itself belongs to the thought before: Google signs its own parts. */
+/** Within one content, only a foreign signature without text belongs to the thought before it: Google signs each part. */
 function continues(last: ReasoningPart, next: ReasoningPart, goesOn: boolean): boolean {
   if (last.seal !== undefined || last.redacted || next.redacted) return false
-  if (last.extra !== undefined || next.extra !== undefined || signed(next) !== undefined) return false
+  if (last.extra !== undefined || next.extra !== undefined || readSignaturePart(next) !== undefined) return false
   return goesOn || (next.text === '' && next.seal !== undefined && next.seal.issuer !== 'gemini')
 }
 
 const isAllResults = ({ parts }: Turn): boolean =>
   parts.length > 0 && parts.every((part) => part.type === 'tool-result')
 
-/** A content is an object with parts; SDKs also write a bare text or a bare part, and servers take them. */
+/** Decodes a content. SDKs also write a bare text or a bare part, which servers accept. */
 function decodeContent(content: Json, at: string, scope: PartScope): Turn | undefined {
   if (typeof content === 'string') return { role: 'user', parts: [{ type: 'text', text: content, at }], at }
   if (!isObject(content)) return undefined
   if (content.parts === undefined && content.role === undefined)
     return { role: 'user', parts: decodeParts([content], at, scope).map((part) => ({ ...part, at })), at }
-  const fields = respell(content)
+  const fields = copyInCamelCase(content)
   const role = takeString(fields, 'role')?.toLowerCase()
   const parts = decodeParts(takeAny(fields, 'parts'), pointer(at, 'parts'), scope)
   const turn: Turn = { role: role === 'model' || role === 'assistant' ? 'assistant' : 'user', parts, at }
@@ -254,8 +255,8 @@ function decodeContent(content: Json, at: string, scope: PartScope): Turn | unde
   return turn
 }
 
-/** The system instruction: a content, whose role says nothing, or a text. */
-export function decodeSystem(value: Json | undefined, at: string): Turn | undefined {
+/** Decodes the system instruction: a text, or a content whose role is ignored. */
+function decodeSystem(value: Json | undefined, at: string): Turn | undefined {
   if (value === undefined || value === null) return undefined
   const scope: PartScope = { callId: (id) => id ?? '', responseId: (id) => id ?? '' }
   const turn = Array.isArray(value)
@@ -265,5 +266,5 @@ export function decodeSystem(value: Json | undefined, at: string): Turn | undefi
   return { ...turn, role: 'system' }
 }
 
-/** Where the client wrote the contents and the instruction. */
-export const placeOf = (body: JsonObject, name: 'contents' | 'systemInstruction'): string => `/${spelt(body, name)}`
+/** Returns the JSON Pointer of the contents or of the instruction, in the client's spelling. */
+const pointerOf = (body: JsonObject, name: 'contents' | 'systemInstruction'): string => `/${spellingOf(body, name)}`

@@ -13,12 +13,19 @@ import { type EncodeScope, encodeParts } from './parts-encode.ts'
 import { encodeThinking } from './thinking.ts'
 import { encodeTools, writeSchema } from './tools.ts'
 
+type EncodeContext = CodecContext & { readonly target: TargetTraits }
+
 /**
- * Every field of the request gets an answer here: a field added to the IR does not compile until it has one. The model and
- * the wish for a stream are not written: they stand in the upstream's URL.
+ * Encodes every field of a request: `satisfies Nothing` fails to compile for a new IR field until it is handled. Model and
+ * stream flag are not written, since they stand in the upstream's URL.
  */
-export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const request = applySettingsChanges(shortenToolNames(asked, toolNames, context.report), {}, 'gemini', context.report)
+export function encodeRequest(original: ModelRequest, context: EncodeContext): JsonObject {
+  const request = applySettingsChanges(
+    shortenToolNames(original, toolNames, context.report),
+    {},
+    'gemini',
+    context.report,
+  )
   const {
     model: _model,
     turns,
@@ -47,12 +54,12 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   if (output !== undefined) encodeOutput(output, generation, request, context)
   if (Object.keys(generation).length > 0) out.generationConfig = generation
   if (user !== undefined) reportUser(user, request, context)
-  if (metadata !== undefined) refuse('metadata', 'generateContent takes no metadata', 'note', request, context)
+  if (metadata !== undefined) reportUnsupported('metadata', 'generateContent has no metadata', 'note', request, context)
   if (serviceTier !== undefined) encodeServiceTier(serviceTier, out, request, context)
   return out
 }
 
-function refuse(
+function reportUnsupported(
   field: string,
   detail: string,
   severity: 'warn' | 'note',
@@ -62,7 +69,7 @@ function refuse(
   context.report.add(loss(fieldPointer(field, request.at, undefined), detail, 'unsupported', severity))
 }
 
-const mostStops = 5
+const maxStopSequences = 5
 const int32 = 2 ** 31
 
 function encodeSampling(sampling: Sampling, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
@@ -84,27 +91,33 @@ function encodeSampling(sampling: Sampling, out: JsonObject, request: ModelReque
   put(out, 'topP', topP)
   put(out, 'topK', topK)
   if (seed !== undefined && (seed >= int32 || seed < -int32))
-    refuse('sampling.seed', 'a seed is a 32-bit integer here; this one is not sent', 'warn', request, context)
+    reportUnsupported(
+      'sampling.seed',
+      'generateContent accepts 32-bit seeds only; this one is not sent',
+      'warn',
+      request,
+      context,
+    )
   else put(out, 'seed', seed)
   if (logitBias !== undefined)
-    refuse('sampling.logitBias', 'generateContent has no logit_bias', 'warn', request, context)
+    reportUnsupported('sampling.logitBias', 'generateContent has no logit_bias', 'warn', request, context)
   put(out, 'presencePenalty', presencePenalty)
   put(out, 'frequencyPenalty', frequencyPenalty)
-  if (stop !== undefined && stop.length > mostStops)
+  if (stop !== undefined && stop.length > maxStopSequences)
     context.report.add(
       loss(
         fieldPointer('sampling.stop', request.at, undefined),
-        `at most ${mostStops} stop sequences are taken; the first ${mostStops} are sent`,
+        `at most ${maxStopSequences} stop sequences are accepted; the first ${maxStopSequences} are sent`,
         'clamped',
       ),
     )
-  put(out, 'stopSequences', stop?.slice(0, mostStops))
+  put(out, 'stopSequences', stop?.slice(0, maxStopSequences))
   put(out, 'maxOutputTokens', maxTokens)
   put(out, 'candidateCount', choices)
 }
 
 function encodeOutput(output: Output, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
-  // Usage comes with every stream: `includeUsage` decides only what the client is shown.
+  // Every stream has usage: `includeUsage` only decides whether the client gets it.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
   if (format !== undefined) encodeFormat(format, out, request, context)
@@ -114,13 +127,19 @@ function encodeOutput(output: Output, out: JsonObject, request: ModelRequest, co
     modalities?.map((modality): Json => modality.toUpperCase()),
   )
   if (audio !== undefined)
-    refuse('output.audio', 'voices and sound formats of another vendor are unknown here', 'warn', request, context)
+    reportUnsupported(
+      'output.audio',
+      'voices and audio formats of another vendor cannot be sent',
+      'warn',
+      request,
+      context,
+    )
   if (logprobs !== undefined) {
     out.responseLogprobs = true
     if (logprobs > 0) out.logprobs = logprobs
   }
   if (verbosity !== undefined)
-    refuse('output.verbosity', 'how much to say cannot be set in generateContent', 'warn', request, context)
+    reportUnsupported('output.verbosity', 'verbosity cannot be set in generateContent', 'warn', request, context)
 }
 
 function encodeFormat(
@@ -140,12 +159,13 @@ function encodeFormat(
   if (schema !== undefined)
     writeSchema(schema, out, 'responseSchema', 'responseJsonSchema', at, isWrittenIn(request, fieldPointers), context)
   for (const [key, value] of Object.entries({ name, description }))
-    if (value !== undefined) refuse(`output.format.${key}`, `a schema has no ${key} here`, 'note', request, context)
+    if (value !== undefined)
+      reportUnsupported(`output.format.${key}`, `generateContent has no ${key} of a schema`, 'note', request, context)
   if (strict === false && schema !== undefined)
     context.report.add(
       loss(
         fieldPointer('output.format.strict', request.at, undefined),
-        'generateContent always holds an answer to its schema',
+        'generateContent always enforces the schema',
         'approximated',
         'note',
       ),
@@ -157,13 +177,14 @@ function reportUser(user: NonNullable<ModelRequest['user']>, request: ModelReque
   rest satisfies Nothing
   for (const [key, value] of Object.entries({ id, cacheKey, safetyId }))
     if (value !== undefined)
-      refuse(`user.${key}`, 'generateContent does not ask who the user is', 'note', request, context)
+      reportUnsupported(`user.${key}`, 'generateContent has no user ids', 'note', request, context)
 }
 
 function encodeServiceTier(tier: string, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
-  if (tier === 'auto') return // what happens without the field
+  if (tier === 'auto') return // the default without the field
   const word = encodeTier(tier)
-  if (word === undefined) refuse('serviceTier', `there is no service tier '${tier}' here`, 'warn', request, context)
+  if (word === undefined)
+    reportUnsupported('serviceTier', `generateContent has no service tier '${tier}'`, 'warn', request, context)
   else out.serviceTier = word
   if (tier === 'fast')
     context.report.add(
@@ -176,43 +197,42 @@ function encodeServiceTier(tier: string, out: JsonObject, request: ModelRequest,
     )
 }
 
-export type EncodeContext = CodecContext & { readonly target: TargetTraits }
-
-export interface Conversation {
+/** The encoded turns. */
+interface Conversation {
   system?: JsonObject
   contents: JsonObject[]
 }
 
-/** A content on its way to the wire. */
-interface Draft {
+/** A content before it is joined with its neighbours. */
+interface ContentDraft {
   role: 'user' | 'model'
   parts: JsonObject[]
   own: JsonObject | undefined
   calls: ToolCallPart[]
 }
 
-/** Turns as Google wants them: instructions apart, users and models in turns, no content empty. */
-export function encodeTurns(turns: readonly Turn[], traits: ModelTraits, context: EncodeContext): Conversation {
+/** Encodes turns as Google requires them: instructions separate, roles alternating, no content empty. */
+function encodeTurns(turns: readonly Turn[], traits: ModelTraits, context: EncodeContext): Conversation {
   const scope: EncodeScope = {
     context,
     towards: 'upstream',
-    mediaInside: traits.mediaInResponses,
-    nameOf: namesOfCalls(turns),
+    mediaInResponses: traits.acceptsMediaInResponses,
+    functionNameOf: namesOfCalls(turns),
   }
   const first = turns.findIndex((turn) => !isSystem(turn))
   const leading = first < 0 ? turns : turns.slice(0, first)
-  const drafts = join((first < 0 ? [] : turns.slice(first)).flatMap((turn) => draft(turn, scope)))
+  const drafts = joinNeighbours((first < 0 ? [] : turns.slice(first)).flatMap((turn) => draft(turn, scope)))
   const instructions = leading.flatMap((turn) => systemParts(turn, scope))
   const own: JsonObject = {}
-  for (const turn of leading) assignOwn(own, settings(turn, scope) ?? {})
+  for (const turn of leading) assignOwn(own, contentFields(turn, scope) ?? {})
   const out: Conversation = { contents: [] }
   if (drafts.length === 0 && instructions.length > 0) {
     const at = leading[0]?.at ?? ''
-    context.report.add(loss(at, 'a request needs a content: the system prompt is sent as the user’s', 'moved'))
+    context.report.add(loss(at, 'a request needs a content: the system prompt is sent with the role user', 'moved'))
     drafts.push({ role: 'user', parts: instructions, own: undefined, calls: [] })
   } else if (instructions.length > 0) out.system = { ...own, parts: instructions }
-  callsFollow(drafts, context)
-  if (traits.signedCalls) for (const content of drafts) vouch(content, context)
+  ensureUserBeforeCalls(drafts, context)
+  if (traits.requiresSignedCalls) for (const content of drafts) markUnsignedCalls(content, context)
   out.contents = drafts.map(({ role, parts, own: fields }) => ({ ...fields, role, parts }))
   return out
 }
@@ -225,8 +245,8 @@ function namesOfCalls(turns: readonly Turn[]): (id: string) => string | undefine
   return (id) => names.get(id)
 }
 
-function settings(turn: Turn, { context }: EncodeScope): JsonObject | undefined {
-  // The changes of settings have been applied to the whole request.
+function contentFields(turn: Turn, { context }: EncodeScope): JsonObject | undefined {
+  // `applySettingsChanges` has applied `changes` to the whole request.
   const { role: _, parts: _parts, name, cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
   if (name !== undefined)
@@ -240,24 +260,24 @@ function systemParts(turn: Turn, scope: EncodeScope): JsonObject[] {
     const fits = part.type === 'text' || part.type === 'refusal' || part.type === 'native'
     if (!fits)
       scope.context.report.add(
-        loss(part.at ?? turn.at ?? '', `an instruction takes text only: ${part.type} is left out`),
+        loss(part.at ?? turn.at ?? '', `a system instruction holds text only: ${part.type} is left out`),
       )
     return fits
   })
   return encodeParts(fit, scope)
 }
 
-function draft(turn: Turn, scope: EncodeScope): Draft[] {
+function draft(turn: Turn, scope: EncodeScope): ContentDraft[] {
   const { context } = scope
   const at = turn.at ?? ''
-  const own = settings(turn, scope)
+  const own = contentFields(turn, scope)
   if (isSystem(turn)) {
     const parts = systemParts(turn, scope).map((part) =>
       typeof part.text === 'string' ? { ...part, text: `<system>\n${part.text}\n</system>` } : part,
     )
     if (parts.length === 0) return []
     context.report.add(
-      loss(at, 'a system message in this place is not taken: it is sent as marked text of the user', 'moved'),
+      loss(at, 'a system message in this place is not accepted: it is sent as marked text of the user', 'moved'),
     )
     return [{ role: 'user', parts, own, calls: [] }]
   }
@@ -271,9 +291,9 @@ function draft(turn: Turn, scope: EncodeScope): Draft[] {
 
 const isCall = (part: Part): part is ToolCallPart => part.type === 'tool-call'
 
-/** Neighbours of the same role become one. */
-function join(drafts: readonly Draft[]): Draft[] {
-  const out: Draft[] = []
+/** Joins adjacent contents of the same role. */
+function joinNeighbours(drafts: readonly ContentDraft[]): ContentDraft[] {
+  const out: ContentDraft[] = []
   for (const next of drafts) {
     const last = out.at(-1)
     if (last === undefined || last.role !== next.role || last.own !== undefined || next.own !== undefined)
@@ -286,29 +306,29 @@ function join(drafts: readonly Draft[]): Draft[] {
   return out
 }
 
-/** A turn with calls is refused unless something comes before it. */
-function callsFollow(drafts: Draft[], { report }: EncodeContext): void {
+/** Google rejects a conversation that begins with calls, so a user content is inserted. */
+function ensureUserBeforeCalls(drafts: ContentDraft[], { report }: EncodeContext): void {
   const [first] = drafts
   if (first === undefined || first.role !== 'model' || first.calls.length === 0) return
   const at = first.calls[0]?.at ?? ''
-  report.add(loss(at, "calls follow what a user said: '.' is put in front", 'approximated'))
+  report.add(loss(at, "a conversation must not begin with calls: a user content '.' is inserted", 'approximated'))
   drafts.unshift({ role: 'user', parts: [{ text: '.' }], own: undefined, calls: [] })
 }
 
-/** Google's documented word for calls that another model made, and that it therefore never signed. */
-const unsigned = 'skip_thought_signature_validator'
+/** Google's documented signature for calls of other models. */
+const unsignedCallMarker = 'skip_thought_signature_validator'
 
-/** The first call of a step needs a signature, or the whole request is refused. */
-function vouch(content: Draft, { report }: EncodeContext): void {
+/** Adds the marker to unsigned calls: Google rejects a step whose first call has no signature. */
+function markUnsignedCalls(content: ContentDraft, { report }: EncodeContext): void {
   if (content.role !== 'model') return
   const calls = content.parts.filter((part) => isObject(part.functionCall))
   const [first] = calls
   if (first === undefined || calls.some((part) => part.thoughtSignature !== undefined)) return
-  first.thoughtSignature = unsigned
+  first.thoughtSignature = unsignedCallMarker
   report.add(
     loss(
       content.calls[0]?.at ?? '',
-      'the call bears no signature of this model: it is sent with the word that says so',
+      'the call has no signature of this model: it is sent with the marker for unsigned calls',
       'approximated',
       'note',
     ),

@@ -2,19 +2,24 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import { testContext } from '../chat/context.test-support.ts'
 import type { ModelRequest, Turn } from '../ir.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
-/** A request that came from another format: what generateContent makes of it, and what it says it could not. */
+/** Encodes a request that a client wrote in another format, and checks the reported losses. */
 function encode(request: Partial<ModelRequest>, model = 'gemini-2.5-flash') {
   const context = { ...testContext(), target: { model, quirks: {} } }
   const wire = geminiCodec.encodeRequest({ model: 'x', turns: [], stream: false, ...request }, context)
   return { wire, losses: context.losses.map(({ path, kind, severity }) => `${severity} ${kind} ${path}`) }
 }
 
-describe('fields of a foreign request', () => {
+describe('the encoder of fields from other formats', () => {
   test.each<[string, Partial<ModelRequest>, JsonObject, string[], string?]>([
-    ['model and stream stand in the URL', { model: 'a', stream: true, output: { includeUsage: true } }, {}, []],
-    ['a bias', { sampling: { logitBias: { '1': 2 } } }, {}, ['warn unsupported /sampling/logitBias']],
+    [
+      'neither model nor stream, which stand in the URL',
+      { model: 'a', stream: true, output: { includeUsage: true } },
+      {},
+      [],
+    ],
+    ['a logit bias', { sampling: { logitBias: { '1': 2 } } }, {}, ['warn unsupported /sampling/logitBias']],
     [
       'a seed beyond 32 bits',
       { sampling: { seed: 2 ** 40 }, at: { 'sampling.seed': '/seed' } },
@@ -22,15 +27,15 @@ describe('fields of a foreign request', () => {
       ['warn unsupported /seed'],
     ],
     [
-      'many stop sequences',
+      'too many stop sequences',
       { sampling: { stop: ['1', '2', '3', '4', '5', '6'] } },
       { generationConfig: { stopSequences: ['1', '2', '3', '4', '5'] } },
       ['warn clamped /sampling/stop'],
     ],
-    ['one call at a time', { tools: { list: [], parallel: false } }, {}, ['warn unsupported /tools/parallel']],
-    ['calls in parallel', { tools: { list: [], parallel: true } }, {}, []],
+    ['serial tool calls', { tools: { list: [], parallel: false } }, {}, ['warn unsupported /tools/parallel']],
+    ['parallel tool calls', { tools: { list: [], parallel: true } }, {}, []],
     [
-      'allowed tools that need not be called',
+      'allowed tools in auto mode',
       { tools: { list: [{ type: 'function', name: 'f' }], choice: { allowed: ['f'], mode: 'auto' } } },
       {
         tools: [{ functionDeclarations: [{ name: 'f' }] }],
@@ -60,7 +65,7 @@ describe('fields of a foreign request', () => {
       ['warn unsupported /tools/0', 'warn unsupported /tool_choice'],
     ],
     [
-      'a free-text tool',
+      'a custom tool',
       {
         tools: { list: [{ type: 'custom', name: 'c', grammar: { syntax: 'lark', definition: 'x' }, at: '/tools/0' }] },
       },
@@ -105,25 +110,25 @@ describe('fields of a foreign request', () => {
     ['verbosity', { output: { verbosity: 'low' } }, {}, ['warn unsupported /output/verbosity']],
     ['a voice', { output: { audio: { voice: 'alloy' } } }, {}, ['warn unsupported /output/audio']],
     [
-      'who asks',
+      'user ids and metadata',
       { user: { id: 'u', cacheKey: 'k', safetyId: 's' }, metadata: { a: 'b' } },
       {},
       ['user/id', 'user/cacheKey', 'user/safetyId', 'metadata'].map((path) => `note unsupported /${path}`),
     ],
-    ['the default tier', { serviceTier: 'auto' }, {}, []],
-    ['a tier of its own', { serviceTier: 'scale' }, {}, ['warn unsupported /serviceTier']],
-    ['a tier of both', { serviceTier: 'default' }, { serviceTier: 'standard' }, []],
+    ['the service tier auto', { serviceTier: 'auto' }, {}, []],
+    ['an unknown service tier', { serviceTier: 'scale' }, {}, ['warn unsupported /serviceTier']],
+    ['a service tier that both formats know', { serviceTier: 'default' }, { serviceTier: 'standard' }, []],
     [
-      'fields of its own',
+      'fields of the client’s format',
       { extra: { chat: { store: true, prediction: {} } } },
       {},
       ['note unsupported /store', 'warn unsupported /prediction'],
     ],
-  ])('%s', (_, request, fields, losses, model) => {
+  ])('encodes %s and reports the losses', (_, request, fields, losses, model) => {
     expect(encode(request, model)).toEqual({ wire: { contents: [], ...fields }, losses })
   })
 
-  test('groups of Google’s are named field by field to others', async () => {
+  test('reports each field of Google’s groups to other formats', async () => {
     const { chatCodec } = await import('../chat/codec.ts')
     const context = testContext()
     const request = geminiCodec.decodeRequest(
@@ -147,19 +152,25 @@ describe('fields of a foreign request', () => {
   })
 })
 
-describe('a wish for reasoning', () => {
+describe('the encoder of reasoning settings', () => {
   test.each<[string, ModelRequest['reasoning'], string, JsonObject | undefined, string[]]>([
     ['an effort', { effort: 'high' }, 'gemini-3-flash-preview', { thinkingLevel: 'high', includeThoughts: true }, []],
-    ['an effort without thoughts', { effort: 'low', summary: 'none' }, 'gemini-3-pro', { thinkingLevel: 'low' }, []],
     [
-      'an effort between',
+      'an effort without shown thoughts',
+      { effort: 'low', summary: 'none' },
+      'gemini-3-pro',
+      { thinkingLevel: 'low' },
+      [],
+    ],
+    [
+      'an effort that the model lacks',
       { effort: 'medium' },
       'gemini-3-pro-preview',
       { thinkingLevel: 'high', includeThoughts: true },
       ['note approximated effort'],
     ],
     [
-      'the most',
+      'an effort above the highest level',
       { effort: 'max' },
       'gemini-3.1-pro',
       { thinkingLevel: 'high', includeThoughts: true },
@@ -174,39 +185,51 @@ describe('a wish for reasoning', () => {
     ],
     ['a budget', { budgetTokens: 5000 }, 'gemini-3-flash', { thinkingBudget: 5000, includeThoughts: true }, []],
     [
-      'too great a budget',
+      'a budget above the limit',
       { budgetTokens: 64000 },
       'gemini-2.5-pro',
       { thinkingBudget: 32768, includeThoughts: true },
       ['warn clamped budgetTokens'],
     ],
     [
-      'both',
+      'effort and budget together',
       { effort: 'low', budgetTokens: 5000 },
       'gemini-3-flash',
       { thinkingLevel: 'low', includeThoughts: true },
       ['note unsupported budgetTokens'],
     ],
     [
-      'both, on a model of budgets',
+      'effort and budget together for a model with budgets',
       { effort: 'low', budgetTokens: 5000 },
       'gemini-2.5-flash',
       { thinkingBudget: 5000, includeThoughts: true },
       ['note unsupported effort'],
     ],
-    ['as it sees fit', { adaptive: true }, 'gemini-2.5-pro', { thinkingBudget: -1, includeThoughts: true }, []],
-    ['none', { off: true }, 'gemini-2.5-flash', { thinkingBudget: 0 }, []],
-    ['none, by effort', { effort: 'none' }, 'gemini-2.5-flash', { thinkingBudget: 0 }, []],
+    ['adaptive reasoning', { adaptive: true }, 'gemini-2.5-pro', { thinkingBudget: -1, includeThoughts: true }, []],
+    ['reasoning off', { off: true }, 'gemini-2.5-flash', { thinkingBudget: 0 }, []],
+    ['the effort none', { effort: 'none' }, 'gemini-2.5-flash', { thinkingBudget: 0 }, []],
     [
-      'none of one that always thinks',
+      'reasoning off for a model that always thinks',
       { off: true },
       'gemini-2.5-pro',
       { thinkingBudget: 128 },
       ['warn approximated off'],
     ],
-    ['none of a newer one', { off: true }, 'gemini-3-flash', { thinkingLevel: 'minimal' }, ['warn approximated off']],
-    ['any of one that cannot', { effort: 'high' }, 'gemini-2.0-flash', undefined, ['warn unsupported effort']],
-    ['none of one that cannot', { off: true }, 'gemini-2.0-flash', undefined, []],
+    [
+      'reasoning off for a model with levels',
+      { off: true },
+      'gemini-3-flash',
+      { thinkingLevel: 'minimal' },
+      ['warn approximated off'],
+    ],
+    [
+      'an effort for a model that cannot think',
+      { effort: 'high' },
+      'gemini-2.0-flash',
+      undefined,
+      ['warn unsupported effort'],
+    ],
+    ['reasoning off for a model that cannot think', { off: true }, 'gemini-2.0-flash', undefined, []],
     [
       'a long summary',
       { effort: 'low', summary: 'detailed' },
@@ -214,17 +237,17 @@ describe('a wish for reasoning', () => {
       { thinkingLevel: 'low', includeThoughts: true },
       ['note approximated summary'],
     ],
-  ])('%s', (_, reasoning, model, thinkingConfig, losses) => {
+  ])('encodes %s', (_, reasoning, model, thinkingConfig, losses) => {
     const { wire, losses: told } = encode({ ...(reasoning === undefined ? {} : { reasoning }) }, model)
     expect(wire.generationConfig).toEqual(thinkingConfig === undefined ? undefined : { thinkingConfig })
     expect(told).toEqual(losses.map((loss) => loss.replace(/ (\w+)$/, ' /reasoning/$1')))
   })
 })
 
-describe('turns of a foreign request', () => {
+describe('the encoder of turns from other formats', () => {
   const said = (role: Turn['role'], text: string): Turn => ({ role, parts: [{ type: 'text', text }], at: `/${text}` })
 
-  test('instructions come first, or stand marked where they were', () => {
+  test('puts leading system messages first, and marks later ones in place', () => {
     const { wire, losses } = encode({
       turns: [
         said('system', 'a'),
@@ -244,13 +267,13 @@ describe('turns of a foreign request', () => {
     expect(losses).toEqual(['warn moved /d'])
   })
 
-  test('an instruction alone is sent as the user’s', () => {
+  test('sends a system prompt without other turns as a user content', () => {
     const { wire, losses } = encode({ turns: [said('system', 'a')] })
     expect(wire).toEqual({ contents: [{ role: 'user', parts: [{ text: 'a' }] }] })
     expect(losses).toEqual(['warn moved /a'])
   })
 
-  test('empty turns are left out, names and cache hints reported', () => {
+  test('omits empty turns, and reports names and cache hints', () => {
     const { wire, losses } = encode({
       turns: [
         { role: 'assistant', parts: [], at: '/0' },

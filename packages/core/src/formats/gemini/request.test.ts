@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import { testContext } from '../chat/context.test-support.ts'
 import type { ModelRequest } from '../ir.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
 const decode = (body: JsonObject): ModelRequest => geminiCodec.decodeRequest(structuredClone(body), testContext())
 function roundTrip(body: JsonObject, model = 'm') {
@@ -20,7 +20,7 @@ const gSchema: JsonObject = {
   additionalProperties: false,
 }
 
-/** Everything a client can say, in the form in which it comes back unchanged. */
+/** Every field that a client can send, in the form that a round trip preserves. */
 const rich: JsonObject = {
   systemInstruction: { parts: [{ text: 'be brief' }, { text: 'be kind' }] },
   contents: [
@@ -138,7 +138,7 @@ const rich: JsonObject = {
   store: false,
 }
 
-/** The same body as other clients spell it; user data keeps its keys. */
+/** The same body in snake_case; user data keeps its keys. */
 const data = new Set([
   'args',
   'response',
@@ -162,17 +162,17 @@ function snaked(value: unknown): unknown {
   )
 }
 
-describe('a request of this format', () => {
-  test('comes back from the IR as it was, field by field', () => {
+describe('a generateContent request', () => {
+  test('survives a round trip through the IR, field by field', () => {
     const { wire, losses } = roundTrip(rich)
     expect(wire).toEqual(rich)
     expect(losses.filter((loss) => loss.startsWith('warn'))).toEqual([])
   })
 
-  test('is read in snake_case too, and only where the format has fields', () => {
+  test('is decoded from snake_case too, only where the format defines the fields', () => {
     const body = snaked(rich) as JsonObject
     const declarations = (body.tools as JsonObject[])[0]?.function_declarations as JsonObject[]
-    // A JSON Schema is data: its keywords have one spelling.
+    // A JSON Schema is user data: its keywords have one spelling.
     declarations[1] = { name: 'g', parameters_json_schema: gSchema }
     expect(roundTrip(body).wire).toEqual(rich)
     const { at } = decode(body)
@@ -194,7 +194,7 @@ describe('a request of this format', () => {
       { ...ask(text), systemInstruction: { parts: [{ text: 'x' }] } },
     ],
     [
-      'an instruction of the user’s',
+      'an instruction with the role user',
       { ...ask(text), system_instruction: { role: 'user', parts: { text: 'x' } } },
       { ...ask(text), systemInstruction: { parts: [{ text: 'x' }] } },
     ],
@@ -207,7 +207,7 @@ describe('a request of this format', () => {
       { ...ask(text), generationConfig: { thinkingConfig: { thinkingLevel: 'low' } } },
     ],
     [
-      'no level',
+      'an unspecified level',
       { ...ask(text), generationConfig: { thinkingConfig: { thinkingLevel: 'THINKING_LEVEL_UNSPECIFIED' } } },
       ask(text),
     ],
@@ -236,15 +236,15 @@ describe('a request of this format', () => {
       { ...ask({ text: 'hi', new: 1 }), other: [1] },
       { ...ask({ text: 'hi', new: 1 }), other: [1] },
     ],
-  ])('%s', (_, body, expected) => {
+  ])('is normalized: %s', (_, body, expected) => {
     const { wire, losses } = roundTrip(body)
     expect(wire).toEqual(expected)
     expect(losses.filter((loss) => loss.startsWith('warn'))).toEqual([])
   })
 })
 
-describe('what a request means to others', () => {
-  test('model and stream come from the URL, by the body', () => {
+describe('the decoded request', () => {
+  test('has the model and the stream flag that the URL named', () => {
     expect(decode({ ...ask(text), model: 'publishers/x/y', stream: true })).toMatchObject({
       model: 'publishers/x/y',
       stream: true,
@@ -262,7 +262,7 @@ describe('what a request means to others', () => {
     ['text', { responseMimeType: 'text/plain' }, { output: { format: { type: 'text' } } }],
     ['JSON', { responseMimeType: 'application/json' }, { output: { format: { type: 'json' } } }],
     [
-      'a schema without its type of text',
+      'a schema without a media type',
       { responseJsonSchema: { type: 'OBJECT', properties: { type: { type: 'STRING' } } } },
       {
         output: {
@@ -272,7 +272,7 @@ describe('what a request means to others', () => {
     ],
     ['log probabilities', { responseLogprobs: true }, { output: { logprobs: 0 } }],
     ['modalities', { responseModalities: ['TEXT', 'Audio'] }, { output: { modalities: ['text', 'audio'] } }],
-  ])('%s', (_, generationConfig, expected) => {
+  ])('holds the generation setting: %s', (_, generationConfig, expected) => {
     const { reasoning, output, extra } = decode({ ...ask(text), generationConfig })
     expect({ reasoning, output, extra }).toEqual({
       reasoning: undefined,
@@ -282,7 +282,7 @@ describe('what a request means to others', () => {
     })
   })
 
-  test('an enum type stays Google’s own', () => {
+  test('keeps the media type text/x.enum as a field of Google’s', () => {
     const generationConfig = { responseMimeType: 'text/x.enum', responseSchema: { type: 'STRING', enum: ['a'] } }
     expect(decode({ ...ask(text), generationConfig }).extra?.gemini).toEqual({ generationConfig })
     expect(roundTrip({ ...ask(text), generationConfig }).wire.generationConfig).toEqual(generationConfig)

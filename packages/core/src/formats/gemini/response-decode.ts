@@ -7,26 +7,26 @@ import { drop, leftover, putBack, takeAny, takeObject, takeString, type Unread }
 import { pointer } from '../shared/pointers.ts'
 import { loss, objectsIn } from '../shared/report.ts'
 import { checkChoiceCount } from '../shared/stream-parts.ts'
-import { decodeError, isAnswer } from './error.ts'
-import { decodeBlock, decodeFinish, holdsCall } from './finish.ts'
+import { decodeError, isResponse } from './error.ts'
+import { decodeBlockReason, decodeFinish, hasToolCall } from './finish.ts'
 import { decodeSources } from './grounding.ts'
-import { readLogprobs } from './logprobs.ts'
+import { decodeLogprobs } from './logprobs.ts'
 import { decodePart, type PartScope } from './parts-decode.ts'
-import { respell, respelled } from './spelling.ts'
+import { copyInCamelCase, inCamelCase } from './spelling.ts'
 import { TextOffsets } from './text-offsets.ts'
-import { tierIn } from './usage.ts'
+import { serviceTierIn } from './usage.ts'
 import { decodeUsage } from './usage-decode.ts'
 
-/** Takes whatever servers send, as far as it goes. An `error` in a 200 is an error; so is an answer without a candidate or a reason. */
+/** Decodes leniently. Throws the error of a body that holds one under status 200, and `upstream_bad_response` for a body that is not a response. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
   const source = Array.isArray(body) && body.length === 1 ? body[0] : body
-  if (isObject(source) && source.error) throw toThrow(source)
-  if (!isObject(source) || !isAnswer(source))
+  if (isObject(source) && source.error) throw errorIn(source)
+  if (!isObject(source) || !isResponse(source))
     throw new GatewayError(
       'upstream_bad_response',
-      'The upstream answered 200 with something that is no generateContent answer.',
+      'The upstream returned status 200 with a body that is not a generateContent response.',
     )
-  const fields = respell(source)
+  const fields = copyInCamelCase(source)
   const usage = takeAny(fields, 'usageMetadata')
   const candidates = takeAny(fields, 'candidates')
   if (Array.isArray(candidates)) checkChoiceCount(candidates.length)
@@ -42,55 +42,55 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
       .sort((a, b) => a.index - b.index)
       .map(({ candidate, index }) => decodeCandidate(candidate, index, context)),
   }
-  if (response.choices.length === 0) response.choices.push(unanswered(fields))
+  if (response.choices.length === 0) response.choices.push(emptyChoice(fields))
   put(response, 'usage', decodeUsage(usage))
-  put(response, 'serviceTier', tierIn(usage))
-  const extra = substance(fields)
+  put(response, 'serviceTier', serviceTierIn(usage))
+  const extra = meaningfulFields(fields)
   if (extra !== undefined) response.extra = { gemini: extra }
   return response
 }
 
 const candidateFields: readonly string[] = ['content', 'finishReason', 'index', 'finishMessage', 'logprobsResult']
 
-/** The entries of `candidates` that are candidates; others are reported. */
+/** Returns the entries of `candidates` that are candidates, and reports others. */
 export function candidatesIn(list: readonly Json[], report: Report): JsonObject[] {
   const objects = objectsIn(list, '/candidates', report)
   const isCandidate = (entry: JsonObject): boolean => {
-    const fields = respelled(entry)
+    const fields = inCamelCase(entry)
     return candidateFields.some((key) => fields[key] !== undefined)
   }
   if (list.length === 1) return objects
   for (const [index, entry] of objects.entries())
     if (!isCandidate(entry))
-      report.add(loss(pointer('/candidates', index), 'an entry that is no candidate is left out'))
+      report.add(loss(pointer('/candidates', index), 'an entry that is not a candidate is left out'))
   return objects.filter(isCandidate)
 }
 
-function toThrow(body: JsonObject): GatewayError {
+function errorIn(body: JsonObject): GatewayError {
   const { kind, message, ...details } = decodeError(200, body)
   return new GatewayError(kind, message, details)
 }
 
-/** No candidate: the prompt was blocked, or the upstream said nothing at all. */
-function unanswered(fields: Unread): Choice {
-  const block = takeBlock(fields)
+/** Returns the choice of a response without candidates: a blocked prompt, or an empty response. */
+function emptyChoice(fields: Unread): Choice {
+  const block = decodeBlockedPrompt(fields)
   return block ?? { parts: [], finish: { reason: 'other', raw: { format: 'gemini', value: '' } } }
 }
 
-/** Why a prompt was blocked; what else the feedback says goes with the choice, so that it can be written again. */
-export function takeBlock(fields: Unread): Choice | undefined {
+/** Decodes a blocked prompt. The choice keeps the whole feedback, so that it can be encoded again. */
+export function decodeBlockedPrompt(fields: Unread): Choice | undefined {
   const feedback = isObject(fields.promptFeedback) ? fields.promptFeedback : undefined
   const reason = feedback?.blockReason
   if (feedback === undefined || reason === undefined || reason === null || reason === 'BLOCK_REASON_UNSPECIFIED')
     return undefined
   drop(fields, 'promptFeedback')
-  const finish = decodeBlock(reason, feedback.blockReasonMessage)
+  const finish = decodeBlockReason(reason, feedback.blockReasonMessage)
   finish.extra = { gemini: { promptFeedback: feedback } }
   return { parts: [], finish }
 }
 
-/** Ids for calls that came without one, and the asker's free-text tools. */
-export function answerScope(context: ExchangeContext): PartScope {
+/** Creates the scope of a response, which generates ids for calls without one and knows the client's custom tools. */
+export function responseScope(context: ExchangeContext): PartScope {
   /** The id of the first call of each name. */
   const calls = new Map<string, string>()
   return {
@@ -105,58 +105,58 @@ export function answerScope(context: ExchangeContext): PartScope {
 }
 
 function decodeCandidate(candidate: JsonObject, index: number, context: ExchangeContext): Choice {
-  const fields = respell(candidate)
+  const fields = copyInCamelCase(candidate)
   drop(fields, 'index')
   const content = takeObject(fields, 'content')
-  const inner = content === undefined ? {} : respell(content)
+  const inner = content === undefined ? {} : copyInCamelCase(content)
   drop(inner, 'role')
   const wire = Array.isArray(inner.parts) ? inner.parts : isObject(inner.parts) ? [inner.parts] : []
   drop(inner, 'parts')
-  const scope = answerScope(context)
+  const scope = responseScope(context)
   const parts: Part[] = []
   const texts = new Map<number, TextPart>()
   for (const [position, part] of wire.entries()) {
     if (!isObject(part)) continue
     const decoded = decodePart(part, `/candidates/${index}/content/parts/${position}`, position, scope)
     for (const one of decoded) if (one.type === 'text' && one.text !== '') texts.set(position, one)
-    // A text that says nothing is how streams and thinkers fill up.
+    // Streams and thinking models send empty texts as padding.
     for (const one of decoded) if (one.type !== 'text' || one.text !== '' || one.extra !== undefined) parts.push(one)
   }
-  // A source that names no part means the first; thoughts may stand before the first text.
-  const home = (part: number) => texts.get(part) ?? (part === 0 ? texts.values().next().value : undefined)
+  // A source without a part index means the first text, which may follow thoughts.
+  const textPartAt = (part: number) => texts.get(part) ?? (part === 0 ? texts.values().next().value : undefined)
   const offsets = new Map<TextPart, TextOffsets>()
-  const { of } = decodeSources(fields, (part) => {
-    const cited = home(part)
+  const { byPart } = decodeSources(fields, (part) => {
+    const cited = textPartAt(part)
     if (cited === undefined) return undefined
     const known = offsets.get(cited) ?? new TextOffsets(cited.text)
     offsets.set(cited, known)
     return known
   })
-  for (const [position, citations] of of) {
-    const part = home(position)
+  for (const [position, citations] of byPart) {
+    const part = textPartAt(position)
     if (part !== undefined) part.citations = [...(part.citations ?? []), ...citations]
   }
-  const finish = decodeFinish(takeAny(fields, 'finishReason'), takeAny(fields, 'finishMessage'), holdsCall(parts))
+  const finish = decodeFinish(takeAny(fields, 'finishReason'), takeAny(fields, 'finishMessage'), hasToolCall(parts))
   const choice: Choice = { parts, finish }
   const logprobs = takeLogprobs(fields, index, context.report)
   if (logprobs !== undefined) choice.logprobs = logprobs
   const rest = leftover(inner)
   if (rest !== undefined) putBack(fields, 'content', rest)
-  const extra = substance(fields)
+  const extra = meaningfulFields(fields)
   if (extra !== undefined) choice.extra = { gemini: extra }
   return choice
 }
 
-/** The log probabilities of a candidate; the sum, which follows from them, is dropped. */
+/** Decodes and removes the log probabilities of a candidate. */
 export function takeLogprobs(fields: Unread, candidate: number, report: Report): JsonObject | undefined {
   if (fields.logprobsResult === undefined) return undefined
-  const decoded = readLogprobs(fields.logprobsResult, `/candidates/${candidate}/logprobsResult`, report)
+  const decoded = decodeLogprobs(fields.logprobsResult, `/candidates/${candidate}/logprobsResult`, report)
   if (decoded !== undefined) drop(fields, 'logprobsResult')
   return decoded
 }
 
-/** Fields that say something: no nulls, no empty texts and lists. */
-function substance(fields: Unread): JsonObject | undefined {
+/** Returns the unread fields that have a value: no nulls, empty texts or empty lists. */
+function meaningfulFields(fields: Unread): JsonObject | undefined {
   for (const key in fields) {
     const value = fields[key]
     if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) drop(fields, key)

@@ -4,28 +4,29 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { ExchangeContext } from '../codec.ts'
 import type { Choice, Citation, ModelResponse, Nothing, Part } from '../ir.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { reportEnding, reportReasoningChecks } from '../shared/response-losses.ts'
+import { reportFinish, reportReasoningChecks } from '../shared/response-losses.ts'
 import { encodeTier } from './fields.ts'
 import { encodeFinish } from './finish.ts'
 import { encodeSources } from './grounding.ts'
-import { writeLogprobs } from './logprobs.ts'
+import { encodeLogprobs } from './logprobs.ts'
 import { type EncodeScope, encodeParts } from './parts-encode.ts'
 import { encodeUsage } from './usage.ts'
 
-/** How parts are written for a client: foreign seals are shown to it, so that it can send them back. */
+/** Creates the scope of a client's response. The client gets foreign seals, so that it can send them back. */
 export const clientScope = (context: ExchangeContext): EncodeScope => ({
   context,
   towards: 'client',
-  mediaInside: true,
-  nameOf: () => undefined,
+  mediaInResponses: true,
+  functionNameOf: () => undefined,
 })
 
+/** Encodes a response. Throws `upstream_error` for a choice that ended with an error. */
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
   const { id, model, created: _created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
   reportReasoningChecks(reasoningChecks, 'generateContent', context.report)
   const out: JsonObject = { ...ownExtra(extra, 'gemini', '', context.report) }
-  const feedback = blockOf(choices)
+  const feedback = feedbackOf(choices)
   if (feedback !== undefined) out.promptFeedback = feedback
   else out.candidates = choices.map((choice, index) => encodeCandidate(choice, index, context))
   const counted = usage === undefined ? undefined : encodeUsage(usage)
@@ -36,7 +37,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   return out
 }
 
-/** The tier stands in the usage; another vendor's word, or one without a usage, is left out and reported. */
+/** Adds the service tier to the usage. A tier without usage, or one that Google lacks, is omitted and reported. */
 export function withTier(
   usage: JsonObject | undefined,
   tier: string | undefined,
@@ -46,15 +47,17 @@ export function withTier(
   const word = encodeTier(tier)
   if (usage !== undefined && word !== undefined) {
     if (tier === 'fast')
-      context.report.add(loss('/serviceTier', "the tier 'fast' is named 'priority' here", 'approximated', 'note'))
+      context.report.add(
+        loss('/serviceTier', "generateContent names the tier 'fast' 'priority'", 'approximated', 'note'),
+      )
     return { ...usage, serviceTier: word }
   }
-  context.report.add(loss('/serviceTier', `the tier '${tier}' is not said here`, 'unsupported', 'note'))
+  context.report.add(loss('/serviceTier', `generateContent has no service tier '${tier}'`, 'unsupported', 'note'))
   return usage
 }
 
-/** A prompt that Google blocked is told in Google's own way: without a candidate. */
-function blockOf(choices: readonly Choice[]): JsonObject | undefined {
+/** Returns the feedback of a prompt that Google blocked. Its response has no candidate. */
+function feedbackOf(choices: readonly Choice[]): JsonObject | undefined {
   const [only, second] = choices
   const feedback = second === undefined ? only?.finish.extra?.gemini?.promptFeedback : undefined
   return isObject(feedback) && only?.parts.length === 0 ? feedback : undefined
@@ -64,61 +67,61 @@ function encodeCandidate(choice: Choice, index: number, context: ExchangeContext
   const { parts, finish, logprobs, extra, ...rest } = choice
   rest satisfies Nothing
   const at = `/choices/${index}`
-  const ending = encodeEnding(finish, parts.length > 0, at, context)
+  const ending = encodeCandidateFinish(finish, parts.length > 0, at, context)
   if (ending === undefined)
-    throw new GatewayError('upstream_error', finish.explanation ?? 'The upstream ended its answer with an error.')
+    throw new GatewayError('upstream_error', finish.explanation ?? 'The upstream ended its response with an error.')
   const { content: ownContent, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
-  const wire = keptParts(encodeParts(parts, clientScope(context)), context)
+  const wire = partsForClient(encodeParts(parts, clientScope(context)), context)
   const out: JsonObject = {
     content: { ...(isObject(ownContent) ? ownContent : undefined), parts: wire, role: 'model' },
     ...ending,
     index,
     ...own,
   }
-  encodeSources(citedIn(parts, wire), out, context)
-  put(out, 'logprobsResult', writeLogprobs(logprobs, index, context.report))
+  encodeSources(citedTexts(parts, wire), out, context)
+  put(out, 'logprobsResult', encodeLogprobs(logprobs, index, context.report))
   return out
 }
 
-/** The parts without those that make the client forget the turn. Of an answer that says nothing there is nothing to keep. */
-function keptParts(parts: JsonObject[], context: ExchangeContext): JsonObject[] {
+/** Removes empty texts, for clients that drop turns with one from their history. A response without other parts keeps them. */
+function partsForClient(parts: JsonObject[], context: ExchangeContext): JsonObject[] {
   if (context.client?.spoiledByEmptyText !== true) return parts
   const kept = parts.filter(({ text }) => text !== '')
   if (kept.length === 0) return parts
-  for (const part of parts) if (part.text === '') reportUnkept(part, context)
+  for (const part of parts) if (part.text === '') reportLostSignature(part, context)
   return kept
 }
 
-/** The client keeps no signatures in its history, whatever it is sent. */
-export function reportUnkept({ thoughtSignature }: JsonObject, { report }: ExchangeContext): void {
+/** Reports a signature on an empty text, which such a client's history cannot keep. */
+export function reportLostSignature({ thoughtSignature }: JsonObject, { report }: ExchangeContext): void {
   if (thoughtSignature !== undefined)
-    report.add(loss('/choices', "the client's SDK keeps no signatures of thoughts", 'unsupported', 'note'))
+    report.add(loss('/choices', "the client's SDK drops thought signatures", 'unsupported', 'note'))
 }
 
-/** `finishReason` and what goes with it; undefined if only an error can tell how the answer ended. */
-export function encodeEnding(
+/** Encodes `finishReason` and its message. Returns undefined for a response that failed, which must become an error. */
+export function encodeCandidateFinish(
   finish: Choice['finish'],
-  said: boolean,
+  hasContent: boolean,
   at: string,
   context: ExchangeContext,
 ): JsonObject | undefined {
   const { reason: _reason, sequence, raw: _raw, explanation, extra, ...rest } = finish
   rest satisfies Nothing
-  const word = encodeFinish(finish, said)
+  const word = encodeFinish(finish, hasContent)
   if (word === undefined) return undefined
-  reportEnding(finish, { words: 'gemini' }, at, context)
+  reportFinish(finish, { words: 'gemini' }, at, context)
   const { promptFeedback: _feedback, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
   if (sequence !== undefined)
     context.report.add(
-      loss(`${at}/sequence`, `which stop sequence was hit is not said here: ${sequence}`, 'unsupported', 'note'),
+      loss(`${at}/sequence`, `generateContent does not report the stop sequence: ${sequence}`, 'unsupported', 'note'),
     )
   const out: JsonObject = { finishReason: word, ...own }
   put(out, 'finishMessage', explanation)
   return out
 }
 
-/** The cited texts, and the place of each among the parts as written. */
-function citedIn(
+/** Returns the cited texts with their index among the encoded parts. */
+function citedTexts(
   parts: readonly Part[],
   wire: readonly JsonObject[],
 ): { part: number; text: string; citations: readonly Citation[]; at: string }[] {
@@ -132,7 +135,7 @@ function citedIn(
     if (place >= 0) from = place + 1
     first ??= place
     if (part.citations !== undefined && part.citations.length > 0)
-      // Google names no part for the first text, whatever stands before it.
+      // Google's supports omit the part index for the first text, even after other parts.
       out.push({
         part: place === first ? 0 : Math.max(0, place),
         text: part.text,
@@ -143,7 +146,7 @@ function citedIn(
   return out
 }
 
-/** Finds the first part with a text from a place on; -1 if there is none. The places asked for never decrease. */
+/** Returns a function that finds the first part with a text from an index on, or -1. The indices must not decrease. */
 function createTextFinder(wire: readonly JsonObject[]): (text: string, from: number) => number {
   const places = new Map<string, { readonly all: number[]; next: number }>()
   for (const [index, { text, thought }] of wire.entries()) {

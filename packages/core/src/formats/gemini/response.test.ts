@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import { run, testContext } from '../chat/context.test-support.ts'
 import type { Choice, Finish, ModelEvent, ModelResponse, Part, Usage } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
 const stop: Finish = { reason: 'stop' }
 const answer = (parts: Part[], rest: Partial<Choice> = {}): ModelResponse => ({
@@ -22,7 +22,7 @@ const decode = (body: JsonObject): ModelResponse => geminiCodec.decodeResponse(b
 const candidates = (...list: JsonObject[]): JsonObject => ({ candidates: list, modelVersion: 'm', responseId: 'r' })
 const content = (...parts: JsonObject[]): JsonObject => ({ content: { parts, role: 'model' }, finishReason: 'STOP' })
 
-describe('finish reasons', () => {
+describe('the finish reason', () => {
   test.each<[string | number, Finish['reason']]>([
     ['STOP', 'stop'],
     [1, 'stop'],
@@ -49,12 +49,12 @@ describe('finish reasons', () => {
     ['NO_IMAGE', 'other'],
     ['FAKE_ENUM', 'other'],
     [99, 'other'],
-  ])('%s means %s', (finishReason, reason) => {
+  ])('decodes %s as %s', (finishReason, reason) => {
     const [choice] = decode(candidates({ ...content({ text: 'x' }), finishReason })).choices
     expect(choice?.finish.reason).toBe(reason)
   })
 
-  test('a call wins over a plain ending, not over a fault', () => {
+  test('is tool-calls if there is a call, except after an error', () => {
     const call = { functionCall: { name: 'f', args: {} } }
     expect(decode(candidates(content(call))).choices[0]?.finish.reason).toBe('tool-calls')
     const fault = { ...content(call), finishReason: 'UNEXPECTED_TOOL_CALL', finishMessage: 'no such tool' }
@@ -71,7 +71,7 @@ describe('finish reasons', () => {
     ['refusal', 'SAFETY'],
     ['pause', 'STOP'],
     ['other', 'STOP'],
-  ])('%s is told as %s', (reason, word) => {
+  ])('encodes %s as %s', (reason, word) => {
     const finish: Finish = { reason, raw: { format: 'chat', value: 'x' }, explanation: 'why' }
     expect(encode(answer([{ type: 'text', text: 'x' }], { finish })).candidate).toMatchObject({
       finishReason: word,
@@ -80,9 +80,9 @@ describe('finish reasons', () => {
   })
 
   test.each<[string, Finish, Part[]]>([
-    ['a fault', { reason: 'error', explanation: 'broken' }, [{ type: 'text', text: 'x' }]],
-    ['silence', { reason: 'other', explanation: 'broken' }, []],
-  ])('%s of a foreign model is an error, whole and streamed', (_, finish, parts) => {
+    ['an error', { reason: 'error', explanation: 'broken' }, [{ type: 'text', text: 'x' }]],
+    ['an empty response', { reason: 'other', explanation: 'broken' }, []],
+  ])('reports %s of another format’s model as an error, whole and streamed', (_, finish, parts) => {
     expect(() => geminiCodec.encodeResponse(answer(parts, { finish }), testContext())).toThrow('broken')
     const events: ModelEvent[] = [
       { type: 'response-start', id: 'r', model: 'm', created: 0 },
@@ -99,7 +99,7 @@ describe('finish reasons', () => {
 describe('blocked prompts', () => {
   const promptFeedback = { blockReason: 'SAFETY', blockReasonMessage: 'because', safetyRatings: [{ category: 'C' }] }
 
-  test('are a filtered answer, and a blocked prompt again to Google’s clients', () => {
+  test('decode to a filtered response, and encode to a blocked prompt for Gemini clients', () => {
     const response = decode({ promptFeedback })
     expect(response.choices).toMatchObject([
       { parts: [], finish: { reason: 'content-filter', raw: { value: 'SAFETY' }, explanation: 'because' } },
@@ -112,7 +112,7 @@ describe('blocked prompts', () => {
     expect(JSON.parse(sent.at(-1)?.data ?? '')).toMatchObject({ promptFeedback })
   })
 
-  test('ratings alone block nothing', () => {
+  test('are not assumed from ratings alone', () => {
     const body = { ...candidates(content({ text: 'x' })), promptFeedback: { safetyRatings: [] } }
     expect(decode(body).choices[0]?.finish.reason).toBe('stop')
   })
@@ -134,7 +134,7 @@ describe('usage', () => {
     serviceTier: 'standard',
   }
 
-  test('is inclusive in the IR, and comes back as it was', () => {
+  test('is inclusive in the IR, and survives a round trip', () => {
     const response = decode({ ...candidates(content({ text: 'x' })), usageMetadata })
     expect(response.usage).toMatchObject({
       input: { total: 107, cacheRead: 40, tool: 7, audio: 10 },
@@ -144,7 +144,7 @@ describe('usage', () => {
     expect(encode(response).wire.usageMetadata).toEqual(usageMetadata)
   })
 
-  test('of a foreign model is counted Google’s way', () => {
+  test('of another format is written with exclusive counts', () => {
     const usage: Usage = {
       input: { total: 107, cacheRead: 40, cacheWrite: 3, tool: 7 },
       output: { total: 50, reasoning: 30 },
@@ -161,14 +161,14 @@ describe('usage', () => {
   })
 })
 
-describe('parts of an answer', () => {
-  test('calls without an id get one, each its own', () => {
+describe('parts of a response', () => {
+  test('give each call without an id a unique one', () => {
     const call = { functionCall: { name: 'f', args: {} } }
     const ids = decode(candidates(content(call, call))).choices[0]?.parts.map((part) => 'id' in part && part.id)
     expect(ids).toEqual(['call_1', 'call_2'])
   })
 
-  test('a call of the function that stood for a free-text tool is a call of that tool', () => {
+  test('restore calls of custom tools that were sent as functions', () => {
     const context = testContext({ request: { tools: { list: [{ type: 'custom', name: 'c' }] } } })
     const body = candidates(content({ functionCall: { name: 'c', args: { input: 'raw' } } }))
     expect(geminiCodec.decodeResponse(body, context).choices[0]?.parts).toMatchObject([
@@ -176,7 +176,7 @@ describe('parts of an answer', () => {
     ])
   })
 
-  test('a refusal is text, and what another format invented is reported', () => {
+  test('encode a refusal as text, and report blocks of other formats', () => {
     const { candidate, losses } = encode(
       answer([
         { type: 'refusal', text: 'no', at: '/a' },
@@ -188,12 +188,12 @@ describe('parts of an answer', () => {
     expect(losses).toEqual(['note approximated /a', 'warn unsupported /b', 'note unsupported /c'])
   })
 
-  test('a call without input has arguments all the same', () => {
+  test('give a call without input empty arguments', () => {
     const { candidate } = encode(answer([{ type: 'tool-call', id: 'a', name: 'f', input: '' }]))
     expect(candidate?.content).toMatchObject({ parts: [{ functionCall: { id: 'a', name: 'f', args: {} } }] })
   })
 
-  test('log probabilities are the same in both forms', () => {
+  test('hold the same log probabilities, whole and streamed', () => {
     const logprobsResult = {
       chosenCandidates: [{ token: 'é', tokenId: 5, logProbability: -0.5 }],
       topCandidates: [{ candidates: [{ token: 'é', tokenId: 5, logProbability: -0.5 }] }],
@@ -216,7 +216,7 @@ describe('sources', () => {
     ],
   }
 
-  test('are citations of the text, in characters, and Google’s bytes again', () => {
+  test('decode to citations with character offsets, and encode to byte offsets', () => {
     const response = decode(
       candidates({ ...content({ text: 'hm', thought: true }, { text: said }), groundingMetadata }),
     )
@@ -231,7 +231,7 @@ describe('sources', () => {
     expect(encode(response).candidate?.groundingMetadata).toEqual(groundingMetadata)
   })
 
-  test('of a foreign model are told Google’s way; one without a source is reported', () => {
+  test('of another format become grounding metadata; a citation without a source is reported', () => {
     const { candidate, losses } = encode(
       answer([
         {
@@ -252,7 +252,7 @@ describe('sources', () => {
     expect(losses).toEqual(['note approximated /t', 'warn unsupported /t'])
   })
 
-  test('in a stream come with the last chunk', () => {
+  test('stand in the last chunk of a stream', () => {
     const chunks = [
       candidates({ content: { parts: [{ text: 'Größe: ' }], role: 'model' } }),
       candidates({ content: { parts: [{ text: '3 €. Ende.', thoughtSignature: 'S' }], role: 'model' } }),
@@ -270,7 +270,7 @@ describe('sources', () => {
     expect(sent.at(-1).candidates[0].groundingMetadata).toEqual(groundingMetadata)
   })
 
-  test('recited words keep their licence', () => {
+  test('keep the licence of recited text', () => {
     const citationMetadata = { citationSources: [{ endIndex: 7, uri: 'https://c', license: 'mit' }] }
     const response = decode(candidates({ ...content({ text: said }), citationMetadata }))
     expect(response.choices[0]?.parts[0]).toMatchObject({ citations: [{ url: 'https://c', start: 0, end: 5 }] })

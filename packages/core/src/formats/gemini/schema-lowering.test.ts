@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import { fromOpenApi, lowerToGoogle, lowerTypes, toOpenApi } from './schema-lowering.ts'
 
-describe('Google’s subset', () => {
+describe('Google’s OpenAPI subset', () => {
   test.each<[string, JsonObject, JsonObject]>([
     [
       'types',
@@ -11,7 +11,7 @@ describe('Google’s subset', () => {
     ],
     ['nullable', { type: 'STRING', nullable: true }, { type: ['string', 'null'] }],
     [
-      'nullable words',
+      'a nullable enum',
       { type: 'STRING', enum: ['a'], nullable: true },
       { type: ['string', 'null'], enum: ['a', null] },
     ],
@@ -21,28 +21,28 @@ describe('Google’s subset', () => {
       { type: 'array', items: { type: 'number', format: 'double' }, maxItems: 3 },
     ],
     [
-      'order',
+      'the order of properties',
       { type: 'OBJECT', properties: { b: { type: 'STRING' } }, propertyOrdering: ['b'] },
       { type: 'object', properties: { b: { type: 'string' } }, propertyOrdering: ['b'] },
     ],
-  ])('%s mean the same both ways', (_, subset, schema) => {
+  ])('converts in both directions: %s', (_, subset, schema) => {
     expect(fromOpenApi(subset)).toEqual(schema)
     expect(toOpenApi(schema)).toEqual(subset)
   })
 
   test.each<[string, JsonObject, JsonObject]>([
-    ['counts as text', { type: 'STRING', min_length: '2' }, { type: 'string', minLength: 2 }],
+    ['counts written as text', { type: 'STRING', min_length: '2' }, { type: 'string', minLength: 2 }],
     [
       'a type by its number',
       { type: 6, properties: { a: { type: 1 } } },
       { type: 'object', properties: { a: { type: 'string' } } },
     ],
-    ['no type by its number', { type: 0 }, {}],
+    ['type number 0', { type: 0 }, {}],
     ['no type', { type: 'TYPE_UNSPECIFIED' }, {}],
     ['an example', { type: 'STRING', example: 'x' }, { type: 'string', examples: ['x'] }],
-    ['a format of words', { type: 'STRING', format: 'enum', enum: ['a'] }, { type: 'string', enum: ['a'] }],
+    ['the format enum', { type: 'STRING', format: 'enum', enum: ['a'] }, { type: 'string', enum: ['a'] }],
     [
-      'a nullable choice',
+      'a nullable anyOf',
       { anyOf: [{ type: 'STRING' }], nullable: true },
       { anyOf: [{ type: 'string' }, { type: 'null' }] },
     ],
@@ -51,7 +51,7 @@ describe('Google’s subset', () => {
       { type: 'OBJECT', properties: { any_of: { type: 'STRING' } } },
       { type: 'object', properties: { any_of: { type: 'string' } } },
     ],
-  ])('%s is read', (_, subset, schema) => {
+  ])('is decoded: %s', (_, subset, schema) => {
     expect(fromOpenApi(subset)).toEqual(schema)
   })
 
@@ -63,18 +63,21 @@ describe('Google’s subset', () => {
     ['empty objects', { type: 'object', properties: {} }],
     ['lists of anything', { type: 'array' }],
     ['several types', { type: ['string', 'number'] }],
-    ['numbers to choose from', { type: 'integer', enum: [1] }],
-    ['words whose null is ruled out', { type: ['string', 'null'], enum: ['a'] }],
+    ['an enum of numbers', { type: 'integer', enum: [1] }],
+    ['an enum without the null of its type', { type: ['string', 'null'], enum: ['a'] }],
     ['formats that the subset refuses', { type: 'string', format: 'uri' }],
-    ['any of it deeper', { type: 'object', properties: { a: { type: 'array', items: { const: 1 } } } }],
+    [
+      'such a keyword deeper in the schema',
+      { type: 'object', properties: { a: { type: 'array', items: { const: 1 } } } },
+    ],
     ['defaults', { type: 'string', default: 'x' }],
-  ])('%s are beyond it', (_, schema) => {
+  ])('cannot express %s', (_, schema) => {
     expect(toOpenApi(schema)).toBeUndefined()
   })
 })
 
 describe('JSON Schema', () => {
-  test('with upper-case types is lowered where types stand, and nowhere else', () => {
+  test('has upper-case types lowered where types stand, and nowhere else', () => {
     const properties = { type: { type: 'STRING', enum: ['STRING'], default: { type: 'OBJECT' } } }
     expect(lowerTypes({ type: ['OBJECT', 'NULL'], properties, anyOf: [{ items: { type: 'ARRAY' } }] })).toEqual({
       type: ['object', 'null'],
@@ -83,17 +86,17 @@ describe('JSON Schema', () => {
     })
   })
 
-  test('that needs no change is the same object', () => {
+  test('is the same object if it needs no change', () => {
     const schema = { type: 'object', properties: { a: { type: 'string' } }, oneOf: [{ $ref: '#/x' }] }
     expect(lowerTypes(schema)).toBe(schema)
   })
 
-  test('tells which of its keywords nobody enforces', () => {
+  test('lists its keywords that Google does not enforce', () => {
     const schema = {
       properties: { not: { type: 'string' }, a: { not: {}, items: { const: 1 } } },
       allOf: [{ multipleOf: 2 }],
     }
-    // A number to be equal to is written as the one of an enum, and a single part of a whole as the whole.
+    // `const` becomes an enum of one value, and an `allOf` with one member becomes that member.
     expect([...lowerToGoogle(schema, '').unenforced].sort()).toEqual(["'multipleOf'", "'not'"])
   })
 })

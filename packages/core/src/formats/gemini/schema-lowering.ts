@@ -4,16 +4,27 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import { setOwn } from '../shared/json-fields.ts'
 import { mapInner, SchemaGraph, sameOr } from '../shared/schema-graph.ts'
 import { type LoweredSchema, lowerSchema, type SchemaDialect } from '../shared/schema-lowering.ts'
-import { respell } from './spelling.ts'
+import { copyInCamelCase } from './spelling.ts'
 
 /**
- * Two dialects of schema: `parameters` and `responseSchema` hold Google's subset of OpenAPI 3.0, `parametersJsonSchema`
- * and `responseJsonSchema` hold JSON Schema, which is what the IR has. The subset is written only for schemas that lose
- * nothing by it; everything else goes out as the JSON Schema it is.
+ * Schemas of generateContent. Google accepts two dialects, each in its own field; the IR holds JSON Schema.
+ *
+ *     client's request                                     upstream's request
+ *     parameters, responseSchema (OpenAPI subset)
+ *         └ fromOpenApi ─┐                          ┌ toOpenApi, if nothing is lost → parameters, responseSchema
+ *                        ├→ JSON Schema in the IR ──┤
+ *         ┌ lowerTypes ──┘            │             └ otherwise → parametersJsonSchema, responseJsonSchema
+ *     parametersJsonSchema,           │
+ *     responseJsonSchema              └ from another format: lowerToGoogle first
+ *
+ * The OpenAPI subset cannot express `$ref`, `const`, `anyOf`, closed or empty objects, lists of anything, several types, enums
+ * of numbers, or most formats. Google accepts any JSON Schema but enforces only the keywords of `jsonSchema` below.
+ * `lowerToGoogle` rewrites other keywords in terms of these where an equal form exists (`const` becomes an enum of one value);
+ * the rest is sent and reported as not enforced.
  */
 
 const typeNames = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'] as const
-/** Some SDKs write the enum's numbers: 1 is a string. */
+/** Returns the JSON Schema type. Some SDKs write the numbers of Google's enum, where 1 is a string. */
 const typeName = (type: Json | undefined): string | undefined =>
   typeof type === 'string'
     ? typeNames.find((name) => name === type.toLowerCase())
@@ -21,8 +32,8 @@ const typeName = (type: Json | undefined): string | undefined =>
       ? typeNames[type - 1]
       : undefined
 
-/** Numbers that proto JSON writes as text. */
-const counts: ReadonlySet<string> = new Set([
+/** Keywords whose numbers proto JSON writes as text. */
+const countKeywords: ReadonlySet<string> = new Set([
   'minItems',
   'maxItems',
   'minLength',
@@ -31,9 +42,9 @@ const counts: ReadonlySet<string> = new Set([
   'maxProperties',
 ])
 
-/** Google's subset as JSON Schema. Names of properties, defaults and examples are the user's own and stay as they are. */
+/** Converts Google's OpenAPI subset to JSON Schema. Names of properties, defaults and examples are user data and stay unchanged. */
 export function fromOpenApi(schema: JsonObject): JsonObject {
-  const source = respell(schema)
+  const source = copyInCamelCase(schema)
   const out: JsonObject = {}
   const name = typeName(source.type)
   const nullable = source.nullable === true && name !== 'null'
@@ -48,13 +59,13 @@ export function fromOpenApi(schema: JsonObject): JsonObject {
       case 'nullable':
         break
       case 'properties':
-        out.properties = isObject(value) ? mapValues(value, deepen) : value
+        out.properties = isObject(value) ? mapValues(value, convertInner) : value
         break
       case 'items':
-        out.items = deepen(value)
+        out.items = convertInner(value)
         break
       case 'anyOf':
-        out.anyOf = Array.isArray(value) ? value.map(deepen) : value
+        out.anyOf = Array.isArray(value) ? value.map(convertInner) : value
         break
       case 'enum':
         out.enum = nullable && Array.isArray(value) && !value.includes(null) ? [...value, null] : value
@@ -66,7 +77,11 @@ export function fromOpenApi(schema: JsonObject): JsonObject {
         out.examples = [value]
         break
       default:
-        setOwn(out, key, counts.has(key) && typeof value === 'string' && value !== '' ? countIn(value) : value)
+        setOwn(
+          out,
+          key,
+          countKeywords.has(key) && typeof value === 'string' && value !== '' ? parseCount(value) : value,
+        )
     }
   }
   if (nullable && name === undefined) {
@@ -76,16 +91,17 @@ export function fromOpenApi(schema: JsonObject): JsonObject {
   return out
 }
 
-const countIn = (text: string): Json => (/^(?:0|[1-9]\d*)$/.test(text) ? (exactNumber(text) as number) : Number(text))
+const parseCount = (text: string): Json =>
+  /^(?:0|[1-9]\d*)$/.test(text) ? (exactNumber(text) as number) : Number(text)
 
-const deepen = (value: Json): Json => (isObject(value) ? fromOpenApi(value) : value)
+const convertInner = (value: Json): Json => (isObject(value) ? fromOpenApi(value) : value)
 const mapValues = (object: JsonObject, change: (value: Json) => Json): JsonObject => {
   const out: JsonObject = {}
   for (const key of Object.keys(object)) setOwn(out, key, change(object[key] ?? null))
   return out
 }
 
-/** JSON Schema in which clients wrote Google's upper-case types; the same object if there are none. */
+/** Converts Google's upper-case types in a JSON Schema to lower case. Returns the same object if there are none. */
 export function lowerTypes(schema: JsonObject): JsonObject {
   let out: JsonObject | undefined
   for (const key of Object.keys(schema)) {
@@ -109,12 +125,12 @@ const plainKeys: ReadonlySet<string> = new Set([
   'pattern',
   'required',
   'propertyOrdering',
-  ...counts,
+  ...countKeywords,
 ])
 const stringFormats: ReadonlySet<string> = new Set(['date-time'])
 const numberFormats: ReadonlySet<string> = new Set(['float', 'double', 'int32', 'int64'])
 
-/** JSON Schema as Google's subset; undefined if that would change what it means. */
+/** Converts JSON Schema to Google's OpenAPI subset. Returns undefined if that would change its meaning. */
 export function toOpenApi(schema: JsonObject): JsonObject | undefined {
   const types = Array.isArray(schema.type) ? schema.type : [schema.type ?? null]
   const nullable = types.length === 2 && types.includes('null')
@@ -127,11 +143,12 @@ export function toOpenApi(schema: JsonObject): JsonObject | undefined {
     if (key === 'type') continue
     if (plainKeys.has(key)) out[key] = value
     else if (key === 'enum') {
-      const words = Array.isArray(value) ? value.filter((word) => !(nullable && word === null)) : []
-      if (type !== 'string' || words.length === 0 || !words.every((word) => typeof word === 'string')) return undefined
-      // Without null among the words the type's null is ruled out again.
-      if (nullable && words.length === (value as Json[]).length) return undefined
-      out.enum = words
+      const values = Array.isArray(value) ? value.filter((word) => !(nullable && word === null)) : []
+      if (type !== 'string' || values.length === 0 || !values.every((word) => typeof word === 'string'))
+        return undefined
+      // An enum without null excludes the null of the type.
+      if (nullable && values.length === (value as Json[]).length) return undefined
+      out.enum = values
     } else if (key === 'format') {
       const known = type === 'string' ? stringFormats : numberFormats
       if (typeof value !== 'string' || !known.has(value)) return undefined
@@ -151,13 +168,13 @@ export function toOpenApi(schema: JsonObject): JsonObject | undefined {
       out.items = lowered
     } else return undefined
   }
-  // An object without properties and an array without items are refused in the subset.
+  // Google rejects objects without properties and arrays without items in the subset.
   if (type === 'object' && (!isObject(out.properties) || Object.keys(out.properties).length === 0)) return undefined
   return type === 'array' && out.items === undefined ? undefined : out
 }
 
-/** What of JSON Schema Google's servers hold their models to; the rest they take, and do not look at. */
-const jsonSchema: SchemaDialect = {
+/** The keywords of JSON Schema that Google enforces. Its servers accept others and ignore them. */
+const googleDialect: SchemaDialect = {
   keywords: new Set([
     '$id',
     '$defs',
@@ -186,6 +203,6 @@ const jsonSchema: SchemaDialect = {
   unenforced: 'kept',
 }
 
-/** A schema of another dialect, in words that Google's servers know where there are some. */
+/** Lowers a schema of another format to keywords that Google enforces, as far as possible. */
 export const lowerToGoogle = (schema: JsonObject, at: string): LoweredSchema =>
-  lowerSchema(new SchemaGraph(schema, at), jsonSchema)
+  lowerSchema(new SchemaGraph(schema, at), googleDialect)

@@ -7,9 +7,9 @@ import type { Codec } from '../codec.ts'
 import type { ModelResponse, Part, Sealed } from '../ir.ts'
 import { messagesCodec } from '../messages/index.ts'
 import { hasSealPrefix } from '../shared/seals.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
-/** What Google's model said, and wants back in the next turn. */
+/** A response of Google's model, whose signatures the next turn must return. */
 const answered: JsonObject[] = [
   { text: 'hm', thought: true },
   { text: 'Let me look.', thoughtSignature: 'U0lHMQ==' },
@@ -22,7 +22,7 @@ const answer = (parts: JsonObject[]): JsonObject => ({
   responseId: 'r',
 })
 
-/** The history that a client sends back of an answer it was given. */
+/** The history that a client sends after a response. */
 const asHistory: Readonly<Partial<Record<Format, (body: JsonObject) => JsonObject>>> = {
   chat: (body) => ({
     model: 'm',
@@ -41,7 +41,7 @@ const asHistory: Readonly<Partial<Record<Format, (body: JsonObject) => JsonObjec
   }),
 }
 
-/** An upstream's answer through a client of another format and back to the same upstream. */
+/** An upstream's response, sent to a client of another format and back to the same upstream. */
 function around(upstream: Codec, client: Codec, body: JsonObject, model: string): JsonObject {
   const context = { ...testContext({ request: { reasoning: { adaptive: true } } }), target: { model, quirks: {} } }
   const shown = client.encodeResponse(upstream.decodeResponse(body, context), context)
@@ -54,22 +54,22 @@ const modelParts = (body: JsonObject): JsonObject[] =>
   (body.contents as JsonObject[]).filter(({ role }) => role === 'model').flatMap(({ parts }) => parts as JsonObject[])
 
 describe('Google’s signatures', () => {
-  test.each([chatCodec, messagesCodec, geminiCodec])('come back on the very part through $format', (client) => {
+  test.each([chatCodec, messagesCodec, geminiCodec])('return on the same part through $format', (client) => {
     expect(modelParts(around(geminiCodec, client, answer(answered), model))).toEqual(answered)
   })
 
-  test.each([chatCodec, messagesCodec, geminiCodec])('come back from an empty text through $format', (client) => {
+  test.each([chatCodec, messagesCodec, geminiCodec])('on an empty text return through $format', (client) => {
     const parts = modelParts(
       around(geminiCodec, client, answer([{ text: 'Done.' }, { text: '', thoughtSignature: 'U0lHMw==' }]), model),
     )
-    // A client that keeps one text has one part for both.
+    // A client that keeps one text has one part for both texts.
     expect([
       [{ text: 'Done.' }, { text: '', thoughtSignature: 'U0lHMw==' }],
       [{ text: 'Done.', thoughtSignature: 'U0lHMw==' }],
     ]).toContainEqual(parts)
   })
 
-  test('are withheld from another vendor', () => {
+  test('are not sent to another vendor', () => {
     const context = testContext()
     const history = asHistory.gemini?.(answer(answered)) ?? {}
     const wire = messagesCodec.encodeRequest(geminiCodec.decodeRequest(history, context), {
@@ -81,7 +81,7 @@ describe('Google’s signatures', () => {
   })
 })
 
-describe('foreign seals in Google’s dialect', () => {
+describe('seals of other issuers in generateContent', () => {
   const seals: Sealed[] = [
     { issuer: 'messages', data: 'Ev+/Cg==' },
     { issuer: 'responses', data: 'gAAAA_-é' },
@@ -104,7 +104,7 @@ describe('foreign seals in Google’s dialect', () => {
     )
   }
 
-  test.each(seals)('of $issuer are base64, and come back as they were', (seal) => {
+  test.each(seals)('of $issuer are base64, and survive a round trip', (seal) => {
     const parts: Part[] = [
       { type: 'reasoning', text: 'hm', seal },
       { type: 'reasoning', text: '', redacted: true, seal },
@@ -114,11 +114,11 @@ describe('foreign seals in Google’s dialect', () => {
     expect(back(parts)).toEqual(parts)
     for (const part of modelParts(asHistory.gemini?.(geminiCodec.encodeResponse(response(parts), testContext())) ?? {}))
       expect(String(part.thoughtSignature)).toMatch(/^[A-Za-z0-9+/]+=*$/)
-    // Python's SDK writes bytes in the other alphabet.
+    // Google's Python SDK writes bytes in URL-safe base64.
     expect(back(parts, (signature) => signature.replaceAll('+', '-').replaceAll('/', '_'))).toEqual(parts)
   })
 
-  test.each(seals)('of $issuer are streamed as they are sent whole', (seal) => {
+  test.each(seals)('of $issuer are the same in a stream and in a whole response', (seal) => {
     const context = testContext()
     const events = run(geminiCodec.encodeStream(context), [
       { type: 'response-start', id: 'r', model: 'm', created: 0 },
@@ -135,14 +135,14 @@ describe('foreign seals in Google’s dialect', () => {
     )
     const [turn] = geminiCodec.decodeRequest({ contents: [{ role: 'model', parts }] }, context).turns
     expect(turn?.parts).toMatchObject([{ type: 'reasoning', text: 'hm', seal }])
-    // A chat keeps each chunk as a content of its own.
+    // A chat stores each chunk as a separate content.
     const contents = parts.map((part) => ({ role: 'model', parts: [part] }))
     expect(geminiCodec.decodeRequest({ contents }, context).turns.map(({ parts: kept }) => kept)).toMatchObject([
       [{ type: 'reasoning', text: 'hm', seal }],
     ])
   })
 
-  test('a signature that only looks like one stays Google’s', () => {
+  test('are not assumed from a signature that only resembles one', () => {
     const [turn] = geminiCodec.decodeRequest(
       { contents: [{ role: 'model', parts: [{ functionCall: { name: 'f' }, thoughtSignature: 'bWdzMS5%%%' }] }] },
       testContext(),

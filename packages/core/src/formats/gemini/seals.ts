@@ -3,20 +3,24 @@ import type { ReasoningPart, Sealed } from '../ir.ts'
 import { readSeal, sealPrefix, sealPrefixBase64, writeSeal } from '../shared/seals.ts'
 
 /**
- * Seals in this dialect. A `thoughtSignature` is bytes, and typed SDKs decode it as base64 before anyone can ask: so a
- * foreign seal is written as base64 of its usual form. Google's own travels bare.
+ * Seals in this format stand in `thoughtSignature`, which typed SDKs decode as base64 at once. A foreign seal is therefore
+ * written as base64 of its usual form; Google's signatures are written unchanged.
  */
+
 const urlSafe: Readonly<Record<string, string>> = { '-': '+', _: '/' }
 
+/** Encodes a seal as a `thoughtSignature`. */
 export const writeSignature = (seal: Sealed): string =>
   seal.issuer === 'gemini' ? seal.data : toBase64(writeSeal(seal, 'gemini'))
 
+/** Decodes a `thoughtSignature` to a seal. */
 export function readSignature(signature: string): Sealed {
   if (!signature.startsWith(sealPrefixBase64)) return { issuer: 'gemini', data: signature }
   const text = fromBase64(signature)
   return text?.startsWith(sealPrefix) ? readSeal(text, 'gemini') : { issuer: 'gemini', data: signature }
 }
 
+/** Encodes the UTF-8 bytes of a text as base64. */
 export function toBase64(text: string): string {
   let binary = ''
   for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte)
@@ -33,22 +37,23 @@ function fromBase64(text: string): string | undefined {
 }
 
 /**
- * Google also signs texts and images, and wants the signature back on the very part. Other dialects have no place for a
- * seal there, but all carry reasoning: so it becomes a piece of reasoning without text, marked with what it belongs to.
- * `empty` is a signature on a text part that says nothing, as streams end with.
+ * Google also signs texts and images, and requires the signature back on the same part. Other formats have no seal there, but
+ * all carry reasoning: the signature becomes a reasoning part without text, marked with the kind of its part. `empty` is the
+ * signature of an empty text, with which streams end.
  */
 export type SignedKind = 'text' | 'empty' | 'media'
 const marks = { text: '@text:', empty: '@empty:', media: '@media:' } as const satisfies Record<SignedKind, string>
 
-export const signatureOf = (kind: SignedKind, signature: string, at: string): ReasoningPart => ({
+/** Creates the reasoning part of a signature. */
+export const createSignaturePart = (kind: SignedKind, signature: string, at: string): ReasoningPart => ({
   type: 'reasoning',
   text: '',
   seal: { issuer: 'gemini', data: marks[kind] + signature },
   at,
 })
 
-/** What a marked seal belongs to, and the bare signature; undefined for reasoning's own. */
-export function signed(part: ReasoningPart): { kind: SignedKind; signature: string } | undefined {
+/** Returns the kind of part and the signature of a marked seal, or undefined for a seal of reasoning. */
+export function readSignaturePart(part: ReasoningPart): { kind: SignedKind; signature: string } | undefined {
   const { seal, text } = part
   if (seal?.issuer !== 'gemini' || text !== '' || !seal.data.startsWith('@')) return undefined
   for (const kind of ['text', 'empty', 'media'] as const)
@@ -56,10 +61,11 @@ export function signed(part: ReasoningPart): { kind: SignedKind; signature: stri
   return undefined
 }
 
-/** What a thought part cannot say about foreign reasoning stands in front of its seal. */
+/** Marks before the data of a foreign seal, for properties that a thought part cannot express. */
 const redactedMark = '@redacted:'
 const summaryMark = '@summary:'
 
+/** Returns the signature of a thought part, with marks for foreign seals. */
 export function thoughtSignature(part: ReasoningPart): string | undefined {
   const { seal } = part
   if (seal === undefined) return undefined
@@ -68,8 +74,8 @@ export function thoughtSignature(part: ReasoningPart): string | undefined {
   return writeSignature({ issuer: seal.issuer, data: mark + seal.data })
 }
 
-/** Reads a thought part's signature into the part. */
-export function unsealThought(part: ReasoningPart, signature: string): void {
+/** Decodes the signature of a thought part, and assigns the seal to the part. */
+export function applyThoughtSignature(part: ReasoningPart, signature: string): void {
   const seal = readSignature(signature)
   let { data } = seal
   if (seal.issuer !== 'gemini' && data.startsWith(redactedMark)) {

@@ -4,26 +4,27 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import { setOwn } from '../shared/json-fields.ts'
 
 /**
- * Arguments that come piece by piece (`partialArgs: [{jsonPath: '$.a.b[0]', stringValue, willContinue}]`), put together.
- * Pieces of one text follow each other; the last may be empty.
+ * Joins the arguments of a call that arrive in pieces (`partialArgs: [{jsonPath: '$.a.b[0]', stringValue, willContinue}]`).
+ * Pieces of one text are adjacent; the last may be empty.
  */
 export interface PartialCall {
-  /** The part as it began: the name, the id, the signature. */
+  /** The first part, with name, id and signature. */
   readonly part: JsonObject
   add(pieces: Json | undefined): void
-  /** The part with all its arguments. */
+  /** Returns the part with all arguments. */
   whole(): JsonObject
 }
 
+/** Starts a call with its first part. `add` throws `upstream_bad_response` for paths beyond the limits. */
 export function startPartialCall(part: JsonObject): PartialCall {
   const args: JsonObject = {}
-  const gaps: Gaps = { left: mostGaps }
+  const gaps: Gaps = { left: maxGaps }
   return {
     part,
     add(pieces) {
       for (const piece of Array.isArray(pieces) ? pieces : [])
         if (isObject(piece) && typeof piece.jsonPath === 'string')
-          place(args, stepsOf(piece.jsonPath), pieceValue(piece), gaps)
+          setAt(args, stepsOf(piece.jsonPath), pieceValue(piece), gaps)
     },
     whole() {
       const call = isObject(part.functionCall) ? { ...part.functionCall } : {}
@@ -44,22 +45,22 @@ function pieceValue(piece: JsonObject): Json {
 
 type Step = string | number
 
-/** Levels that whatever walks the arguments can take. */
-const mostLevels = 1000
+/** Nesting that every recursive function over the arguments survives. */
+const maxLevels = 1000
 
-/** The steps of a path: `$.items[0].name`, `$['odd key']`. Each character is looked at once. */
+/** Parses a path: `$.items[0].name`, `$['odd key']`. Each character is read once. */
 function stepsOf(path: string): Step[] {
   const steps: Step[] = []
   let at = 0
-  while (at < path.length && steps.length <= mostLevels) {
+  while (at < path.length && steps.length <= maxLevels) {
     const end = path[at] === '.' ? readName(path, at, steps) : path[at] === '[' ? readIndex(path, at, steps) : at
-    // What is no step says nothing.
+    // Other characters are skipped.
     at = end > at ? end : at + 1
   }
   return steps
 }
 
-/** Reads `.name`. Returns where it ends; `at` if there is no name. */
+/** Reads `.name`. Returns its end, or `at` if there is no name. */
 function readName(path: string, at: number, steps: Step[]): number {
   let end = at + 1
   while (end < path.length && path[end] !== '.' && path[end] !== '[' && path[end] !== ']') end++
@@ -68,7 +69,7 @@ function readName(path: string, at: number, steps: Step[]): number {
   return end
 }
 
-/** Reads `[0]` or `['odd key']`. Returns where it ends: the path's end for one that never closes, `at` for what is neither. */
+/** Reads `[0]` or `['odd key']`. Returns its end: the path's end if the bracket never closes, `at` for anything else. */
 function readIndex(path: string, at: number, steps: Step[]): number {
   const first = path[at + 1]
   if (first === "'" || first === '"') {
@@ -86,36 +87,36 @@ function readIndex(path: string, at: number, steps: Step[]): number {
   return end + 1
 }
 
-/** Items that a call's arguments may skip in all: a model writes them one by one. */
-const mostGaps = 100_000
+/** List items that the arguments of one call may skip in total. Models write items in order. */
+const maxGaps = 100_000
 interface Gaps {
   left: number
 }
 
-function place(root: JsonObject, steps: readonly Step[], value: Json, gaps: Gaps): void {
+function setAt(root: JsonObject, steps: readonly Step[], value: Json, gaps: Gaps): void {
   let node: Json = root
-  if (steps.length > mostLevels) throw unreadable('nest too deep')
+  if (steps.length > maxLevels) throw invalidArguments('nest too deep')
   for (const [position, step] of steps.entries()) {
     const last = position === steps.length - 1
     const next: Json = typeof steps[position + 1] === 'number' ? [] : {}
     if (Array.isArray(node) && typeof step === 'number') {
-      if (step - node.length > gaps.left) throw unreadable('skip too many items of a list')
+      if (step - node.length > gaps.left) throw invalidArguments('skip too many items of a list')
       for (; node.length < step; gaps.left--) node.push(null)
-      if (last) node[step] = joined(node[step], value)
+      if (last) node[step] = joinTexts(node[step], value)
       else node = node[step] = descend(node[step], next)
     } else if (isObject(node) && typeof step === 'string') {
       const known: Json | undefined = Object.hasOwn(node, step) ? node[step] : undefined
-      const own: Json = last ? joined(known, value) : descend(known, next)
+      const own: Json = last ? joinTexts(known, value) : descend(known, next)
       setOwn(node, step, own)
       node = own
     } else return
   }
 }
 
-const unreadable = (why: string): GatewayError =>
+const invalidArguments = (why: string): GatewayError =>
   new GatewayError('upstream_bad_response', `The upstream sent a call with arguments that ${why}.`)
 
 const descend = (known: Json | undefined, fresh: Json): Json =>
   Array.isArray(known) || isObject(known) ? known : fresh
-const joined = (known: Json | undefined, value: Json): Json =>
+const joinTexts = (known: Json | undefined, value: Json): Json =>
   typeof known === 'string' && typeof value === 'string' ? known + value : value

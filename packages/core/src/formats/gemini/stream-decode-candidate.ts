@@ -9,21 +9,21 @@ import { decodeFinish } from './finish.ts'
 import { CitationAllowance, decodeSources } from './grounding.ts'
 import { joinLogprobs } from './logprobs.ts'
 import { decodePart } from './parts-decode.ts'
-import { answerScope, takeLogprobs } from './response-decode.ts'
-import { signed } from './seals.ts'
-import { respelled } from './spelling.ts'
+import { responseScope, takeLogprobs } from './response-decode.ts'
+import { readSignaturePart } from './seals.ts'
+import { inCamelCase } from './spelling.ts'
 import { type PartialCall, startPartialCall } from './stream-decode-arguments.ts'
-import { finishWord } from './tap.ts'
+import { finishReasonName } from './tap.ts'
 import { TextOffsets } from './text-offsets.ts'
 
-/** One candidate of a stream, chunk by chunk. */
+/** Decodes one candidate of a stream, chunk by chunk. */
 export interface CandidateDecoder {
   push(candidate: JsonObject, out: ModelEvent[]): void
-  /** The candidate read last again, with other text: what it comes to is told by who knows that. */
-  more(text: string): void
-  /** Whether the candidate read last held nothing but one text. */
-  readonly plain: boolean
-  /** Closes what is open and tells how the candidate finished. Called once, at the end of the stream. */
+  /** Records the text of a chunk that equals the last one except in its text. The caller has written its delta. */
+  addText(text: string): void
+  /** Whether the last chunk held nothing but one text. */
+  readonly isPlainText: boolean
+  /** Ends the open part and writes `choice-end`. Called once, at the end of the stream. */
   end(out: ModelEvent[]): void
   readonly finished: boolean
 }
@@ -31,27 +31,28 @@ export interface CandidateDecoder {
 const candidateFields: ReadonlySet<string> = new Set(['content', 'finishReason', 'finishMessage', 'index'])
 const contentFields: ReadonlySet<string> = new Set(['parts', 'role'])
 
+/** Creates the decoder of one candidate. */
 export function createCandidateDecoder(index: number, context: ExchangeContext): CandidateDecoder {
-  const scope = answerScope(context)
+  const scope = responseScope(context)
   const content = `/candidates/${index}/content`
-  /** Where the next part stands, to who adds up the stream. */
+  /** Returns the JSON Pointer of the next part in the folded response. */
   const at = (): string => pointer(`${content}/parts`, next)
   let out: ModelEvent[] = []
   let next = 0
-  /** The text or the thought that still grows. */
+  /** The text or thought that is still growing. */
   let open: { type: 'text' | 'reasoning'; part: number } | undefined
-  /** The text said last, all of it: sources name their place in it. */
+  /** The whole last text, into which sources hold offsets. */
   let text = new TextOffsets()
   let partial: PartialCall | undefined
-  let held: ReasoningPart[] = []
+  let heldSignatures: ReasoningPart[] = []
   let reason: Json | undefined
   let message: Json | undefined
   let calls = false
   let plain = false
   /** Log probabilities of chunks without text. */
-  let loose: JsonObject | undefined
+  let looseLogprobs: JsonObject | undefined
   const extra: JsonObject = {}
-  /** Lists and objects in it that were made here. */
+  /** Lists and objects within `extra` that were copied here, so that they can grow in place. */
   let merged: WeakSet<object> | undefined
   let allowance: CitationAllowance | undefined
 
@@ -77,11 +78,11 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
 
   function readText(part: TextPart, logprobs: JsonObject | undefined): void {
     if (part.text === '' && part.extra === undefined) {
-      loose = joinLogprobs(loose, logprobs)
+      looseLogprobs = joinLogprobs(looseLogprobs, logprobs)
       return
     }
-    release()
-    // What else stands on a part makes it a part of its own.
+    writeHeldSignatures()
+    // A text with other fields is a separate part.
     if (part.extra !== undefined) close()
     const number = begin('text', { ...part, text: '' })
     text.add(part.text)
@@ -94,13 +95,13 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
   }
 
   function readThought(part: ReasoningPart): void {
-    if (signed(part) !== undefined) {
-      held.push(part)
+    if (readSignaturePart(part) !== undefined) {
+      heldSignatures.push(part)
       return
     }
     const { seal, ...unsealed } = part
     if (part.text === '' && seal === undefined) return
-    release()
+    writeHeldSignatures()
     if (part.redacted) {
       close()
       end(start(part))
@@ -114,20 +115,20 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     close()
   }
 
-  /** Signatures of what came before. They wait, because sources that belong to the text too may come in a later chunk. */
-  function release(): void {
-    if (held.length > 0) close()
-    for (const signature of held) end(start(signature))
-    held = []
+  /** Writes signatures of earlier parts. They wait, because sources of the text may arrive in a later chunk. */
+  function writeHeldSignatures(): void {
+    if (heldSignatures.length > 0) close()
+    for (const signature of heldSignatures) end(start(signature))
+    heldSignatures = []
   }
 
-  /** A part that is text and nothing else, as most are. */
+  /** Decodes a part with a text and nothing else, as most are. */
   function readPlain(type: 'text' | 'reasoning', value: string, logprobs: JsonObject | undefined): void {
     if (value === '') {
-      if (type === 'text') loose = joinLogprobs(loose, logprobs)
+      if (type === 'text') looseLogprobs = joinLogprobs(looseLogprobs, logprobs)
       return
     }
-    if (held.length > 0) release()
+    if (heldSignatures.length > 0) writeHeldSignatures()
     const part = open?.type === type ? open.part : begin(type, { type, text: '', at: at() })
     if (type === 'text') text.add(value)
     out.push({
@@ -143,31 +144,31 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
       readPlain(source.thought === true ? 'reasoning' : 'text', source.text, logprobs)
       return
     }
-    const whole = gather(source)
+    const whole = collectCall(source)
     if (whole === undefined) return
     for (const part of decodePart(whole, at(), next, scope)) {
       if (part.type === 'text') readText(part, logprobs)
       else if (part.type === 'reasoning') readThought(part)
       else if (part.type === 'tool-call') {
         calls = true
-        release()
+        writeHeldSignatures()
         close()
         const number = start({ ...part, input: '' })
         if (part.input !== '')
           out.push({ type: 'part-delta', choice: index, part: number, delta: { type: 'input', text: part.input } })
         end(number)
       } else {
-        release()
+        writeHeldSignatures()
         close()
         end(start(part))
       }
     }
   }
 
-  /** A call whose arguments come in pieces is told when it is whole; every other part at once. */
-  function gather(source: JsonObject): JsonObject | undefined {
-    const part = respelled(source)
-    const call = isObject(part.functionCall) ? respelled(part.functionCall) : undefined
+  /** Returns a part once it is complete: a call with partial arguments is held until its last piece. */
+  function collectCall(source: JsonObject): JsonObject | undefined {
+    const part = inCamelCase(source)
+    const call = isObject(part.functionCall) ? inCamelCase(part.functionCall) : undefined
     if (call === undefined) return part
     const more = call.willContinue === true
     if (partial === undefined) {
@@ -181,13 +182,13 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
     return whole
   }
 
-  function cite(fields: JsonObject): void {
+  function writeCitations(fields: JsonObject): void {
     if (fields.groundingMetadata === undefined && fields.citationMetadata === undefined) return
     const current = open?.type === 'text' ? open.part : undefined
     allowance ??= new CitationAllowance()
-    // In a stream all of the text so far is one part.
-    const { of } = decodeSources(fields, () => (current === undefined ? undefined : text), allowance)
-    for (const citations of of.values())
+    // In a stream all text so far is one part.
+    const { byPart } = decodeSources(fields, () => (current === undefined ? undefined : text), allowance)
+    for (const citations of byPart.values())
       for (const citation of citations)
         if (current !== undefined)
           out.push({ type: 'part-delta', choice: index, part: current, delta: { type: 'citation', citation } })
@@ -196,22 +197,22 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
   return {
     push(candidate, into) {
       out = into
-      const fields = respelled(candidate)
+      const fields = inCamelCase(candidate)
       const logprobs = takeLogprobs(fields, index, context.report)
-      const said = isObject(fields.content) ? respelled(fields.content) : undefined
-      const inner = said?.parts
+      const body = isObject(fields.content) ? inCamelCase(fields.content) : undefined
+      const inner = body?.parts
       const parts = Array.isArray(inner) ? inner : inner === undefined ? [] : [inner]
-      // They belong to the chunk's text; where it has none, to the answer.
-      const speaking = logprobs === undefined ? undefined : parts.find(speaks)
-      if (speaking === undefined) loose = joinLogprobs(loose, logprobs)
+      // They belong to the chunk's text, or to the choice if the chunk has none.
+      const speaking = logprobs === undefined ? undefined : parts.find(hasText)
+      if (speaking === undefined) looseLogprobs = joinLogprobs(looseLogprobs, logprobs)
       for (const part of objectsIn(parts, `${content}/parts`, context.report))
         readPart(part, part === speaking ? logprobs : undefined)
-      if (finishWord(fields.finishReason) !== undefined) reason = fields.finishReason
+      if (finishReasonName(fields.finishReason) !== undefined) reason = fields.finishReason
       if (typeof fields.finishMessage === 'string') message = fields.finishMessage
-      cite(fields)
-      const inContent = said === undefined ? undefined : fieldsExcept(said, contentFields)
-      const beside = fieldsExcept(fields, candidateFields)
-      const rest = inContent === undefined ? beside : { ...beside, content: inContent }
+      writeCitations(fields)
+      const inContent = body === undefined ? undefined : fieldsExcept(body, contentFields)
+      const otherFields = fieldsExcept(fields, candidateFields)
+      const rest = inContent === undefined ? otherFields : { ...otherFields, content: inContent }
       if (rest !== undefined) {
         merged ??= new WeakSet()
         merge(extra, rest, merged)
@@ -219,10 +220,10 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
       const [only] = parts
       plain = logprobs === undefined && rest === undefined && parts.length === 1 && isObject(only) && isPlain(only)
     },
-    more(value) {
+    addText(value) {
       if (open?.type === 'text') text.add(value)
     },
-    get plain() {
+    get isPlainText() {
       return plain
     },
     end(into) {
@@ -232,13 +233,13 @@ export function createCandidateDecoder(index: number, context: ExchangeContext):
         partial = undefined
         readPart(left, undefined)
       }
-      release()
+      writeHeldSignatures()
       close()
       out.push({
         type: 'choice-end',
         choice: index,
         finish: decodeFinish(reason, message, calls),
-        ...(loose === undefined ? {} : { logprobs: loose }),
+        ...(looseLogprobs === undefined ? {} : { logprobs: looseLogprobs }),
         ...(Object.keys(extra).length === 0 ? {} : { extra: { gemini: extra } }),
       })
     },
@@ -254,31 +255,31 @@ function isPlain(part: JsonObject): part is { text: string; thought?: boolean } 
   return typeof text === 'string' && (thought === undefined || typeof thought === 'boolean')
 }
 
-const speaks = (part: Json): boolean =>
+const hasText = (part: Json): boolean =>
   isObject(part) && typeof part.text === 'string' && part.text !== '' && part.thought !== true
 
 /**
- * Later chunks add to what earlier ones said: lists grow, texts and numbers are replaced.
+ * Merges fields of a later chunk: lists grow, texts and numbers are replaced.
  *
- * @param merged lists and objects made here, which grow in place: a copy for each chunk would take quadratic time
+ * @param merged lists and objects that were copied here and grow in place: a copy for each chunk would take quadratic time
  */
 function merge(into: JsonObject, later: JsonObject, merged: WeakSet<object>): void {
   for (const key of Object.keys(later)) {
     const before = Object.hasOwn(into, key) ? into[key] : undefined
     const value = later[key] ?? null
     if (isObject(before) && isObject(value)) {
-      const both = ownCopy(before, merged, () => ({ ...before }))
+      const both = mutableCopy(before, merged, () => ({ ...before }))
       merge(both, value, merged)
       setOwn(into, key, both)
     } else if (Array.isArray(before) && Array.isArray(value) && key.startsWith('grounding')) {
-      const both = ownCopy(before, merged, () => [...before])
+      const both = mutableCopy(before, merged, () => [...before])
       append(both, value)
       setOwn(into, key, both)
     } else setOwn(into, key, value)
   }
 }
 
-function ownCopy<T extends object>(value: T, merged: WeakSet<object>, copy: () => T): T {
+function mutableCopy<T extends object>(value: T, merged: WeakSet<object>, copy: () => T): T {
   if (merged.has(value)) return value
   const made = copy()
   merged.add(made)

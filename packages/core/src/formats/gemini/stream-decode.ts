@@ -9,21 +9,21 @@ import type { ModelEvent } from '../ir.ts'
 import { fieldsExcept, setOwn } from '../shared/json-fields.ts'
 import { checkChoiceCount } from '../shared/stream-parts.ts'
 import { type RunningUsage, TextDeltaTemplate } from '../shared/text-delta-template.ts'
-import { decodeError, isAnswer, truncated } from './error.ts'
-import { candidatesIn, takeBlock } from './response-decode.ts'
-import { respelled } from './spelling.ts'
+import { decodeError, isResponse, truncated } from './error.ts'
+import { candidatesIn, decodeBlockedPrompt } from './response-decode.ts'
+import { inCamelCase } from './spelling.ts'
 import { type CandidateDecoder, createCandidateDecoder } from './stream-decode-candidate.ts'
-import { tierIn, usageNames } from './usage.ts'
+import { serviceTierIn, usageNames } from './usage.ts'
 import { decodeUsage } from './usage-decode.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 
-/** Fields of a chunk that are read here. */
+/** Fields of a chunk that this function decodes. */
 const readFields: ReadonlySet<string> = new Set(['candidates', 'usageMetadata', 'modelVersion', 'responseId', 'error'])
 
 /**
- * Chunks in, events out. Each chunk is a whole answer of its own. The format has no terminal event: a stream is over when
- * its input is, and it ended well if every candidate said why it finished, or the prompt was blocked.
+ * Decodes a stream. Each chunk is a whole response. The format has no terminal event: the stream ends with its input, and is
+ * complete if every candidate has a finish reason, or if the prompt was blocked.
  */
 export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
   const candidates = new Map<number, CandidateDecoder>()
@@ -32,10 +32,10 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let started = false
   let blocked = false
   let over = false
-  /** What chunks say of the usage under names that are not known. The last chunk need not repeat it. */
+  /** Unknown fields of the usage in all chunks, since the last chunk may omit them. */
   let otherUsage: JsonObject | undefined
-  const mould = new TextDeltaTemplate(nothing, running)
-  /** The candidate read last, where it came alone and held nothing but one text. */
+  const template = new TextDeltaTemplate(noVaryingMembers, runningUsage)
+  /** The last candidate, if it was the only one of its chunk and held nothing but one text. */
   let plain: CandidateDecoder | undefined
 
   const fail = (error: ErrorInfo): void => {
@@ -53,13 +53,13 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       model: textOf(chunk.modelVersion),
       created: 0,
     }
-    put(event, 'serviceTier', tierIn(chunk.usageMetadata))
+    put(event, 'serviceTier', serviceTierIn(chunk.usageMetadata))
     put(event, 'extra', Object.keys(top).length === 0 ? undefined : { gemini: { ...top } })
     out.push(event)
   }
 
-  /** What stands beside the candidates (`promptFeedback`, `createTime`): new or changed values only. */
-  function noteTop(chunk: JsonObject): void {
+  /** Writes new or changed fields in addition to the candidates (`promptFeedback`, `createTime`). */
+  function noteOtherFields(chunk: JsonObject): void {
     const rest = fieldsExcept(chunk, readFields)
     if (rest === undefined) return
     const fresh: JsonObject = {}
@@ -73,15 +73,15 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   }
 
   function readChunk(source: JsonObject): void {
-    const chunk = respelled(source)
+    const chunk = inCamelCase(source)
     const list = Array.isArray(chunk.candidates) ? candidatesIn(chunk.candidates, context.report) : []
-    const block = list.length === 0 && candidates.size === 0 && !blocked ? takeBlock(chunk) : undefined
-    noteTop(chunk)
+    const block = list.length === 0 && candidates.size === 0 && !blocked ? decodeBlockedPrompt(chunk) : undefined
+    noteOtherFields(chunk)
     const first = !started && (list.length > 0 || block !== undefined)
     if (first) {
       start(chunk)
-      // Clients of messages are told the input's tokens before the first block.
-      tellUsage(chunk.usageMetadata)
+      // Clients of messages get the input tokens before the first block.
+      writeUsage(chunk.usageMetadata)
     }
     for (let position = 0; position < list.length; position++) {
       const candidate = list[position] as JsonObject
@@ -93,19 +93,19 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
         candidates.set(index, decoder)
       }
       decoder.push(candidate, out)
-      if (list.length === 1 && decoder.plain) plain = decoder
+      if (list.length === 1 && decoder.isPlainText) plain = decoder
     }
     if (block !== undefined) {
       blocked = true
       out.push({ type: 'choice-end', choice: 0, finish: block.finish })
     }
     const { usageMetadata: metadata } = chunk
-    const beside = isObject(metadata) ? fieldsExcept(metadata, usageNames) : undefined
-    if (beside !== undefined) otherUsage = { ...otherUsage, ...beside }
-    if (!first) tellUsage(metadata)
+    const unknownUsage = isObject(metadata) ? fieldsExcept(metadata, usageNames) : undefined
+    if (unknownUsage !== undefined) otherUsage = { ...otherUsage, ...unknownUsage }
+    if (!first) writeUsage(metadata)
   }
 
-  function tellUsage(metadata: Json | undefined): void {
+  function writeUsage(metadata: Json | undefined): void {
     const usage = decodeUsage(
       otherUsage !== undefined && isObject(metadata) ? { ...otherUsage, ...metadata } : metadata,
     )
@@ -121,29 +121,29 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   return {
     push(event) {
       if (over) return []
-      const text = mould.read(event)
+      const text = template.read(event)
       if (text !== undefined) {
-        plain?.more(text)
-        out.push(mould.delta(text))
-        tellUsage(mould.usage)
+        plain?.addText(text)
+        out.push(template.delta(text))
+        writeUsage(template.usage)
         return drain()
       }
       const data = event.data.trim()
-      // It says nothing: what was learned still holds.
+      // An event without data changes nothing.
       if (data === '') return []
       plain = undefined
       let parsed: unknown
       try {
         parsed = parseExact(data)
       } catch {
-        failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
+        failWith('upstream_bad_response', 'The upstream sent a stream event that is not JSON.')
         return drain()
       }
       const chunk: unknown = Array.isArray(parsed) ? parsed[0] : parsed
       if (isObject(chunk) && (chunk.error || event.event === 'error')) fail(decodeError(200, chunk))
-      else if (isObject(chunk) && (started || isAnswer(chunk))) readChunk(chunk)
-      else failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no chunk of an answer.')
-      mould.learn(event, plain === undefined ? undefined : 'text', out)
+      else if (isObject(chunk) && (started || isResponse(chunk))) readChunk(chunk)
+      else failWith('upstream_bad_response', 'The upstream sent a stream event that is not a chunk of a response.')
+      template.learn(event, plain === undefined ? undefined : 'text', out)
       return drain()
     },
     end() {
@@ -162,9 +162,9 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
-/** What most chunks differ in beside their text. */
-const nothing: ReadonlySet<string> = new Set()
-const running: RunningUsage = {
+/** Members in addition to the text in which most chunks differ: none, and the running counts below. */
+const noVaryingMembers: ReadonlySet<string> = new Set()
+const runningUsage: RunningUsage = {
   key: 'usageMetadata',
   counts: new Set(['candidatesTokenCount', 'thoughtsTokenCount', 'totalTokenCount']),
 }

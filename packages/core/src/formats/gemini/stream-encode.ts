@@ -14,26 +14,26 @@ import { GrowingText, joinText } from '../shared/stream-parts.ts'
 import { errorEvent, truncated } from './error.ts'
 import { reportCache } from './fields.ts'
 import { encodeSources } from './grounding.ts'
-import { writeLogprobs } from './logprobs.ts'
+import { encodeLogprobs } from './logprobs.ts'
 import { type EncodeScope, encodePart, encodeResult } from './parts-encode.ts'
-import { clientScope, encodeEnding, reportUnkept, withTier } from './response-encode.ts'
+import { clientScope, encodeCandidateFinish, reportLostSignature, withTier } from './response-encode.ts'
 import { type Frame, heartbeatEvent } from './tap.ts'
 import { encodeUsage } from './usage.ts'
 
 /**
- * Events in, chunks out. The last chunk alone says how the answer finished and what it cost, and is written for
- * `response-end` only: a stream that breaks ends in an error.
+ * Encodes a stream. Only the last chunk has the finish reasons and the usage, and only `response-end` writes it: a broken
+ * stream ends with an error.
  */
 export function encodeStream(context: ExchangeContext): StreamEncoder {
   const candidates = new Map<number, CandidateEncoder>()
-  /** How each candidate ended, for the last chunk. */
+  /** The finished candidates, for the last chunk. */
   const endings: JsonObject[] = []
   let feedback: JsonObject | undefined
   let frame: Frame | undefined
-  /** The text of a chunk behind its candidates. */
+  /** The JSON text of a chunk after its candidates. */
   let tail = ''
-  /** Fields of Google's own to go out with the next chunk. */
-  let beside: JsonObject | undefined
+  /** Native fields for the next chunk. */
+  let pendingFields: JsonObject | undefined
   let usage: Usage | undefined
   let tier: string | undefined
   let over = false
@@ -46,19 +46,19 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     return frame
   }
 
-  function takeBeside(): string {
-    if (beside === undefined) return ''
-    const text = `,${stringifyExact(beside).slice(1, -1)}`
-    beside = undefined
+  function drainPendingFields(): string {
+    if (pendingFields === undefined) return ''
+    const text = `,${stringifyExact(pendingFields).slice(1, -1)}`
+    pendingFields = undefined
     return text
   }
 
-  /** One part of one candidate as a chunk. Index and part come as JSON. */
+  /** Sends one part of one candidate as a chunk. `index` and `part` are JSON texts. */
   function send(index: string, part: string, logprobs: JsonObject | undefined): void {
     if (frame === undefined) start('', '')
     const result = logprobs === undefined ? '' : `,"logprobsResult":${stringifyExact(logprobs)}`
     out.push({
-      data: `{"candidates":[{"content":{"parts":[${part}],"role":"model"},"index":${index}${result}}${tail}${beside === undefined ? '' : takeBeside()}}`,
+      data: `{"candidates":[{"content":{"parts":[${part}],"role":"model"},"index":${index}${result}}${tail}${pendingFields === undefined ? '' : drainPendingFields()}}`,
     })
   }
 
@@ -84,7 +84,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         rest satisfies Nothing
         reportReasoningChecks(reasoningChecks, 'generateContent', context.report)
         const own = ownExtra(extra, 'gemini', '', context.report)
-        if (own !== undefined && Object.keys(own).length > 0) beside = { ...own }
+        if (own !== undefined && Object.keys(own).length > 0) pendingFields = { ...own }
         tier = serviceTier
         start(id, model)
         return
@@ -116,8 +116,8 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       case 'native':
         if (event.format === 'gemini') {
           if (Object.keys(event.value).length > 0) {
-            beside ??= {}
-            assignOwn(beside, event.value)
+            pendingFields ??= {}
+            assignOwn(pendingFields, event.value)
           }
         } else reportNativeEvent(event.value, 'gemini', context.report)
         return
@@ -138,7 +138,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   function finish(): void {
     over = true
     const { id, model } = frame ?? start('', '')
-    const chunk: JsonObject = { ...beside }
+    const chunk: JsonObject = { ...pendingFields }
     if (feedback !== undefined && endings.length === 0) chunk.promptFeedback = feedback
     else chunk.candidates = endings
     const metadata = counted()
@@ -169,32 +169,33 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   }
 }
 
-/** How a candidate ended: as a candidate of the last chunk, as a blocked prompt, or in a fault that only an error can tell. */
-export type Ending = { candidate: JsonObject } | { feedback: JsonObject } | { error: string }
+/** The end of a candidate: a candidate of the last chunk, a blocked prompt, or an error. */
+type CandidateEnding = { candidate: JsonObject } | { feedback: JsonObject } | { error: string }
 
 /** Writes one candidate of a stream, part by part. */
-export interface CandidateEncoder {
+interface CandidateEncoder {
   start(part: number, value: Part): void
   delta(part: number, delta: Delta): void
   end(part: number): void
-  finish(finish: Finish, logprobs: Json | undefined, extra: Extra | undefined): Ending
+  finish(finish: Finish, logprobs: Json | undefined, extra: Extra | undefined): CandidateEnding
 }
 
-/** A part on its way. Calls, media and blocks are told whole at their end; texts and thoughts as they come. */
+/** A part that is being written. Calls, media and blocks are sent whole at their end; texts and thoughts as they arrive. */
 interface OpenPart {
   value: Part
-  /** All of its text, input or data so far. */
+  /** The text, input or data so far. */
   readonly text: GrowingText
   seal: Sealed | undefined
   citations: Citation[]
-  /** A text or thought of which nothing has been sent: what else stands on it goes with the first piece. */
-  fresh: boolean
+  /** Nothing of the text or thought has been sent. Its other fields go with the first piece. */
+  isUnsent: boolean
 }
 
-export function createCandidateEncoder(
+/** Creates the encoder of one candidate. */
+function createCandidateEncoder(
   index: number,
   context: ExchangeContext,
-  /** `part`: as JSON. */
+  /** Sends a part, given as JSON text. */
   send: (part: string, logprobs: JsonObject | undefined) => void,
 ): CandidateEncoder {
   const scope: EncodeScope = clientScope(context)
@@ -203,22 +204,22 @@ export function createCandidateEncoder(
   let anything = false
   const withoutEmptyText = context.client?.spoiledByEmptyText === true
 
-  /** A piece of text or thought. The first carries what else stands on the part. */
+  /** Writes a piece of a text or thought. The first piece carries the part's other fields. */
   function write(part: OpenPart, text: string, logprobs: Json | undefined): void {
     const { value } = part
     part.text.add(text)
     if (text === '' && (logprobs === undefined || withoutEmptyText)) return
-    const result = logprobs === undefined ? undefined : writeLogprobs(logprobs, index, context.report)
+    const result = logprobs === undefined ? undefined : encodeLogprobs(logprobs, index, context.report)
     if (value.type === 'text' || value.type === 'refusal') {
-      const bare = part.fresh ? encodePart({ ...value, text }, scope) : undefined
+      const bare = part.isUnsent ? encodePart({ ...value, text }, scope) : undefined
       send(bare === undefined ? `{"text":${quoteText(text)}}` : stringifyExact(bare), result)
-      part.fresh = false
+      part.isUnsent = false
     } else if (value.type === 'reasoning') {
-      if (part.fresh) {
+      if (part.isUnsent) {
         const { seal: _, ...bare } = value
         send(stringifyExact(encodePart({ ...bare, text }, scope) ?? { text }), result)
       } else send(`{"text":${quoteText(text)},"thought":true}`, result)
-      part.fresh = false
+      part.isUnsent = false
     }
   }
 
@@ -236,7 +237,7 @@ export function createCandidateEncoder(
         ? { functionResponse: encodeResult(value, scope).response }
         : encodePart(value, scope)
     if (encoded === undefined) return
-    if (withoutEmptyText && encoded.text === '') reportUnkept(encoded, context)
+    if (withoutEmptyText && encoded.text === '') reportLostSignature(encoded, context)
     else send(stringifyExact(encoded), undefined)
   }
 
@@ -251,7 +252,7 @@ export function createCandidateEncoder(
       case 'refusal':
         return
       case 'reasoning': {
-        // The signature closes the thought, on a part of its own as Google's models send it.
+        // The signature ends the thought, in a separate part as Google's models send it.
         const last = seal ?? value.seal
         if (last !== undefined) sendWhole({ ...value, text: '', seal: last })
         return
@@ -277,7 +278,7 @@ export function createCandidateEncoder(
     start(number, value) {
       anything = true
       if (value.cache !== undefined) reportCache(value.at, context)
-      const part: OpenPart = { value, text: new GrowingText(), seal: undefined, citations: [], fresh: true }
+      const part: OpenPart = { value, text: new GrowingText(), seal: undefined, citations: [], isUnsent: true }
       open.set(number, part)
       if (value.type === 'tool-call') part.text.add(value.input)
       else if ('text' in value) write(part, value.text, undefined)
@@ -318,10 +319,10 @@ export function createCandidateEncoder(
       const at = `/choices/${index}`
       const feedback = finish.extra?.gemini?.promptFeedback
       if (isObject(feedback) && !anything) return { feedback }
-      const ending = encodeEnding(finish, anything, at, context)
-      if (ending === undefined) return { error: finish.explanation ?? 'The upstream ended its answer with an error.' }
+      const ending = encodeCandidateFinish(finish, anything, at, context)
+      if (ending === undefined) return { error: finish.explanation ?? 'The upstream ended its response with an error.' }
       const { content, ...own } = ownExtra(extra, 'gemini', at, context.report) ?? {}
-      // Clients read the first part of every chunk without asking whether there is one.
+      // Clients read the first part of every chunk without checking that it exists.
       const last = { ...(isObject(content) ? content : undefined), parts: [{ text: '' }], role: 'model' }
       const candidate: JsonObject = {
         ...(withoutEmptyText ? undefined : { content: last }),
@@ -330,15 +331,15 @@ export function createCandidateEncoder(
         ...own,
       }
       const several = cited.length > 1
-      encodeSources(several ? joined(cited) : cited, candidate, context)
-      put(candidate, 'logprobsResult', writeLogprobs(logprobs, index, context.report))
+      encodeSources(several ? joinCitedTexts(cited) : cited, candidate, context)
+      put(candidate, 'logprobsResult', encodeLogprobs(logprobs, index, context.report))
       return { candidate }
     },
   }
 }
 
-/** To who adds up a stream, all its text is one: places in later texts move on by what came before. */
-function joined(
+/** Joins the cited texts. Clients fold a stream to one text, so offsets in later texts grow by the length of earlier ones. */
+function joinCitedTexts(
   cited: readonly { part: number; text: string; citations: Citation[]; at: string }[],
 ): { part: number; text: string; citations: Citation[]; at: string }[] {
   const text = cited.map((one) => one.text).join('')

@@ -4,7 +4,7 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import { run, testContext } from '../chat/context.test-support.ts'
 import type { ModelEvent, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
 const chunk = (parts: JsonObject[], rest: JsonObject = {}): JsonObject => ({
   candidates: [{ content: { parts, role: 'model' }, index: 0, ...rest }],
@@ -20,15 +20,15 @@ const last = chunk([{ text: '' }], { finishReason: 'STOP' })
 
 const parts = '/candidates/0/content/parts'
 
-describe('a stream from upstream', () => {
-  test('has no answer in what a field of an odd name holds', () => {
+describe('a stream of an upstream', () => {
+  test('ignores candidates within a field named __proto__', () => {
     const odd = JSON.stringify({ odd_name: last }).replace('odd_name', '__proto__')
     const events = run(geminiCodec.decodeStream(testContext()), [...sse(chunk([{ text: 'a' }])), { data: odd }])
     expect(events.map(({ type }) => type)).not.toContain('choice-end')
     expect(events.at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream_truncated' } })
   })
 
-  test('has its sources where they are, also behind an event that says nothing', () => {
+  test('decodes sources, also after a chunk without content', () => {
     const source = {
       groundingChunks: [{ web: { uri: 'u' } }],
       groundingSupports: [{ segment: { endIndex: 6 }, groundingChunkIndices: [0] }],
@@ -42,7 +42,7 @@ describe('a stream from upstream', () => {
     )
   })
 
-  test('is text, thoughts and whole calls, told as they come', () => {
+  test('decodes text, thoughts and whole calls as they arrive', () => {
     expect(
       decode(
         chunk([{ text: 'hm', thought: true }]),
@@ -90,7 +90,7 @@ describe('a stream from upstream', () => {
     ])
   })
 
-  test('may go on behind the finish word', () => {
+  test('may continue after the finish reason', () => {
     const events = decode(chunk([{ text: 'a' }], { finishReason: 'STOP' }), {
       usageMetadata: { promptTokenCount: 2, totalTokenCount: 2 },
     })
@@ -98,7 +98,7 @@ describe('a stream from upstream', () => {
     expect(foldEvents(events).usage?.input.total).toBe(2)
   })
 
-  test('ends in an error where no word came, for any of its candidates', () => {
+  test('ends in an error if any candidate has no finish reason', () => {
     for (const cut of [
       [chunk([{ text: 'a' }])],
       [chunk([{ text: 'a' }], { finishReason: 'STOP' }), chunk([{ text: 'b' }], { index: 1 })],
@@ -114,15 +114,15 @@ describe('a stream from upstream', () => {
       { data: '[{"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED"}}]' },
       'rate_limited',
     ],
-    ['text that is no JSON', { data: 'oops' }, 'upstream_bad_response'],
-    ['JSON that is no answer', { data: '{"this":[]}' }, 'upstream_bad_response'],
-  ])('%s ends it, and nothing follows', (_, event, kind) => {
+    ['data that is not JSON', { data: 'oops' }, 'upstream_bad_response'],
+    ['JSON that is not a response', { data: '{"this":[]}' }, 'upstream_bad_response'],
+  ])('ends at %s, and nothing follows', (_, event, kind) => {
     const machine = geminiCodec.decodeStream(testContext())
     const events = [...machine.push(event), ...machine.push(sse(last)[0] as SseEvent), ...machine.end()]
     expect(events).toMatchObject([{ type: 'error', error: { kind } }])
   })
 
-  test('puts arguments together that come piece by piece', () => {
+  test('joins arguments that arrive in pieces', () => {
     const piece = (jsonPath: string, value: JsonObject): JsonObject =>
       chunk([{ functionCall: { partialArgs: [{ jsonPath, ...value }], willContinue: true } }])
     expect(
@@ -148,7 +148,7 @@ describe('a stream from upstream', () => {
     expect(({} as JsonObject).x).toBeUndefined()
   })
 
-  test('keeps what stands beside the candidates and in them', () => {
+  test('keeps unknown fields of chunks and of candidates', () => {
     const events = decode(
       { ...chunk([{ text: 'a' }], { safetyRatings: [1] }), createTime: 't' },
       { ...last, createTime: 't', modelStatus: { a: 1 } },
@@ -174,7 +174,7 @@ const wireParts = (chunks: JsonObject[]): unknown[] =>
   )
 
 describe('a stream to a client', () => {
-  test('says in its last chunk alone how it ended and what it cost', () => {
+  test('has the finish reason and the usage in its last chunk only', () => {
     const usage: ModelEvent = { type: 'usage', usage: { input: { total: 3 }, output: { total: 2, reasoning: 1 } } }
     const chunks = encode(
       start,
@@ -192,7 +192,7 @@ describe('a stream to a client', () => {
     ])
   })
 
-  test('holds calls back until they are whole', () => {
+  test('sends calls when they are complete', () => {
     const call: Part = { type: 'tool-call', id: 'x', name: 'f', input: '' }
     const chunks = encode(
       start,
@@ -224,7 +224,7 @@ describe('a stream to a client', () => {
     ])
   })
 
-  test('sends media and blocks whole, and text that comes with a start', () => {
+  test('sends media and blocks whole, and the text of a part-start', () => {
     const image: Part = { type: 'media', kind: 'image', source: { type: 'base64', data: 'A' }, mediaType: 'image/png' }
     const native: Part = { type: 'native', format: 'gemini', value: { executableCode: { code: '1' } } }
     const chunks = encode(
@@ -242,7 +242,7 @@ describe('a stream to a client', () => {
     ])
   })
 
-  test('breaks in Google’s words, once', () => {
+  test('ends in one error event with Google’s status', () => {
     const encoder = geminiCodec.encodeStream(testContext())
     encoder.push(start)
     const sent = [
@@ -266,11 +266,11 @@ describe('a stream to a client', () => {
     ])
   })
 
-  test('that stops is an error', () => {
+  test('ends in an error if its input stops early', () => {
     expect(encode(start)).toMatchObject([{ error: { code: 502, status: 'INTERNAL' } }])
   })
 
-  test('is kept alive by chunks that say nothing, never by comments', () => {
+  test('is kept alive by empty chunks, never by comments', () => {
     const encoder = geminiCodec.encodeStream(testContext())
     expect(encoder.heartbeat().map(({ event, data }) => [event, JSON.parse(data)])).toEqual([
       [undefined, { candidates: [{ content: { parts: [{ text: '' }], role: 'model' }, index: 0 }] }],
@@ -281,7 +281,7 @@ describe('a stream to a client', () => {
     expect(events.map(({ type }) => type)).toEqual(['response-start', 'choice-end', 'response-end'])
   })
 
-  test('for the SDK before that holds no empty text, not even around a signature: it would forget the whole answer', () => {
+  test('has no empty text for the older SDK, not even around a signature', () => {
     const client = geminiCodec.clientQuirks?.((name) => (name === 'x-goog-api-client' ? 'genai-js/0.24.1' : undefined))
     const losses: string[] = []
     const report = { losses: [], add: ({ detail }: { detail: string }) => void losses.push(detail) }
@@ -291,11 +291,11 @@ describe('a stream to a client', () => {
     const chunks = events.flatMap((event) => [...encoder.heartbeat(), ...encoder.push(event)])
     expect(chunks.map(({ data }) => data).filter((data) => data.includes('"text":""'))).toEqual([])
     expect(JSON.parse(chunks.at(-1)?.data ?? '').candidates).toEqual([{ finishReason: 'STOP', index: 0 }])
-    expect(losses).toContain("the client's SDK keeps no signatures of thoughts")
+    expect(losses).toContain("the client's SDK drops thought signatures")
     expect(geminiCodec.clientQuirks?.(() => 'google-genai-sdk/2.32.0 gl-node/v22')).toBeUndefined()
   })
 
-  test('never holds a chunk without a part: Google’s SDK would forget the whole answer', () => {
+  test('has a part in every chunk, which Google’s SDK requires', () => {
     const encoder = geminiCodec.encodeStream(testContext())
     const events: ModelEvent[] = [start, ...part({ type: 'text', text: '' }, { type: 'text', text: 'a' }), ...end]
     const chunks = events.flatMap((event) => [...encoder.heartbeat(), ...encoder.push(event)])
@@ -314,7 +314,7 @@ describe('the tap', () => {
     return tap
   }
 
-  test('has an error told again that only a name tells of: clients do not go by names', () => {
+  test('repeats an error that only its event name announces', () => {
     const tap = tapped(...sse(chunk([{ text: 'a' }])))
     expect(tap.push({ event: 'error', data: '{}' })).toBe(false)
     expect(tap.error).toBeDefined()
@@ -322,7 +322,7 @@ describe('the tap', () => {
     expect(own.error).toMatchObject({ message: 'x' })
   })
 
-  test('has ended only at the end of the input, and only behind a finish word', () => {
+  test('has ended only at the end of the input and after a finish reason', () => {
     const whole = tapped(...sse(chunk([{ text: 'a' }]), last))
     expect([whole.started, whole.ended, whole.finish]).toEqual([true, false, 'STOP'])
     whole.end?.()
@@ -332,7 +332,7 @@ describe('the tap', () => {
     expect(cut.ended).toBe(false)
   })
 
-  test('keeps the last usage, and tells errors from words about errors', () => {
+  test('keeps the last usage, and distinguishes errors from text about errors', () => {
     const tap = tapped(
       ...sse(
         { ...chunk([{ text: '"error"' }]), usageMetadata: { promptTokenCount: 1, totalTokenCount: 1 } },
@@ -350,7 +350,7 @@ describe('the tap', () => {
     expect(tapped(...beat, ...sse(chunk([{ text: '', thoughtSignature: 'S' }]))).started).toBe(true)
   })
 
-  test('reads a whole answer', () => {
+  test('reads a whole response', () => {
     expect(
       geminiCodec.tapResponse({ ...last, usageMetadata: { promptTokenCount: 1, totalTokenCount: 1 } }),
     ).toMatchObject({

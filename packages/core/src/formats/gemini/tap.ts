@@ -8,14 +8,15 @@ import type { BillableUnits, Usage } from '../ir.ts'
 import { toText } from '../shared/json-fields.ts'
 import { checkJsonEnds, invalidEventError } from '../shared/json-text.ts'
 import { decodeError, errorEvent } from './error.ts'
-import { respell } from './spelling.ts'
+import { copyInCamelCase } from './spelling.ts'
 import { decodeUsage } from './usage-decode.ts'
-/** Usage comes with every stream, and the model stands in the URL: nothing in the body needs an edit. */
+/** Returns no edit: every stream has usage, and the model stands in the URL. */
 export const wireEdit = (_body: JsonObject, _target: TargetTraits): WireEdit | undefined => undefined
 
+/** Reads usage, billable units and the finish reason of a whole response. */
 export function tapResponse(body: JsonObject): ResponseTap {
   const out: ResponseTap = {}
-  const fields = respell(body)
+  const fields = copyInCamelCase(body)
   const usage = decodeUsage(fields.usageMetadata)
   if (usage !== undefined) out.usage = usage
   const units = searchesIn(fields)
@@ -25,56 +26,56 @@ export function tapResponse(body: JsonObject): ResponseTap {
   return out
 }
 
-/** Searches that the provider made for the model: it tells their words. */
+/** Returns the number of searches that the provider made for the model. The metadata lists their queries. */
 function searchesIn({ candidates }: JsonObject): BillableUnits | undefined {
   let searches = 0
   for (const candidate of Array.isArray(candidates) ? candidates : []) {
-    const { groundingMetadata: grounding } = isObject(candidate) ? respell(candidate) : {}
-    const { webSearchQueries: queries } = isObject(grounding) ? respell(grounding) : {}
+    const { groundingMetadata: grounding } = isObject(candidate) ? copyInCamelCase(candidate) : {}
+    const { webSearchQueries: queries } = isObject(grounding) ? copyInCamelCase(grounding) : {}
     if (Array.isArray(queries)) searches += queries.length
   }
   return searches === 0 ? undefined : { searches }
 }
 
-/** The first candidate's word, or why the prompt was blocked. */
+/** Returns the finish reason of the first candidate, or the reason of a blocked prompt. */
 function finishOf(fields: JsonObject): string | undefined {
   const [first] = Array.isArray(fields.candidates) ? fields.candidates : []
-  if (isObject(first)) return finishWord(respell(first).finishReason)
-  const block = isObject(fields.promptFeedback) ? respell(fields.promptFeedback).blockReason : undefined
+  if (isObject(first)) return finishReasonName(copyInCamelCase(first).finishReason)
+  const block = isObject(fields.promptFeedback) ? copyInCamelCase(fields.promptFeedback).blockReason : undefined
   return block === undefined || block === null ? undefined : toText(block)
 }
 
 /**
- * Chunks are looked at as text. Usage is cumulative, so only the last that holds any is parsed, and only when someone asks.
- * There is no terminal event: the stream has ended when its input is over (`end`) and a chunk said why.
+ * Inspects chunks as text, and parses few of them. Usage is cumulative, so only the last chunk with usage is parsed, when the
+ * usage is read. There is no terminal event: the stream has ended when its input is over (`end`) after a finish reason.
  */
 export function tapStream({ client }: TapOptions): StreamTap {
   let frame: Frame | undefined
   let started = false
   let ended = false
   let error: ErrorInfo | undefined
-  let told = false
+  let isErrorRecognized = false
   let finish: string | undefined
   const open = new Set<number>()
   const finished = new Set<number>()
   let last: string | undefined
-  /** Reads the last event, where it has not been pushed. */
+  /** Returns the data of the last event if it was not pushed. */
   let unseen: (() => string) | undefined
   let plain = false
-  /** Whether the plain ones hold counts: all do, or none does. */
+  /** Whether plain chunks hold token counts. Only chunks that agree in this are plain. */
   let plainCounts: boolean | undefined
   let usage: Usage | undefined
   let units: BillableUnits | undefined
 
-  function recall(): void {
+  function readUnseen(): void {
     if (unseen !== undefined && plainCounts) last = unseen()
     unseen = undefined
   }
 
   function counted(): Usage | undefined {
-    recall()
+    readUnseen()
     if (last !== undefined) {
-      const fields = respell(parse(last) ?? {})
+      const fields = copyInCamelCase(parse(last) ?? {})
       usage = decodeUsage(fields.usageMetadata) ?? usage
       units = searchesIn(fields) ?? units
       last = undefined
@@ -82,19 +83,19 @@ export function tapStream({ client }: TapOptions): StreamTap {
     return usage
   }
 
-  /** Which candidates are there, and which have said why they finished. */
+  /** Notes which candidates exist, and which have a finish reason. */
   function readCandidates(chunk: JsonObject): void {
     finish = finishOf(chunk) ?? finish
     for (const [position, candidate] of (Array.isArray(chunk.candidates) ? chunk.candidates : []).entries()) {
       if (!isObject(candidate)) continue
       const index = typeof candidate.index === 'number' ? candidate.index : position
-      if (finishWord(respell(candidate).finishReason) !== undefined) finished.add(index)
+      if (finishReasonName(copyInCamelCase(candidate).finishReason) !== undefined) finished.add(index)
       else if (!finished.has(index)) open.add(index)
     }
     for (const index of finished) open.delete(index)
   }
 
-  function look(event: SseEvent): void {
+  function inspect(event: SseEvent): void {
     const { data } = event
     const begun = started
     if (data.includes('"error"') || event.event === 'error') {
@@ -102,17 +103,17 @@ export function tapStream({ client }: TapOptions): StreamTap {
       if (chunk === undefined) throw invalidEventError()
       if (chunk.error || event.event === 'error') {
         error = decodeError(200, chunk)
-        told = event.event === undefined && isTold(chunk.error)
+        isErrorRecognized = event.event === undefined && isRecognizedError(chunk.error)
         return
       }
     }
     if (!started && (data.includes('"candidates"') || data.includes('lockReason"') || data.includes('lock_reason"'))) {
-      const chunk = respell(parse(data) ?? {})
-      started = isReal(chunk)
+      const chunk = copyInCamelCase(parse(data) ?? {})
+      started = hasContent(chunk)
       if (started) frame = { id: textOf(chunk.responseId), model: textOf(chunk.modelVersion) }
     }
     const isCounted = data.includes('TokenCount"') || data.includes('_token_count"')
-    if (mayFinish(data) || laterCandidate.test(data)) readCandidates(respell(parse(data) ?? {}))
+    if (hasFinishMember(data) || secondCandidate.test(data)) readCandidates(copyInCamelCase(parse(data) ?? {}))
     else if (begun) {
       plainCounts ??= isCounted
       plain = isCounted === plainCounts
@@ -123,20 +124,20 @@ export function tapStream({ client }: TapOptions): StreamTap {
   return {
     push(event) {
       plain = false
-      recall()
+      readUnseen()
       if (event.event === ':') return true
-      // Clients parse the data of every event.
+      // Clients parse the data of every event, so an event without data is withheld.
       if (event.data === '') return false
       checkJsonEnds(event.data)
-      look(event)
-      // An error that clients would read past is to be told again.
-      return error === undefined || told
+      inspect(event)
+      // An error that clients would not recognize is withheld, and sent again in Google's form.
+      return error === undefined || isErrorRecognized
     },
-    varying,
-    get plain() {
+    varyingMembers: varying,
+    get canSkipSimilar() {
       return plain
     },
-    passed(read) {
+    onSkipped(read) {
       unseen = read
     },
     end() {
@@ -176,8 +177,8 @@ const varying: ReadonlySet<string> = new Set([
   'totalTokenCount',
 ])
 
-/** Whether a chunk says something: an empty text is how servers fill up. */
-function isReal(chunk: JsonObject): boolean {
+/** Returns whether a chunk has content. Servers send empty texts as padding. */
+function hasContent(chunk: JsonObject): boolean {
   if (finishOf(chunk) !== undefined) return true
   const [first] = Array.isArray(chunk.candidates) ? chunk.candidates : []
   const content = isObject(first) ? first.content : undefined
@@ -185,16 +186,17 @@ function isReal(chunk: JsonObject): boolean {
   return parts.some((part) => isObject(part) && (part.text !== '' || Object.keys(part).length > 1))
 }
 
-/** Clients take an event with a name for none, and an error without a status neither. */
-const isTold = (error: unknown): boolean => isObject(error) && typeof error.code === 'number' && error.code >= 400
+/** Returns whether clients recognize an error: it needs a status code. Events with a name are ignored. */
+const isRecognizedError = (error: unknown): boolean =>
+  isObject(error) && typeof error.code === 'number' && error.code >= 400
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** A candidate beside the first. Rare, and arguments of a call that look like one cost no more than a look. */
-const laterCandidate = /"index"\s*:\s*[1-9]/
+/** Matches a second candidate. They are rare, and arguments of a call that match cost only one parse. */
+const secondCandidate = /"index"\s*:\s*[1-9]/
 
-/** A quoted name within a JSON text has its quotes escaped, so these matches are real keys (or short string values). */
-const mayFinish = (data: string): boolean =>
+/** Quotes within JSON strings are escaped, so a match is a real key or a short string value. */
+const hasFinishMember = (data: string): boolean =>
   data.includes('"finishReason"') ||
   data.includes('"blockReason"') ||
   data.includes('"finish_reason"') ||
@@ -213,15 +215,15 @@ function parse(data: string): JsonObject | undefined {
 const spoiledByEmptyText: ClientQuirks = { spoiledByEmptyText: true }
 
 /**
- * `@google/generative-ai`, which names itself `genai-js/0.24.1`, leaves a turn out of a chat's history if any part of it has an empty
- * text. Its successor `@google/genai` does so if any chunk has no part. No last chunk suits both: the text is out by then, and a part with
- * anything else in it would be shown or called.
+ * Recognizes `@google/generative-ai` (`genai-js/0.24.1`), which drops a turn from a chat's history if any part has an empty text. Its
+ * successor `@google/genai` drops it if any chunk has no part. No last chunk suits both: the text has been sent by then, and a part
+ * with other content would be shown or called.
  */
 export const clientQuirks = (header: (name: string) => string | undefined): ClientQuirks | undefined =>
   header('x-goog-api-client')?.includes('genai-js/') === true ? spoiledByEmptyText : undefined
 
-/** The words by their numbers, which some servers write instead. */
-const numbered: readonly string[] = [
+/** Finish reasons by number, as some servers write them. */
+const reasonsByNumber: readonly string[] = [
   'FINISH_REASON_UNSPECIFIED',
   'STOP',
   'MAX_TOKENS',
@@ -234,21 +236,21 @@ const numbered: readonly string[] = [
   'MALFORMED_FUNCTION_CALL',
 ]
 
-/** A finish word as a text, whatever the upstream wrote; undefined if it says that the answer goes on. */
-export function finishWord(value: Json | undefined): string | undefined {
-  if (typeof value === 'number') return numbered[value] ?? String(value)
+/** Returns a finish reason as text, or undefined if the response continues. */
+export function finishReasonName(value: Json | undefined): string | undefined {
+  if (typeof value === 'number') return reasonsByNumber[value] ?? String(value)
   return typeof value === 'string' && value !== '' && value !== 'FINISH_REASON_UNSPECIFIED' ? value : undefined
 }
 
-/** What all chunks of a stream share. */
+/** The fields that all chunks of a stream share. */
 export interface Frame {
   id: string
   model: string
 }
 
 /**
- * Keeps a stream alive: a chunk whose text is empty. Comments are no way, Gemini CLI breaks on them; nor are chunks without
- * a part, Google's SDK drops the whole answer from a chat's history for one of those; its older SDK does for the empty text.
+ * Returns a chunk with an empty text, which keeps a stream alive. Gemini CLI fails on comments. Google's SDK drops the whole
+ * response from a chat's history if a chunk has no part; its older SDK drops it for an empty text.
  */
 export const heartbeatEvent = (frame: Frame | undefined, client?: ClientQuirks): SseEvent => {
   const chunk: JsonObject =

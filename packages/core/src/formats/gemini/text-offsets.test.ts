@@ -5,7 +5,7 @@ import { TextOffsets } from './text-offsets.ts'
 const encoder = new TextEncoder()
 const texts = fc.array(fc.string({ unit: 'binary', maxLength: 40 }), { maxLength: 8 })
 
-it('converts between bytes and characters as an encoder counts them, however the text comes', () => {
+it('converts between bytes and characters as TextEncoder counts them, in any chunking', () => {
   fc.assert(
     fc.property(texts, fc.integer({ min: 1, max: 99 }), (pieces, times) => {
       const offsets = new TextOffsets()
@@ -25,14 +25,14 @@ it('converts between bytes and characters as an encoder counts them, however the
   )
 })
 
-it('keeps both halves of a pair together that come apart', () => {
+it('joins surrogate pairs that chunks split', () => {
   const offsets = new TextOffsets('a\ud83d')
   expect(offsets.charAt(1)).toBe(1)
   offsets.add('\ude42b')
   expect([offsets.charAt(5), offsets.byteAt(3)]).toEqual([3, 5])
 })
 
-it('looks at the text once, and at a stretch of it for each place', () => {
+it('scans the text once, and a bounded stretch for each offset', () => {
   const offsets = new TextOffsets('é'.repeat(100_000))
   for (let place = 0; place < 1000; place++) offsets.charAt(place * 150)
   expect(offsets.steps).toBeLessThan(100_000 + 1000 * 1025)

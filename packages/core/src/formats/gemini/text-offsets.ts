@@ -1,22 +1,22 @@
 import { GrowingText } from '../shared/stream-parts.ts'
 
-/** Characters between two places whose offset is kept. */
+/** Characters between two stored offsets. */
 const stride = 1024
 
 /**
- * A growing text whose places can be named by characters or by bytes of its UTF-8. Google counts bytes, everyone else characters.
- * Each conversion looks at one stretch of the text; the text as a whole is looked at once, when first asked for.
+ * Converts between character and UTF-8 byte offsets of a growing text: Google counts bytes, all other formats characters. The text
+ * is scanned once, at the first conversion; each conversion then scans one stretch of `stride` characters.
  */
 export class TextOffsets {
-  /** Pieces whose offsets nobody has asked for. */
+  /** Text that has not been scanned. */
   #pending = new GrowingText()
   readonly #stretches: string[] = []
-  /** Where each stretch begins. */
+  /** The offsets at which each stretch begins. */
   readonly #chars: number[] = []
   readonly #bytes: number[] = []
   #allChars = 0
   #allBytes = 0
-  /** Characters looked at so far. */
+  /** Characters scanned so far, for tests of the cost. */
   steps = 0
 
   constructor(text = '') {
@@ -27,7 +27,7 @@ export class TextOffsets {
     this.#pending.add(text)
   }
 
-  /** The index of the character that begins at a byte offset, or of the next one. */
+  /** Returns the index of the character that begins at a byte offset, or of the next one. */
   charAt(byte: number): number {
     this.#measure()
     if (byte <= 0) return 0
@@ -44,7 +44,7 @@ export class TextOffsets {
     return (this.#chars[at] as number) + index
   }
 
-  /** The byte offset at which a character begins. */
+  /** Returns the byte offset at which a character begins. */
   byteAt(char: number): number {
     this.#measure()
     if (char <= 0) return 0
@@ -61,7 +61,7 @@ export class TextOffsets {
     this.#pending = new GrowingText()
     for (let from = 0; from < text.length; ) {
       let to = Math.min(from + stride, text.length)
-      // Both halves of a pair belong into one stretch; its second half may be still to come.
+      // A surrogate pair must not be split. Its second half may arrive later.
       if (isFirstHalf(text.charCodeAt(to - 1)))
         if (to === text.length) to--
         else if (isSecondHalf(text.charCodeAt(to))) to++
@@ -88,7 +88,7 @@ const isFirstHalf = (code: number): boolean => (code & 0xfc00) === 0xd800
 
 const isSecondHalf = (code: number): boolean => (code & 0xfc00) === 0xdc00
 
-/** Units of UTF-16 of the character there. */
+/** Returns the number of UTF-16 units of the character at an index. */
 const unitsOf = (text: string, index: number): number => ((text.codePointAt(index) as number) < 0x10000 ? 1 : 2)
 
 function bytesOf(text: string, index: number): number {
@@ -102,7 +102,7 @@ function byteLength(text: string): number {
   return bytes
 }
 
-/** The index of the last number that is not above a limit. The numbers ascend from 0. */
+/** Returns the index of the last number that is not above a limit. The numbers ascend from 0. */
 function lastUpTo(numbers: readonly number[], limit: number): number {
   let low = 0
   let high = numbers.length - 1

@@ -18,13 +18,13 @@ import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { customSchema, nativeToolName } from '../shared/tools.ts'
 import { fieldPointers, reportCache } from './fields.ts'
 import { fromOpenApi, lowerToGoogle, lowerTypes, toOpenApi } from './schema-lowering.ts'
-import { respell, spelt } from './spelling.ts'
+import { copyInCamelCase, spellingOf } from './spelling.ts'
 
 type Tools = NonNullable<ModelRequest['tools']>
 
-/** Reads `tools` and the choice in `toolConfig`; what else that holds stays in `fields`. */
+/** Decodes `tools` and the choice in `toolConfig`, and leaves other members of `toolConfig` in `fields`. */
 export function decodeTools(fields: Unread, body: JsonObject): Tools | undefined {
-  const place = `/${spelt(body, 'tools')}`
+  const place = `/${spellingOf(body, 'tools')}`
   const wire = fields.tools
   drop(fields, 'tools')
   const list = Array.isArray(wire) ? wire : isObject(wire) ? [wire] : undefined
@@ -37,11 +37,11 @@ export function decodeTools(fields: Unread, body: JsonObject): Tools | undefined
   return tools
 }
 
-/** One entry of the list holds any number of functions, and beside them what Google runs itself. */
+/** Decodes an entry of the list, which holds any number of functions and Google's server-side tools. */
 function decodeTool(source: Json, at: string): Tool[] {
   if (!isObject(source)) return [{ type: 'native', format: 'gemini', value: { value: source }, at }]
-  const fields = respell(source)
-  const place = pointer(at, spelt(source, 'functionDeclarations'))
+  const fields = copyInCamelCase(source)
+  const place = pointer(at, spellingOf(source, 'functionDeclarations'))
   const functions = (takeArray(fields, 'functionDeclarations') ?? []).flatMap((item, index) =>
     isObject(item) ? [decodeFunction(item, pointer(place, index))] : [],
   )
@@ -50,14 +50,14 @@ function decodeTool(source: Json, at: string): Tool[] {
       type: 'native',
       format: 'gemini',
       value: { [key]: value },
-      at: pointer(at, spelt(source, key)),
+      at: pointer(at, spellingOf(source, key)),
     }),
   )
   return [...functions, ...own]
 }
 
 function decodeFunction(source: JsonObject, at: string): Tool {
-  const fields = respell(source)
+  const fields = copyInCamelCase(source)
   const tool: Tool = { type: 'function', name: takeString(fields, 'name') ?? '', at }
   put(tool, 'description', takeString(fields, 'description'))
   const schema = takeObject(fields, 'parametersJsonSchema')
@@ -78,18 +78,18 @@ const isStrings = (value: Json): value is string[] =>
 function decodeChoice(fields: Unread): ToolChoice | undefined {
   const config = takeObject(fields, 'toolConfig')
   if (config === undefined) return undefined
-  const outer = respell(config)
+  const outer = copyInCamelCase(config)
   const calling = takeObject(outer, 'functionCallingConfig')
   let choice: ToolChoice | undefined
   if (calling !== undefined) {
-    const inner = respell(calling)
+    const inner = copyInCamelCase(calling)
     const mode = typeof inner.mode === 'string' ? inner.mode.toUpperCase() : ''
     const names = take(inner, 'allowedFunctionNames', isStrings)
     choice = choiceOf(mode, names)
     if (choice === undefined) {
       if (names !== undefined) putBack(inner, 'allowedFunctionNames', names)
     } else if (mode === 'VALIDATED')
-      inner.mode = mode // also asks for calls that fit their schemas
+      inner.mode = mode // this mode also enforces the schemas of calls
     else drop(inner, 'mode')
     const rest = leftover(inner)
     if (rest !== undefined) putBack(outer, 'functionCallingConfig', rest)
@@ -115,7 +115,7 @@ function choiceOf(mode: string, names: string[] | undefined): ToolChoice | undef
   }
 }
 
-/** Writes `tools` and `toolConfig`. */
+/** Writes `tools` and `toolConfig` to `out`. */
 export function encodeTools(tools: Tools, out: JsonObject, request: ModelRequest, context: CodecContext): void {
   const { list, choice, parallel, ...rest } = tools
   rest satisfies Nothing
@@ -136,7 +136,7 @@ export function encodeTools(tools: Tools, out: JsonObject, request: ModelRequest
     context.report.add(
       loss(
         fieldPointer('tools.parallel', request.at, undefined),
-        'parallel calls cannot be ruled out in generateContent',
+        'parallel calls cannot be disabled in generateContent',
       ),
     )
   if (choice !== undefined) encodeChoice(choice, wire.length > 0, out, request, context)
@@ -167,7 +167,12 @@ function encodeTool(tool: Tool, isOwn: boolean, context: CodecContext): JsonObje
       if (schema !== undefined) writeSchema(schema, out, 'parameters', 'parametersJsonSchema', at, isOwn, context)
       if (strict)
         report.add(
-          loss(pointer(at, 'strict'), 'calls are not held to their schema one tool at a time', 'unsupported', 'note'),
+          loss(
+            pointer(at, 'strict'),
+            'generateContent cannot enforce the schema of a single tool',
+            'unsupported',
+            'note',
+          ),
         )
       return out
     }
@@ -202,7 +207,11 @@ function encodeTool(tool: Tool, isOwn: boolean, context: CodecContext): JsonObje
   }
 }
 
-/** Writes a schema in the dialect that keeps its meaning; `isOwn`: the client wrote it in one of them. */
+/**
+ * Writes a schema in the dialect that preserves its meaning; see schema-lowering.ts.
+ *
+ * @param isOwn the client wrote the schema in this format, so it needs no lowering
+ */
 export function writeSchema(
   schema: JsonObject,
   out: JsonObject,
@@ -242,7 +251,7 @@ function encodeChoice(
   const kept = isObject(config.functionCallingConfig) ? config.functionCallingConfig : {}
   const forced = choice === 'required' || (typeof choice === 'object' && !('mode' in choice && choice.mode === 'auto'))
   if (!offered && request.tools?.list.length !== 0) {
-    if (forced) context.report.add(loss(at, 'no tool is left that could be chosen'))
+    if (forced) context.report.add(loss(at, 'no tool is left to choose'))
     if (forced || choice === 'auto') return
   }
   const calling: JsonObject = { ...kept }
@@ -251,7 +260,7 @@ function encodeChoice(
   else if (choice === 'required') calling.mode = 'ANY'
   else if ('name' in choice) Object.assign(calling, { mode: 'ANY', allowedFunctionNames: [choice.name] })
   else {
-    // Names go with ANY and VALIDATED only; the latter leaves it to the model whether to call at all.
+    // Only ANY and VALIDATED accept names. VALIDATED lets the model decide whether to call a function.
     if (choice.mode === 'auto' && kept.mode === undefined)
       context.report.add(loss(at, "the allowed tools are sent with the mode 'VALIDATED'", 'approximated', 'note'))
     Object.assign(calling, {

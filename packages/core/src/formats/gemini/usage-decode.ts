@@ -2,50 +2,55 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json } from '../../base/json/types.ts'
 import type { Usage } from '../ir.ts'
 
+/** Returns a valid token count, or undefined. */
 export const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
-/** Modalities by their numbers, which some servers write instead. */
-const numbered: readonly string[] = ['', 'TEXT', 'IMAGE', 'VIDEO', 'AUDIO', 'DOCUMENT']
+/** Modalities by number, as some servers write them. */
+const modalityByNumber: readonly string[] = ['', 'TEXT', 'IMAGE', 'VIDEO', 'AUDIO', 'DOCUMENT']
 
-/** The modality of one entry of a list of counts; empty where it names none. */
-export function wordOf(detail: Json): string {
+/** Returns the modality of an entry in a list of counts, or an empty text. */
+export function modalityOf(detail: Json): string {
   const modality = isObject(detail) ? detail.modality : undefined
-  return (typeof modality === 'number' ? numbered[modality] : typeof modality === 'string' ? modality : undefined) ?? ''
+  return (
+    (typeof modality === 'number' ? modalityByNumber[modality] : typeof modality === 'string' ? modality : undefined) ??
+    ''
+  )
 }
 
-function ofModality(details: Json | undefined, wanted: string): number | undefined {
+function tokensOfModality(details: Json | undefined, wanted: string): number | undefined {
   if (!Array.isArray(details)) return undefined
   for (const detail of details) {
-    if (isObject(detail) && wordOf(detail) === wanted) return count(detail.tokenCount)
+    if (isObject(detail) && modalityOf(detail) === wanted) return count(detail.tokenCount)
   }
   return undefined
 }
 
 /**
- * Reads `usageMetadata`; undefined if it counts nothing. Here thoughts stand beside the candidates' tokens and what tools
- * read beside the prompt's; in the IR the totals include them.
+ * Decodes `usageMetadata`. Returns undefined without counts. Google counts thoughts separately from the candidates, and tool
+ * use separately from the prompt; the IR's totals include them.
  */
 export function decodeUsage(value: Json | undefined): Usage | undefined {
   if (!isObject(value)) return undefined
   const prompt = count(value.promptTokenCount)
-  const said = count(value.candidatesTokenCount) ?? count(value.responseTokenCount)
-  const thought = count(value.thoughtsTokenCount)
+  const candidates = count(value.candidatesTokenCount) ?? count(value.responseTokenCount)
+  const thoughts = count(value.thoughtsTokenCount)
   const total = count(value.totalTokenCount)
-  if (prompt === undefined && said === undefined && thought === undefined && total === undefined) return undefined
+  if (prompt === undefined && candidates === undefined && thoughts === undefined && total === undefined)
+    return undefined
   const tool = count(value.toolUsePromptTokenCount)
   const usage: Usage = {
     input: { total: (prompt ?? 0) + (tool ?? 0) },
-    output: { total: (said ?? 0) + (thought ?? 0) },
+    output: { total: (candidates ?? 0) + (thoughts ?? 0) },
     raw: { format: 'gemini', value },
   }
   put(usage.input, 'cacheRead', count(value.cachedContentTokenCount))
-  put(usage.input, 'audio', ofModality(value.promptTokensDetails, 'AUDIO'))
-  put(usage.input, 'image', ofModality(value.promptTokensDetails, 'IMAGE'))
+  put(usage.input, 'audio', tokensOfModality(value.promptTokensDetails, 'AUDIO'))
+  put(usage.input, 'image', tokensOfModality(value.promptTokensDetails, 'IMAGE'))
   put(usage.input, 'tool', tool)
-  put(usage.output, 'reasoning', thought)
+  put(usage.output, 'reasoning', thoughts)
   const written = value.candidatesTokensDetails ?? value.responseTokensDetails
-  put(usage.output, 'audio', ofModality(written, 'AUDIO'))
-  put(usage.output, 'image', ofModality(written, 'IMAGE'))
+  put(usage.output, 'audio', tokensOfModality(written, 'AUDIO'))
+  put(usage.output, 'image', tokensOfModality(written, 'IMAGE'))
   return usage
 }

@@ -1,21 +1,22 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import type { IsShown, UsageFeature } from '../carries.ts'
+import type { IsShown, UsageFeature } from '../capabilities.ts'
 import type { Nothing, Usage } from '../ir.ts'
-import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
+import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 import { decodeTier } from './fields.ts'
-import { count, wordOf } from './usage-decode.ts'
+import { count, modalityOf } from './usage-decode.ts'
 
-/** The tier that served the call stands in the usage. */
-export function tierIn(usage: Json | undefined): string | undefined {
+/** Returns the service tier that served the call, which stands in the usage. */
+export function serviceTierIn(usage: Json | undefined): string | undefined {
   const tier = isObject(usage) ? usage.serviceTier : undefined
   return typeof tier === 'string' ? decodeTier(tier) : undefined
 }
 
+/** Encodes usage. Usage of an upstream of this format is returned unchanged. */
 export function encodeUsage(usage: Usage): JsonObject {
   const { input, output, raw, ...rest } = usage
   rest satisfies Nothing
-  // Writing to a cache costs nothing extra to count here: those tokens stand in the prompt's.
+  // The prompt count includes tokens that were written to a cache.
   const { total: read, cacheRead, cacheWrite: _w, cacheWrite1h: _h, audio, image, tool, ...inputRest } = input
   inputRest satisfies Nothing
   const { total: written, reasoning, audio: spoken, image: drawn, ...outputRest } = output
@@ -42,16 +43,16 @@ function details(audio: number | undefined, image: number | undefined): JsonObje
 }
 
 const usageFields = {
-  promptTokenCount: 'told',
-  candidatesTokenCount: 'told',
-  responseTokenCount: 'told',
-  totalTokenCount: 'told',
+  promptTokenCount: 'shown',
+  candidatesTokenCount: 'shown',
+  responseTokenCount: 'shown',
+  totalTokenCount: 'shown',
   cachedContentTokenCount: 'usage.cacheRead',
   thoughtsTokenCount: 'usage.reasoning',
   toolUsePromptTokenCount: 'usage.tool',
-  serviceTier: 'told',
+  serviceTier: 'shown',
 } as const satisfies UsageFields
-/** What each list of modalities is read for; text is the rest of a total that is told. */
+/** The usage feature of each modality in each list. Text is the rest of a known total. */
 const modalities: Readonly<Record<string, Readonly<Record<string, UsageFeature>>>> = {
   promptTokensDetails: { AUDIO: 'usage.audio', IMAGE: 'usage.image' },
   candidatesTokensDetails: { AUDIO: 'usage.audio', IMAGE: 'usage.image' },
@@ -59,27 +60,30 @@ const modalities: Readonly<Record<string, Readonly<Record<string, UsageFeature>>
   cacheTokensDetails: {},
   toolUsePromptTokensDetails: {},
 }
-/** All fields of the usage that are known. */
+/** All known fields of the usage. */
 export const usageNames: ReadonlySet<string> = new Set([
   ...Object.keys(usageFields),
   ...Object.keys(modalities),
   'trafficType',
 ])
 
-export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
-  beside(usage, usageFields, isShown).filter((path) => {
+/** See `Codec.unshownUsage`. A list of modalities is shown if each of its entries is. */
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
+  findUnshownUsage(usage, usageFields, isShown).filter((path) => {
     const key = path.slice(1)
     const details = usage[key]
     const read = Object.hasOwn(modalities, key) ? modalities[key] : undefined
-    return read === undefined || !Array.isArray(details) || !details.every((detail) => isTold(detail, read, isShown))
+    return (
+      read === undefined || !Array.isArray(details) || !details.every((detail) => isShownDetail(detail, read, isShown))
+    )
   })
 
-/** Whether the entry of a list of modalities says nothing that the client is not shown. */
-function isTold(detail: Json, read: Readonly<Record<string, UsageFeature>>, isShown: IsShown): boolean {
+/** Returns whether the client gets the count of an entry in a list of modalities. */
+function isShownDetail(detail: Json, read: Readonly<Record<string, UsageFeature>>, isShown: IsShown): boolean {
   if (!isObject(detail)) return false
   const { modality: _, tokenCount, ...others } = detail
   if (Object.keys(others).length > 0) return false
-  const word = wordOf(detail)
+  const word = modalityOf(detail)
   const feature = Object.hasOwn(read, word) ? read[word] : undefined
   return word === 'TEXT' || !count(tokenCount) || (feature !== undefined && isShown(feature))
 }

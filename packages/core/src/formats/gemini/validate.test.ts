@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { geminiCodec } from './index.ts'
+import { geminiCodec } from './codec.ts'
 
 const text = { text: 'hi' }
 const ask = (...parts: Json[]): JsonObject => ({ contents: [{ role: 'user', parts }] })
@@ -18,14 +18,19 @@ function complaint(body: Json): [message: string, param: string | undefined] {
 }
 const request = '* GenerateContentRequest.'
 
-describe('a request is refused in Google’s words', () => {
+describe('a rejected request', () => {
   test.each<[string, Json, string, string | undefined]>([
-    ['no object', [], 'Invalid JSON payload received. The root of the request is not an object.', undefined],
+    [
+      'a body that is not an object',
+      [],
+      'Invalid JSON payload received. The root of the request is not an object.',
+      undefined,
+    ],
     ['no contents', {}, `${request}contents: contents is not specified`, 'contents'],
     ['null contents', { contents: null }, `${request}contents: contents is not specified`, 'contents'],
     ['empty contents', { contents: [] }, `${request}contents: contents is not specified`, 'contents'],
-    ['contents of numbers', { contents: 5 }, "Invalid value at 'contents' (a list), 5", 'contents'],
-    ['a content of a number', { contents: [5] }, "Invalid value at 'contents[0]' (an object), 5", 'contents.0'],
+    ['contents that are a number', { contents: 5 }, "Invalid value at 'contents' (a list), 5", 'contents'],
+    ['a content that is a number', { contents: [5] }, "Invalid value at 'contents[0]' (an object), 5", 'contents.0'],
     [
       'an unknown role',
       { contents: [{ role: 'assistant', parts: [text] }] },
@@ -33,7 +38,7 @@ describe('a request is refused in Google’s words', () => {
       'contents.0.role',
     ],
     [
-      'no parts',
+      'a content without parts',
       { contents: [{ role: 'user' }] },
       `${request}contents[0].parts: contents.parts must not be empty.`,
       'contents.0.parts',
@@ -46,25 +51,25 @@ describe('a request is refused in Google’s words', () => {
       'contents.0.parts.0.data',
     ],
     [
-      'a text of a number',
+      'a text that is a number',
       ask({ text: 1 }),
       `Invalid value at 'contents[0].parts[0].text' (TYPE_STRING), 1`,
       'contents.0.parts.0.text',
     ],
     [
-      'snake_case',
+      'an invalid field in snake_case',
       { contents: [{ parts: [{ inline_data: { data: 1 } }] }] },
       `Invalid value at 'contents[0].parts[0].inline_data.data' (TYPE_STRING), 1`,
       'contents.0.parts.0.inline_data.data',
     ],
     [
-      'data that is missing',
+      'missing data',
       ask({ inlineData: {} }),
       `${request}contents[0].parts[0].inline_data.data: data is not specified`,
       'contents.0.parts.0.inlineData.data',
     ],
     [
-      'a nameless call',
+      'a call without a name',
       ask({ functionCall: { args: {} } }),
       `${request}contents[0].parts[0].function_call.name: Name cannot be empty.`,
       'contents.0.parts.0.functionCall.name',
@@ -82,13 +87,13 @@ describe('a request is refused in Google’s words', () => {
       'contents.0.parts.0.functionResponse.response',
     ],
     [
-      'too hot',
+      'a temperature out of range',
       config({ temperature: 2.5 }),
       `${request}generation_config.temperature: temperature must be in the range [0.0, 2.0].`,
       'generationConfig.temperature',
     ],
     [
-      'a temperature in words',
+      'a temperature as text',
       config({ temperature: 'warm' }),
       `Invalid value at 'generation_config.temperature' (TYPE_FLOAT), "warm"`,
       'generationConfig.temperature',
@@ -100,65 +105,65 @@ describe('a request is refused in Google’s words', () => {
       'generationConfig.candidateCount',
     ],
     [
-      'half a token',
+      'a fractional number of tokens',
       { ...ask(text), generation_config: { max_output_tokens: 1.5 } },
       `Invalid value at 'generation_config.max_output_tokens' (TYPE_INT32), 1.5`,
       'generation_config.max_output_tokens',
     ],
     [
-      'no tokens',
+      'zero tokens',
       config({ maxOutputTokens: 0 }),
       `${request}generation_config.max_output_tokens: max_output_tokens must be positive.`,
       'generationConfig.maxOutputTokens',
     ],
     [
-      'topP',
+      'a topP out of range',
       config({ topP: -1 }),
       `${request}generation_config.top_p: top_p must be in the range [0.0, 1.0].`,
       'generationConfig.topP',
     ],
     [
-      'a stop text',
+      'stop sequences that are text',
       config({ stopSequences: 'x' }),
       `Invalid value at 'generation_config.stop_sequences' (a list), "x"`,
       'generationConfig.stopSequences',
     ],
     [
-      'a stop number',
+      'a stop sequence that is a number',
       config({ stopSequences: [1] }),
       `Invalid value at 'generation_config.stop_sequences[0]' (TYPE_STRING), 1`,
       'generationConfig.stopSequences.0',
     ],
     [
-      'a budget in words',
+      'a thinking budget as text',
       config({ thinkingConfig: { thinkingBudget: 'all' } }),
       `Invalid value at 'generation_config.thinking_config.thinking_budget' (TYPE_INT32), "all"`,
       'generationConfig.thinkingConfig.thinkingBudget',
     ],
-    ['tools of text', { ...ask(text), tools: ['x'] }, `Invalid value at 'tools[0]' (an object), "x"`, 'tools.0'],
+    ['a tool that is text', { ...ask(text), tools: ['x'] }, `Invalid value at 'tools[0]' (an object), "x"`, 'tools.0'],
     [
-      'names that are no list',
+      'allowed names that are not a list',
       { ...ask(text), toolConfig: { functionCallingConfig: { allowedFunctionNames: 'f' } } },
       `Invalid value at 'tool_config.function_calling_config.allowed_function_names' (a list), "f"`,
       'toolConfig.functionCallingConfig.allowedFunctionNames',
     ],
-  ])('%s', (_, body, message, param) => {
+  ])('has Google’s message for %s', (_, body, message, param) => {
     expect(complaint(body)).toEqual([message, param])
   })
 
-  test('a nameless function', () => {
+  test('has Google’s message for a function without a name', () => {
     const [message, param] = complaint({ ...ask(text), tools: [{ functionDeclarations: [{ description: 'x' }] }] })
     expect(message).toContain('tools[0].function_declarations[0].name: Invalid function name')
     expect(param).toBe('tools.0.functionDeclarations.0.name')
   })
 })
 
-describe('a request passes', () => {
+describe('an accepted request', () => {
   test.each<[string, JsonObject]>([
     ['with nulls', { ...ask({ text: 'x', thought: null }), tools: null, generationConfig: { temperature: null } }],
     ['with numbers as text', config({ temperature: '0.5', maxOutputTokens: '100' })],
     [
-      'with unknown fields and words',
+      'with unknown fields and enum values',
       { ...ask({ newPart: 1 }), x: 1, toolConfig: { functionCallingConfig: { mode: 'NEW' } } },
     ],
     ['as a text', { contents: 'hi' }],
@@ -167,8 +172,11 @@ describe('a request passes', () => {
       { contents: { parts: text }, tools: { googleSearch: {} }, systemInstruction: 'x' },
     ],
     ['with model and stream from the URL', { ...ask(text), model: 'm', stream: false }],
-    ['at its bounds', config({ temperature: 2, topP: 1, candidateCount: 8, maxOutputTokens: 1, logprobs: 0 })],
-  ])('%s', (_, body) => {
+    [
+      'with values at their limits',
+      config({ temperature: 2, topP: 1, candidateCount: 8, maxOutputTokens: 1, logprobs: 0 }),
+    ],
+  ])('may be written %s', (_, body) => {
     expect(complaint(body)).toEqual(['', undefined])
   })
 })

@@ -3,12 +3,22 @@ import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { arrayOf, type Complaint, dotted, type Issue, validateBody } from '../shared/validate.ts'
-import { respell, spelt } from './spelling.ts'
+import { copyInCamelCase, spellingOf } from './spelling.ts'
+
+/**
+ * Validates requests, in two levels:
+ *
+ *     checkRequest      every request              an object with contents
+ *     validateRequest   requests to be translated  the above, and the types and limits that Google's servers enforce
+ *
+ * The schema describes the camelCase view of a body (`viewOf`). Objects are loose: unknown fields, parts and tools pass. Null
+ * stands for an absent field, as in proto JSON.
+ */
 
 /** Checks any request from a client; see `Codec.checkRequest`. */
 export function checkRequest(body: Json): JsonObject {
   checkIsObject(body)
-  const contents = body[spelt(body, 'contents')]
+  const contents = body[spellingOf(body, 'contents')]
   if (contents === undefined || contents === null)
     throw new GatewayError('invalid_request', '* GenerateContentRequest.contents: contents is not specified\n', {
       param: 'contents',
@@ -16,10 +26,10 @@ export function checkRequest(body: Json): JsonObject {
   return body
 }
 
-/** Checks a request that is to be translated, in either spelling; see `Codec.validateRequest`. */
+/** Checks a request that will be translated, in either spelling; see `Codec.validateRequest`. */
 export function validateRequest(body: Json): JsonObject {
   checkIsObject(body)
-  validateBody(requestSchema, viewOf(body), (issue, view) => complain(issue, view, body))
+  validateBody(requestSchema, camelCaseView(body), (issue, view) => complain(issue, view, body))
   return body
 }
 
@@ -31,21 +41,21 @@ function checkIsObject(body: Json): asserts body is JsonObject {
     )
 }
 
-/** Tells an issue in Google's words; `param` is in dots, in the client's own spelling. */
+/** Describes an issue in Google's words. `param` is a dotted path in the client's spelling. */
 function complain(issue: Issue, view: Json, body: JsonObject): Complaint {
   const param = dotted(clientPath(issue.path, body))
   const field = protoPath(issue.path)
   if (issue.code === 'custom') {
     const params = issue.params as Fault
-    if (params.fault === 'sentence') return { message: params.sentence, param }
-    if (params.fault === 'rule') return { message: `* GenerateContentRequest.${field}: ${params.rule}\n`, param }
-    return invalid(field, params.type, valueAt(view, issue.path), param)
+    if (params.addFault === 'sentence') return { message: params.sentence, param }
+    if (params.addFault === 'rule') return { message: `* GenerateContentRequest.${field}: ${params.rule}\n`, param }
+    return invalidValue(field, params.type, valueAt(view, issue.path), param)
   }
   const type = issue.code === 'invalid_type' ? (types[issue.expected] ?? '') : ''
   const value = valueAt(view, issue.path)
   if (value === undefined)
     return { message: `* GenerateContentRequest.${field}: ${String(issue.path.at(-1))} is not specified\n`, param }
-  return invalid(field, type, value, param)
+  return invalidValue(field, type, value, param)
 }
 
 const types: Readonly<Record<string, string>> = {
@@ -56,13 +66,13 @@ const types: Readonly<Record<string, string>> = {
   object: 'an object',
 }
 
-function invalid(field: string, type: string, value: Json | undefined, param: string): Complaint {
+function invalidValue(field: string, type: string, value: Json | undefined, param: string): Complaint {
   const shown = JSON.stringify(value) ?? 'nothing'
   const cut = shown.length > 100 ? `${shown.slice(0, 100)}…` : shown
   return { message: `Invalid value at '${field}'${type === '' ? '' : ` (${type})`}, ${cut}`, param }
 }
 
-/** `generation_config.stop_sequences[0]` */
+/** Returns a path in proto notation: `generation_config.stop_sequences[0]`. */
 function protoPath(path: readonly PropertyKey[]): string {
   let out = ''
   for (const step of path)
@@ -71,7 +81,7 @@ function protoPath(path: readonly PropertyKey[]): string {
 }
 const snake = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** A path of the view as the client wrote it: in its spelling, without lists that it did not write. */
+/** Converts a path of the view to the client's spelling, without lists that the view added. */
 function clientPath(path: readonly PropertyKey[], body: JsonObject): PropertyKey[] {
   const out: PropertyKey[] = []
   let node: Json | undefined = body
@@ -81,7 +91,7 @@ function clientPath(path: readonly PropertyKey[], body: JsonObject): PropertyKey
       out.push(step)
       node = node[step]
     } else if (isObject(node)) {
-      const key = spelt(node, String(step))
+      const key = spellingOf(node, String(step))
       out.push(key)
       node = node[key]
     } else if (node === undefined || out.length === 0) out.push(step)
@@ -99,22 +109,17 @@ function valueAt(view: Json, path: readonly PropertyKey[]): Json | undefined {
   return value
 }
 
-/**
- * What a generateContent request must look like: what Google's servers themselves insist on. Objects are loose: unknown
- * fields, parts and tools pass. Null stands for absent, as proto JSON has it. It describes the camelCase view of a body.
- */
-
-/** What an issue says, where zod has no words for it; see complaint.ts. */
+/** Issues that need Google's wording. */
 export type Fault =
-  | { fault: 'type'; type: string }
-  | { fault: 'rule'; rule: string }
-  /** A sentence that names no field. */
-  | { fault: 'sentence'; sentence: string }
+  | { addFault: 'type'; type: string }
+  | { addFault: 'rule'; rule: string }
+  /** A message that names no field. */
+  | { addFault: 'sentence'; sentence: string }
 
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
 const object = z.looseObject({})
 
-/** Proto JSON writes a number as a number or as its text. */
+/** Accepts a number, or its text as proto JSON allows. */
 function number(type: 'TYPE_FLOAT' | 'TYPE_INT32', rule = '', fits: (value: number) => boolean = () => true) {
   return optional(
     z.unknown().superRefine((value, context) => {
@@ -122,7 +127,7 @@ function number(type: 'TYPE_FLOAT' | 'TYPE_INT32', rule = '', fits: (value: numb
       const valid =
         typeof parsed === 'number' && Number.isFinite(parsed) && (type === 'TYPE_FLOAT' || Number.isInteger(parsed))
       if (valid && fits(parsed)) return
-      const params: Fault = valid ? { fault: 'rule', rule } : { fault: 'type', type }
+      const params: Fault = valid ? { addFault: 'rule', rule } : { addFault: 'type', type }
       context.addIssue({ code: 'custom', params, input: value })
     }),
   )
@@ -148,11 +153,13 @@ const part = z
   })
   .superRefine((value, context) => {
     if (Object.keys(value).length === 0)
-      fault(context, { fault: 'rule', rule: "required oneof field 'data' must have one initialized field" }, ['data'])
+      fault(context, { addFault: 'rule', rule: "required oneof field 'data' must have one initialized field" }, [
+        'data',
+      ])
     for (const key of ['functionCall', 'functionResponse'] as const) {
       const inner = value[key]
       if (isObject(inner) && !inner.name && inner.partialArgs === undefined)
-        fault(context, { fault: 'rule', rule: `Name cannot be empty.` }, [key, 'name'])
+        fault(context, { addFault: 'rule', rule: `Name cannot be empty.` }, [key, 'name'])
     }
   })
 
@@ -162,13 +169,13 @@ const content = z
   .looseObject({ role: optional(z.string()), parts: optional(arrayOf(part)) })
   .superRefine((value, context) => {
     if (typeof value.role === 'string' && !roles.includes(value.role))
-      fault(context, { fault: 'sentence', sentence: 'Please use a valid role: user, model.' }, ['role'])
+      fault(context, { addFault: 'sentence', sentence: 'Please use a valid role: user, model.' }, ['role'])
     if (value.parts === undefined || value.parts === null || value.parts.length === 0)
-      fault(context, { fault: 'rule', rule: 'contents.parts must not be empty.' }, ['parts'])
+      fault(context, { addFault: 'rule', rule: 'contents.parts must not be empty.' }, ['parts'])
   })
 
 const contents = arrayOf(content).superRefine((value, context) => {
-  if (value.length === 0) fault(context, { fault: 'rule', rule: 'contents is not specified' })
+  if (value.length === 0) fault(context, { addFault: 'rule', rule: 'contents is not specified' })
 })
 
 const declaration = z
@@ -178,7 +185,7 @@ const declaration = z
       fault(
         context,
         {
-          fault: 'rule',
+          addFault: 'rule',
           rule: 'Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:) or dashes (-).',
         },
         ['name'],
@@ -231,13 +238,13 @@ export const requestSchema = z
   })
   .superRefine((value, context) => {
     if (value.contents === undefined || value.contents === null)
-      fault(context, { fault: 'rule', rule: 'contents is not specified' }, ['contents'])
+      fault(context, { addFault: 'rule', rule: 'contents is not specified' }, ['contents'])
   })
 
 type Kind = 'request' | 'content' | 'part' | 'tool' | 'toolConfig' | 'generationConfig' | 'plain'
 
-/** What lies where: only these places are read in both spellings. */
-const inside: Readonly<Record<Kind, Readonly<Record<string, Kind>>>> = {
+/** The kinds of nested objects. Only these are converted to camelCase. */
+const nestedKinds: Readonly<Record<Kind, Readonly<Record<string, Kind>>>> = {
   request: {
     contents: 'content',
     systemInstruction: 'content',
@@ -254,18 +261,19 @@ const inside: Readonly<Record<Kind, Readonly<Record<string, Kind>>>> = {
 }
 const lists: ReadonlySet<string> = new Set(['contents', 'parts', 'tools', 'functionDeclarations', 'safetySettings'])
 
-/** A body as the schema has it: camelCase, lists where a single item or a text may stand too. */
-export function viewOf(body: Json, kind: Kind = 'request'): Json {
-  if (Array.isArray(body)) return body.map((item) => viewOf(item, kind))
+/** Returns the view of a body that the schema describes: camelCase keys, and lists in place of single items or texts. */
+export function camelCaseView(body: Json, kind: Kind = 'request'): Json {
+  if (Array.isArray(body)) return body.map((item) => camelCaseView(item, kind))
   if (typeof body === 'string' && kind === 'content') return { parts: [{ text: body }] }
   if (typeof body === 'string' && kind === 'part') return { text: body }
   if (!isObject(body)) return body
-  const out: JsonObject = respell(body)
-  if (kind === 'content' && out.parts === undefined && out.role === undefined) return { parts: [viewOf(body, 'part')] }
-  for (const key of Object.keys(inside[kind])) {
+  const out: JsonObject = copyInCamelCase(body)
+  if (kind === 'content' && out.parts === undefined && out.role === undefined)
+    return { parts: [camelCaseView(body, 'part')] }
+  for (const key of Object.keys(nestedKinds[kind])) {
     const value = out[key]
     if (value === undefined || value === null) continue
-    const inner = viewOf(value, inside[kind][key] ?? 'plain')
+    const inner = camelCaseView(value, nestedKinds[kind][key] ?? 'plain')
     const single = lists.has(key) && !Array.isArray(inner) && (isObject(inner) || typeof value === 'string')
     out[key] = single ? [inner] : inner
   }

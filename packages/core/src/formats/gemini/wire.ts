@@ -2,21 +2,21 @@ import { lazy } from '../../base/async.ts'
 import type { WireCodec } from '../codec.ts'
 import { modelPlaces, routerPlaces, toolPlaces } from '../shared/model-places.ts'
 import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'
-import { decodeError, encodeError, isAnswer } from './error.ts'
+import { decodeError, encodeError, isResponse } from './error.ts'
 import { modelPrefix } from './spelling.ts'
 import { clientQuirks, tapResponse, tapStream, wireEdit } from './tap.ts'
 
-/** The part of generateContent that every call needs. */
+/** The part of the generateContent codec that every call needs. */
 export const geminiWire: WireCodec = {
   format: 'gemini',
-  validation: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   modelInPath: { whole: '/{model}:generateContent', stream: '/{model}:streamGenerateContent?alt=sse' },
   modelPrefix,
-  noComments: true,
+  refusesComments: true,
   decodeError,
   encodeError,
   wireEdit,
-  isAnswer,
+  isResponse,
   tapResponse,
   tapStream,
   clientQuirks,
@@ -25,17 +25,17 @@ export const geminiWire: WireCodec = {
     prefix: ['tools', 'systemInstruction', 'system_instruction'],
     turns: 'contents',
   },
-  textFields: { answer: ['text', 'args'], event: ['text', 'args'] },
+  textFields: { response: ['text', 'args'], event: ['text', 'args'] },
   outputBound: {
     fields: ['generationConfig.maxOutputTokens', 'generation_config.max_output_tokens'],
-    times: ['generationConfig.candidateCount', 'generation_config.candidate_count'],
+    countFields: ['generationConfig.candidateCount', 'generation_config.candidate_count'],
   },
   encodeAllowance: rateLimitHeaders,
   modelPlaces: modelPlaces({
     names: [
       ...routerPlaces.names,
       ...toolPlaces.names,
-      // Vertex AI's model router, and its rankers of search results.
+      // Vertex AI's model router, and the models that rank search results.
       'generationConfig.routingConfig.manualMode.modelName',
       'tools[].retrieval.vertexRagStore.ragRetrievalConfig.ranking.llmRanker.modelName',
       'tools[].retrieval.vertexRagStore.ragRetrievalConfig.ranking.rankService.modelName',
@@ -46,7 +46,7 @@ export const geminiWire: WireCodec = {
       'generationConfig.modelConfig': [],
       'generationConfig.modelSelectionConfig': [],
     },
-    alike: { ...routerPlaces.alike, ...toolPlaces.alike, generateContentRequest: '' },
+    sameMembers: { ...routerPlaces.sameMembers, ...toolPlaces.sameMembers, generateContentRequest: '' },
     protobuf: true,
   }),
 }

@@ -11,14 +11,14 @@ import { decodeCache } from './cache.ts'
 import { decodeCitations } from './citations.ts'
 import { decodeMedia } from './media.ts'
 
-/** Content of any kind: a string is one text. An empty one says nothing. */
+/** Decodes content of any kind. A string becomes one text part; an empty string becomes none. */
 export function decodeContent(content: Json | undefined, at: string): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }]
   if (!Array.isArray(content)) return []
   return content.filter(isObject).map((block, index) => decodeBlock(block, pointer(at, index)))
 }
 
-/** One block of a question or an answer. What has no meaning in other formats is kept whole. */
+/** Decodes one block of a request or a response. A block without a meaning in other formats becomes a native part. */
 export function decodeBlock(source: JsonObject, at: string): Part {
   const block = unread(source)
   const type = takeString(block, 'type') ?? ''
@@ -27,11 +27,12 @@ export function decodeBlock(source: JsonObject, at: string): Part {
   if (part === undefined) return nativeBlock(source, at)
   part.at = at
   if (cache !== undefined) part.cache = cache
-  const rest = substance(block)
+  const rest = meaningfulFields(block)
   if (rest !== undefined) part.extra = { messages: rest }
   return part
 }
 
+/** Returns a native part for a block that only messages has. */
 export const nativeBlock = (value: JsonObject, at?: string): NativePart => ({
   type: 'native',
   format: 'messages',
@@ -71,7 +72,7 @@ function decodeThinking(type: 'thinking' | 'redacted_thinking', block: Unread): 
   const part: ReasoningPart = { type: 'reasoning', text: takeString(block, 'thinking') ?? '' }
   const sealed = takeString(block, type === 'thinking' ? 'signature' : 'data')
   if (type === 'redacted_thinking') part.redacted = true
-  if (sealed !== undefined) put(part, 'seal', openSeal(sealed))
+  if (sealed !== undefined) put(part, 'seal', decodeSeal(sealed))
   return part
 }
 
@@ -86,7 +87,7 @@ function decodeToolUse(block: Unread): ToolCallPart | undefined {
   return part
 }
 
-/** A call's input as text. A few servers send the text itself. */
+/** Returns a call's input as JSON text. A few servers send the text instead of the object. */
 export const writeInput = (input: Json | undefined): string =>
   typeof input === 'string' ? input : stringifyExact(input ?? {})
 
@@ -96,7 +97,7 @@ function decodeToolResult(block: Unread, at: string): ToolResultPart | undefined
   const part: ToolResultPart = {
     type: 'tool-result',
     callId,
-    parts: joinReferences(decodeContent(block.content, pointer(at, 'content'))),
+    parts: mergeReferences(decodeContent(block.content, pointer(at, 'content'))),
   }
   drop(block, 'content')
   put(part, 'isError', takeBoolean(block, 'is_error'))
@@ -107,10 +108,10 @@ const isReference = (part: Part): part is NativePart =>
   part.type === 'native' && part.value.type === 'tool_reference' && typeof part.value.tool_name === 'string'
 
 /**
- * The tools that a search of the client's found (`tool_reference` blocks in its result), as one text. The blocks are kept for
- * their own format.
+ * Replaces neighbouring `tool_reference` blocks (the tools that a client-side search found) by one text part that names the tools. The
+ * blocks stay in its `extra`, so that this format can send them back.
  */
-function joinReferences(parts: Part[]): Part[] {
+function mergeReferences(parts: Part[]): Part[] {
   const joined: Part[] = []
   let blocks: JsonObject[] = []
   for (const [index, part] of parts.entries()) {
@@ -119,11 +120,11 @@ function joinReferences(parts: Part[]): Part[] {
       continue
     }
     blocks.push(part.value)
-    const { type: _type, tool_name: _name, ...beside } = part.value
-    const cache = decodeCache(beside)
-    const rest = substance(beside)
+    const { type: _type, tool_name: _name, ...otherFields } = part.value
+    const cache = decodeCache(otherFields)
+    const rest = meaningfulFields(otherFields)
     const next = parts[index + 1]
-    // What else a block says belongs to its own text.
+    // A block with a cache hint or unknown fields ends the group, so that these stay with its own text.
     if (next !== undefined && isReference(next) && cache === undefined && rest === undefined) continue
     const text = describeFoundTools(blocks.map(({ tool_name }) => String(tool_name)))
     const found: TextPart = { type: 'text', text, extra: { messages: { ...rest, references: blocks } } }
@@ -135,15 +136,15 @@ function joinReferences(parts: Part[]): Part[] {
   return joined
 }
 
-/** Fields that say something: nulls and empty lists of citations are how the SDKs write "none". */
-export function substance(fields: Unread): JsonObject | undefined {
+/** Returns the fields that are left and carry information. The SDKs write nulls and empty lists of citations for "none". */
+export function meaningfulFields(fields: Unread): JsonObject | undefined {
   dropNulls(fields)
   if (Array.isArray(fields.citations) && fields.citations.length === 0) drop(fields, 'citations')
   return leftover(fields)
 }
 
-/** What a `signature` or `data` stands for. Undefined: reasoning of another format that nobody sealed. */
-export function openSeal(text: string): Sealed | undefined {
+/** Decodes a `signature` or `data`. Returns undefined for reasoning of another format that was never sealed. */
+export function decodeSeal(text: string): Sealed | undefined {
   const seal = readSeal(text, 'messages')
   return seal.issuer !== 'messages' && seal.data === '' ? undefined : seal
 }

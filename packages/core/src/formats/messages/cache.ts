@@ -10,7 +10,7 @@ interface CacheHint {
   ttl?: '5m' | '1h'
 }
 
-/** Takes `cache_control`. One of a kind not known here stays unread and travels as it is. */
+/** Decodes `cache_control` and removes it from the fields. An unknown kind stays in them and passes through unchanged. */
 export function decodeCache(fields: Unread): CacheHint | undefined {
   if (!isObject(fields.cache_control)) return undefined
   const { type, ttl, ...rest } = unread(fields.cache_control)
@@ -24,10 +24,10 @@ export function decodeCache(fields: Unread): CacheHint | undefined {
 export const cacheControl = ({ ttl }: CacheHint): JsonObject =>
   ttl === undefined ? { type: 'ephemeral' } : { type: 'ephemeral', ttl }
 
-/** For nodes that this format cannot mark, or that are not sent at all. */
+/** Reports a cache hint of a node that is not sent, or that this format cannot mark. */
 export function reportCache(node: Located & { cache?: CacheHint }, context: CodecContext): void {
   if (node.cache !== undefined)
     context.report.add(
-      loss(pointer(node.at ?? '', 'cache_control'), 'the cache hint has no place here', 'unsupported', 'note'),
+      loss(pointer(node.at ?? '', 'cache_control'), 'a cache hint is not possible here', 'unsupported', 'note'),
     )
 }

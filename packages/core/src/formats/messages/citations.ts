@@ -5,17 +5,20 @@ import type { Citation, Nothing } from '../ir.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
 
-/** Where each kind of citation names its source. What else it says stays verbatim in `extra`. */
-const places: Readonly<Record<string, { url?: string; title: string }>> = {
+/** The fields in which each kind of citation names its source. Its other fields stay verbatim in `extra`. */
+const sourceFields: Readonly<Record<string, { url?: string; title: string }>> = {
   web_search_result_location: { url: 'url', title: 'title' },
   search_result_location: { url: 'source', title: 'title' },
 }
-const placesOf = (type: Json | undefined): { url?: string; title: string } =>
-  (typeof type === 'string' && Object.hasOwn(places, type) ? places[type] : undefined) ?? { title: 'document_title' }
+const sourceFieldsOf = (type: Json | undefined): { url?: string; title: string } =>
+  (typeof type === 'string' && Object.hasOwn(sourceFields, type) ? sourceFields[type] : undefined) ?? {
+    title: 'document_title',
+  }
 
+/** Decodes a citation. Unknown fields stay in `extra`. */
 export function decodeCitation(source: JsonObject): Citation {
   const { cited_text: text, ...rest } = source
-  const { url, title } = placesOf(rest.type)
+  const { url, title } = sourceFieldsOf(rest.type)
   const citation: Citation = {}
   if (typeof text === 'string') citation.text = text
   for (const [key, field] of [
@@ -32,24 +35,24 @@ export function decodeCitation(source: JsonObject): Citation {
   return citation
 }
 
-/** Reads a list of citations; undefined leaves it to the caller to keep the field as it is. */
+/** Decodes a list of citations. Returns undefined for any other value; the caller keeps the field as it is. */
 export function decodeCitations(value: Json | undefined): Citation[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || !value.every(isObject)) return undefined
   return value.map(decodeCitation)
 }
 
 /**
- * A citation as messages writes it. Those of other formats name an address, which here is a web search result; its
- * `encrypted_index` then holds a foreign seal, so that it is recognised, and left out, when the client sends it back.
- * Undefined (and reported): there is no form for it.
+ * Encodes a citation, or reports it and returns undefined if messages has no form for it.
+ * A citation of another format names a URL and becomes a web search result. Its `encrypted_index` holds a foreign seal: by that seal
+ * the gateway recognises and drops the citation when the client sends it back.
  */
 export function encodeCitation(citation: Citation, at: string, context: CodecContext): JsonObject | undefined {
   const { url, title, text, start, end, extra, ...rest } = citation
   rest satisfies Nothing
-  const own = ownExtra(extra, 'messages', at, context.report)
-  if (own !== undefined) {
-    const out: JsonObject = { ...own }
-    const place = placesOf(own.type)
+  const extraFields = ownExtra(extra, 'messages', at, context.report)
+  if (extraFields !== undefined) {
+    const out: JsonObject = { ...extraFields }
+    const place = sourceFieldsOf(extraFields.type)
     put(out, 'cited_text', text)
     if (place.url !== undefined) put(out, place.url, url)
     put(out, place.title, title)
@@ -70,10 +73,10 @@ export function encodeCitation(citation: Citation, at: string, context: CodecCon
   }
 }
 
-/** Whether an upstream of this format wrote the citation: only then can it be sent back to one. */
+/** Returns whether an upstream of this format wrote the citation. Others cannot be sent back to Anthropic. */
 export function isOwnCitation(citation: Citation): boolean {
-  const own = citation.extra?.messages
-  if (own === undefined) return false
-  const index = own.encrypted_index
+  const extraFields = citation.extra?.messages
+  if (extraFields === undefined) return false
+  const index = extraFields.encrypted_index
   return typeof index !== 'string' || readSeal(index, 'messages').issuer === 'messages'
 }

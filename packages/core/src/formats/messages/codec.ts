@@ -1,7 +1,7 @@
 import type { Codec } from '../codec.ts'
-import { carries } from './carries.ts'
+import { capabilities } from './capabilities.ts'
 import { count } from './count.ts'
-import { answerPointers, defaults, efforts, fieldPointers } from './fields.ts'
+import { defaults, efforts, fieldPointers, responsePointers } from './fields.ts'
 import { encodeModel, encodeModelList } from './model-list.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -10,11 +10,11 @@ import { encodeResponse } from './response-encode.ts'
 import { acceptedChanges, requestFlags } from './settings-changes.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
-import { usageBeside } from './usage.ts'
+import { unshownUsage } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { messagesWire } from './wire.ts'
 
-/** Anthropic Messages. */
+/** The codec of Anthropic Messages. */
 export const messagesCodec: Codec = {
   ...messagesWire,
   checkRequest,
@@ -32,9 +32,9 @@ export const messagesCodec: Codec = {
   encodeModel,
   fieldPointers,
   sealsInCallIds: true,
-  responsePointers: answerPointers,
-  unshownUsage: usageBeside,
+  responsePointers,
+  unshownUsage,
   efforts,
-  carries,
+  capabilities,
   defaults,
 }

@@ -1,10 +1,10 @@
 import type { CountCodec } from '../codec.ts'
 import { pick, tokensIn } from '../shared/json-fields.ts'
 import { validateBody } from '../shared/validate.ts'
-import { complain, countPassThroughSchema, countSchema, validateAs } from './validate.ts'
+import { countPassThroughSchema, countSchema, describeIssue, validateAs } from './validate.ts'
 
-/** What the endpoint takes, with its betas; anything else is refused there as an extra input. */
-const counted = [
+/** Fields that the endpoint accepts, its betas included. It rejects any other field as an extra input. */
+const countedFields = [
   'model',
   'messages',
   'system',
@@ -21,14 +21,14 @@ const counted = [
 
 /** `POST /v1/messages/count_tokens`. */
 export const count: CountCodec = {
-  checkRequest: (body) => validateBody(countPassThroughSchema, body, complain),
+  checkRequest: (body) => validateBody(countPassThroughSchema, body, describeIssue),
   validateRequest: (body) => validateAs(countSchema, body),
   toGeneration: (body) => ({ body, at: '' }),
-  fromGeneration: (body) => pick(body, counted),
-  read: ({ input_tokens }) => {
+  fromGeneration: (body) => pick(body, countedFields),
+  decode: ({ input_tokens }) => {
     const tokens = tokensIn(input_tokens)
     return tokens === undefined ? undefined : { tokens }
   },
-  write: ({ tokens }) => ({ input_tokens: tokens }),
-  stored: [],
+  encode: ({ tokens }) => ({ input_tokens: tokens }),
+  storedFields: [],
 }

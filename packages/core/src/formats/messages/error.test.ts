@@ -6,7 +6,7 @@ import { messagesCodec } from './index.ts'
 
 const anthropic = (type: string, message: string): Json => ({ type: 'error', error: { type, message } })
 
-describe("an upstream's error is understood in every shape", () => {
+describe('errors of upstreams', () => {
   test.each<[number, Json, ErrorKind, string]>([
     [
       400,
@@ -39,8 +39,8 @@ describe("an upstream's error is understood in every shape", () => {
     [529, anthropic('overloaded_error', 'Overloaded'), 'overloaded', 'Overloaded'],
     [200, anthropic('overloaded_error', 'Overloaded'), 'overloaded', 'Overloaded'],
     [400, anthropic('type_of_next_year', 'hm'), 'invalid_request', 'hm'],
-    [529, '', 'overloaded', 'The upstream answered 529 without saying why.'],
-    [502, '<html>Bad gateway</html>', 'upstream_error', 'The upstream answered 502 without saying why.'],
+    [529, '', 'overloaded', 'The upstream responded with status 529 and no error message.'],
+    [502, '<html>Bad gateway</html>', 'upstream_error', 'The upstream responded with status 502 and no error message.'],
     [400, 'plain words', 'invalid_request', 'plain words'],
     [
       400,
@@ -56,12 +56,12 @@ describe("an upstream's error is understood in every shape", () => {
       'rate_limited',
       'openai style',
     ],
-    [503, null, 'overloaded', 'The upstream answered 503 without saying why.'],
-  ])('%i %j', (status, body, kind, message) => {
+    [503, null, 'overloaded', 'The upstream responded with status 503 and no error message.'],
+  ])('decodes status %i with the body %j', (status, body, kind, message) => {
     expect(messagesCodec.decodeError(status, body)).toMatchObject({ kind, message, status: errorKinds[kind].status })
   })
 
-  test('and keeps the field at fault and the code', () => {
+  test('keeps the parameter and the code of an error', () => {
     const body = {
       type: 'error',
       error: {
@@ -78,7 +78,7 @@ describe("an upstream's error is understood in every shape", () => {
   })
 })
 
-describe('every kind of error has its status and type', () => {
+describe('errors for clients', () => {
   test.each<[ErrorKind, number, string]>([
     ['invalid_request', 400, 'invalid_request_error'],
     ['unsupported_media_type', 415, 'invalid_request_error'],
@@ -97,7 +97,7 @@ describe('every kind of error has its status and type', () => {
     ['upstream_auth', 502, 'api_error'],
     ['upstream_truncated', 502, 'api_error'],
     ['upstream_timeout', 504, 'timeout_error'],
-  ])('%s', (kind, status, type) => {
+  ])('encodes %s with its status and type', (kind, status, type) => {
     const error: ErrorInfo = { kind, status: errorKinds[kind].status, message: 'm' }
     expect(messagesCodec.encodeError(error, 'req_1')).toEqual({
       status,
@@ -109,7 +109,7 @@ describe('every kind of error has its status and type', () => {
 const sent = (error: Partial<ErrorInfo> & { kind: ErrorKind; message: string }): unknown =>
   messagesCodec.encodeError({ status: errorKinds[error.kind].status, ...error }, '').body.error
 
-describe('sentences that clients read', () => {
+describe('messages that clients parse', () => {
   test.each<[ErrorKind, string, string]>([
     ['model_not_found', "The model 'gpt-9' does not exist or you do not have access to it.", 'model: gpt-9'],
     ['model_not_found', 'model: claude-x', 'model: claude-x'],
@@ -121,11 +121,11 @@ describe('sentences that clients read', () => {
     ],
     ['context_length_exceeded', 'Too much.', 'prompt is too long: Too much.'],
     ['context_length_exceeded', 'prompt is too long: 3 tokens > 2 maximum', 'prompt is too long: 3 tokens > 2 maximum'],
-  ])('%s: %s', (kind, message, wording) => {
+  ])('encodes %s with the message that clients expect: %s', (kind, message, wording) => {
     expect(sent({ kind, message })).toMatchObject({ message: wording })
   })
 
-  test("Anthropic's own object is written back where it is about the request, and not where it is about the gateway", () => {
+  test("returns Anthropic's error object unchanged if it is about the request, and not if it is about the gateway", () => {
     const raw = {
       format: 'messages' as const,
       value: { type: 'invalid_request_error', message: 'old', details: { a: 1 } },

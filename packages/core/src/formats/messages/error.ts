@@ -7,46 +7,49 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import { innerStatus, kindOfStatus } from '../shared/error-status.ts'
 
 /**
- * Reads `{type: 'error', error: {type, message}}` as Anthropic sends it, and what others put in its place: OpenAI's
- * `{error: {message, type, code}}`, Google's `{error: {code, message, status}}`, also in a list, `{error: text}`, the clouds'
- * `{message}`, FastAPI's `{detail}`, plain text.
+ * Decodes `{type: 'error', error: {type, message}}` as Anthropic sends it. It also reads what other servers send instead: OpenAI's
+ * `{error: {message, type, code}}`, Google's `{error: {code, message, status}}` (also in a list), `{error: text}`, the clouds'
+ * `{message}`, FastAPI's `{detail}` and plain text.
  */
-export function decodeError(status: number, given: Json): ErrorInfo {
-  const body = Array.isArray(given) && isObject(given[0]) ? given[0] : given
+export function decodeError(status: number, value: Json): ErrorInfo {
+  const body = Array.isArray(value) && isObject(value[0]) ? value[0] : value
   const error = isObject(body) && isObject(body.error) ? body.error : isObject(body) ? body : {}
-  const message = readMessage(body, error) ?? `The upstream answered ${status} without saying why.`
-  const real = status >= 400 ? status : (innerStatus(error) ?? status)
-  const kind = classify(real, isObject(body) ? error.type : undefined, message)
+  const message = readMessage(body, error) ?? `The upstream responded with status ${status} and no error message.`
+  const effectiveStatus = status >= 400 ? status : (innerStatus(error) ?? status)
+  const kind = kindOf(effectiveStatus, isObject(body) ? error.type : undefined, message)
   const info: ErrorInfo = { kind, status: errorKinds[kind].status, message }
   if (kind === 'invalid_request') put(info, 'param', paramOf(message))
   const details = isObject(error.details) ? error.details.error_code : undefined
-  put(info, 'code', text(details) ?? text(error.code))
-  // Another vendor's object is no Anthropic client's to see.
+  put(info, 'code', nonEmptyText(details) ?? nonEmptyText(error.code))
+  // An error object in another vendor's form must not reach a client of Anthropic's format.
   if (isObject(body) && isObject(body.error) && typeof error.message === 'string' && typeof error.type === 'string')
     info.raw = { format: 'messages', value: error }
   return info
 }
 
+/** Encodes an error as status and body. An empty request id is left out. */
 export function encodeError(error: ErrorInfo, requestId: string): { status: number; body: JsonObject } {
-  const { status } = wire[error.kind]
+  const { status } = statusAndTypeOf[error.kind]
   return { status, body: requestId === '' ? errorBody(error) : { ...errorBody(error), request_id: requestId } }
 }
 
-/** The body of an error, as an answer and as a stream's event. */
+/** Returns the body of an error, for responses and for the `error` event of streams. */
 export function errorBody(error: ErrorInfo): JsonObject {
   const own =
     error.raw?.format === 'messages' && errorKinds[error.kind].aboutRequest === true ? error.raw.value : undefined
-  const type = typeof own?.type === 'string' ? own.type : wire[error.kind].type
-  const body: JsonObject = { ...own, type, message: own === undefined ? wording(error) : error.message }
+  const type = typeof own?.type === 'string' ? own.type : statusAndTypeOf[error.kind].type
+  const body: JsonObject = { ...own, type, message: own === undefined ? messageFor(error) : error.message }
   if (own === undefined && error.code === 'thread_not_found') body.details = { error_code: error.code }
   return { type: 'error', error: body }
 }
 
+/** Returns the `error` event of a stream. */
 export const errorEvent = (error: ErrorInfo): SseEvent => ({ event: 'error', data: stringifyExact(errorBody(error)) })
 
+/** Returns whether a request continues a thread. */
 export const hasThread = ({ thread }: JsonObject): boolean => thread !== undefined && thread !== null
 
-/** On this code, Anthropic's SDK sends the whole conversation instead. */
+/** Returns the error for a request with `thread`. On its code, Anthropic's SDK sends the whole conversation instead. */
 export function threadRefused(): GatewayError {
   const message =
     'thread: the model has no upstream that keeps threads. Send the whole conversation in `messages`, without `thread`.'
@@ -78,21 +81,23 @@ const kindOfType: Readonly<Record<string, ErrorKind>> = {
   timeout_error: 'upstream_timeout',
 }
 
-const text = (value: Json | undefined): string | undefined =>
+const nonEmptyText = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 
 function readMessage(body: Json, error: JsonObject): string | undefined {
-  if (typeof body === 'string') return body.trimStart().startsWith('<') ? undefined : text(body)
+  if (typeof body === 'string') return body.trimStart().startsWith('<') ? undefined : nonEmptyText(body)
   if (!isObject(body)) return undefined
-  return text(error.message) ?? text(body.error) ?? text(body.detail) ?? text(body.Message)
+  return (
+    nonEmptyText(error.message) ?? nonEmptyText(body.error) ?? nonEmptyText(body.detail) ?? nonEmptyText(body.Message)
+  )
 }
 
 const tooLong =
   /(prompt|input) is too long|exceeds? (the )?(model's )?(maximum )?context|input length and .max_tokens. exceed/i
 
-function classify(status: number, type: Json | undefined, message: string): ErrorKind {
+function kindOf(status: number, type: Json | undefined, message: string): ErrorKind {
   const byType = typeof type === 'string' && Object.hasOwn(kindOfType, type) ? kindOfType[type] : undefined
-  // `api_error` says less than a status: proxies write it under any.
+  // `api_error` says less than the status: proxies send it under any status.
   const kind = byType ?? kindOfStatus[status] ?? (status >= 400 && status < 500 ? 'invalid_request' : 'upstream_error')
   if (kind === 'invalid_request') {
     if (tooLong.test(message)) return 'context_length_exceeded'
@@ -102,7 +107,7 @@ function classify(status: number, type: Json | undefined, message: string): Erro
   return kind
 }
 
-/** Anthropic names the field in front of its message: `messages.1.content: Field required`. */
+/** Anthropic puts the name of the field in front of its message: `messages.1.content: Field required`. */
 const paramOf = (message: string): string | undefined => /^([a-z_]+(?:\.[A-Za-z0-9_-]+)*): /.exec(message)?.[1]
 
 interface WireKind {
@@ -110,7 +115,7 @@ interface WireKind {
   type: string
 }
 
-const wire = {
+const statusAndTypeOf = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
@@ -140,9 +145,9 @@ const wire = {
   cancelled: { status: 499, type: 'api_error' },
 } as const satisfies Record<ErrorKind, WireKind>
 
-/** Clients read some of Anthropic's sentences: Claude Code compacts on one, and finds the model's name behind another. */
-function wording({ kind, message, param }: ErrorInfo): string {
-  // A model that another member names is none that the client could leave out of `model`.
+/** Clients parse some of Anthropic's sentences: Claude Code compacts on one and reads the model's name from another. */
+function messageFor({ kind, message, param }: ErrorInfo): string {
+  // Anthropic's sentence is about the member `model`. An unknown model in another member keeps its own message.
   if (kind === 'model_not_found' && param !== undefined && param !== 'model') return message
   if (kind === 'model_not_found') return message.startsWith('model:') ? message : `model: ${quoted(message) ?? message}`
   if (kind !== 'context_length_exceeded' || message.includes('prompt is too long')) return message
@@ -152,5 +157,5 @@ function wording({ kind, message, param }: ErrorInfo): string {
     : `prompt is too long: ${message}`
 }
 
-/** The first quoted name in a sentence. */
+/** Returns the first quoted name in a sentence. */
 const quoted = (message: string): string | undefined => /['`]([^'`]+)['`]/.exec(message)?.[1]

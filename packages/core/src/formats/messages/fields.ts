@@ -2,7 +2,7 @@ import type { Effort } from '../ir.ts'
 import type { NameRule } from '../shared/names.ts'
 import type { RequestDefaults, ResponsePointers } from '../shared/pointers.ts'
 
-/** Where the IR's request fields stand in a messages body. */
+/** JSON Pointers of the IR's request fields in a messages body. */
 export const fieldPointers = {
   model: '/model',
   turns: '/messages',
@@ -42,8 +42,8 @@ export const fieldPointers = {
   serviceTier: '/service_tier',
 } as const satisfies Readonly<Record<string, string>>
 
-/** Where an answer's IR stands in a message: its one choice is all of it. */
-export const answerPointers = {
+/** JSON Pointers of a response's IR in a message. The whole message is its one choice. */
+export const responsePointers = {
   choice: '',
   'choice.finish': '/stop_reason',
   'choice.sequence': '/stop_sequence',
@@ -53,14 +53,14 @@ export const answerPointers = {
   serviceTier: '/usage/service_tier',
 } as const satisfies ResponsePointers
 
-/** The words of `output_config.effort`. */
+/** The values of `output_config.effort`. */
 export const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]
 
 export type EffortWord = (typeof efforts)[number]
 
 export const isEffort = (value: unknown): value is EffortWord => efforts.some((effort) => effort === value)
 
-/** What Anthropic takes as the name of a tool. */
+/** Names of tools that Anthropic accepts. */
 export const toolNames: NameRule = {
   accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
@@ -70,7 +70,7 @@ export const toolNames: NameRule = {
 // Sources: Anthropic's OpenAPI document (CreateMessageParams: `temperature`, `service_tier`, ToolChoiceAuto, RequestToolResultBlock,
 // RequestCitationsConfig, CacheControlEphemeral).
 
-/** What a messages request says by leaving a field out. */
+/** Values that apply when a messages request leaves a field out. */
 export const defaults = {
   '/temperature': 1,
   '/service_tier': 'auto',
@@ -84,7 +84,7 @@ export const defaults = {
   '/messages/*/content/*/citations/enabled': false,
 } as const satisfies RequestDefaults
 
-/** What Anthropic takes as the id of a call. */
+/** Ids of tool calls that Anthropic accepts. */
 export const callIds: NameRule = {
   accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,

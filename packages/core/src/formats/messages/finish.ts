@@ -7,7 +7,7 @@ import { loss } from '../shared/report.ts'
 
 type Reason = Finish['reason']
 
-const reasons: Readonly<Record<string, Reason>> = {
+const reasonByStopReason: Readonly<Record<string, Reason>> = {
   end_turn: 'stop',
   stop_sequence: 'stop-sequence',
   max_tokens: 'length',
@@ -18,15 +18,15 @@ const reasons: Readonly<Record<string, Reason>> = {
   refusal: 'refusal',
 }
 
-/** Reports an answer that ended at a bound which the client did not set: messages requires one, so that the gateway did. */
-export function reportOwnBound({ reason }: Finish, { request, report }: ExchangeContext): void {
+/** Reports a response that ended at the `max_tokens` which the gateway set because Anthropic requires one and the client sent none. */
+export function reportDefaultMaxTokens({ reason }: Finish, { request, report }: ExchangeContext): void {
   if (reason !== 'length' || request.sampling?.maxTokens !== undefined) return
-  const detail = 'Anthropic requires max_tokens; the answer ended at the value that the gateway set'
+  const detail = 'Anthropic requires max_tokens; the response ended at the value that the gateway set'
   report.add(loss('/stop_reason', detail, 'clamped'))
 }
 
-/** Words that Anthropic's clients know. After any other some repeat the turn in a hot loop. */
-const words: Readonly<Record<Reason, string>> = {
+/** Stop reasons that Anthropic's clients know. After an unknown one, some clients repeat the turn in a hot loop. */
+const stopReasonByReason: Readonly<Record<Reason, string>> = {
   stop: 'end_turn',
   'stop-sequence': 'stop_sequence',
   length: 'max_tokens',
@@ -35,15 +35,15 @@ const words: Readonly<Record<Reason, string>> = {
   'content-filter': 'refusal',
   refusal: 'refusal',
   pause: 'pause_turn',
-  error: 'end_turn', // never written: an answer that ended so is told as an error
+  error: 'end_turn', // never sent: a response that ended in an error becomes an error
   other: 'end_turn',
 }
 
-/** Reads `stop_reason` and what stands beside it, of a message or of a `message_delta`. Unknown words degrade. */
+/** Decodes `stop_reason`, `stop_sequence` and `stop_details` of a message or a `message_delta`. An unknown stop reason becomes `other`. */
 export function decodeFinish(source: Unread): Finish {
-  const { stop_reason: word, stop_sequence: sequence, stop_details: details } = source
-  const finish: Finish = { reason: reasonOf(word) }
-  if (word !== undefined && word !== null) finish.raw = { format: 'messages', value: toText(word) }
+  const { stop_reason: stopReason, stop_sequence: sequence, stop_details: details } = source
+  const finish: Finish = { reason: reasonOf(stopReason) }
+  if (stopReason !== undefined && stopReason !== null) finish.raw = { format: 'messages', value: toText(stopReason) }
   if (typeof sequence === 'string') finish.sequence = sequence
   if (isObject(details)) {
     if (typeof details.explanation === 'string') finish.explanation = details.explanation
@@ -52,24 +52,31 @@ export function decodeFinish(source: Unread): Finish {
   return finish
 }
 
-const reasonOf = (word: Json | undefined): Reason =>
-  (typeof word === 'string' && Object.hasOwn(reasons, word) ? reasons[word] : undefined) ?? 'other'
+const reasonOf = (stopReason: Json | undefined): Reason =>
+  (typeof stopReason === 'string' && Object.hasOwn(reasonByStopReason, stopReason)
+    ? reasonByStopReason[stopReason]
+    : undefined) ?? 'other'
 
-/** What an answer held, as far as its ending depends on it. */
-export interface Held {
-  calls: boolean
-  refusal: boolean
+/** The kinds of parts in a response on which its stop reason depends. */
+export interface PartKinds {
+  hasCall: boolean
+  hasRefusal: boolean
 }
-export const heldBy = (parts: readonly Part[]): Held => ({
-  calls: parts.some((part) => part.type === 'tool-call'),
-  refusal: parts.some((part) => part.type === 'refusal'),
+
+/** Returns the kinds of a whole response's parts. */
+export const partKindsOf = (parts: readonly Part[]): PartKinds => ({
+  hasCall: parts.some((part) => part.type === 'tool-call'),
+  hasRefusal: parts.some((part) => part.type === 'refusal'),
 })
 
-/** `stop_reason`, `stop_sequence` and, where there is something to say, `stop_details`. */
-export function encodeFinish(finish: Finish, held: Held): JsonObject {
+/** Encodes `stop_reason`, `stop_sequence` and, if there are any, `stop_details`. */
+export function encodeFinish(finish: Finish, kinds: PartKinds): JsonObject {
   const { reason, sequence, raw, explanation } = finish
-  const own = raw?.format === 'messages' && Object.hasOwn(reasons, raw.value) ? raw.value : undefined
-  const out: JsonObject = { stop_reason: own ?? wordFor(reason, sequence, held), stop_sequence: sequence ?? null }
+  const original = raw?.format === 'messages' && Object.hasOwn(reasonByStopReason, raw.value) ? raw.value : undefined
+  const out: JsonObject = {
+    stop_reason: original ?? stopReasonFor(reason, sequence, kinds),
+    stop_sequence: sequence ?? null,
+  }
   const details = finish.extra?.messages?.stop_details
   if (details !== undefined) out.stop_details = details
   else if (explanation !== undefined && out.stop_reason === 'refusal')
@@ -77,11 +84,11 @@ export function encodeFinish(finish: Finish, held: Held): JsonObject {
   return out
 }
 
-function wordFor(reason: Reason, sequence: string | undefined, held: Held): string {
-  // A wanted call wins over a plain ending; a word that promises calls without any makes agents wait for them.
-  if (held.calls && (reason === 'stop' || reason === 'other')) return 'tool_use'
-  if (reason === 'tool-calls' && !held.calls) return 'end_turn'
-  if (held.refusal && reason === 'stop') return 'refusal'
+function stopReasonFor(reason: Reason, sequence: string | undefined, kinds: PartKinds): string {
+  // A call wins over a plain end. A stop reason that promises calls when there are none makes agents wait for them.
+  if (kinds.hasCall && (reason === 'stop' || reason === 'other')) return 'tool_use'
+  if (reason === 'tool-calls' && !kinds.hasCall) return 'end_turn'
+  if (kinds.hasRefusal && reason === 'stop') return 'refusal'
   if (reason === 'stop-sequence' && sequence === undefined) return 'end_turn'
-  return words[reason]
+  return stopReasonByReason[reason]
 }

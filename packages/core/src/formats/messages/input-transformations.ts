@@ -7,34 +7,36 @@ import { drop, type Unread, unread } from '../shared/json-fields.ts'
 import { pointer } from '../shared/pointers.ts'
 import { ownExtra } from '../shared/report.ts'
 import { checksField, lossOfCheck, readChecks, reasoningIn } from '../shared/response-losses.ts'
-import { substance } from './blocks-decode.ts'
+import { meaningfulFields } from './blocks-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 
-/** The words for a failed check. */
-const reasons = {
+/** Anthropic's reasons for a failed check. */
+const reasonWords = {
   organization: 'organization_binding_mismatch',
   user: 'end_user_binding_mismatch',
   model: 'model_binding_mismatch',
   conversation: 'prefix_binding_mismatch',
 } as const
-const dropped = 'thinking_dropped'
-const shown = 'thinking_mismatch_allowed'
+const droppedType = 'thinking_dropped'
+const shownType = 'thinking_mismatch_allowed'
 
-/** Takes `input_transformations` of a message, or of a stream's last event. Entries of unknown types stay. */
-export function takeChecks(fields: Unread, context: ExchangeContext): ReasoningCheck[] | undefined {
+/** Decodes `input_transformations` of a message or of a stream's last event and removes it. Entries of unknown types stay in the field. */
+export function decodeChecks(fields: Unread, context: ExchangeContext): ReasoningCheck[] | undefined {
   const list = fields[checksField]
   if (!Array.isArray(list) || !list.every(isObject)) return undefined
-  const findPlace = placeFinder(context)
+  const findPlace = createPlaceFinder(context)
   const { checks, others } = readChecks(list, (entry, index) => {
     const { type, path, reason, ...rest } = unread(entry)
-    const known = Object.entries(reasons).find(([, word]) => word === reason)?.[0] as keyof typeof reasons | undefined
-    if ((type !== dropped && type !== shown) || known === undefined) return undefined
-    const check: ReasoningCheck = { reason: known, at: pointer(pointer('', checksField), index) }
-    if (type === shown) check.isShown = true
+    const knownReason = Object.entries(reasonWords).find(([, wireReason]) => wireReason === reason)?.[0] as
+      | keyof typeof reasonWords
+      | undefined
+    if ((type !== droppedType && type !== shownType) || knownReason === undefined) return undefined
+    const check: ReasoningCheck = { reason: knownReason, at: pointer(pointer('', checksField), index) }
+    if (type === shownType) check.isShown = true
     if (typeof path === 'string') put(check, 'place', findPlace(path))
-    const beside = substance(rest)
-    const own = { ...beside, ...(check.place === undefined && path !== undefined ? { path } : {}) }
-    if (Object.keys(own).length > 0) check.extra = { messages: own }
+    const otherFields = meaningfulFields(rest)
+    const extraFields = { ...otherFields, ...(check.place === undefined && path !== undefined ? { path } : {}) }
+    if (Object.keys(extraFields).length > 0) check.extra = { messages: extraFields }
     return check
   })
   if (others.length > 0) fields[checksField] = others
@@ -43,10 +45,10 @@ export function takeChecks(fields: Unread, context: ExchangeContext): ReasoningC
 }
 
 /**
- * Finds what the client wrote for a block of the body that was sent. Bodies are not kept until the answer comes: this one is
- * written again, which only an answer with checks costs.
+ * Returns a function that finds the client's part for a block of the body sent upstream. Request bodies are not kept until the response
+ * comes. This one is encoded again, which costs time only for responses with checks.
  */
-function placeFinder(context: ExchangeContext): (path: string) => string | undefined {
+function createPlaceFinder(context: ExchangeContext): (path: string) => string | undefined {
   const { request, target } = context
   if (target === undefined) return () => undefined
   let sent: JsonObject | undefined
@@ -62,22 +64,21 @@ function placeFinder(context: ExchangeContext): (path: string) => string | undef
   }
 }
 
-/** `messages.3.content.0` for the pointer to that block. */
+/** Converts a JSON Pointer to a path: `/messages/3/content/0` to `messages.3.content.0`. */
 const pathOf = (place: string): string => place.slice(1).replaceAll('/', '.')
 
-/** The checks as fields of a message. One that names no block, or whose reason has no word here, is reported. */
+/** Encodes checks as fields of a message. Reports a check that names no block or has a reason unknown to Anthropic. */
 export function encodeChecks(checks: readonly ReasoningCheck[] | undefined, context: ExchangeContext): JsonObject {
   if (checks === undefined) return {}
   const list: JsonObject[] = []
   for (const check of checks) {
     const { reason, place, isShown, at = '', extra } = check
-    const own = ownExtra(extra, 'messages', at, context.report)
-    const path = place === undefined ? own?.path : pathOf(place)
-    const word = reason === 'turn' ? undefined : reasons[reason]
-    if (typeof path !== 'string')
-      context.report.add(lossOfCheck(check, 'which block of the request it was is not known'))
-    else if (word === undefined) context.report.add(lossOfCheck(check, 'messages has no such reason'))
-    else list.push({ ...own, type: isShown ? shown : dropped, path, reason: word })
+    const extraFields = ownExtra(extra, 'messages', at, context.report)
+    const path = place === undefined ? extraFields?.path : pathOf(place)
+    const wireReason = reason === 'turn' ? undefined : reasonWords[reason]
+    if (typeof path !== 'string') context.report.add(lossOfCheck(check, 'the block of the request is unknown'))
+    else if (wireReason === undefined) context.report.add(lossOfCheck(check, 'messages has no such reason'))
+    else list.push({ ...extraFields, type: isShown ? shownType : droppedType, path, reason: wireReason })
   }
   return list.length === 0 && checks.length > 0 ? {} : { [checksField]: list }
 }

@@ -3,57 +3,57 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { CodecContext } from '../codec.ts'
 import type { MediaPart, Nothing, Source } from '../ir.ts'
 import { drop, leftover, putBack, takeString, type Unread, unread } from '../shared/json-fields.ts'
-import { reportAddressType } from '../shared/media-types.ts'
+import { reportUrlMediaType } from '../shared/media-types.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import { cacheControl } from './cache.ts'
 
 /**
- * Reads `image`, `document` and `search_result`. Undefined: not in a shape that has a meaning elsewhere; the caller keeps
- * the block whole. `block` has lost its `type`; what is left in it becomes `extra`.
+ * Decodes `image`, `document` and `search_result`. Returns undefined for a shape without a meaning in other formats; the caller then
+ * keeps the whole block. `block` comes without its `type`. The fields left in it become `extra`.
  */
 export function decodeMedia(type: string, block: Unread): MediaPart | undefined {
   if (type === 'search_result') return decodeSearchResult(block)
   if (type !== 'image' && type !== 'document') return undefined
   if (!isObject(block.source)) return undefined
-  const inner = unread(block.source)
-  const read = decodeSource(inner)
-  if (read === undefined) return undefined
-  const part: MediaPart = { type: 'media', kind: type, source: read.source }
-  if (read.whole) {
-    // Read by its text, kept in its own form: this format writes back what the client wrote.
-    block.source = read.whole
+  const sourceFields = unread(block.source)
+  const decoded = decodeSource(sourceFields)
+  if (decoded === undefined) return undefined
+  const part: MediaPart = { type: 'media', kind: type, source: decoded.source }
+  if (decoded.originalSource) {
+    // The part carries the text; the source keeps its original form, which is sent back in this format.
+    block.source = decoded.originalSource
   } else {
-    const rest = leftover(inner)
+    const rest = leftover(sourceFields)
     if (rest === undefined) drop(block, 'source')
     else block.source = rest
   }
-  put(part, 'mediaType', read.mediaType)
+  put(part, 'mediaType', decoded.mediaType)
   if (type === 'document') put(part, 'name', takeString(block, 'title'))
   return part
 }
 
-interface ReadSource {
+interface DecodedSource {
   source: Source
   mediaType?: string | undefined
-  whole?: JsonObject
+  originalSource?: JsonObject
 }
 
-function decodeSource(inner: Unread): ReadSource | undefined {
-  const type = takeString(inner, 'type')
+function decodeSource(sourceFields: Unread): DecodedSource | undefined {
+  const type = takeString(sourceFields, 'type')
   if (type === 'content') {
-    const text = textOf(inner.content)
+    const text = textOf(sourceFields.content)
     return text === undefined
       ? undefined
-      : { source: { type: 'text', text }, mediaType: 'text/plain', whole: { type, ...leftover(inner) } }
+      : { source: { type: 'text', text }, mediaType: 'text/plain', originalSource: { type, ...leftover(sourceFields) } }
   }
   const key = type === 'url' ? 'url' : type === 'file' ? 'file_id' : 'data'
-  const value = takeString(inner, key)
+  const value = takeString(sourceFields, key)
   if (value === undefined) return undefined
   switch (type) {
     case 'base64':
-      return { source: { type: 'base64', data: value }, mediaType: takeString(inner, 'media_type') }
+      return { source: { type: 'base64', data: value }, mediaType: takeString(sourceFields, 'media_type') }
     case 'text':
-      return { source: { type: 'text', text: value }, mediaType: takeString(inner, 'media_type') }
+      return { source: { type: 'text', text: value }, mediaType: takeString(sourceFields, 'media_type') }
     case 'url':
       return { source: { type: 'url', url: value } }
     case 'file':
@@ -63,7 +63,7 @@ function decodeSource(inner: Unread): ReadSource | undefined {
   }
 }
 
-/** A search result that the client brought along: its text has a meaning everywhere. */
+/** Decodes a search result that the client sent. Its text has a meaning in every format. */
 function decodeSearchResult(block: Unread): MediaPart | undefined {
   const text = textOf(block.content)
   if (text === undefined) return undefined
@@ -82,32 +82,36 @@ function textOf(content: JsonObject[string] | undefined): string | undefined {
     .join('\n\n')
 }
 
-/** Where a part will stand: what cannot be sent of a question changes it; of an old answer, it is only forgotten. */
-type Place = 'user' | 'assistant'
+/** The role of the message. Media lost from a request changes the question; media lost from an earlier response is only forgotten. */
+type MessageRole = 'user' | 'assistant'
 
-/** A media block; undefined (and reported) where this format has none for it. */
-export function encodeMedia(part: MediaPart, place: Place, context: CodecContext): JsonObject | undefined {
+/** Encodes a media part, or reports it and returns undefined if this format cannot carry it. */
+export function encodeMedia(part: MediaPart, role: MessageRole, context: CodecContext): JsonObject | undefined {
   const { type: _, kind, source, mediaType, name, detail, cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const { report } = context
-  const refuse = (what: string): undefined => {
+  const reportUnsupported = (what: string): undefined => {
     report.add(
-      loss(at, `${what} cannot be sent in a messages request`, 'unsupported', place === 'user' ? 'fatal' : 'warn'),
+      loss(at, `${what} cannot be sent in a messages request`, 'unsupported', role === 'user' ? 'fatal' : 'warn'),
     )
   }
-  if (kind === 'audio' || kind === 'video') return refuse(kind)
-  if (place === 'assistant') return refuse(`${kind} of an earlier answer`)
-  const own = ownExtra(extra, 'messages', at, report)
-  reportAddressType(part, report)
+  if (kind === 'audio' || kind === 'video') return reportUnsupported(kind)
+  if (role === 'assistant') return reportUnsupported(`${kind} of an earlier response`)
+  const extraFields = ownExtra(extra, 'messages', at, report)
+  reportUrlMediaType(part, report)
   if (detail !== undefined) report.add(loss(at, 'messages has no `detail` for images', 'unsupported', 'note'))
-  const out: JsonObject = { ...own }
-  if (own?.type === 'search_result') put(out, 'title', name)
+  const out: JsonObject = { ...extraFields }
+  if (extraFields?.type === 'search_result') put(out, 'title', name)
   else {
-    const wire = encodeSource(kind, source, mediaType, at, context)
-    if (typeof wire === 'string') return refuse(wire)
+    const encodedSource = encodeSource(kind, source, mediaType, at, context)
+    if (typeof encodedSource === 'string') return reportUnsupported(encodedSource)
     out.type = kind
-    const kept = own?.source
-    out.source = isObject(kept) ? (kept.type === undefined ? { ...kept, ...wire } : kept) : wire
+    const originalSource = extraFields?.source
+    out.source = isObject(originalSource)
+      ? originalSource.type === undefined
+        ? { ...originalSource, ...encodedSource }
+        : originalSource
+      : encodedSource
     if (kind === 'document') put(out, 'title', name)
     else if (name !== undefined) report.add(loss(at, 'an image has no name in messages', 'unsupported', 'note'))
   }
@@ -115,7 +119,7 @@ export function encodeMedia(part: MediaPart, place: Place, context: CodecContext
   return out
 }
 
-/** The source as the wire has it, or what cannot be sent. */
+/** Returns the encoded source, or a description of what cannot be sent. */
 function encodeSource(
   kind: 'image' | 'document',
   source: Source,
@@ -135,11 +139,9 @@ function encodeSource(
     case 'text':
       return { type: 'text', media_type: 'text/plain', data: source.text }
     case 'base64': {
-      const type = imageNames.get(mediaType ?? '') ?? mediaType ?? sniff(source.data)
+      const type = imageTypeAliases.get(mediaType ?? '') ?? mediaType ?? detectMediaType(source.data)
       if (mediaType === undefined)
-        context.report.add(
-          loss(at, `it came without its media type; ${type ?? 'none'} was found`, 'approximated', 'note'),
-        )
+        context.report.add(loss(at, `the media type is missing; detected: ${type ?? 'none'}`, 'approximated', 'note'))
       if (kind === 'document' && type !== undefined && type.startsWith('text/')) {
         const text = decodeText(source.data)
         return text === undefined
@@ -156,22 +158,23 @@ function encodeSource(
   }
 }
 
-/** All that Anthropic looks at, and what clients call one of them by mistake. */
+/** Image types that Anthropic accepts, and the aliases that clients send for them. */
 const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
-const imageNames: ReadonlyMap<string, string> = new Map([
+const imageTypeAliases: ReadonlyMap<string, string> = new Map([
   ['image/jpg', 'image/jpeg'],
   ['image/pjpeg', 'image/jpeg'],
 ])
 
-/** First characters of base64 data, by what they decode to. */
-const magic: readonly (readonly [start: string, mediaType: string])[] = [
+/** Prefixes of base64 data and the media types they reveal. */
+const base64Prefixes: readonly (readonly [start: string, mediaType: string])[] = [
   ['iVBORw', 'image/png'],
   ['/9j/', 'image/jpeg'],
   ['R0lGOD', 'image/gif'],
   ['UklGR', 'image/webp'],
   ['JVBERi', 'application/pdf'],
 ]
-const sniff = (data: string): string | undefined => magic.find(([start]) => data.startsWith(start))?.[1]
+const detectMediaType = (data: string): string | undefined =>
+  base64Prefixes.find(([start]) => data.startsWith(start))?.[1]
 
 function decodeText(data: string): string | undefined {
   try {

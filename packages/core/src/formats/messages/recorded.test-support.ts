@@ -8,7 +8,7 @@ import type { Quirks } from '../target-traits.ts'
 
 export { eventsOf, present } from '../shared/recorded.test-support.ts'
 
-/** Every recorded exchange of this format. */
+/** Returns every recorded exchange of this format. */
 export const readExchanges = () =>
   recorded.readRecorded('anthropic-messages').map(({ path, request, response: { status, body } }) => ({
     path,
@@ -17,7 +17,7 @@ export const readExchanges = () =>
     body,
   }))
 
-/** Every body that a real client sent to /v1/messages. */
+/** Returns every body that a real client sent to /v1/messages. */
 export const readClientRequests = () => recorded.readClientRequests((url) => /\/messages(\?|$)/.test(url))
 
 export const target = (model = 'm', quirks: Quirks = {}): TargetTraits => ({ model, quirks })
@@ -37,8 +37,8 @@ export function run<In, Out>(machine: Machine<In, Out>, inputs: readonly In[]): 
 }
 
 /**
- * All that decoding and encoding a request of this format changes: each line says the same as what stood there, or is
- * reported, or is refused by Anthropic otherwise.
+ * Normalises what decoding and encoding a request of this format changes. Each change keeps the meaning, is reported, or replaces
+ * something that Anthropic rejects.
  */
 export function normalised(body: JsonObject): JsonObject {
   const out = withoutNulls(structuredClone(body)) as JsonObject
@@ -94,7 +94,7 @@ const isResult = (block: Json): boolean => isObject(block) && block.type === 'to
 const asBlocks = (content: Json | undefined): Json[] =>
   Array.isArray(content) ? content : [{ type: 'text', text: content ?? '' }]
 
-/** Null says the same as nothing where the SDKs write it; within blocks that are kept whole it stays. */
+/** Removes nulls where the SDKs write them for "none". They stay within native blocks. */
 function withoutNulls(value: Json, depth = 0): Json {
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1))
   if (!isObject(value) || isNative(value)) return value

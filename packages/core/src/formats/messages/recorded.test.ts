@@ -23,13 +23,13 @@ const requests = exchanges.flatMap(({ path, request, status }) =>
 )
 
 describe.skipIf(!present)('recorded messages requests', () => {
-  test('pass the validator, unless the provider itself refused them', () => {
+  test('pass validation unless the provider itself rejected them', () => {
     expect(requests.length).toBeGreaterThan(380)
     for (const { path, body, refused } of requests)
       if (!refused) expect(() => messagesCodec.validateRequest(body), path).not.toThrow()
   })
 
-  test('come back from the IR as they were, for the model they were sent to', () => {
+  test('are unchanged after decoding and encoding for the model they were sent to', () => {
     for (const { path, body, refused } of requests) {
       if (refused) continue
       const context = contextFor()
@@ -43,7 +43,7 @@ describe.skipIf(!present)('recorded messages requests', () => {
     }
   })
 
-  test('decode to turns and parts that each say where they stood', () => {
+  test('decode to turns and parts that point to their place in the body', () => {
     for (const { path, body } of requests) {
       const { turns } = messagesCodec.decodeRequest(structuredClone(body), contextFor())
       for (const place of turns.flatMap((turn) => [turn.at, ...turn.parts.map((part) => part.at)]))
@@ -55,7 +55,7 @@ describe.skipIf(!present)('recorded messages requests', () => {
 describe.skipIf(!present)('requests of real clients', () => {
   const bodies = readClientRequests()
 
-  test('pass the validator, but for the threads that a stateless gateway cannot keep', () => {
+  test('pass validation, except for threads, which a stateless gateway cannot store', () => {
     expect(bodies.length).toBeGreaterThan(60)
     let threads = 0
     for (const { path, body } of bodies) {
@@ -69,7 +69,7 @@ describe.skipIf(!present)('requests of real clients', () => {
     expect(threads).toBeGreaterThan(0)
   })
 
-  test('come back from the IR as they were', () => {
+  test('are unchanged after decoding and encoding', () => {
     for (const { path, body } of bodies) {
       if (body.max_tokens === undefined || body.thread !== undefined) continue
       const context = contextFor()
@@ -91,12 +91,12 @@ function valueAt(body: Json, place: string): Json | undefined {
   return value
 }
 
-describe.skipIf(!present)('recorded messages answers', () => {
+describe.skipIf(!present)('recorded messages responses', () => {
   const answers = exchanges.flatMap(({ path, status, body }) =>
     status === 200 && body.startsWith('{') ? [{ path, body: JSON.parse(body) as JsonObject }] : [],
   )
 
-  test('come back from the IR as they were', () => {
+  test('are unchanged after decoding and encoding', () => {
     expect(answers.length).toBeGreaterThan(340)
     for (const { path, body } of answers) {
       const context = contextFor({ sampling: { maxTokens: 100 } })
@@ -106,7 +106,7 @@ describe.skipIf(!present)('recorded messages answers', () => {
     }
   })
 
-  test('that are errors throw', () => {
+  test('throw if they are errors', () => {
     const errors = exchanges.filter(({ status }) => status >= 400)
     expect(errors.length).toBeGreaterThan(5)
     for (const { path, body } of errors)
@@ -114,7 +114,7 @@ describe.skipIf(!present)('recorded messages answers', () => {
   })
 })
 
-/** An answer without the nulls and empty lists that say "none". */
+/** Returns a response without the nulls and empty lists that mean "none". */
 function withoutNothing(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNothing)
   if (!isObject(value)) return value
@@ -130,7 +130,8 @@ describe.skipIf(!present)('recorded messages streams', () => {
     const events = status === 200 && !body.startsWith('{') ? eventsOf(body) : []
     const firstEnd = events.findIndex(({ event }) => event === 'message_stop')
     const begins = events.slice(0, firstEnd).filter(({ event }) => event === 'message_start').length
-    // A few recordings hold several streams back to back: the first is the answer. One is spliced: no answer at all.
+    // A few recordings hold several streams in a row: the first one is the response. One recording is spliced and holds no valid
+    // response.
     return events.length === 0
       ? []
       : [{ path, events: firstEnd < 0 ? events : events.slice(0, firstEnd + 1), whole: firstEnd >= 0 && begins === 1 }]
@@ -138,7 +139,7 @@ describe.skipIf(!present)('recorded messages streams', () => {
   const decode = (events: readonly SseEvent[]): ModelEvent[] =>
     run(messagesCodec.decodeStream({ ...contextFor({ stream: true }), target: target() }), events)
 
-  test('end well, with one part for each block and the usage that came last', () => {
+  test('end without an error, with one part for each block and the last reported usage', () => {
     expect(streams.length).toBeGreaterThan(80)
     expect(streams.filter(({ whole }) => whole).length).toBeGreaterThan(80)
     for (const { path, events, whole } of streams) {
@@ -157,7 +158,7 @@ describe.skipIf(!present)('recorded messages streams', () => {
     }
   })
 
-  test('say the same after being written anew, in a strict grammar', () => {
+  test('carry the same content after encoding, in a strict order of events', () => {
     for (const { path, events, whole } of streams) {
       if (!whole) continue
       const out = decode(events)
@@ -168,7 +169,7 @@ describe.skipIf(!present)('recorded messages streams', () => {
     }
   })
 
-  test('fold to the answer that an official client would put together', () => {
+  test('add up to the message that an official client assembles', () => {
     for (const { path, events, whole } of streams) {
       if (!whole) continue
       const context = contextFor({ stream: true })
@@ -180,7 +181,7 @@ describe.skipIf(!present)('recorded messages streams', () => {
     }
   })
 
-  test('cut anywhere end in exactly one error and no ending', () => {
+  test('end in exactly one error and no completion when cut anywhere', () => {
     const whole = streams.filter((stream) => stream.whole)
     fc.assert(
       fc.property(
@@ -200,7 +201,7 @@ describe.skipIf(!present)('recorded messages streams', () => {
     )
   })
 
-  test('are tapped with the usage and the ending that they decode to', () => {
+  test('give the tap the usage and finish reason that they decode to', () => {
     for (const { path, events, whole } of streams) {
       const tap = messagesCodec.tapStream({ withholdUsage: false, target: target() })
       for (const event of events) expect(tap.push(event), path).toBe(true)
@@ -214,12 +215,12 @@ describe.skipIf(!present)('recorded messages streams', () => {
   })
 })
 
-/** What the upstream's own usage object says of the cache may contradict itself in a stream; the counts are what matters. */
+/** Ignores the details of the cache in the raw usage, which may contradict each other in a stream. The counts are compared. */
 function withoutRaw({ usage, ...rest }: ModelResponse) {
   return { ...rest, input: usage?.input, output: usage?.output }
 }
 
-/** One message, blocks numbered without gaps and never overlapping, one ending. */
+/** Checks the order of events: one message, blocks numbered without gaps and without overlap, one end. */
 function checkGrammar(sent: readonly SseEvent[], path: string): void {
   let open = -1
   let next = 0
@@ -242,7 +243,7 @@ function checkGrammar(sent: readonly SseEvent[], path: string): void {
   expect(sent.filter(({ event }) => event === 'message_start' || event === 'message_stop')).toHaveLength(2)
 }
 
-/** Puts a stream together as the official SDK does. */
+/** Assembles a stream as the official SDK does. */
 function assemble(events: readonly SseEvent[]): JsonObject {
   const content: JsonObject[] = []
   const inputs: string[] = []
@@ -270,7 +271,7 @@ function assemble(events: readonly SseEvent[]): JsonObject {
   return { content, stop_reason }
 }
 
-/** A call that ran into the token limit ends in half a JSON. */
+/** A call that ran into the token limit ends in incomplete JSON. */
 function parsed(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json

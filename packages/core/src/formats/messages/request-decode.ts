@@ -17,11 +17,12 @@ import {
 import { pointer } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
 import { withAddedTools } from '../shared/settings-changes.ts'
-import { decodeContent, nativeBlock, substance } from './blocks-decode.ts'
+import { decodeContent, meaningfulFields, nativeBlock } from './blocks-decode.ts'
 import { isEffort } from './fields.ts'
-import { createChangeReader } from './settings-changes.ts'
-import { decodeTools, isHidden } from './tools.ts'
+import { createChangeDecoder } from './settings-changes.ts'
+import { decodeTools, isDeferred } from './tools.ts'
 
+/** Decodes a request. Unread fields become `extra`. */
 export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
   const fields = unread(body)
   const request: ModelRequest = { model: takeString(fields, 'model') ?? '', turns: [], stream: false }
@@ -29,29 +30,30 @@ export function decodeRequest(body: JsonObject, context: CodecContext): ModelReq
   request.turns = [...decodeSystem(fields), ...decodeMessages(fields, tools?.list ?? [], context)]
   request.stream = takeBoolean(fields, 'stream') ?? false
   const outputConfig = unread(isObject(fields.output_config) ? fields.output_config : {})
-  put(request, 'sampling', filled(decodeSampling(fields)))
-  put(request, 'tools', withAddedTools(tools, request.turns, isHidden))
-  put(request, 'reasoning', decodeThinking(fields, outputConfig, context) ?? laterThinking(request.turns))
+  put(request, 'sampling', undefinedIfEmpty(decodeSampling(fields)))
+  put(request, 'tools', withAddedTools(tools, request.turns, isDeferred))
+  put(request, 'reasoning', decodeThinking(fields, outputConfig, context) ?? reasoningOfChanges(request.turns))
   decodeFormat(request, fields, outputConfig)
   decodeUser(request, fields)
   decodeTier(request, fields)
-  restore(fields, 'output_config', outputConfig)
-  const rest = substance(fields)
+  keepUnread(fields, 'output_config', outputConfig)
+  const rest = meaningfulFields(fields)
   if (rest !== undefined) request.extra = { messages: rest }
   return request
 }
 
-const filled = <T extends object>(group: T): T | undefined => (Object.keys(group).length === 0 ? undefined : group)
+const undefinedIfEmpty = <T extends object>(group: T): T | undefined =>
+  Object.keys(group).length === 0 ? undefined : group
 
-/** Puts back what nobody read of a nested object. */
-function restore(fields: Unread, key: string, inner: Unread): void {
-  const rest = substance(inner)
+/** Puts the unread fields of a nested object back in its place, or drops the object if none are left. */
+function keepUnread(fields: Unread, key: string, inner: Unread): void {
+  const rest = meaningfulFields(inner)
   if (rest === undefined) drop(fields, key)
   else fields[key] = rest
 }
 
-/** Claude Code's bookkeeping: it changes with each request, so another provider's prompt cache would never hit. */
-const billing = 'x-anthropic-billing-header:'
+/** Prefix of Claude Code's billing text. The text changes with each request, so another provider's prompt cache would never hit. */
+const billingPrefix = 'x-anthropic-billing-header:'
 
 function decodeSystem(fields: Unread): Turn[] {
   const { system } = fields
@@ -59,14 +61,14 @@ function decodeSystem(fields: Unread): Turn[] {
   drop(fields, 'system')
   const parts = decodeContent(system, '/system').map(
     (part): Part =>
-      part.type === 'text' && part.text.startsWith(billing)
+      part.type === 'text' && part.text.startsWith(billingPrefix)
         ? { ...nativeBlock(sourceOf(system, part), part.at), incidental: true }
         : part,
   )
   return parts.length === 0 ? [] : [{ role: 'system', parts, at: '/system' }]
 }
 
-/** The block as the client wrote it. */
+/** Returns the block as the client wrote it. */
 function sourceOf(system: string | Json[], part: Part & { type: 'text' }): JsonObject {
   const block = typeof system === 'string' ? undefined : system[Number(part.at?.slice('/system/'.length))]
   return isObject(block) ? block : { type: 'text', text: part.text }
@@ -76,20 +78,20 @@ function decodeMessages(fields: Unread, tools: readonly Tool[], context: CodecCo
   const messages = Array.isArray(fields.messages) ? fields.messages : []
   drop(fields, 'messages')
   const turns: Turn[] = []
-  const readChanges = createChangeReader(tools)
+  const readChanges = createChangeDecoder(tools)
   for (const [index, message] of messages.entries()) {
-    if (!isObject(message)) continue // the validator has refused it
+    if (!isObject(message)) continue // the validator has rejected it
     const at = pointer('/messages', index)
     const inner = unread(message)
     const role = takeString(inner, 'role')
     const content = decodeContent(inner.content, pointer(at, 'content'))
     drop(inner, 'content')
-    // What only messages has a form for is kept as it is where it is sent to an upstream of messages.
+    // For an upstream of messages, changes of settings stay in their original form.
     const changes = role === 'system' && context.upstream !== 'messages' ? readChanges(content, inner, at) : undefined
     const parts = attachCallSeals(changes?.parts ?? content, 'messages', context)
     const turn: Turn = { role: role === 'assistant' || role === 'system' ? role : 'user', parts, at }
     if (changes !== undefined) turn.changes = changes.list
-    const rest = substance(inner)
+    const rest = meaningfulFields(inner)
     if (rest !== undefined) turn.extra = { messages: rest }
     turns.push(turn)
   }
@@ -102,14 +104,14 @@ function decodeSampling(fields: Unread): Sampling {
   put(sampling, 'temperature', takeNumber(fields, 'temperature'))
   put(sampling, 'topP', takeNumber(fields, 'top_p'))
   put(sampling, 'topK', takeNumber(fields, 'top_k'))
-  put(sampling, 'stop', take(fields, 'stop_sequences', isTexts))
+  put(sampling, 'stop', take(fields, 'stop_sequences', isStringArray))
   return sampling
 }
 
-const isTexts = (value: Json): value is string[] =>
+const isStringArray = (value: Json): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 
-/** Reads `thinking`, and `effort` out of `outputConfig`. What is not known here stays where it is. */
+/** Decodes `thinking`, and `effort` from `outputConfig`. Unknown fields stay where they are. */
 function decodeThinking(fields: Unread, outputConfig: Unread, context: CodecContext): Reasoning | undefined {
   const reasoning: Reasoning = {}
   put(reasoning, 'effort', take(outputConfig, 'effort', isEffort))
@@ -123,12 +125,12 @@ function decodeThinking(fields: Unread, outputConfig: Unread, context: CodecCont
       drop(inner, 'type')
       decodeDisplay(inner, reasoning, context)
     }
-    const rest = substance(inner)
+    const rest = meaningfulFields(inner)
     if (rest === undefined) drop(fields, 'thinking')
     else fields.thinking = rest
   }
   if (Object.keys(reasoning).length === 0) return undefined
-  // An effort alone asks for a thorough answer, not for reasoning.
+  // An effort alone asks for a thorough response, not for reasoning.
   if (reasoning.effort !== undefined && Object.keys(reasoning).length === 1 && fields.thinking === undefined)
     reasoning.adaptive = false
   return reasoning
@@ -137,18 +139,18 @@ function decodeThinking(fields: Unread, outputConfig: Unread, context: CodecCont
 function decodeDisplay(inner: Unread, reasoning: Reasoning, context: CodecContext): void {
   const { display } = inner
   if (display === 'updates')
-    // Claude Code's word for summaries as they come; a beta that needs its own header.
-    context.report.add(loss('/thinking/display', "'updates' is taken as 'summarized'", 'approximated', 'note'))
+    // Claude Code's value for summaries that are streamed. It belongs to a beta that needs its own header.
+    context.report.add(loss('/thinking/display', "'updates' is treated as 'summarized'", 'approximated', 'note'))
   else if (display !== 'omitted' && display !== 'summarized') return
   reasoning.summary = display === 'omitted' ? 'none' : 'auto'
   drop(inner, 'display')
 }
 
-/** An effort alone asks for a thorough answer, not for reasoning; so does one that comes later. */
-const laterThinking = (turns: readonly Turn[]): Reasoning | undefined =>
+/** Returns the reasoning of a request whose only effort comes within the conversation. Such an effort does not ask for reasoning. */
+const reasoningOfChanges = (turns: readonly Turn[]): Reasoning | undefined =>
   turns.some(({ changes }) => changes?.some(({ effort }) => effort !== undefined)) ? { adaptive: false } : undefined
 
-/** `output_config.format`, or `output_format` as it was called in the beta. */
+/** Decodes `output_config.format`, or `output_format`, which was its name in the beta. */
 function decodeFormat(request: ModelRequest, fields: Unread, outputConfig: Unread): void {
   const legacy = !isObject(outputConfig.format)
   const holder = legacy ? fields : outputConfig
@@ -160,11 +162,11 @@ function decodeFormat(request: ModelRequest, fields: Unread, outputConfig: Unrea
     putBack(holder, key, format)
     return
   }
-  // The model is always held to it here.
+  // Anthropic always enforces the schema.
   const output: Output = { format: { type: 'json', schema, strict: true } }
   request.output = output
   if (legacy) request.at = { ...request.at, 'output.format': '/output_format' }
-  restore(holder, key, rest)
+  keepUnread(holder, key, rest)
 }
 
 function decodeUser(request: ModelRequest, fields: Unread): void {
@@ -173,12 +175,12 @@ function decodeUser(request: ModelRequest, fields: Unread): void {
   const inner = unread(metadata)
   const id = takeString(inner, 'user_id')
   if (id !== undefined) request.user = { id }
-  restore(fields, 'metadata', inner)
+  keepUnread(fields, 'metadata', inner)
 }
 
 /**
- * The IR speaks of tiers in the words that most formats share: the plain one is `default`. The fast lane is a field of its own
- * here, and a tier elsewhere.
+ * Decodes the service tier. The IR uses the names that most formats share: the standard tier is `default`. The fast tier is a field of
+ * its own in messages (`speed`) and a tier in other formats.
  */
 function decodeTier(request: ModelRequest, fields: Unread): void {
   if (fields.speed === 'standard') drop(fields, 'speed')

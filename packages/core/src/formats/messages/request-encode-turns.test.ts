@@ -3,10 +3,10 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { Turn } from '../ir.ts'
 import { assistant, encode, system, text, told, turn, user } from './request.test-support.ts'
 
-describe('a conversation of another format', () => {
+describe('conversations of other formats', () => {
   test.each<[string, Turn[], JsonObject, string[]]>([
     [
-      'leading system and developer turns become the system prompt',
+      'sends leading system and developer turns as the system prompt',
       [system('A'), turn('developer', ['B']), user('Hi')],
       {
         system: [
@@ -18,13 +18,13 @@ describe('a conversation of another format', () => {
       [],
     ],
     [
-      'one system text is a string',
+      'sends a single system text as a string',
       [system('A'), user('Hi')],
       { system: 'A', messages: [{ role: 'user', content: 'Hi' }] },
       [],
     ],
     [
-      'neighbours of a role become one message, results in front',
+      'merges neighbouring messages of a role, with tool results first',
       [
         user('Hi'),
         assistant('a', { type: 'tool-call', id: 'x', name: 'f', input: '{"q":1}' }),
@@ -57,7 +57,7 @@ describe('a conversation of another format', () => {
       [' moved note'],
     ],
     [
-      'a first word of the assistant gets a user before it',
+      'adds a user message before a leading assistant message',
       [assistant('Hello'), user('Hi')],
       {
         messages: [
@@ -69,19 +69,19 @@ describe('a conversation of another format', () => {
       ['/messages approximated warn'],
     ],
     [
-      'a system prompt alone is sent as the user message that has to be there',
+      'sends a lone system prompt as the required user message',
       [system('A')],
       { messages: [{ role: 'user', content: 'A' }] },
       [' moved warn'],
     ],
     [
-      'empty texts and messages are not sent',
+      'drops empty texts and messages',
       [user(''), assistant('  '), user('Hi', '')],
       { messages: [{ role: 'user', content: 'Hi' }] },
       [' unsupported note', ' unsupported note'],
     ],
     [
-      'an assistant message to be continued loses the blanks at its end',
+      'trims blanks at the end of an assistant message that the response continues',
       [user('Hi'), assistant('The answer: \n')],
       {
         messages: [
@@ -92,7 +92,7 @@ describe('a conversation of another format', () => {
       [' approximated note'],
     ],
     [
-      'a system message in the middle is marked text of the user',
+      'sends a later system message as marked user text',
       [user('Hi'), system('S'), assistant('a'), system('T'), user('b')],
       {
         messages: [
@@ -116,7 +116,7 @@ describe('a conversation of another format', () => {
       [' moved warn'],
     ],
     [
-      'a refusal is text, and names are reported',
+      'sends a refusal as text and reports names of speakers',
       [{ ...user('Hi'), name: 'Ann' }, assistant({ type: 'refusal', text: 'No.' }), user('Why?')],
       {
         messages: [
@@ -128,7 +128,7 @@ describe('a conversation of another format', () => {
       ['/name unsupported warn', ' approximated note'],
     ],
     [
-      'a hint on a whole message stands on its last block',
+      'sets a cache hint for a whole message on its last block',
       [{ ...user('a', 'b'), cache: {} }],
       {
         messages: [
@@ -149,7 +149,7 @@ describe('a conversation of another format', () => {
     expect(told(result.losses)).toEqual(losses)
   })
 
-  test('a model that takes system messages gets them, behind a user message', () => {
+  test('sends later system messages after a user message to models that accept them', () => {
     const { out, losses } = encode(
       { turns: [user('Hi'), system('S'), assistant('a'), system('T'), user('b'), assistant('c'), system('U')] },
       'claude-opus-4-8',
@@ -167,7 +167,7 @@ describe('a conversation of another format', () => {
   })
 })
 
-test('a user message of which nothing can be carried is fatal: the model would answer another question', () => {
+test('reports a fatal loss for a user message without any content that can be sent', () => {
   const { losses } = encode({ turns: [turn('user', [{ type: 'native', format: 'chat', value: { type: 'bogus' } }])] })
   expect(losses.some((loss) => JSON.stringify(loss).includes('fatal'))).toBe(true)
 })

@@ -13,6 +13,7 @@ import type {
   Turn,
 } from '../ir.ts'
 import { append } from '../shared/json-fields.ts'
+import type { ToolIds } from '../shared/names.ts'
 import { pointer } from '../shared/pointers.ts'
 import { areToolReferences, loss, ownExtra } from '../shared/report.ts'
 import { inputObject } from '../shared/tools.ts'
@@ -21,33 +22,32 @@ import { encodeCitation, isOwnCitation } from './citations.ts'
 import { encodeMedia } from './media.ts'
 import type { ModelTraits } from './models.ts'
 import { type ChangeContext, encodeChanges } from './settings-changes.ts'
-import type { ToolIds } from './tool-ids.ts'
 import { checkToolName } from './tools.ts'
 
-export interface Conversation {
+interface Conversation {
   system?: JsonObject[] | string
   messages: JsonObject[]
-  /** The last answer called tools, and does not begin with the thinking that Anthropic wants back in that case. */
-  brokenLoop: boolean
+  /** The last response called tools, and lacks the thinking that Anthropic requires in front of the calls. */
+  lacksReasoning: boolean
 }
 
-/** What encoding a request's parts needs beside the report. */
+/** Context for encoding the parts of a request. */
 export interface BlockContext extends ChangeContext {
   readonly ids: ToolIds
 }
 
-/** A message on its way to the wire. */
+/** A message before it is encoded. */
 interface Draft {
   role: 'user' | 'assistant' | 'system'
   blocks: JsonObject[]
   parts: Part[]
-  own: JsonObject | undefined
+  extraFields: JsonObject | undefined
   at: string
 }
 
 /**
- * Turns as messages wants them: what comes first of the system's goes to `system`, users and assistants take turns,
- * begun by a user, results stand in front, and no message is empty.
+ * Encodes turns as Anthropic requires them. Leading system turns go to `system`. Users and assistants alternate, and a user begins.
+ * Tool results come first in their message, and no message is empty.
  */
 export function encodeConversation(turns: readonly Turn[], traits: ModelTraits, context: BlockContext): Conversation {
   const first = turns.findIndex((turn) => !isSystem(turn) || keepsPlace(turn))
@@ -55,11 +55,11 @@ export function encodeConversation(turns: readonly Turn[], traits: ModelTraits, 
   const rest = first < 0 ? [] : turns.slice(first)
   const all: Draft[] = []
   for (const turn of rest) {
-    const next = draft(turn, traits, context)
+    const next = encodeTurn(turn, traits, context)
     if (next !== undefined) all.push(next)
   }
-  const drafts = join(place(all, context))
-  const out: Conversation = { messages: [], brokenLoop: false }
+  const drafts = mergeNeighbors(placeSystemMessages(all, context))
+  const out: Conversation = { messages: [], lacksReasoning: false }
 
   const systemParts: Part[] = []
   const systemBlocks: JsonObject[] = []
@@ -71,26 +71,26 @@ export function encodeConversation(turns: readonly Turn[], traits: ModelTraits, 
   if (drafts.length === 0 && systemBlocks.length > 0) {
     const at = leading[0]?.at ?? ''
     context.report.add(loss(at, 'a request needs a user message: the system prompt is sent as one', 'moved'))
-    drafts.push({ role: 'user', blocks: systemBlocks, parts: systemParts, own: undefined, at })
-  } else if (systemBlocks.length > 0) out.system = collapse(systemBlocks, systemParts)
-  finish(drafts, context)
-  out.messages = drafts.map(({ role, blocks, parts, own }) => ({
-    ...own,
+    drafts.push({ role: 'user', blocks: systemBlocks, parts: systemParts, extraFields: undefined, at })
+  } else if (systemBlocks.length > 0) out.system = contentValue(systemBlocks, systemParts)
+  normalizeMessages(drafts, context)
+  out.messages = drafts.map(({ role, blocks, parts, extraFields }) => ({
+    ...extraFields,
     role,
-    ...(blocks.length > 0 ? { content: collapse(blocks, parts) } : {}),
+    ...(blocks.length > 0 ? { content: contentValue(blocks, parts) } : {}),
   }))
-  out.brokenLoop = isBroken(drafts)
+  out.lacksReasoning = isReasoningMissing(drafts)
   return out
 }
 
 const isSystem = (turn: Turn): boolean => turn.role === 'system' || turn.role === 'developer'
 
-/** A message with settings of its own (an effort from here on) works only where it stands. */
+/** A message that changes settings (an effort from here on) only works in its place. */
 const keepsPlace = (turn: Turn): boolean => turn.extra?.messages !== undefined || turn.changes !== undefined
 
-/** The parts of a system turn that can be sent as such. */
+/** Returns the parts that a system prompt can carry, and reports the others. */
 function systemPartsOf(turn: Turn, context: BlockContext): Part[] {
-  settings(turn, context)
+  encodeTurnFields(turn, context)
   return turn.parts.filter((part) => {
     const fits = part.type === 'text' || part.type === 'native' || part.type === 'refusal'
     if (!fits)
@@ -99,42 +99,43 @@ function systemPartsOf(turn: Turn, context: BlockContext): Part[] {
   })
 }
 
-/** What a turn carries beside its role and parts. */
-function settings(turn: Turn, context: BlockContext): JsonObject | undefined {
+/** Encodes the fields of a turn other than its role and parts. */
+function encodeTurnFields(turn: Turn, context: BlockContext): JsonObject | undefined {
   const { role: _, parts: _parts, name, cache: _cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
-  if (name !== undefined) context.report.add(loss(pointer(at, 'name'), 'messages does not tell speakers apart by name'))
+  if (name !== undefined)
+    context.report.add(loss(pointer(at, 'name'), 'messages has no field for the name of a speaker'))
   return ownExtra(extra, 'messages', at, context.report)
 }
 
-function draft(turn: Turn, traits: ModelTraits, context: BlockContext): Draft | undefined {
+function encodeTurn(turn: Turn, traits: ModelTraits, context: BlockContext): Draft | undefined {
   const at = turn.at ?? ''
   if (!isSystem(turn)) {
     const role = turn.role === 'assistant' ? 'assistant' : 'user'
-    const own = settings(turn, context)
+    const extraFields = encodeTurnFields(turn, context)
     const blocks = encodeParts(turn, turn.parts, role, context)
-    if (blocks.length > 0) return { role, blocks, parts: turn.parts, own, at }
-    // A question of which nothing is left would be another question.
-    const emptied = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
-    const detail = emptied
-      ? 'nothing of this message can be carried'
+    if (blocks.length > 0) return { role, blocks, parts: turn.parts, extraFields, at }
+    // A user message that loses all its content changes the question.
+    const losesContent = role === 'user' && turn.parts.some((part) => part.type !== 'text' || part.text !== '')
+    const detail = losesContent
+      ? 'no part of this message can be sent'
       : 'an empty message is not accepted upstream and left out'
-    context.report.add(loss(at, detail, 'unsupported', emptied ? 'fatal' : 'note'))
+    context.report.add(loss(at, detail, 'unsupported', losesContent ? 'fatal' : 'note'))
     return undefined
   }
   const parts = systemPartsOf(turn, context)
   const changes = encodeChanges(turn, traits, context)
-  const own =
-    turn.extra?.messages === undefined && changes.own === undefined
+  const extraFields =
+    turn.extra?.messages === undefined && changes.extraFields === undefined
       ? undefined
-      : { ...turn.extra?.messages, ...changes.own }
+      : { ...turn.extra?.messages, ...changes.extraFields }
   const blocks = encodeParts(turn, parts, 'user', context)
   append(blocks, changes.blocks)
-  const system: Draft = { role: 'system', blocks, parts, own, at }
-  if (traits.systemTurns) return blocks.length === 0 && own === undefined ? undefined : system
-  for (const key of Object.keys(own ?? {}))
-    context.report.add(loss(pointer(at, key), 'it belongs to a system message, which the model does not take here'))
-  return blocks.length === 0 ? undefined : asUser({ ...system, own: undefined }, context)
+  const system: Draft = { role: 'system', blocks, parts, extraFields, at }
+  if (traits.systemTurns) return blocks.length === 0 && extraFields === undefined ? undefined : system
+  for (const key of Object.keys(extraFields ?? {}))
+    context.report.add(loss(pointer(at, key), 'it belongs to a system message, which the model does not accept here'))
+  return blocks.length === 0 ? undefined : asMarkedUserText({ ...system, extraFields: undefined }, context)
 }
 
 function encodeParts(
@@ -146,61 +147,73 @@ function encodeParts(
   const blocks: JsonObject[] = []
   for (const part of parts) append(blocks, encodePart(part, role, context))
   const last = blocks.at(-1)
-  // A mark on a whole turn stands on its last block here.
+  // A cache hint for the whole turn is set on its last block.
   if (last === undefined) reportCache(turn, context)
   else if (turn.cache !== undefined && last.cache_control === undefined) last.cache_control = cacheControl(turn.cache)
   return blocks
 }
 
-/** The system's words in the user's mouth, marked as what they are. */
-function asUser(draft: Draft, context: BlockContext): Draft {
+/** Turns a system message into a user message whose text is marked as `<system>`. */
+function asMarkedUserText(draft: Draft, context: BlockContext): Draft {
   context.report.add(
-    loss(draft.at, 'a system message in this place is not taken: it is sent as marked text of the user', 'moved'),
+    loss(draft.at, 'a system message is not accepted in this place: it is sent as marked text of the user', 'moved'),
   )
   for (const block of draft.blocks)
     if (block.type === 'text' && typeof block.text === 'string') block.text = `<system>\n${block.text}\n</system>`
   return { ...draft, role: 'user' }
 }
 
-/** A system message may follow a user's only: one that comes before is put behind the user's next words. */
-function place(drafts: Draft[], context: BlockContext): Draft[] {
+/** Anthropic accepts a system message only after a user message. An earlier one moves behind the next user message. */
+function placeSystemMessages(drafts: Draft[], context: BlockContext): Draft[] {
   const out: Draft[] = []
-  let held: Draft[] = []
-  // Only messages of the system can change tools.
-  const atEnd = (late: Draft): Draft => (late.blocks.some(isToolChange) ? late : asUser(late, context))
+  let heldBack: Draft[] = []
+  // Only system messages can change tools.
+  const atEnd = (message: Draft): Draft =>
+    message.blocks.some(isToolChange) ? message : asMarkedUserText(message, context)
   for (const next of drafts) {
-    if (next.role === 'system' && out.at(-1)?.role !== 'user' && out.at(-1)?.role !== 'system' && !keeps(next)) {
-      held.push(next)
+    if (
+      next.role === 'system' &&
+      out.at(-1)?.role !== 'user' &&
+      out.at(-1)?.role !== 'system' &&
+      !hasExtraFields(next)
+    ) {
+      heldBack.push(next)
       continue
     }
-    if (held.length > 0 && next.role === 'assistant') {
-      for (const late of held) out.push(atEnd(late))
-      held = []
+    if (heldBack.length > 0 && next.role === 'assistant') {
+      for (const message of heldBack) out.push(atEnd(message))
+      heldBack = []
     }
     out.push(next)
-    if (held.length > 0 && next.role === 'user') {
-      for (const { at } of held)
+    if (heldBack.length > 0 && next.role === 'user') {
+      for (const { at } of heldBack)
         context.report.add(
           loss(at, 'a system message may only follow a user message: it is put behind the next one', 'moved', 'note'),
         )
-      append(out, held)
-      held = []
+      append(out, heldBack)
+      heldBack = []
     }
   }
-  return [...out, ...held.map(atEnd)]
+  return [...out, ...heldBack.map(atEnd)]
 }
 
 const isToolChange = ({ type }: JsonObject): boolean => type === 'tool_addition' || type === 'tool_removal'
 
-const keeps = (draft: Draft): boolean => draft.own !== undefined
+const hasExtraFields = (draft: Draft): boolean => draft.extraFields !== undefined
 
-/** Neighbours of the same role become one message; system messages stay apart. */
-function join(drafts: readonly Draft[]): Draft[] {
+/** Merges neighbouring messages of the same role. System messages stay separate. */
+function mergeNeighbors(drafts: readonly Draft[]): Draft[] {
   const out: Draft[] = []
   for (const next of drafts) {
     const last = out.at(-1)
-    if (last === undefined || last.role !== next.role || next.role === 'system' || last.own || next.own) {
-      // The parts are the request's own list, which is not to grow.
+    if (
+      last === undefined ||
+      last.role !== next.role ||
+      next.role === 'system' ||
+      last.extraFields ||
+      next.extraFields
+    ) {
+      // The list of parts belongs to the request and must not grow.
       out.push({ ...next, parts: [...next.parts] })
       continue
     }
@@ -212,7 +225,7 @@ function join(drafts: readonly Draft[]): Draft[] {
 
 const isResult = (block: JsonObject): boolean => block.type === 'tool_result'
 
-function finish(drafts: Draft[], context: BlockContext): void {
+function normalizeMessages(drafts: Draft[], context: BlockContext): void {
   const { report } = context
   for (const { role, blocks, at } of drafts) {
     if (role !== 'user' || !blocks.some(isResult)) continue
@@ -227,16 +240,16 @@ function finish(drafts: Draft[], context: BlockContext): void {
     report.add(
       loss(
         opening?.at || '/messages',
-        "a conversation begins with a user message: '.' is put in front",
+        "a conversation must begin with a user message: '.' is put in front",
         'approximated',
       ),
     )
-    drafts.unshift({ role: 'user', blocks: [{ type: 'text', text: '.' }], parts: [], own: undefined, at: '' })
+    drafts.unshift({ role: 'user', blocks: [{ type: 'text', text: '.' }], parts: [], extraFields: undefined, at: '' })
   }
   trimEnd(drafts, context)
 }
 
-/** The answer is to continue the last message: Anthropic refuses one that ends in blanks. */
+/** Trims a last assistant message, which the response continues. Anthropic rejects one that ends in blanks. */
 function trimEnd(drafts: Draft[], context: BlockContext): void {
   const last = drafts.at(-1)
   const block = last?.blocks.at(-1)
@@ -254,28 +267,28 @@ function trimEnd(drafts: Draft[], context: BlockContext): void {
 const isThinking = (block: JsonObject | undefined): boolean =>
   block?.type === 'thinking' || block?.type === 'redacted_thinking'
 
-function isBroken(drafts: readonly Draft[]): boolean {
+function isReasoningMissing(drafts: readonly Draft[]): boolean {
   const position = drafts.findLastIndex(({ role }) => role === 'assistant')
   const blocks = drafts[position]?.blocks ?? []
   if (!blocks.some(({ type }) => type === 'tool_use') || isThinking(blocks[0])) return false
   return drafts.slice(position + 1).some((draft) => draft.blocks.some(isResult))
 }
 
-/** A part of a request's message as blocks; none where nothing is to be sent (and the report says what, unless it said nothing). */
-export function encodePart(part: Part, role: 'user' | 'assistant', context: BlockContext): JsonObject[] {
+/** Encodes a part of a request as blocks. It returns none for a part that is not sent, and reports the loss unless the part was empty. */
+function encodePart(part: Part, role: 'user' | 'assistant', context: BlockContext): JsonObject[] {
   switch (part.type) {
     case 'text':
       return encodeText(part, context)
     case 'refusal':
       return encodeRefusal(part, context)
     case 'media':
-      return list(encodeMedia(part, role, context))
+      return blocksOf(encodeMedia(part, role, context))
     case 'reasoning':
-      return role === 'assistant' ? encodeReasoning(part, context) : misplaced(part, role, context)
+      return role === 'assistant' ? encodeReasoning(part, context) : reportMisplaced(part, role, context)
     case 'tool-call':
-      return role === 'assistant' ? [encodeCall(part, context)] : misplaced(part, role, context)
+      return role === 'assistant' ? [encodeCall(part, context)] : reportMisplaced(part, role, context)
     case 'tool-result':
-      return role === 'user' ? [encodeResult(part, context)] : misplaced(part, role, context)
+      return role === 'user' ? [encodeResult(part, context)] : reportMisplaced(part, role, context)
     case 'native':
       return encodeNative(part, context)
     default:
@@ -283,14 +296,14 @@ export function encodePart(part: Part, role: 'user' | 'assistant', context: Bloc
   }
 }
 
-const list = (block: JsonObject | undefined): JsonObject[] => (block === undefined ? [] : [block])
+const blocksOf = (block: JsonObject | undefined): JsonObject[] => (block === undefined ? [] : [block])
 
-function misplaced(part: Part, role: string, context: CodecContext): JsonObject[] {
+function reportMisplaced(part: Part, role: string, context: CodecContext): JsonObject[] {
   context.report.add(loss(part.at ?? '', `a ${part.type} part cannot stand in a message of the ${role}`))
   return []
 }
 
-/** Anthropic refuses text blocks without a visible character. */
+/** Anthropic rejects text blocks without a visible character. */
 function encodeText(part: TextPart, context: CodecContext): JsonObject[] {
   const { type: _, text, citations, cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
@@ -298,16 +311,19 @@ function encodeText(part: TextPart, context: CodecContext): JsonObject[] {
   if (areToolReferences(references)) return references
   if (text.trim() === '') {
     if (text !== '')
-      context.report.add(loss(at, 'text of blanks alone is refused upstream and left out', 'unsupported', 'note'))
+      context.report.add(
+        loss(at, 'text that consists of blanks is rejected upstream and left out', 'unsupported', 'note'),
+      )
     reportCache(part, context)
     return []
   }
   const out: JsonObject = { ...ownExtra(extra, 'messages', at, context.report), type: 'text', text }
   if (citations !== undefined) {
-    const own = citations.filter(isOwnCitation)
-    if (own.length < citations.length)
+    const extraFields = citations.filter(isOwnCitation)
+    if (extraFields.length < citations.length)
       context.report.add(loss(at, 'citations of another provider are not sent back', 'unsupported', 'note'))
-    if (own.length > 0) out.citations = own.flatMap((citation) => list(encodeCitation(citation, at, context)))
+    if (extraFields.length > 0)
+      out.citations = extraFields.flatMap((citation) => blocksOf(encodeCitation(citation, at, context)))
   }
   if (cache !== undefined) out.cache_control = cacheControl(cache)
   return [out]
@@ -323,20 +339,20 @@ function encodeRefusal(part: RefusalPart, context: CodecContext): JsonObject[] {
   )
 }
 
-/** Only Anthropic can read its seals, and it takes no reasoning without one. */
+/** Only Anthropic can read its seals, and it rejects reasoning without one. */
 function encodeReasoning(part: ReasoningPart, context: CodecContext): JsonObject[] {
   const { type: _, text, summary: _summary, redacted, seal, cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   if (seal?.issuer !== 'messages' || seal.data === '') {
-    const why = seal === undefined || seal.data === '' ? 'nobody signed it' : 'another provider signed it'
+    const why = seal === undefined || seal.data === '' ? 'it has no signature' : 'another provider signed it'
     context.report.add(loss(at, `earlier reasoning is withheld: ${why}`, 'unsupported', 'note'))
     reportCache(part, context)
     return []
   }
-  const own = ownExtra(extra, 'messages', at, context.report)
+  const extraFields = ownExtra(extra, 'messages', at, context.report)
   const out: JsonObject = redacted
-    ? { ...own, type: 'redacted_thinking', data: seal.data }
-    : { ...own, type: 'thinking', thinking: text, signature: seal.data }
+    ? { ...extraFields, type: 'redacted_thinking', data: seal.data }
+    : { ...extraFields, type: 'thinking', thinking: text, signature: seal.data }
   if (cache !== undefined) out.cache_control = cacheControl(cache)
   return [out]
 }
@@ -346,7 +362,7 @@ function encodeCall(part: ToolCallPart, context: BlockContext): JsonObject {
   rest satisfies Nothing
   checkToolName(name, at, context)
   if (seal !== undefined)
-    context.report.add(loss(at, 'the signature of a tool call can be read by its issuer only', 'unsupported', 'note'))
+    context.report.add(loss(at, 'only its issuer can read the signature of a tool call', 'unsupported', 'note'))
   const out: JsonObject = {
     ...ownExtra(extra, 'messages', at, context.report),
     type: 'tool_use',
@@ -359,7 +375,7 @@ function encodeCall(part: ToolCallPart, context: BlockContext): JsonObject {
 }
 
 function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
-  // The name stands in the call that the id names; messages does not repeat it.
+  // The call with this id holds the name. Messages does not repeat it.
   const { type: _, callId, name: _name, parts, isError, cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
   const out: JsonObject = {
@@ -368,9 +384,9 @@ function encodeResult(part: ToolResultPart, context: BlockContext): JsonObject {
     tool_use_id: context.ids.ofResult(callId),
   }
   const blocks = parts.flatMap((inner) =>
-    inner.type === 'tool-result' ? misplaced(inner, 'tool', context) : encodePart(inner, 'user', context),
+    inner.type === 'tool-result' ? reportMisplaced(inner, 'tool', context) : encodePart(inner, 'user', context),
   )
-  if (blocks.length > 0) out.content = collapse(blocks, parts)
+  if (blocks.length > 0) out.content = contentValue(blocks, parts)
   put(out, 'is_error', isError)
   if (cache !== undefined) out.cache_control = cacheControl(cache)
   return out
@@ -387,10 +403,10 @@ function encodeNative(part: NativePart, context: CodecContext): JsonObject[] {
 }
 
 /**
- * One bare text is written as a string if it was written so: where it stood says which. Both mean the same; keeping the
- * spelling keeps a rewritten request recognisable.
+ * Returns a single plain text as a string if the client wrote it as a string, which the pointer of the part reveals. Both forms mean
+ * the same. Keeping the form keeps a rewritten request recognisable.
  */
-export function collapse(blocks: JsonObject[], parts: readonly Part[]): JsonObject[] | string {
+function contentValue(blocks: JsonObject[], parts: readonly Part[]): JsonObject[] | string {
   const [first] = blocks
   if (blocks.length !== 1 || first?.type !== 'text' || typeof first.text !== 'string') return blocks
   if (Object.keys(first).length !== 2) return blocks

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { ModelRequest, Part } from '../ir.ts'
 import { encode, told, user } from './request.test-support.ts'
 
-describe('what messages has no word for is reported where it stood', () => {
+describe('request fields without a counterpart in messages', () => {
   const at = { 'sampling.seed': '/seed', 'sampling.choices': '/n' }
   test.each<[Partial<ModelRequest>, JsonObject, string[]]>([
     [{ sampling: { seed: 1, maxTokens: 9 }, at }, {}, ['/seed unsupported warn']],
@@ -96,13 +96,13 @@ describe('what messages has no word for is reported where it stood', () => {
       {},
       [' unsupported warn'],
     ],
-  ])('%j', (request, wire, losses) => {
+  ])('encodes and reports %j', (request, wire, losses) => {
     const { out, losses: found } = encode(request)
     expect(out).toMatchObject(wire)
     expect(told(found)).toEqual(losses)
   })
 
-  test('newer models take no temperature, older no schema; quirks overrule the table', () => {
+  test('sends no temperature to newer models and no schema to older ones, unless quirks say otherwise', () => {
     const sampling = { temperature: 0.5, maxTokens: 9 }
     expect(encode({ sampling }, 'claude-opus-4-7').out).not.toHaveProperty('temperature')
     expect(encode({ sampling }, 'claude-unheard-of').out.temperature).toBe(0.5)
@@ -117,13 +117,13 @@ describe('media of other formats', () => {
     ({ type: 'media', kind: 'document', source: { type: 'base64', data: 'JVBERi0=' }, ...fields }) as Part
   test.each<[string, Part, JsonObject | undefined, string[]]>([
     [
-      'a PDF by its name',
+      'a PDF with a name',
       media({ name: 'a.pdf', mediaType: 'application/pdf' }),
       { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' }, title: 'a.pdf' },
       [],
     ],
     [
-      'a PDF without its type',
+      'a PDF without a media type',
       media({}),
       { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } },
       [' approximated note'],
@@ -135,7 +135,7 @@ describe('media of other formats', () => {
       [],
     ],
     [
-      'a text file that is none',
+      'a text file that is not text',
       media({ mediaType: 'text/csv', source: { type: 'base64', data: '/w==' } }),
       undefined,
       [' unsupported fatal'],
@@ -148,30 +148,30 @@ describe('media of other formats', () => {
       [' unsupported fatal'],
     ],
     [
-      'an image by a common wrong name of its type',
+      'an image with a common alias of its media type',
       media({ kind: 'image', mediaType: 'image/jpg', source: { type: 'base64', data: '/9j/4A==' } }),
       { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: '/9j/4A==' } },
       [],
     ],
     [
-      'an image that Anthropic does not look at',
+      'an image of a type that Anthropic does not accept',
       media({ kind: 'image', mediaType: 'image/svg+xml' }),
       undefined,
       [' unsupported fatal'],
     ],
     [
-      'an address that is none of the web',
+      'an address that is not an HTTP URL',
       media({ kind: 'image', source: { type: 'url', url: 'gs://bucket/a.png' } }),
       undefined,
       [' unsupported fatal'],
     ],
     [
-      'an image without its type',
+      'an image without a media type',
       media({ kind: 'image', source: { type: 'base64', data: '/9j/4A==' } }),
       { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: '/9j/4A==' } },
       [' approximated note'],
     ],
-  ])('%s', (_, part, block, losses) => {
+  ])('encodes or reports %s', (_, part, block, losses) => {
     const { out, losses: found } = encode({ turns: [user('a', part)] })
     const content = (out.messages as JsonObject[])[0]?.content
     expect(content).toEqual(block === undefined ? 'a' : [{ type: 'text', text: 'a' }, block])

@@ -6,7 +6,7 @@ import { contextFor, target } from './recorded.test-support.ts'
 export const decode = (body: JsonObject): ModelRequest =>
   messagesCodec.decodeRequest(structuredClone(body), contextFor())
 
-/** An otherwise plain request, encoded for a model. */
+/** Encodes a plain request with the given fields for a model. */
 export function encode(
   request: Partial<ModelRequest>,
   model = 'claude-sonnet-4-5',
@@ -23,7 +23,7 @@ export function encode(
   const out = messagesCodec.encodeRequest(whole, { ...context, target: target(model, quirks) })
   return { out, losses: context.report.losses }
 }
-/** Losses as lines: where, what, how bad. */
+/** Formats losses as lines of path, kind and severity. */
 export const told = (losses: readonly Loss[]): string[] =>
   losses.map(({ path, kind, severity }) => `${path} ${kind} ${severity}`)
 

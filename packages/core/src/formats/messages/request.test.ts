@@ -4,7 +4,7 @@ import { messagesCodec } from './index.ts'
 import { contextFor, target } from './recorded.test-support.ts'
 import { decode } from './request.test-support.ts'
 
-/** Everything that a request can say. */
+/** A request with every field of the format. */
 const rich: JsonObject = {
   model: 'claude-opus-4-8',
   system: [
@@ -134,7 +134,7 @@ const rich: JsonObject = {
   invented_last_week: { yes: true },
 }
 
-test('everything that a request can say comes back as it was, and nothing is reported', () => {
+test('encodes a decoded request unchanged and reports no losses', () => {
   const context = contextFor()
   const request = messagesCodec.decodeRequest(structuredClone(rich), context)
   const out = messagesCodec.encodeRequest(request, { ...context, target: target('claude-opus-4-8') })
@@ -142,7 +142,7 @@ test('everything that a request can say comes back as it was, and nothing is rep
   expect(context.report.losses).toEqual([])
 })
 
-test('it is read into the terms that formats share', () => {
+test('decodes a request to the IR', () => {
   const request = decode({ ...rich, temperature: 0.5, top_p: 0.9, top_k: 7 })
   expect(request).toMatchObject({
     model: 'claude-opus-4-8',
@@ -218,7 +218,7 @@ test('it is read into the terms that formats share', () => {
   expect(request.turns[4]?.parts[0]).toMatchObject({ type: 'tool-result', callId: 'toolu_2', isError: true })
 })
 
-test('the beta name of the answer format is read too, and its place is noted', () => {
+test('decodes the beta name of the output format and records its place', () => {
   const request = decode({ ...rich, output_config: null, output_format: { type: 'json_schema', schema: {} } })
   expect(request.output?.format).toEqual({ type: 'json', schema: {}, strict: true })
   expect(request.at).toEqual({ 'output.format': '/output_format' })

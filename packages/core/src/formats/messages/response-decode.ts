@@ -7,24 +7,25 @@ import { drop, takeString, unread } from '../shared/json-fields.ts'
 import { restoreToolName } from '../shared/names.ts'
 import { checksField } from '../shared/response-losses.ts'
 import { customInput, isCustomTool } from '../shared/tools.ts'
-import { decodeContent, substance } from './blocks-decode.ts'
+import { decodeContent, meaningfulFields } from './blocks-decode.ts'
 import { decodeError } from './error.ts'
 import { toolNames } from './fields.ts'
-import { decodeFinish, reportOwnBound } from './finish.ts'
-import { takeChecks } from './input-transformations.ts'
+import { decodeFinish, reportDefaultMaxTokens } from './finish.ts'
+import { decodeChecks } from './input-transformations.ts'
 import { decodeTier, decodeUsage } from './usage-decode.ts'
 
-/** Takes whatever servers send, as far as it goes. */
+/** Decodes a response. It is lenient: servers leave out fields and add their own. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
-  if (isObject(body) && (body.type === 'error' || (body.error && body.content === undefined))) throw toThrow(body)
+  if (isObject(body) && (body.type === 'error' || (body.error && body.content === undefined)))
+    throw toGatewayError(body)
   if (!isObject(body) || !(Array.isArray(body.content) || typeof body.content === 'string'))
-    throw new GatewayError('upstream_bad_response', 'The upstream answered 200 with something that is no message.')
+    throw new GatewayError('upstream_bad_response', 'The upstream responded with status 200, but without a message.')
   const fields = unread(body)
   const parts = decodeContent(fields.content, '/content').map((part) =>
     part.type === 'tool-call' ? restoreCall(part, context.request) : part,
   )
   const choice: Choice = { parts, finish: decodeFinish(fields) }
-  reportOwnBound(choice.finish, context)
+  reportDefaultMaxTokens(choice.finish, context)
   const ending: JsonObject = {}
   for (const key of endingFields) {
     const value = fields[key]
@@ -41,16 +42,16 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   put(response, 'usage', decodeUsage(fields.usage))
   put(response, 'serviceTier', decodeTier(fields.usage))
   for (const key of frameFields) drop(fields, key)
-  if (fields[checksField] !== undefined) put(response, 'reasoningChecks', takeChecks(fields, context))
-  const extra = substance(fields)
+  if (fields[checksField] !== undefined) put(response, 'reasoningChecks', decodeChecks(fields, context))
+  const extra = meaningfulFields(fields)
   if (extra !== undefined) response.extra = { messages: extra }
   return response
 }
 
-/** Fields that a stream tells at its end only; here and there they belong to the choice. */
+/** Fields that a stream sends only at its end. In the IR they belong to the choice, in streams and in whole responses. */
 export const endingFields = ['container', 'context_management'] as const
 
-/** Fields of a message that are read elsewhere or say nothing. */
+/** Fields of a message that are decoded elsewhere or carry no information. */
 export const frameFields: readonly string[] = [
   'type',
   'role',
@@ -61,12 +62,12 @@ export const frameFields: readonly string[] = [
   'stop_details',
 ]
 
-function toThrow(body: JsonObject): GatewayError {
+function toGatewayError(body: JsonObject): GatewayError {
   const { kind, message, ...details } = decodeError(200, body)
   return new GatewayError(kind, message, details)
 }
 
-/** A call under the client's own name of the tool; a call of the function that stood for a custom tool is one of that tool. */
+/** Restores the client's name of the tool. A call of a function that replaced a custom tool becomes a call of that tool. */
 export function restoreCall(part: ToolCallPart, request: ModelRequest): ToolCallPart {
   const name = restoreToolName(part.name, request, toolNames)
   const call = name === part.name ? part : { ...part, name }

@@ -14,28 +14,28 @@ import type {
 } from '../ir.ts'
 import { callSealFields, reportLostSeal, sealForCarrier } from '../shared/call-seals.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { reportEnding } from '../shared/response-losses.ts'
+import { reportFinish } from '../shared/response-losses.ts'
 import { writeSeal } from '../shared/seals.ts'
 import { inputObject } from '../shared/tools.ts'
 import { reportCache } from './cache.ts'
 import { encodeCitation } from './citations.ts'
-import { encodeFinish, heldBy } from './finish.ts'
+import { encodeFinish, partKindsOf } from './finish.ts'
 import { encodeChecks } from './input-transformations.ts'
 import { encodeUsage, reportTier } from './usage.ts'
 
-/** Throws GatewayError for an answer that ended in an error: there is no stop reason that says so. */
+/** Encodes a response. Throws GatewayError for a response that ended in an error, since no stop reason expresses that. */
 export function encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject {
   const { id, model, created: _, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
   const [choice, ...others] = choices
   for (const [index] of others.entries())
-    context.report.add(loss(`/choices/${index + 1}`, 'messages carries one answer; the others are left out'))
+    context.report.add(loss(`/choices/${index + 1}`, 'messages carries one choice; the others are left out'))
   const { parts, finish, logprobs, extra: choiceExtra, ...choiceRest } = choice ?? noChoice
   choiceRest satisfies Nothing
   const at = '/choices/0'
   if (logprobs !== undefined) context.report.add(loss(`${at}/logprobs`, 'messages has no log probabilities'))
   checkFinish(finish, parts.length > 0)
-  reportEnding(finish, { pause: true }, at, context)
+  reportFinish(finish, { pause: true }, at, context)
   reportTier(serviceTier, usage, context.report)
   const ending = ownExtra(choiceExtra, 'messages', at, context.report)
   ownExtra(finish.extra, 'messages', at, context.report)
@@ -46,8 +46,8 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
     type: 'message',
     role: 'assistant',
     model: model || context.request.model,
-    content: sealsBeforeText(parts).flatMap((part) => encodeAnswerPart(part, context)),
-    ...encodeFinish(finish, heldBy(parts)),
+    content: moveSealsBeforeText(parts).flatMap((part) => encodeResponsePart(part, context)),
+    ...encodeFinish(finish, partKindsOf(parts)),
     ...ending,
     usage: encodeUsage(usage, serviceTier),
   }
@@ -55,17 +55,17 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
 
 const noChoice: Choice = { parts: [], finish: { reason: 'other' } }
 
-/** An answer that ended in an error is told as one, and so is one that says nothing and ended for no reason known here. */
-export function checkFinish({ reason, raw, explanation }: Choice['finish'], said: boolean): void {
-  if (reason === 'error' || (reason === 'other' && !said && raw?.format !== 'messages'))
+/** Throws GatewayError for a response that ended in an error, and for an empty one that ended for an unknown reason. */
+export function checkFinish({ reason, raw, explanation }: Choice['finish'], hasParts: boolean): void {
+  if (reason === 'error' || (reason === 'other' && !hasParts && raw?.format !== 'messages'))
     throw new GatewayError('upstream_error', explanation ?? 'The upstream ended its answer with an error.')
 }
 
 /**
- * An answer's part as the blocks that stand for it; none (and a report) where this format has no form for it. Blocks come
- * whole; the stream's encoder takes them apart again.
+ * Encodes a part of a response as whole blocks, which the stream encoder splits again. A part without a form in messages is reported,
+ * and becomes no block.
  */
-export function encodeAnswerPart(part: Part, context: ExchangeContext): JsonObject[] {
+export function encodeResponsePart(part: Part, context: ExchangeContext): JsonObject[] {
   if (part.cache !== undefined) reportCache(part, context)
   switch (part.type) {
     case 'text':
@@ -84,7 +84,7 @@ export function encodeAnswerPart(part: Part, context: ExchangeContext): JsonObje
     case 'media':
     case 'tool-result': {
       const what = part.type === 'media' ? part.kind : 'a tool result'
-      context.report.add(loss(part.at ?? '', `${what} has no form in an answer of messages and is left out`))
+      context.report.add(loss(part.at ?? '', `${what} cannot be part of a messages response and is left out`))
       return []
     }
     default:
@@ -102,27 +102,27 @@ function encodeText(part: Part & { type: 'text' }, context: CodecContext): JsonO
 }
 
 function encodeReasoning(part: ReasoningPart, context: ExchangeContext): JsonObject[] {
-  if (part.text !== '' || part.redacted === true || mayBeEmpty(part.seal, context.request))
+  if (part.text !== '' || part.redacted === true || acceptsEmptyThinking(part.seal, context.request))
     return thinkingBlocks(part, context)
   ownExtra(part.extra, 'messages', part.at ?? '', context.report)
   if (part.seal !== undefined) reportLostSeal(part.at ?? '', context)
   return []
 }
 
-/** Reasoning of other formats becomes thinking, with a signature that tells Anthropic's from theirs when it comes back. */
+/** Encodes reasoning of any format as thinking. The signature tells Anthropic's seals from others when the block comes back. */
 export function thinkingBlocks(part: ReasoningPart, context: CodecContext): JsonObject[] {
   const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
-  const own = ownExtra(extra, 'messages', at, context.report)
-  const signature = seal === undefined ? unsigned : writeSeal(seal, 'messages')
-  if (!redacted) return [{ ...own, type: 'thinking', thinking: text, signature }]
-  if (seal !== undefined) return [{ ...own, type: 'redacted_thinking', data: signature }]
-  context.report.add(loss(at, 'withheld reasoning without a seal says nothing and is left out', 'unsupported', 'note'))
+  const extraFields = ownExtra(extra, 'messages', at, context.report)
+  const signature = seal === undefined ? unsignedSignature : writeSeal(seal, 'messages')
+  if (!redacted) return [{ ...extraFields, type: 'thinking', thinking: text, signature }]
+  if (seal !== undefined) return [{ ...extraFields, type: 'redacted_thinking', data: signature }]
+  context.report.add(loss(at, 'withheld reasoning without a seal is empty and left out', 'unsupported', 'note'))
   return []
 }
 
-/** The `signature` for reasoning that has none: recognised, and not taken for Anthropic's, when it comes back. */
-export const unsigned = writeSeal({ issuer: 'chat', data: '' }, 'messages')
+/** The `signature` of reasoning without a seal. It is recognised, and not mistaken for Anthropic's, when the block comes back. */
+export const unsignedSignature = writeSeal({ issuer: 'chat', data: '' }, 'messages')
 
 function encodeCall(part: ToolCallPart, context: ExchangeContext): JsonObject[] {
   const { type: _, id, name, input: _input, custom: _custom, seal, cache: _cache, extra, at = '', ...rest } = part
@@ -136,7 +136,7 @@ function encodeCall(part: ToolCallPart, context: ExchangeContext): JsonObject[] 
   }
   if (seal === undefined) return [call]
   return expectsThinking(context.request)
-    ? [carrierOf(call, seal), call]
+    ? [callSealBlock(call, seal), call]
     : [{ ...call, ...callSealFields(seal, 'messages') }]
 }
 
@@ -151,39 +151,34 @@ function encodeNative(part: NativePart, context: CodecContext): JsonObject[] {
 }
 
 /**
- * Seals in this dialect. A thinking block's `signature` holds a foreign seal as it is; that of a tool call is carried by an
- * empty thinking block beside it, or by the call itself for clients that did not ask for thinking.
+ * Returns whether the client sent `thinking`. Other clients expect text or a call in `content[0]`, so no empty thinking block may come
+ * first.
  */
-
-/** Whether the client sent `thinking`. Others read `content[0]` as text or a call: no empty block may stand in front. */
 export const expectsThinking = ({ reasoning, extra }: ModelRequest): boolean =>
   reasoning?.adaptive === true || reasoning?.budgetTokens !== undefined || extra?.messages?.thinking !== undefined
 
-/**
- * Whether a thinking block without text may stand in an answer. Anthropic's own may: its clients know that thinking can be
- * withheld.
- */
-export const mayBeEmpty = (seal: Sealed | undefined, request: ModelRequest): boolean =>
+/** Returns whether a thinking block without text may be sent. Anthropic's own may: its clients know that thinking can be withheld. */
+export const acceptsEmptyThinking = (seal: Sealed | undefined, request: ModelRequest): boolean =>
   seal?.issuer === 'messages' || expectsThinking(request)
 
-/** The block that carries a call's seal. */
-export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed): JsonObject => ({
+/** Returns the thinking block that carries a call's seal. */
+export const callSealBlock = (call: Pick<ToolCallPart, 'id'>, seal: Sealed): JsonObject => ({
   type: 'thinking',
   thinking: '',
   signature: writeSeal(sealForCarrier(call, seal), 'messages'),
 })
 
 /**
- * A seal on the text before it. Agents take the last block of an answer for what it says: behind the last text such a block
- * would hide it.
+ * Returns whether the part is a seal without text. Agents print the last block of a response, so such a block after the last text would
+ * hide it.
  */
-export const isBareSeal = (part: Part): boolean =>
+export const isSealOnly = (part: Part): boolean =>
   part.type === 'reasoning' && part.text === '' && part.redacted !== true && part.seal !== undefined
 
-/** The parts with the seals behind the last text in front of it. */
-function sealsBeforeText(parts: readonly Part[]): readonly Part[] {
+/** Moves the seals after the last text in front of it. */
+function moveSealsBeforeText(parts: readonly Part[]): readonly Part[] {
   let end = parts.length
-  while (end > 0 && isBareSeal(parts[end - 1] as Part)) end--
+  while (end > 0 && isSealOnly(parts[end - 1] as Part)) end--
   if (end === parts.length || parts[end - 1]?.type !== 'text') return parts
   return [...parts.slice(0, end - 1), ...parts.slice(end), parts[end - 1] as Part]
 }

@@ -25,7 +25,7 @@ function encode(choice: Partial<Choice>, rest: Partial<ModelResponse> = {}) {
 }
 const toolCall: Part = { type: 'tool-call', id: 'c', name: 'f', input: '{}' }
 
-describe('how an answer ended', () => {
+describe('finish reasons', () => {
   test.each<[Json, Finish['reason'], string]>([
     ['end_turn', 'stop', 'end_turn'],
     ['max_tokens', 'length', 'max_tokens'],
@@ -39,7 +39,7 @@ describe('how an answer ended', () => {
     ['toString', 'other', 'end_turn'],
     [null, 'other', 'end_turn'],
     [7, 'other', 'end_turn'],
-  ])('%s is read as %s and written as %s', (word, reason, written) => {
+  ])('decodes the stop reason %s as %s and encodes it as %s', (word, reason, written) => {
     const response = decode(answer({ stop_reason: word }))
     expect(response.choices[0]?.finish.reason).toBe(reason)
     expect(messagesCodec.encodeResponse(response, contextFor()).stop_reason).toBe(written)
@@ -72,15 +72,15 @@ describe('how an answer ended', () => {
       [{ type: 'text', text: 'Yes.' }],
       { stop_reason: 'end_turn' },
     ],
-  ])('of another format: %j with %j', (finish, parts, wire) => {
+  ])('encodes the finish %j of another format with the parts %j', (finish, parts, wire) => {
     expect(encode({ finish, parts }).out).toMatchObject(wire)
   })
 
-  test('an answer that ended in an error is an error', () => {
+  test('throws for a response that ended in an error', () => {
     expect(() => encode({ finish: { reason: 'error', explanation: 'Broken call.' } })).toThrow('Broken call.')
   })
 
-  test('an answer that says nothing and ended for no known reason is an error', () => {
+  test('throws for an empty response that ended for an unknown reason', () => {
     const finish: Finish = {
       reason: 'other',
       raw: { format: 'gemini', value: 'OTHER' },
@@ -89,7 +89,7 @@ describe('how an answer ended', () => {
     expect(() => encode({ finish, parts: [] })).toThrow('Internal error.')
   })
 
-  test('what was said about the ending is kept whole', () => {
+  test('keeps stop_details unchanged', () => {
     const details = { type: 'refusal', category: 'bio', explanation: 'because', recommended_model: 'm' }
     const response = decode(answer({ stop_reason: 'refusal', stop_details: details }))
     expect(response.choices[0]?.finish.explanation).toBe('because')
@@ -108,7 +108,7 @@ describe('usage', () => {
     server_tool_use: { web_search_requests: 1 },
     service_tier: 'priority',
   }
-  test('counts the cache into the total, and out again', () => {
+  test('adds cached tokens to the total when decoding and subtracts them when encoding', () => {
     const response = decode(answer({ usage: full }))
     expect(response.usage).toMatchObject({
       input: { total: 60, cacheRead: 20, cacheWrite: 30, cacheWrite1h: 5 },
@@ -145,17 +145,17 @@ describe('usage', () => {
       'flex',
       { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 9, output_tokens: 0 },
     ],
-  ])('of another format: %j', (usage, serviceTier, wire) => {
+  ])('encodes the usage %j of another format', (usage, serviceTier, wire) => {
     expect(encode({}, { ...(usage && { usage }), ...(serviceTier && { serviceTier }) }).out.usage).toEqual(wire)
   })
 
-  test('counts nothing where nothing is counted', () => {
+  test('decodes no usage from an object without counts', () => {
     for (const usage of [null, {}, { input_tokens: 'many' }]) expect(decode(answer({ usage })).usage).toBeUndefined()
   })
 })
 
-describe('what an answer holds', () => {
-  test('a citation with an address becomes a search result that is known as foreign when it comes back', () => {
+describe('content of responses', () => {
+  test('encodes a citation with a URL as a search result and recognises it as foreign when it comes back', () => {
     const citation = { url: 'https://example.com', title: 'T', start: 0, end: 2 }
     const { out, losses } = encode({ parts: [{ type: 'text', text: 'Hi', citations: [citation, { title: 'lost' }] }] })
     expect(losses).toEqual([' note', ' warn'])
@@ -187,7 +187,7 @@ describe('what an answer holds', () => {
     expect(context.report.losses).toMatchObject([{ path: '/messages/1/content/0', severity: 'note' }])
   })
 
-  test('what has no form here is reported: other choices, media, log probabilities, foreign blocks and fields', () => {
+  test('reports other choices, media, log probabilities, foreign blocks and fields', () => {
     const other: Choice = { parts: [], finish: { reason: 'stop' } }
     const first: Choice = {
       parts: [
@@ -209,7 +209,7 @@ describe('what an answer holds', () => {
     ])
   })
 
-  test('ids and models that the upstream did not name are made', () => {
+  test('creates the id and fills in the model if the upstream sent none', () => {
     const { out } = encode({ parts: [{ ...toolCall, id: '' } as Part] }, { id: '', model: '' })
     expect(out).toMatchObject({ id: 'msg_1', model: 'm', type: 'message', role: 'assistant' })
     expect(out.content).toEqual([{ type: 'tool_use', id: 'toolu_2', name: 'f', input: {} }])
@@ -222,10 +222,10 @@ describe('what an answer holds', () => {
       'overloaded',
     ],
     ["another vendor's error", { error: { message: 'no' } }, 'upstream_error'],
-    ['a chat answer', { choices: [] }, 'upstream_bad_response'],
+    ['a chat response', { choices: [] }, 'upstream_bad_response'],
     ['a text', 'hello', 'upstream_bad_response'],
     ['null', null, 'upstream_bad_response'],
-  ])('%s is no answer', (_, body, kind) => {
+  ])('rejects %s', (_, body, kind) => {
     let caught: unknown
     try {
       decode(body)

@@ -9,14 +9,14 @@ import { decode, encode, user } from './request.test-support.ts'
 const chat = (data: string): Sealed => ({ issuer: 'chat', data })
 const anthropic = (data: string): Sealed => ({ issuer: 'messages', data })
 
-/** What a messages client gets to see of an answer, and sends back. */
+/** Returns the content that a messages client receives and sends back. */
 const shown = (parts: Part[]): JsonObject[] =>
   messagesCodec.encodeResponse(
     { id: 'm', model: 'm', created: 0, choices: [{ parts, finish: { reason: 'stop' } }] },
     contextFor({ reasoning: { adaptive: true } }),
   ).content as JsonObject[]
 
-/** The same through a stream. */
+/** Returns the same content from a stream. */
 function streamed(parts: Part[]): JsonObject[] {
   const events: ModelEvent[] = [{ type: 'response-start', id: 'm', model: 'm', created: 0 }]
   for (const [part, whole] of parts.entries()) {
@@ -57,14 +57,14 @@ const call = (seal?: Sealed): Part => ({
   ...(seal && { seal }),
 })
 
-describe('reasoning of other providers reaches the client and comes back to its issuer', () => {
+describe('seals of other providers', () => {
   test.each<[string, Part[], string[]]>([
     ['with a seal', [{ type: 'reasoning', text: 'Hm.', seal: chat('s.1') }], ['thinking mgs1.chat.s.1']],
     ['without one', [{ type: 'reasoning', text: 'Hm.' }], ['thinking mgs1.chat.']],
     ['withheld', [{ type: 'reasoning', text: '', redacted: true, seal: chat('s') }], ['redacted_thinking mgs1.chat.s']],
     ["Anthropic's own", [{ type: 'reasoning', text: '', seal: anthropic('sig') }], ['thinking sig']],
     ['a sealed call', [call(chat('{"a":"b.c"}'))], ['thinking mgs1.chat.@call:call%3A1:{"a":"b.c"}', 'tool_use ']],
-  ])('%s', (_, parts, wire) => {
+  ])('reach the client and come back to their issuer: %s', (_, parts, wire) => {
     for (const blocks of [shown(parts), streamed(parts)]) {
       expect(blocks.map(({ type, signature, data }) => `${String(type)} ${String(signature ?? data ?? '')}`)).toEqual(
         wire,
@@ -73,12 +73,12 @@ describe('reasoning of other providers reaches the client and comes back to its 
       expect(messagesCodec.validateRequest(body)).toBe(body)
       const back = decode(body).turns[0]?.parts.map(({ at: _, ...part }) => part)
       expect(back).toEqual(parts)
-      // What Anthropic did not sign must not pass on the wire.
+      // Only signatures of Anthropic may be sent.
       expect(hasSealPrefix(JSON.stringify(body))).toBe(!JSON.stringify(parts).includes('"messages"'))
     }
   })
 
-  test('a seal whose call the client dropped is reported, not invented', () => {
+  test('are reported if the client dropped their call', () => {
     const context = contextFor({ reasoning: { adaptive: true } })
     const [carrier] = shown([call(chat('s'))])
     const request = messagesCodec.decodeRequest(
@@ -94,7 +94,7 @@ describe('reasoning of other providers reaches the client and comes back to its 
   })
 })
 
-describe('Anthropic gets back what it signed, and nothing else', () => {
+describe('reasoning sent to Anthropic', () => {
   test.each<[string, Part, JsonObject | undefined]>([
     [
       'thinking',
@@ -114,7 +114,7 @@ describe('Anthropic gets back what it signed, and nothing else', () => {
     ['unsigned reasoning', { type: 'reasoning', text: 'Hm.' }, undefined],
     ['reasoning signed with nothing', { type: 'reasoning', text: 'Hm.', seal: anthropic('') }, undefined],
     ["another's reasoning", { type: 'reasoning', text: 'Hm.', seal: chat('s') }, undefined],
-  ])('%s', (_, part, block) => {
+  ])('contains only what Anthropic signed: %s', (_, part, block) => {
     const { out, losses } = encode({
       turns: [user('Hi'), { role: 'assistant', parts: [part, { type: 'text', text: 'x' }] }, user('Go on')],
     })
@@ -123,7 +123,7 @@ describe('Anthropic gets back what it signed, and nothing else', () => {
     expect(losses.map(({ severity }) => severity)).toEqual(block === undefined ? ['note'] : [])
   })
 
-  test('the seal of a call stays with its issuer', () => {
+  test('does not contain the seal of another provider on a call', () => {
     const turns = [user('Hi'), { role: 'assistant' as const, parts: [call(chat('s'))] }]
     const { out, losses } = encode({ turns })
     expect(JSON.stringify(out)).not.toContain('mgs1')
@@ -131,7 +131,7 @@ describe('Anthropic gets back what it signed, and nothing else', () => {
   })
 })
 
-// An agent that prints the last block of an answer printed nothing when a seal came behind the text.
+// Agents that print the last block of a response printed nothing when a seal came after the text.
 
 const textSeal: Part = {
   type: 'reasoning',
@@ -172,21 +172,21 @@ function blocksOf(parts: readonly Part[], stream: boolean): { blocks: unknown[];
   return { blocks, notes: context.report.losses.map(({ detail }) => detail) }
 }
 
-describe.each([false, true])('a seal behind a text, streamed: %s', (stream) => {
+describe.each([false, true])('a seal after a text (streamed: %s)', (stream) => {
   test('is never the last block', () => {
     const { blocks, notes } = blocksOf([text, textSeal], stream)
-    // What has been streamed cannot be moved: then the seal is given up, and reported.
+    // A streamed text cannot be moved, so its seal is dropped and reported.
     expect(blocks).toEqual(stream ? [words] : [carrier, words])
     expect(notes.length).toBe(stream ? 1 : 0)
   })
 
-  test('stands where it was if something follows', () => {
+  test('keeps its place if another part follows', () => {
     const { blocks, notes } = blocksOf([text, textSeal, bareCall], stream)
     expect(blocks).toMatchObject([words, carrier, { type: 'tool_use' }])
     expect(notes).toEqual([])
   })
 
-  test('alone is the answer', () => {
+  test('is sent if the response has no other part', () => {
     expect(blocksOf([textSeal], stream).blocks).toEqual([carrier])
   })
 })

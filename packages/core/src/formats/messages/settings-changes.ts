@@ -5,27 +5,27 @@ import type { Effort, Nothing, Part, SettingsChange, Tool, Turn } from '../ir.ts
 import { drop, take, takeString, type Unread, unread } from '../shared/json-fields.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { substance } from './blocks-decode.ts'
+import { meaningfulFields } from './blocks-decode.ts'
 import { cacheControl, decodeCache } from './cache.ts'
 import { isEffort } from './fields.ts'
 import { type ModelTraits, modelTraits, nearestEffort } from './models.ts'
 import { decodeTool } from './tools.ts'
 
-/** What a system message changes, and what else it says. */
-interface ReadChanges {
+/** The changes of a system message, and its other parts. */
+interface DecodedChanges {
   readonly list: SettingsChange[]
   readonly parts: Part[]
 }
 
 /**
- * Returns a reader of system messages: an effort in `output_config`, and blocks of `tool_addition` and `tool_removal`. It returns
- * undefined for a message without any. Tools of MCP servers stay blocks: no other format has them by name.
- *
- * @param tools those of the request, which additions refer to
+ * Returns a function that decodes the changes in a system message: an effort in `output_config`, and blocks of `tool_addition` and
+ * `tool_removal`. The function returns undefined for a message without changes. Tools of MCP servers stay blocks, since no other format
+ * has them by name.
+ * @param tools tools of the request, to which additions refer
  */
-export function createChangeReader(
+export function createChangeDecoder(
   tools: readonly Tool[],
-): (content: readonly Part[], fields: Unread, at: string) => ReadChanges | undefined {
+): (content: readonly Part[], fields: Unread, at: string) => DecodedChanges | undefined {
   const known = new Map<string, Tool>()
   for (const tool of tools) {
     const name = nameOf(tool)
@@ -50,7 +50,7 @@ function decodeEffort(fields: Unread, at: string): SettingsChange | undefined {
   const inner = unread(fields.output_config)
   const effort = take(inner, 'effort', isEffort)
   if (effort === undefined) return undefined
-  const rest = substance(inner)
+  const rest = meaningfulFields(inner)
   if (rest === undefined) drop(fields, 'output_config')
   else fields.output_config = rest
   return { effort, at: pointer(pointer(at, 'output_config'), 'effort') }
@@ -80,16 +80,16 @@ function decodeToolChange(source: JsonObject, at: string, known: Map<string, Too
   drop(block, 'type')
   drop(block, 'tool')
   put(change, 'cache', decodeCache(block))
-  const rest = { ...substance(block), ...nested('tool', substance(inner)) }
+  const rest = { ...meaningfulFields(block), ...nestIfDefined('tool', meaningfulFields(inner)) }
   if (Object.keys(rest).length > 0) change.extra = { messages: rest }
   return change
 }
 
-/** A tool as a reference adds it: that it was hidden until then is said by its place. */
+/** Returns a tool as a `tool_reference` adds it, without `defer_loading`: the place of the addition expresses the deferral. */
 function withoutDeferral(tool: Tool): Tool {
   const { extra, ...rest } = tool
-  const { defer_loading: _, ...own }: JsonObject = extra?.messages ?? {}
-  return Object.keys(own).length === 0 ? rest : { ...rest, extra: { messages: own } }
+  const { defer_loading: _, ...fields }: JsonObject = extra?.messages ?? {}
+  return Object.keys(fields).length === 0 ? rest : { ...rest, extra: { messages: fields } }
 }
 
 function nameOf(tool: Tool): string | undefined {
@@ -97,9 +97,10 @@ function nameOf(tool: Tool): string | undefined {
   return typeof tool.value.name === 'string' ? tool.value.name : undefined
 }
 
-const nested = (key: string, value: JsonObject | undefined): JsonObject => (value === undefined ? {} : { [key]: value })
+const nestIfDefined = (key: string, value: JsonObject | undefined): JsonObject =>
+  value === undefined ? {} : { [key]: value }
 
-/** Models that accept system messages within the conversation accept changes there, where the upstream does. */
+/** Returns the changes that the upstream accepts within a conversation. Only models that accept system messages there accept any. */
 export function acceptedChanges(target: TargetTraits): AcceptedChanges {
   const { laterChanges = [] } = target.quirks
   const traits = modelTraits(target)
@@ -116,30 +117,31 @@ export function acceptedChanges(target: TargetTraits): AcceptedChanges {
 export interface ChangeContext extends CodecContext {
   readonly tools: {
     /** The client's request is itself in the messages format. */
-    readonly isOwn: boolean
+    readonly isSameFormat: boolean
     /** Names of the tools that the upstream knows so far. Encoding a turn that adds tools extends it. */
     readonly offered: Set<string>
     encode(tool: Tool): JsonObject[]
   }
 }
 
-/** What a turn's changes become: blocks of its system message, and fields beside them. */
+/** The blocks of a system message that express its changes, and the fields of the message. */
 interface EncodedChanges {
   readonly blocks: readonly JsonObject[]
-  readonly own: JsonObject | undefined
+  readonly extraFields: JsonObject | undefined
 }
 
-const noChanges: EncodedChanges = { blocks: [], own: undefined }
+const noChanges: EncodedChanges = { blocks: [], extraFields: undefined }
 
+/** Encodes the changes of settings that a turn makes. */
 export function encodeChanges(turn: Turn, traits: ModelTraits, context: ChangeContext): EncodedChanges {
   if (turn.changes === undefined) return noChanges
   const blocks: JsonObject[] = []
-  let own: JsonObject | undefined
+  let extraFields: JsonObject | undefined
   for (const change of turn.changes) {
     const { effort, addedTools, removedTools, format: _format, at = '', cache, extra, ...rest } = change
     rest satisfies Nothing
-    const { tool: kept, ...fields } = ownExtra(extra, 'messages', at, context.report) ?? {}
-    const reference = isObject(kept) ? kept : undefined
+    const { tool: keptTool, ...fields } = ownExtra(extra, 'messages', at, context.report) ?? {}
+    const reference = isObject(keptTool) ? keptTool : undefined
     for (const tool of addedTools ?? [])
       for (const added of encodeAdded(tool, context))
         blocks.push({ ...fields, type: 'tool_addition', tool: { ...reference, ...added } })
@@ -148,12 +150,16 @@ export function encodeChanges(turn: Turn, traits: ModelTraits, context: ChangeCo
     const last = blocks.at(-1)
     if (cache !== undefined && last !== undefined && effort === undefined) last.cache_control = cacheControl(cache)
     if (effort !== undefined)
-      own = { ...own, ...fields, output_config: { effort: encodeEffort(effort, change, traits, context) } }
+      extraFields = {
+        ...extraFields,
+        ...fields,
+        output_config: { effort: encodeEffort(effort, change, traits, context) },
+      }
   }
-  return { blocks, own }
+  return { blocks, extraFields }
 }
 
-/** A tool that the request lists, or that was added before, goes by its name; any other is defined. */
+/** Encodes an added tool. A tool that the upstream already knows is sent as a reference, any other as a definition. */
 function encodeAdded(tool: Tool, { tools }: ChangeContext): JsonObject[] {
   const name = tool.type === 'native' ? String(tool.value.name) : tool.name
   if (tools.offered.has(name)) return [{ type: 'tool_reference', name }]
@@ -169,7 +175,7 @@ function encodeEffort(
 ): string {
   const least = effort === 'none' || effort === 'minimal'
   const wanted = least ? 'low' : effort
-  const sent = context.tools.isOwn ? wanted : (nearestEffort(wanted, traits.efforts) ?? wanted)
+  const sent = context.tools.isSameFormat ? wanted : (nearestEffort(wanted, traits.efforts) ?? wanted)
   if (sent !== effort)
     context.report.add(
       loss(at, `the effort '${effort}' is sent as '${sent}'`, 'approximated', effort === 'none' ? 'warn' : 'note'),
@@ -183,7 +189,7 @@ const definitionsFlag = 'inline-tools-2026-09-15'
 
 const effortFlag = 'mid-conversation-output-config-2026-07-01'
 
-/** The betas without which Anthropic refuses changes within a conversation. */
+/** Returns the beta flags without which Anthropic rejects changes within a conversation. */
 export function requestFlags({ messages }: JsonObject): RequestFlags | undefined {
   const flags = new Set<string>()
   for (const message of Array.isArray(messages) ? messages : []) {

@@ -21,16 +21,16 @@ import { loss, reportUnknown, shapesOf } from '../shared/report.ts'
 import { checksField } from '../shared/response-losses.ts'
 import { TextDeltaTemplate } from '../shared/text-delta-template.ts'
 import { customInput } from '../shared/tools.ts'
-import { decodeBlock, nativeBlock, openSeal, substance, writeInput } from './blocks-decode.ts'
+import { decodeBlock, decodeSeal, meaningfulFields, nativeBlock, writeInput } from './blocks-decode.ts'
 import { decodeCitation } from './citations.ts'
 import { decodeError } from './error.ts'
-import { decodeFinish, reportOwnBound } from './finish.ts'
-import { takeChecks } from './input-transformations.ts'
+import { decodeFinish, reportDefaultMaxTokens } from './finish.ts'
+import { decodeChecks } from './input-transformations.ts'
 import { endingFields, frameFields, restoreCall } from './response-decode.ts'
 import { decodeTier, decodeUsage, mergeUsage } from './usage-decode.ts'
 
-/** Events that belong to a message: none of them comes before its start. */
-const ofMessage: ReadonlySet<string> = new Set([
+/** Events that are part of a message. None of them may come before `message_start`. */
+const eventsOfMessage: ReadonlySet<string> = new Set([
   'content_block_start',
   'content_block_delta',
   'content_block_stop',
@@ -38,33 +38,33 @@ const ofMessage: ReadonlySet<string> = new Set([
   'message_stop',
 ])
 
-/** A stream of nothing but unknown events must not fill the memory. */
-const maxEarly = 64
+/** Limit of events before `message_start`: a stream of unknown events must not fill the memory. */
+const maxEventsBeforeStart = 64
 
-/** Reads a stream of messages. Only `message_stop` ends it well. */
+/** Decodes a stream of messages. Only `message_stop` completes it. */
 export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelEvent> {
   let out: ModelEvent[] = []
-  let started = false
-  let over = false
+  let hasStarted = false
+  let hasEnded = false
   const usage: JsonObject = {}
   let finish: Finish = { reason: 'other' }
   const ending: JsonObject = {}
   let checks: ReasoningCheck[] | undefined
   const open = new Map<Json, BlockDecoder>()
-  /** Events of unknown types before the message: they say nothing about it. */
-  const early: JsonObject[] = []
-  const mould = new TextDeltaTemplate(nothing)
-  /** The block that grew last. */
-  let growing: BlockDecoder | undefined
+  /** Events of unknown types before `message_start`. They pass through after it. */
+  const eventsBeforeStart: JsonObject[] = []
+  const deltaTemplate = new TextDeltaTemplate(noFields)
+  /** The block that received the last delta. */
+  let growingBlock: BlockDecoder | undefined
   const writer = createPartWriter(() => out)
 
   function fail(error: ErrorInfo): void {
-    over = true
+    hasEnded = true
     out.push({ type: 'error', error })
   }
-  const failBadly = (message: string): void => fail(new GatewayError('upstream_bad_response', message).info)
+  const failBadResponse = (message: string): void => fail(new GatewayError('upstream_bad_response', message).info)
 
-  function tellUsage(later: Json | undefined): void {
+  function emitUsage(later: Json | undefined): void {
     mergeUsage(usage, later)
     const decoded = decodeUsage(usage)
     if (isObject(later) && decoded !== undefined) out.push({ type: 'usage', usage: decoded })
@@ -80,17 +80,17 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       created: 0,
     }
     if (Array.isArray(message.content) && message.content.length > 0)
-      context.report.add(loss('/content', 'content in message_start is left out: it comes in blocks of its own'))
+      context.report.add(loss('/content', 'content in message_start is left out: it comes in separate blocks'))
     const tier = decodeTier(fields.usage)
     if (tier !== undefined) event.serviceTier = tier
     for (const key of frameFields) drop(fields, key)
-    if (fields[checksField] !== undefined) put(event, 'reasoningChecks', takeChecks(fields, context))
-    const extra = substance(fields)
+    if (fields[checksField] !== undefined) put(event, 'reasoningChecks', decodeChecks(fields, context))
+    const extra = meaningfulFields(fields)
     if (extra !== undefined) event.extra = { messages: extra }
     out.push(event)
-    tellUsage(message.usage)
-    started = true
-    for (const value of early.splice(0)) out.push({ type: 'native', format: 'messages', value })
+    emitUsage(message.usage)
+    hasStarted = true
+    for (const value of eventsBeforeStart.splice(0)) out.push({ type: 'native', format: 'messages', value })
   }
 
   function keepEnding(fields: Unread): void {
@@ -106,9 +106,9 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     open.clear()
   }
 
-  function read(event: JsonObject, name: string | undefined): void {
+  function decodeEvent(event: JsonObject, name: string | undefined): void {
     const { type } = event
-    // Clients go by the name.
+    // Clients dispatch on the event name, so it decides.
     if (name === 'error' || type === 'error' || (type === undefined && event.error !== undefined)) {
       fail(decodeError(200, event))
       return
@@ -118,14 +118,14 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     if (shape !== undefined) reportUnknown(event, shape, at, context.report)
     if (type === 'ping') return
     if (type === 'message_start') {
-      if (started) failBadly('The upstream began its answer anew in the middle of it.')
+      if (hasStarted) failBadResponse('The upstream began its message twice.')
       else if (isObject(event.message)) begin(event.message)
       return
     }
-    if (!started) {
-      if (typeof type !== 'string' || ofMessage.has(type) || early.length === maxEarly)
-        failBadly('The upstream began its stream with something that is no message_start.')
-      else early.push(event)
+    if (!hasStarted) {
+      if (typeof type !== 'string' || eventsOfMessage.has(type) || eventsBeforeStart.length === maxEventsBeforeStart)
+        failBadResponse('The stream of the upstream does not begin with message_start.')
+      else eventsBeforeStart.push(event)
       return
     }
     const index = event.index ?? null
@@ -140,8 +140,8 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
         if (!isObject(delta)) break
         const deltaShape = typeof delta.type === 'string' ? deltaShapes.get(delta.type) : undefined
         if (deltaShape !== undefined) reportUnknown(delta, deltaShape, at, context.report)
-        growing = blockOf(index, delta)
-        growing.delta(delta)
+        growingBlock = blockOf(index, delta)
+        growingBlock.delta(delta)
         break
       }
       case 'content_block_stop':
@@ -153,7 +153,7 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
         break
       case 'message_stop':
         closeAll()
-        reportOwnBound(finish, context)
+        reportDefaultMaxTokens(finish, context)
         out.push({
           type: 'choice-end',
           choice: 0,
@@ -162,14 +162,14 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
           ...(Object.keys(ending).length === 0 ? {} : { extra: { messages: ending } }),
         })
         out.push({ type: 'response-end' })
-        over = true
+        hasEnded = true
         break
       default:
         out.push({ type: 'native', format: 'messages', value: event })
     }
   }
 
-  /** Some servers forget to start their blocks; the delta says what they meant. */
+  /** Returns the open block. Some servers leave out the start of a block; the delta's type then decides its kind. */
   function blockOf(index: Json, delta: JsonObject): BlockDecoder {
     const known = open.get(index)
     if (known !== undefined) return known
@@ -177,9 +177,9 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
       delta.type === 'thinking_delta' || delta.type === 'signature_delta'
         ? { type: 'thinking', thinking: '', signature: '' }
         : { type: 'text', text: '' }
-    const made = openBlock(start, blockAt(index), writer, context)
-    open.set(index, made)
-    return made
+    const opened = openBlock(start, blockAt(index), writer, context)
+    open.set(index, opened)
+    return opened
   }
 
   function readEnding(event: JsonObject): void {
@@ -188,43 +188,45 @@ export function decodeStream(context: ExchangeContext): Machine<SseEvent, ModelE
     keepEnding({ ...event })
     keepEnding({ ...delta })
     const fields = unread(event)
-    if (fields[checksField] !== undefined) checks = takeChecks(fields, context) ?? checks
-    const beside = fieldsExcept(checks === undefined ? event : (leftover(fields) ?? {}), endingEventFields)
-    if (beside !== undefined) assignOwn(ending, beside)
-    const more = fieldsExcept(delta, endingDeltaFields)
-    if (more !== undefined) ending.delta = more
-    tellUsage(event.usage)
+    if (fields[checksField] !== undefined) checks = decodeChecks(fields, context) ?? checks
+    const otherFields = fieldsExcept(checks === undefined ? event : (leftover(fields) ?? {}), endingEventFields)
+    if (otherFields !== undefined) assignOwn(ending, otherFields)
+    const deltaFields = fieldsExcept(delta, endingDeltaFields)
+    if (deltaFields !== undefined) ending.delta = deltaFields
+    emitUsage(event.usage)
   }
 
   return {
     push(source) {
-      if (over) return []
-      const text = mould.read(source)
+      if (hasEnded) return []
+      const text = deltaTemplate.read(source)
       if (text !== undefined) {
-        growing?.more?.(text)
-        return [mould.delta(text)]
+        growingBlock?.repeatDelta?.(text)
+        return [deltaTemplate.delta(text)]
       }
-      // Some servers keep a stream alive with no more than a name.
+      // Some servers send events without data to keep a stream alive.
       if (source.data === '' && source.event !== 'error') return []
       out = []
       const event = parseObjectExact(source.data)
-      if (event === undefined) failBadly('The upstream sent a stream event that is not a JSON object.')
+      if (event === undefined) failBadResponse('The upstream sent a stream event that is not a JSON object.')
       else {
-        read(event, source.event)
-        mould.learn(source, textKey(event), out)
+        decodeEvent(event, source.event)
+        deltaTemplate.learn(source, textKey(event), out)
       }
       return out
     },
     end() {
-      if (over) return []
+      if (hasEnded) return []
       out = []
-      fail(new GatewayError('upstream_truncated', 'The upstream broke off before the end of its answer.').info)
+      fail(
+        new GatewayError('upstream_truncated', 'The upstream closed the stream before the end of its response.').info,
+      )
       return out
     },
   }
 }
 
-/** Where a block stands in the whole message. */
+/** Returns the pointer of a block in the whole message. */
 const blockAt = (index: Json): string => (typeof index === 'number' ? pointer('/content', index) : '/content')
 
 const eventShapes = shapesOf({
@@ -244,7 +246,7 @@ const deltaShapes = shapesOf({
   input_json_delta: { type: true, partial_json: true },
 })
 
-/** Fields of a message's last event, and of its delta, that are read here. */
+/** Decoded fields of the last event of a message, and of its delta. */
 const endingEventFields: ReadonlySet<string> = new Set(['type', 'delta', 'usage', ...endingFields])
 
 const endingDeltaFields: ReadonlySet<string> = new Set([
@@ -254,7 +256,7 @@ const endingDeltaFields: ReadonlySet<string> = new Set([
   ...endingFields,
 ])
 
-/** The member that holds a delta's text. */
+/** Returns the name of the delta's member that holds its text. */
 const textKey = ({ delta }: JsonObject): string | undefined =>
   isObject(delta) && typeof delta.type === 'string' ? textKeys.get(delta.type) : undefined
 
@@ -264,24 +266,25 @@ const textKeys: ReadonlyMap<string, string> = new Map([
   ['input_json_delta', 'partial_json'],
 ])
 
-const nothing: ReadonlySet<string> = new Set()
+const noFields: ReadonlySet<string> = new Set()
 
-/** One content block of a stream. */
+/** Decodes one content block of a stream. */
 export interface BlockDecoder {
   delta(delta: JsonObject): void
-  /** The last delta again, with other text: what it comes to is told by who knows that. */
-  more?(text: string): void
-  /** Called once, at the block's stop (or at the end of a message that forgot it). */
+  /** Handles the previous delta again with another text. The caller emits the event. */
+  repeatDelta?(text: string): void
+  /** Called once, at the block's stop or at the end of a message that left the stop out. */
   stop(): void
 }
 
-/** Writes the events of a message's parts, numbered as they start. */
+/** Emits the events of parts, numbered in the order of their starts. */
 export interface PartWriter {
   start(value: Part): number
   delta(part: number, delta: Delta): void
   end(part: number): void
 }
 
+/** Creates a writer that appends to the list that `out` returns. */
 export function createPartWriter(out: () => ModelEvent[]): PartWriter {
   let next = 0
   return {
@@ -294,7 +297,10 @@ export function createPartWriter(out: () => ModelEvent[]): PartWriter {
   }
 }
 
-/** @param at where the block stands in the whole message */
+/**
+ * Starts decoding a block.
+ * @param at pointer of the block in the whole message
+ */
 export function openBlock(start: JsonObject, at: string, writer: PartWriter, context: ExchangeContext): BlockDecoder {
   const part = decodeBlock(start, at)
   switch (part.type) {
@@ -305,13 +311,13 @@ export function openBlock(start: JsonObject, at: string, writer: PartWriter, con
     case 'tool-call':
       return openCall(part, start, writer, context)
     default:
-      return openWhole(start, at, writer)
+      return collectBlock(start, at, writer)
   }
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** A delta that does not belong into its block: newer than this codec, or nonsense. */
+/** Reports a delta that does not fit its block: it is newer than this codec, or malformed. */
 function reportDelta(delta: JsonObject, { at = '/content' }: Part, context: ExchangeContext): void {
   const type = toText(delta.type)
   context.report.add(loss(at, `a stream delta of the type '${type}' is not known here`, 'unknown', 'note'))
@@ -336,13 +342,13 @@ function openReasoning(
   writer: PartWriter,
   context: ExchangeContext,
 ): BlockDecoder {
-  // The signature comes last; what the start says of it is only a place for it.
-  const early = start.signature === ''
-  if (early) delete part.seal
+  // The signature comes in the last delta. An empty one at the start is a placeholder.
+  const eventsBeforeStart = start.signature === ''
+  if (eventsBeforeStart) delete part.seal
   const number = writer.start(part)
   let sealed = part.seal !== undefined
   const seal = (signature: string): void => {
-    const opened = openSeal(signature)
+    const opened = decodeSeal(signature)
     sealed = true
     if (opened !== undefined) writer.delta(number, { type: 'seal', seal: opened })
   }
@@ -353,7 +359,7 @@ function openReasoning(
       else reportDelta(delta, part, context)
     },
     stop() {
-      if (early && !sealed) seal('')
+      if (eventsBeforeStart && !sealed) seal('')
       writer.end(number)
     },
   }
@@ -365,8 +371,8 @@ function openCall(
   writer: PartWriter,
   context: ExchangeContext,
 ): BlockDecoder {
-  // `input: {}` stands for "it follows"; a server that streams nothing says all of it here.
-  const whole = isObject(start.input) && Object.keys(start.input).length > 0 ? writeInput(start.input) : ''
+  // `input: {}` announces deltas. A server that streams no deltas sends the whole input at the start.
+  const inputAtStart = isObject(start.input) && Object.keys(start.input).length > 0 ? writeInput(start.input) : ''
   const part = restoreCall({ ...written, input: '' }, context.request)
   const custom = part.custom === true
   const number = writer.start(part)
@@ -381,25 +387,23 @@ function openCall(
       input += piece
       if (!custom && piece !== '') writer.delta(number, { type: 'input', text: piece })
     },
-    more(text) {
+    repeatDelta(text) {
       input += text
     },
     stop() {
-      if (input !== '' && whole !== '')
-        context.report.add(
-          loss(pointer(part.at ?? '', 'input'), "the input in the block's start gave way to its deltas"),
-        )
-      const all = input || whole || '{}'
-      if (custom) writer.delta(number, { type: 'input', text: customInput(all) })
-      // A call without arguments streams nothing at all; elsewhere that would be broken JSON.
-      else if (input === '') writer.delta(number, { type: 'input', text: all })
+      if (input !== '' && inputAtStart !== '')
+        context.report.add(loss(pointer(part.at ?? '', 'input'), "the deltas replaced the input in the block's start"))
+      const fullInput = input || inputAtStart || '{}'
+      if (custom) writer.delta(number, { type: 'input', text: customInput(fullInput) })
+      // A call without arguments streams no input. Other formats would take that for broken JSON.
+      else if (input === '') writer.delta(number, { type: 'input', text: fullInput })
       writer.end(number)
     },
   }
 }
 
-/** Blocks that only this format knows are collected and passed on whole. */
-function openWhole(start: JsonObject, at: string, writer: PartWriter): BlockDecoder {
+/** Collects a block that only this format knows and emits it as a whole. */
+function collectBlock(start: JsonObject, at: string, writer: PartWriter): BlockDecoder {
   const block: JsonObject = { ...start }
   let input = ''
   return {

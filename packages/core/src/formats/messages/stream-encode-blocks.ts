@@ -12,52 +12,54 @@ import { joinText } from '../shared/stream-parts.ts'
 import { inputObject } from '../shared/tools.ts'
 import { encodeCitation } from './citations.ts'
 import {
-  carrierOf,
-  encodeAnswerPart,
+  acceptsEmptyThinking,
+  callSealBlock,
+  encodeResponsePart,
   expectsThinking,
-  mayBeEmpty,
   thinkingBlocks,
-  unsigned,
+  unsignedSignature,
 } from './response-encode.ts'
 
-/** Writes the events of whole blocks and of blocks in growth, numbered without gaps. */
+/** Writes the events of blocks, numbered without gaps. */
 export interface BlockWriter {
   start(block: JsonObject): void
   delta(delta: JsonObject): void
-  /** The deltas that most of a stream is made of. */
-  piece(type: keyof typeof pieces, text: string): void
+  /** Writes a text delta, the most frequent event of a stream. Its prefix is built once per block. */
+  textDelta(type: keyof typeof textFields, text: string): void
   stop(): void
-  /** A whole block, taken apart as the real server does. */
+  /** Writes a whole block, split into events as Anthropic does it. */
   whole(block: JsonObject): void
 }
 
-/** Where each kind of delta holds its text. */
-const pieces = { text_delta: 'text', thinking_delta: 'thinking', input_json_delta: 'partial_json' } as const
+/** The member that holds the text, by the delta's type. */
+const textFields = { text_delta: 'text', thinking_delta: 'thinking', input_json_delta: 'partial_json' } as const
 
+/** Returns an SSE event named by the type of its data. */
 export const sse = (data: JsonObject & { type: string }): SseEvent => ({ event: data.type, data: stringifyExact(data) })
 
+/** Creates a writer that passes its events to `emit`. */
 export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter {
   let index = 0
-  /** What a piece of the open block begins with, and of which kind. */
-  let head = ''
-  let headOf: keyof typeof pieces | undefined
+  /** The start of the data of a text delta in the open block, and the type it was built for. */
+  let prefix = ''
+  let prefixType: keyof typeof textFields | undefined
   const writer: BlockWriter = {
     start: (block) => emit(sse({ type: 'content_block_start', index, content_block: block })),
     delta: (delta) => emit(sse({ type: 'content_block_delta', index, delta })),
-    piece(type, text) {
-      if (type !== headOf) {
-        headOf = type
+    textDelta(type, text) {
+      if (type !== prefixType) {
+        prefixType = type
         const place = `{"type":"content_block_delta","index":${index},"delta":`
-        head = joinText(place, `{"type":"${type}","${pieces[type]}":`)
+        prefix = joinText(place, `{"type":"${type}","${textFields[type]}":`)
       }
-      emit({ event: 'content_block_delta', data: `${head}${quoteText(text)}}}` })
+      emit({ event: 'content_block_delta', data: `${prefix}${quoteText(text)}}}` })
     },
     stop() {
       emit(sse({ type: 'content_block_stop', index: index++ }))
-      headOf = undefined
+      prefixType = undefined
     },
     whole(block) {
-      const { start, deltas } = takeApart(block)
+      const { start, deltas } = splitBlock(block)
       writer.start(start)
       for (const delta of deltas) writer.delta(delta)
       writer.stop()
@@ -66,8 +68,8 @@ export function createBlockWriter(emit: (event: SseEvent) => void): BlockWriter 
   return writer
 }
 
-/** Which fields of a block follow in deltas; every other block comes whole in its start. */
-function takeApart(block: JsonObject): { start: JsonObject; deltas: JsonObject[] } {
+/** Splits a block into its start and its deltas. Blocks of other types come whole in their start. */
+function splitBlock(block: JsonObject): { start: JsonObject; deltas: JsonObject[] } {
   const { type } = block
   if (type === 'thinking') {
     const { thinking = '', signature = '' } = block
@@ -88,7 +90,7 @@ function takeApart(block: JsonObject): { start: JsonObject; deltas: JsonObject[]
     return { start: { ...block, content: null }, deltas: [{ type: 'compaction_delta', content: block.content }] }
   if (typeof type === 'string' && type.endsWith('tool_use')) {
     const { input } = block
-    // Input that broke off in the middle is text still.
+    // Input that was cut off is still text.
     const partial_json = typeof input === 'string' ? input : isEmpty(input) ? '' : stringifyExact(input)
     return { start: { ...block, input: {} }, deltas: [{ type: 'input_json_delta', partial_json }] }
   }
@@ -97,12 +99,13 @@ function takeApart(block: JsonObject): { start: JsonObject; deltas: JsonObject[]
 
 const isEmpty = (input: JsonObject[string] | undefined): boolean => !isObject(input) || Object.keys(input).length === 0
 
-/** One part of the answer while it grows. */
+/** Encodes one part of a response while it grows. */
 export interface PartEncoder {
   delta(delta: Delta): void
   end(): void
 }
 
+/** Starts encoding a part of a stream. */
 export function openPart(part: Part, writer: BlockWriter, context: ExchangeContext): PartEncoder {
   switch (part.type) {
     case 'text':
@@ -113,7 +116,7 @@ export function openPart(part: Part, writer: BlockWriter, context: ExchangeConte
     case 'tool-call':
       return part.custom ? openCustom(part, writer, context) : openCall(part, writer, context)
     default:
-      return openWhole(part, writer, context)
+      return writeWhole(part, writer, context)
   }
 }
 
@@ -121,7 +124,7 @@ function reportDelta(delta: Delta, part: Part, context: ExchangeContext): void {
   context.report.add(loss(part.at ?? '', `${delta.type} in a ${part.type} part has no form in messages`))
 }
 
-/** Log probabilities ride on text; messages has none. */
+/** Returns the text of a delta and reports its log probabilities, which messages does not have. */
 function textOf(delta: Delta & { text: string; logprobs?: unknown }, context: ExchangeContext): string {
   if (delta.logprobs !== undefined) context.report.add(loss('/choices/0/logprobs', 'messages has no log probabilities'))
   return delta.text
@@ -132,8 +135,8 @@ function openText(
   writer: BlockWriter,
   context: ExchangeContext,
 ): PartEncoder {
-  for (const block of encodeAnswerPart(part, context)) {
-    const { start, deltas } = takeApart(block)
+  for (const block of encodeResponsePart(part, context)) {
+    const { start, deltas } = splitBlock(block)
     writer.start(start)
     for (const delta of deltas) writer.delta(delta)
   }
@@ -141,7 +144,7 @@ function openText(
     delta(delta) {
       if (delta.type === 'text' || delta.type === 'refusal') {
         const text = textOf(delta, context)
-        if (text !== '') writer.piece('text_delta', text)
+        if (text !== '') writer.textDelta('text_delta', text)
       } else if (delta.type === 'citation') {
         const citation = encodeCitation(delta.citation, part.at ?? '', context)
         if (citation !== undefined) writer.delta({ type: 'citations_delta', citation })
@@ -158,9 +161,9 @@ function openReasoning(part: Part & { type: 'reasoning' }, writer: BlockWriter, 
     if (!isOpen)
       for (const block of thinkingBlocks({ ...part, text: '' }, context)) writer.start({ ...block, signature: '' })
     isOpen = true
-    if (thinking !== '') writer.piece('thinking_delta', thinking)
+    if (thinking !== '') writer.textDelta('thinking_delta', thinking)
   }
-  if (part.text !== '' || mayBeEmpty(seal, context.request)) write(part.text)
+  if (part.text !== '' || acceptsEmptyThinking(seal, context.request)) write(part.text)
   return {
     delta(delta) {
       if (delta.type === 'reasoning') {
@@ -170,19 +173,22 @@ function openReasoning(part: Part & { type: 'reasoning' }, writer: BlockWriter, 
       else reportDelta(delta, part, context)
     },
     end() {
-      if (!isOpen && mayBeEmpty(seal, context.request)) write('')
+      if (!isOpen && acceptsEmptyThinking(seal, context.request)) write('')
       if (!isOpen) {
         if (seal !== undefined) reportLostSeal(part.at ?? '', context)
         return
       }
-      // The signature is the last word of a thinking block.
-      writer.delta({ type: 'signature_delta', signature: seal === undefined ? unsigned : writeSeal(seal, 'messages') })
+      // The signature is the last delta of a thinking block.
+      writer.delta({
+        type: 'signature_delta',
+        signature: seal === undefined ? unsignedSignature : writeSeal(seal, 'messages'),
+      })
       writer.stop()
     },
   }
 }
 
-/** Redacted thinking comes in one piece, so it waits for its seal. */
+/** Redacted thinking is one block without deltas, so it waits for its seal. */
 function openRedacted(part: Part & { type: 'reasoning' }, writer: BlockWriter, context: ExchangeContext): PartEncoder {
   const collected = { ...part }
   return {
@@ -191,38 +197,40 @@ function openRedacted(part: Part & { type: 'reasoning' }, writer: BlockWriter, c
       else if (delta.type !== 'reasoning') reportDelta(delta, part, context)
     },
     end() {
-      for (const block of encodeAnswerPart(collected, context)) writer.whole(block)
+      for (const block of encodeResponsePart(collected, context)) writer.whole(block)
     },
   }
 }
 
 function openCall(part: Part & { type: 'tool-call' }, writer: BlockWriter, context: ExchangeContext): PartEncoder {
-  const { seal: early, ...bare } = part
-  const [block = {}] = encodeAnswerPart({ ...bare, input: '' }, context)
-  const thinks = expectsThinking(context.request)
-  if (early !== undefined && thinks) writer.whole(carrierOf({ id: String(block.id) }, early))
-  let late: Sealed | undefined
-  writer.start(early === undefined || thinks ? block : { ...block, ...callSealFields(early, 'messages') })
-  // As the real server does: the first fragment is empty.
-  writer.piece('input_json_delta', '')
-  if (part.input !== '') writer.piece('input_json_delta', part.input)
+  const { seal: startSeal, ...bare } = part
+  const [block = {}] = encodeResponsePart({ ...bare, input: '' }, context)
+  const expectsCarrier = expectsThinking(context.request)
+  if (startSeal !== undefined && expectsCarrier) writer.whole(callSealBlock({ id: String(block.id) }, startSeal))
+  let laterSeal: Sealed | undefined
+  writer.start(
+    startSeal === undefined || expectsCarrier ? block : { ...block, ...callSealFields(startSeal, 'messages') },
+  )
+  // Anthropic begins with an empty fragment, too.
+  writer.textDelta('input_json_delta', '')
+  if (part.input !== '') writer.textDelta('input_json_delta', part.input)
   return {
     delta(delta) {
       if (delta.type === 'input') {
-        if (delta.text !== '') writer.piece('input_json_delta', delta.text)
-      } else if (delta.type === 'seal') late = delta.seal
+        if (delta.text !== '') writer.textDelta('input_json_delta', delta.text)
+      } else if (delta.type === 'seal') laterSeal = delta.seal
       else reportDelta(delta, part, context)
     },
     end() {
       writer.stop()
-      if (late === undefined || early !== undefined) return
-      if (thinks) writer.whole(carrierOf({ id: String(block.id) }, late))
+      if (laterSeal === undefined || startSeal !== undefined) return
+      if (expectsCarrier) writer.whole(callSealBlock({ id: String(block.id) }, laterSeal))
       else reportLostSeal(part.at ?? '', context)
     },
   }
 }
 
-/** Free text has to be wrapped into JSON, which needs all of it. */
+/** Free text is wrapped into JSON, which requires all of it. */
 function openCustom(part: Part & { type: 'tool-call' }, writer: BlockWriter, context: ExchangeContext): PartEncoder {
   const collected = { ...part }
   return {
@@ -232,18 +240,18 @@ function openCustom(part: Part & { type: 'tool-call' }, writer: BlockWriter, con
       else reportDelta(delta, part, context)
     },
     end() {
-      for (const block of encodeAnswerPart(collected, context))
+      for (const block of encodeResponsePart(collected, context))
         writer.whole({ ...block, input: block.input ?? inputObject(collected, context.report) })
     },
   }
 }
 
-/** Parts without deltas of their own. */
-function openWhole(part: Part, writer: BlockWriter, context: ExchangeContext): PartEncoder {
-  for (const block of encodeAnswerPart(part, context)) writer.whole(block)
+/** Encodes a part that has no deltas. */
+function writeWhole(part: Part, writer: BlockWriter, context: ExchangeContext): PartEncoder {
+  for (const block of encodeResponsePart(part, context)) writer.whole(block)
   return {
     delta: (delta) => {
-      // What cannot be carried was reported whole; its pieces need no report of their own.
+      // A part that cannot be carried was reported as a whole. Its deltas need no report.
       if (part.type === 'native') reportDelta(delta, part, context)
     },
     end: () => {},

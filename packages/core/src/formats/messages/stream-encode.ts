@@ -5,41 +5,41 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, StreamEncoder } from '../codec.ts'
 import type { ModelEvent, Part, Usage } from '../ir.ts'
 import { loss, ownExtra, reportNativeEvent } from '../shared/report.ts'
-import { reportEnding } from '../shared/response-losses.ts'
+import { reportFinish } from '../shared/response-losses.ts'
 import { PartQueue } from '../shared/stream-parts.ts'
 import { errorEvent } from './error.ts'
-import { encodeFinish, type Held } from './finish.ts'
+import { encodeFinish, type PartKinds } from './finish.ts'
 import { encodeChecks } from './input-transformations.ts'
-import { checkFinish, isBareSeal } from './response-encode.ts'
+import { checkFinish, isSealOnly } from './response-encode.ts'
 import { createBlockWriter, openPart, type PartEncoder, sse } from './stream-encode-blocks.ts'
 import { ping } from './tap.ts'
 import { encodeUsage, reportTier } from './usage.ts'
 
 type Start = Extract<ModelEvent, { type: 'response-start' }>
 
-/** Writes a stream of messages: one message, blocks one after another, an ending only if the upstream had its own. */
+/** Encodes a stream: one message with its blocks one after another. It writes an end only if the upstream's stream ended. */
 export function encodeStream(context: ExchangeContext): StreamEncoder {
   let out: SseEvent[] = []
   let start: Start | undefined
-  let begun = false
-  let over = false
-  let said = false
+  let hasStarted = false
+  let hasEnded = false
+  let hasParts = false
   let usage: Usage | undefined
-  let tier: string | undefined
+  let serviceTier: string | undefined
   let ending: Pick<Extract<ModelEvent, { type: 'choice-end' }>, 'finish' | 'extra' | 'reasoningChecks'> | undefined
-  let current: { part: number; encoder: PartEncoder } | undefined
-  /** Blocks never overlap here. */
+  let currentPart: { part: number; encoder: PartEncoder } | undefined
+  /** Parts that wait for the current one to end, since blocks never overlap in this format. */
   const waiting = new PartQueue()
-  /** Seals behind a text, until it is known whether anything follows them. */
-  const trailing: { part: number; value: Part }[] = []
-  let lastSaid = ''
-  const held: Held = { calls: false, refusal: false }
+  /** Seals after a text. They wait until it is known whether another part follows. */
+  const trailingSeals: { part: number; value: Part }[] = []
+  let lastPartType = ''
+  const kinds: PartKinds = { hasCall: false, hasRefusal: false }
   const writer = createBlockWriter((event) => out.push(event))
 
-  /** `message_start` waits for the event after it: usage known by then belongs into it. */
+  /** Writes `message_start` at the next event, so that usage known by then is part of it. */
   function begin(): void {
-    if (begun || start === undefined) return
-    begun = true
+    if (hasStarted || start === undefined) return
+    hasStarted = true
     const { type: _, id, model, created: _created, serviceTier, reasoningChecks, extra } = start
     const message: JsonObject = {
       ...encodeChecks(reasoningChecks, context),
@@ -57,85 +57,85 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   }
 
   function open(part: number, value: Part): void {
-    current = { part, encoder: openPart(value, writer, context) }
+    currentPart = { part, encoder: openPart(value, writer, context) }
   }
 
-  /** Something follows: now they stand in front of it. */
-  function sendTrailing(): void {
-    for (const { part, value } of trailing.splice(0)) waiting.add(part, value, true)
+  /** Another part follows, so the seals go in front of it. */
+  function flushTrailingSeals(): void {
+    for (const { part, value } of trailingSeals.splice(0)) waiting.add(part, value, true)
   }
 
   function startPart(part: number, value: Part): void {
-    said = true
-    if (lastSaid === 'text' && isBareSeal(value)) {
-      trailing.push({ part, value })
+    hasParts = true
+    if (lastPartType === 'text' && isSealOnly(value)) {
+      trailingSeals.push({ part, value })
       return
     }
-    sendTrailing()
-    lastSaid = value.type
-    if (value.type === 'tool-call') held.calls = true
-    if (value.type === 'refusal') held.refusal = true
+    flushTrailingSeals()
+    lastPartType = value.type
+    if (value.type === 'tool-call') kinds.hasCall = true
+    if (value.type === 'refusal') kinds.hasRefusal = true
     waiting.add(part, value)
-    if (current === undefined) openWaiting()
+    if (currentPart === undefined) openWaiting()
   }
 
   function close(part: number): void {
-    if (current?.part !== part) {
+    if (currentPart?.part !== part) {
       const later = waiting.find(part)
       if (later !== undefined) later.ended = true
       return
     }
-    current.encoder.end()
-    current = undefined
+    currentPart.encoder.end()
+    currentPart = undefined
     openWaiting()
   }
 
   function openWaiting(): void {
-    while (current === undefined) {
+    while (currentPart === undefined) {
       const next = waiting.shift()
       if (next === undefined) return
       open(next.part, next.value)
       for (const delta of next.deltas) currentEncoder()?.delta(delta)
       if (!next.ended) return
       currentEncoder()?.end()
-      current = undefined
+      currentPart = undefined
     }
   }
-  const currentEncoder = (): PartEncoder | undefined => current?.encoder
+  const currentEncoder = (): PartEncoder | undefined => currentPart?.encoder
 
   function closeAll(): void {
     waiting.endAll()
-    if (current !== undefined) close(current.part)
+    if (currentPart !== undefined) close(currentPart.part)
   }
 
   function fail(error: ErrorInfo): void {
-    over = true
+    hasEnded = true
     out.push(errorEvent(error))
   }
 
   function finish(): void {
     begin()
     closeAll()
-    over = true
+    hasEnded = true
     const {
       finish: ended,
       extra,
       reasoningChecks,
     }: NonNullable<typeof ending> = ending ?? { finish: { reason: 'other' } }
     try {
-      checkFinish(ended, said)
+      checkFinish(ended, hasParts)
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       fail(error.info)
       return
     }
-    reportEnding(ended, { pause: true }, '/choices/0', context)
+    reportFinish(ended, { pause: true }, '/choices/0', context)
     ownExtra(ended.extra, 'messages', '/choices/0', context.report)
-    const served = tier ?? start?.serviceTier
-    reportTier(served, usage, context.report)
-    const { container, delta: more, ...own } = ownExtra(extra, 'messages', '/choices/0', context.report) ?? {}
+    const finalTier = serviceTier ?? start?.serviceTier
+    reportTier(finalTier, usage, context.report)
+    const { container, delta: more, ...extraFields } = ownExtra(extra, 'messages', '/choices/0', context.report) ?? {}
     const delta: JsonObject = {
-      ...encodeFinish(ended, held),
+      ...encodeFinish(ended, kinds),
       ...(container === undefined ? {} : { container }),
       ...(isObject(more) ? more : {}),
     }
@@ -143,28 +143,28 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       sse({
         type: 'message_delta',
         delta,
-        usage: encodeUsage(usage, served),
+        usage: encodeUsage(usage, finalTier),
         ...encodeChecks(reasoningChecks, context),
-        ...own,
+        ...extraFields,
       }),
     )
     out.push(sse({ type: 'message_stop' }))
   }
 
-  function other(choice: number): boolean {
+  function isOtherChoice(choice: number): boolean {
     if (choice === 0) return false
-    context.report.add(loss(`/choices/${choice}`, 'messages carries one answer; the others are left out'))
+    context.report.add(loss(`/choices/${choice}`, 'messages carries one choice; the others are left out'))
     return true
   }
 
-  function read(event: ModelEvent): void {
+  function encodeEvent(event: ModelEvent): void {
     switch (event.type) {
       case 'response-start':
         start ??= event
         return
       case 'usage':
         usage = event.usage
-        tier = event.serviceTier ?? tier
+        serviceTier = event.serviceTier ?? serviceTier
         return
       case 'error':
         fail(event.error)
@@ -180,14 +180,14 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         return
       default:
     }
-    if (other(event.choice)) return
+    if (isOtherChoice(event.choice)) return
     begin()
     switch (event.type) {
       case 'part-start':
         startPart(event.part, event.value)
         return
       case 'part-delta':
-        if (current?.part === event.part) current.encoder.delta(event.delta)
+        if (currentPart?.part === event.part) currentPart.encoder.delta(event.delta)
         else waiting.find(event.part)?.deltas.push(event.delta)
         return
       case 'part-end':
@@ -195,11 +195,11 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
         return
       case 'choice-end':
         closeAll()
-        for (const { value } of trailing.splice(0))
+        for (const { value } of trailingSeals.splice(0))
           context.report.add(
             loss(
               value.at ?? '',
-              'the seal of a text that has been streamed has no place behind it',
+              'the seal of a text that was already streamed cannot follow it',
               'unsupported',
               'note',
             ),
@@ -215,16 +215,16 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
 
   return {
     push(event) {
-      if (over) return []
+      if (hasEnded) return []
       out = []
-      read(event)
+      encodeEvent(event)
       return out
     },
-    // A stream that neither ended nor failed is the lane's to fail: nothing is made up here.
+    // A stream that neither ended nor failed is failed by the pipeline.
     end: () => [],
     heartbeat() {
       out = []
-      if (!over) begin()
+      if (!hasEnded) begin()
       return [...out, ping]
     },
   }

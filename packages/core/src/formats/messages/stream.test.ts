@@ -15,8 +15,8 @@ function decode(events: readonly SseEvent[], request: Partial<ModelRequest> = {}
 }
 const partsOf = (out: readonly ModelEvent[]): Part[] => foldEvents(out).choices[0]?.parts ?? []
 
-describe('reading a stream', () => {
-  test('passes over an event of a name alone, unless that says that the answer failed', () => {
+describe('decoding of streams', () => {
+  test('ignores an event without data, unless its name is error', () => {
     const said = block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'a' })
     const types = (event: SseEvent) =>
       decode([start, event, ...said, ...ending('end_turn')]).out.map(({ type }) => type)
@@ -37,12 +37,12 @@ describe('reading a stream', () => {
       [{ type: 'tool-call', id: 't', name: 'f', input: '{}' }],
     ],
     [
-      'a call that comes whole',
+      'a call whose start contains its input',
       block(0, { type: 'tool_use', id: 't', name: 'f', input: { a: 1 } }),
       [{ type: 'tool-call', id: 't', name: 'f', input: '{"a":1}' }],
     ],
     [
-      'thinking of which only the signature is shown',
+      'thinking with a signature and no text',
       block(0, { type: 'thinking', thinking: '', signature: '' }, { type: 'signature_delta', signature: 'sig' }),
       [{ type: 'reasoning', text: '', seal: { issuer: 'messages', data: 'sig' } }],
     ],
@@ -87,14 +87,14 @@ describe('reading a stream', () => {
       [ping, ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'Hi' }), ping],
       [{ type: 'text', text: 'Hi' }],
     ],
-  ])('%s', (_, blocks, parts) => {
+  ])('decodes %s', (_, blocks, parts) => {
     const { out, losses } = decode([start, ...blocks, ...ending('end_turn')])
     expect(partsOf(out)).toEqual(parts)
     expect(out.at(-1)).toEqual({ type: 'response-end' })
     expect(losses).toEqual([])
   })
 
-  test('tells usage at the start and again at the end: the last number counts, a missing one is kept', () => {
+  test('merges the usage of the start and the end: the last number wins, and a missing one is kept', () => {
     const { out } = decode([start, ...ending('end_turn')])
     const told = out.flatMap((event) =>
       event.type === 'usage' ? [[event.usage.input.total, event.usage.output.total]] : [],
@@ -106,7 +106,7 @@ describe('reading a stream', () => {
     expect(out.slice(0, 2).map(({ type }) => type)).toEqual(['response-start', 'usage'])
   })
 
-  test('hands on what it does not know', () => {
+  test('passes unknown events on', () => {
     const news = sse({ type: 'news', headline: 'x' })
     const odd = block(0, { type: 'text', text: '' }, { type: 'hologram_delta', depth: 3 })
     const { out, losses } = decode([start, news, ...odd, ...ending('end_turn')])
@@ -116,7 +116,7 @@ describe('reading a stream', () => {
     expect(sent).toContainEqual(news)
   })
 
-  test('a call of the function that stood for a free-text tool is a call of that tool', () => {
+  test('decodes a call of the function that replaced a custom tool as a call of that tool', () => {
     const tools = { list: [{ type: 'custom' as const, name: 'c' }] }
     const deltas = ['{"inp', 'ut":"a\\nb"}'].map((partial_json) => ({ type: 'input_json_delta', partial_json }))
     const { out } = decode(
@@ -136,7 +136,7 @@ describe('reading a stream', () => {
     ['broken JSON', [start, { event: 'content_block_start', data: '{"type":' }], 'upstream_bad_response'],
     ['no object', [start, { event: 'x', data: '[DONE]' }], 'upstream_bad_response'],
     ['another format', [{ data: '{"choices":[]}' }], 'upstream_bad_response'],
-    ['a second beginning', [start, start], 'upstream_bad_response'],
+    ['a second message_start', [start, start], 'upstream_bad_response'],
     [
       'an error',
       [start, sse({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })],
@@ -148,7 +148,7 @@ describe('reading a stream', () => {
       'upstream_error',
     ],
     ["another vendor's error", [{ data: '{"error":{"message":"x","type":"rate_limit_error"}}' }], 'rate_limited'],
-  ])('%s ends in one error, and nothing follows', (_, events, kind) => {
+  ])('ends in one error and nothing after it for %s', (_, events, kind) => {
     const { out } = decode([...events, ...(kind === 'upstream_truncated' ? [] : ending('end_turn'))])
     expect(out.filter(({ type }) => type === 'error')).toHaveLength(1)
     expect(out.at(-1)).toMatchObject({ type: 'error', error: { kind } })
@@ -182,15 +182,15 @@ function encode(events: readonly ModelEvent[]) {
     losses: context.report.losses,
   }
 }
-/** `start 0 text`, `delta 0 text_delta`, `stop 0`: the frame of a stream. */
+/** Lists the frame of a stream: `start 0 text`, `delta 0 text_delta`, `stop 0`. */
 const frame = (sent: ReturnType<typeof encode>['sent']): string[] =>
   sent.map(({ event = '', body }) => {
     const inner = (body.content_block ?? body.delta ?? {}) as JsonObject
     return [event.replace('content_block_', ''), body.index, inner.type].filter((item) => item !== undefined).join(' ')
   })
 
-describe('writing a stream', () => {
-  test('parts that overlap become blocks that do not', () => {
+describe('encoding of streams', () => {
+  test('writes overlapping parts as blocks one after another', () => {
     const { sent } = encode([
       begin,
       open(0, { type: 'text', text: '' }),
@@ -230,7 +230,7 @@ describe('writing a stream', () => {
     expect(sent.at(-2)?.body.delta).toEqual({ stop_reason: 'tool_use', stop_sequence: null })
   })
 
-  test('a part that was never ended is closed before the ending', () => {
+  test('closes a part that never ended before the end of the message', () => {
     const { sent } = encode([
       begin,
       open(0, { type: 'text', text: '' }),
@@ -247,7 +247,7 @@ describe('writing a stream', () => {
     ])
   })
 
-  test('usage known early stands in message_start; the whole stands in message_delta, even if it comes last', () => {
+  test('writes early usage in message_start, and the complete usage in message_delta even if it comes last', () => {
     const none = { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 }
     const known = { input_tokens: 4, cache_creation_input_tokens: 0, cache_read_input_tokens: 3, output_tokens: 2 }
     const usageOf = (sent: ReturnType<typeof encode>['sent']) => [
@@ -268,7 +268,7 @@ describe('writing a stream', () => {
     expect(usageOf(encode([begin, done, { type: 'response-end' }]).sent)).toEqual([none, none])
   })
 
-  test('reasoning ends with its signature, whatever came first', () => {
+  test('writes the signature at the end of reasoning, whenever it came', () => {
     const seal: ModelEvent = {
       type: 'part-delta',
       choice: 0,
@@ -295,7 +295,7 @@ describe('writing a stream', () => {
     expect(sent[3]?.body.delta).toEqual({ type: 'signature_delta', signature: 'mgs1.chat.s' })
   })
 
-  test('only the first choice can be carried; the others, media and log probabilities are reported once', () => {
+  test('writes the first choice only, and reports other choices, media and log probabilities once', () => {
     const { sent, losses } = encode([
       begin,
       open(0, { type: 'text', text: 'other' }, 1),
@@ -313,7 +313,7 @@ describe('writing a stream', () => {
     expect(losses.map(({ path }) => path)).toEqual(['/choices/1', '', '/choices/0/logprobs'])
   })
 
-  test('an error is one error event, with its type, and nothing after it', () => {
+  test('writes an error as one error event and nothing after it', () => {
     const error: ErrorInfo = { kind: 'overloaded', status: 503, message: 'Too busy.' }
     const { sent } = encode([
       begin,
@@ -331,7 +331,7 @@ describe('writing a stream', () => {
     expect(encode([{ type: 'error', error }]).sent).toHaveLength(1)
   })
 
-  test('an answer that ended in an error is never told as finished', () => {
+  test('never completes a response that ended in an error', () => {
     const { sent } = encode([
       begin,
       { type: 'choice-end', choice: 0, finish: { reason: 'error', explanation: 'Bad call.' } },
@@ -341,11 +341,11 @@ describe('writing a stream', () => {
     expect(sent.some(({ event }) => event === 'message_delta' || event === 'message_stop')).toBe(false)
   })
 
-  test('without an ending of the upstream there is none here', () => {
+  test('writes no end for a stream that has none', () => {
     expect(frame(encode([begin, open(0, { type: 'text', text: 'Hi' }), shut(0), done]).sent).at(-1)).toBe('stop 0')
   })
 
-  test('a heartbeat is a ping, behind message_start where the message has begun', () => {
+  test('writes a heartbeat as a ping, after message_start if the message has started', () => {
     const encoder = messagesCodec.encodeStream(contextFor())
     expect(encoder.heartbeat()).toEqual([{ event: 'ping', data: '{"type":"ping"}' }])
     expect(encoder.push(begin)).toEqual([])

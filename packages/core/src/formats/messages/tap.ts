@@ -8,6 +8,7 @@ import { checkJsonEnds, parseEventObject, parseObject } from '../shared/json-tex
 import { decodeError, errorEvent } from './error.ts'
 import { decodeUsage, mergeUsage } from './usage-decode.ts'
 
+/** Reads error, usage, stop reason and container from a whole response. */
 export function tapResponse(body: JsonObject): ResponseTap {
   if (body.type !== 'message' && isObject(body.error)) return { error: decodeError(200, body) }
   const usage = decodeUsage(body.usage)
@@ -16,7 +17,7 @@ export function tapResponse(body: JsonObject): ResponseTap {
   return { ...(usage && { usage }), ...(typeof finish === 'string' && { finish }), ...(received && { received }) }
 }
 
-/** The container of code execution, which the next request may use again. */
+/** Returns the id of the code execution container, which the next request may reuse. */
 const containerOf = ({ container }: JsonObject): readonly Received[] | undefined =>
   isObject(container) ? receivedReferences('containers', [container.id]) : undefined
 
@@ -31,7 +32,7 @@ const eventTypes: ReadonlySet<string> = new Set([
   'content_block_stop',
 ])
 
-/** The event's name; a few servers leave it out, and it stands in the data: mostly first, but not always. */
+/** Returns the type of an event. A few servers leave out the event name; the type is then in the data, mostly but not always first. */
 function typeOf({ event, data }: SseEvent): string | undefined {
   if (event !== undefined && event !== 'message') return event
   const first = /"type"\s*:\s*"([a-z_]+)"/.exec(data.slice(0, 200))?.[1]
@@ -42,41 +43,42 @@ function typeOf({ event, data }: SseEvent): string | undefined {
 
 const varying: ReadonlySet<string> = new Set(['text', 'thinking', 'partial_json'])
 
-/** Parses the two or three events that tell something; text passes by its name alone. */
-export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: boolean } = {}): StreamTap {
-  let begun = false
-  const counted: JsonObject = {}
+/** Creates a tap that parses only the two or three events with usage, ids or errors. It recognises text events by their name. */
+export function tapStream({ storesResponse = false }: { readonly storesResponse?: boolean } = {}): StreamTap {
+  let hasStarted = false
+  const usageFields: JsonObject = {}
 
   function count(usage: Json | undefined): void {
-    mergeUsage(counted, usage)
-    tap.usage = decodeUsage(counted)
+    mergeUsage(usageFields, usage)
+    tap.usage = decodeUsage(usageFields)
   }
 
   function receive(ids: readonly Received[] | undefined): void {
     if (ids !== undefined) tap.received = [...(tap.received ?? []), ...ids]
   }
 
-  /** Returns whether the client can make of it what the tap does. */
-  function look(event: SseEvent): boolean {
+  /** Returns whether the client understands the event as the tap does. */
+  function inspect(event: SseEvent): boolean {
     const type = typeOf(event)
     switch (type) {
       case 'ping':
-        tap.plain = true
+        tap.canSkipSimilar = true
         return true
       case 'message_stop': {
-        if (!begun) throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
-        const { type: own } = parseEventObject(event.data)
-        // Another event under this name ends nothing; some servers leave it to the name.
-        if (typeof own !== 'string' || own === type) tap.ended = true
+        if (!hasStarted)
+          throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without a message.')
+        const { type: typeInData } = parseEventObject(event.data)
+        // An event of another type under this name ends nothing. Some servers leave out the type.
+        if (typeof typeInData !== 'string' || typeInData === type) tap.ended = true
         return true
       }
       case 'message_start': {
-        begun = true
+        hasStarted = true
         const { message } = parseEventObject(event.data)
         if (isObject(message)) {
           count(message.usage)
           tap.received = containerOf(message)
-          if (storesAnswer) receive(receivedReferences('responses', [message.id]))
+          if (storesResponse) receive(receivedReferences('responses', [message.id]))
         }
         return true
       }
@@ -91,23 +93,23 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
         return true
       }
       case 'error': {
-        // What has ended well has not failed.
+        // An error after the end changes nothing.
         if (tap.ended) return false
-        const told = parseObject(event.data) ?? {}
-        tap.error = decodeError(200, told)
-        // Clients listen for the name; and what other servers have in its place, they do not know.
-        return event.event === 'error' && told.type === 'error' && isObject(told.error)
+        const body = parseObject(event.data) ?? {}
+        tap.error = decodeError(200, body)
+        // Clients listen for the event name, and know no other form of errors.
+        return event.event === 'error' && body.type === 'error' && isObject(body.error)
       }
       default:
-        tap.plain = true
+        tap.canSkipSimilar = true
         tap.started = true
         return true
     }
   }
 
   const tap: MutableTap = {
-    varying,
-    plain: false,
+    varyingMembers: varying,
+    canSkipSimilar: false,
     started: false,
     ended: false,
     error: undefined,
@@ -115,12 +117,12 @@ export function tapStream({ storesAnswer = false }: { readonly storesAnswer?: bo
     finish: undefined,
     received: undefined,
     push(event) {
-      tap.plain = false
+      tap.canSkipSimilar = false
       if (event.event === ':') return true
       // Clients parse the data of every event.
       if (event.data === '' && event.event !== 'error') return false
       checkJsonEnds(event.data)
-      return look(event)
+      return inspect(event)
     },
     heartbeat: () => [ping],
     fail: (failure) => [errorEvent(failure)],

@@ -17,9 +17,9 @@ const budget = (budget_tokens: number) => ({ type: 'enabled', budget_tokens })
 const adaptive = { type: 'adaptive' }
 const disabled = { type: 'disabled' }
 
-describe('a wish for reasoning in the terms that the model knows', () => {
+describe('reasoning of other formats', () => {
   test.each<[string, Reasoning, number, JsonObject | undefined, string | undefined, string]>([
-    // model, wish, max_tokens, thinking, effort, kinds of losses
+    // model, reasoning, max_tokens, thinking, effort, kinds of losses
     ['claude-opus-5', { effort: 'high' }, 32_000, adaptive, 'high', ''],
     ['claude-opus-5', { effort: 'minimal' }, 32_000, adaptive, 'low', 'approximated note'],
     ['claude-opus-5', { effort: 'none' }, 32_000, disabled, undefined, ''],
@@ -61,7 +61,7 @@ describe('a wish for reasoning in the terms that the model knows', () => {
     ['anthropic/claude-opus-4.7', { effort: 'low' }, 32_000, adaptive, 'low', ''],
     ['claude-from-the-future', { effort: 'xhigh' }, 32_000, adaptive, 'xhigh', ''],
     ['kimi-k3', { effort: 'medium' }, 32_000, budget(12_288), undefined, 'approximated note'],
-  ])('%s %j, max_tokens %i', (model, reasoning, maxTokens, thinking, effort, kinds) => {
+  ])('is encoded for %s: %j with max_tokens %i', (model, reasoning, maxTokens, thinking, effort, kinds) => {
     const { out, losses } = encode({ reasoning, sampling: { maxTokens } }, model)
     expect(out.thinking).toEqual(thinking)
     expect((out.output_config as JsonObject | undefined)?.effort).toBe(effort)
@@ -72,19 +72,22 @@ describe('a wish for reasoning in the terms that the model knows', () => {
 
 const tools = { list: [{ type: 'function' as const, name: 'f' }] }
 
-describe('what thinking does not go with', () => {
-  test('a forced tool call wins over a budget, and lives with adaptive thinking', () => {
-    const forced = { tools: { ...tools, choice: 'required' as const }, reasoning: { effort: 'high' as const } }
-    const old = encode(forced, 'claude-sonnet-4-5')
+describe('settings that exclude thinking', () => {
+  test('drops a thinking budget, but not adaptive thinking, for a forced tool call', () => {
+    const isToolForced = { tools: { ...tools, choice: 'required' as const }, reasoning: { effort: 'high' as const } }
+    const old = encode(isToolForced, 'claude-sonnet-4-5')
     expect(old.out).toMatchObject({ tool_choice: { type: 'any' } })
     expect(old.out.thinking).toBeUndefined()
     expect(old.losses.map(({ detail }) => detail)).toContain(
-      'thinking is left out: a budget does not go with a forced tool call',
+      'thinking is left out: a budget cannot be combined with a forced tool call',
     )
-    expect(encode(forced, 'claude-opus-4-6').out).toMatchObject({ tool_choice: { type: 'any' }, thinking: adaptive })
+    expect(encode(isToolForced, 'claude-opus-4-6').out).toMatchObject({
+      tool_choice: { type: 'any' },
+      thinking: adaptive,
+    })
   })
 
-  test('a model that cannot be forced is asked, and the client told', () => {
+  test('sends an automatic tool choice to a model that cannot be forced, and reports it', () => {
     const { out, losses } = encode({ tools: { ...tools, choice: { name: 'f' } } }, 'claude-opus-5-5')
     expect(out.tool_choice).toEqual({ type: 'auto' })
     expect(losses).toContainEqual(
@@ -92,7 +95,7 @@ describe('what thinking does not go with', () => {
     )
   })
 
-  test('temperature, top_k and a small top_p are left out and reported', () => {
+  test('drops and reports temperature, top_k and a small top_p', () => {
     const sampling = { temperature: 0.5, topK: 5, topP: 0.5, maxTokens: 9000 }
     const { out, losses } = encode({ sampling, reasoning: { budgetTokens: 2000 } }, 'claude-sonnet-4-5')
     expect(out).not.toHaveProperty('temperature')
@@ -118,7 +121,7 @@ describe('what thinking does not go with', () => {
     },
     { role: 'user', parts: [{ type: 'tool-result', callId: 'a', parts: [] }] },
   ]
-  test('a tool loop whose signed reasoning the client lost goes on without a budget', () => {
+  test('drops the thinking budget in a tool loop without its signed reasoning', () => {
     const request = { reasoning: { effort: 'high' as const }, tools }
     const lost = encode({ ...request, turns: loop(false) }, 'claude-sonnet-4-5')
     expect(lost.out.thinking).toBeUndefined()
@@ -128,7 +131,7 @@ describe('what thinking does not go with', () => {
   })
 })
 
-describe('thinking as the client wrote it', () => {
+describe('thinking of messages clients', () => {
   test.each<[JsonObject, Reasoning | undefined]>([
     [{ thinking: { type: 'enabled', budget_tokens: 2000 } }, { budgetTokens: 2000 }],
     [{ thinking: { type: 'adaptive', display: 'omitted' } }, { adaptive: true, summary: 'none' }],
@@ -141,7 +144,7 @@ describe('thinking as the client wrote it', () => {
       { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } },
       { adaptive: true, effort: 'low' },
     ],
-  ])('%j', (fields, reasoning) => {
+  ])('is decoded from %j', (fields, reasoning) => {
     const body = { model: 'm', max_tokens: 5000, messages: [{ role: 'user', content: 'Hi' }], ...fields }
     expect(messagesCodec.decodeRequest(body, contextFor()).reasoning).toEqual(reasoning)
   })

@@ -11,7 +11,7 @@ describe('tools of other formats', () => {
     { type: 'function', name: 'b' },
     { type: 'custom', name: 'c', description: 'Free.', grammar: { syntax: 'lark', definition: 'start: "x"' } },
   ]
-  test('a schema without a type is an object; a free-text tool becomes a function of one text', () => {
+  test('sends a schema without a type as an object schema, and a custom tool as a function with one text', () => {
     const { out, losses } = encode({ tools: { list } })
     expect(out.tools).toEqual([
       { name: 'a', input_schema: { type: 'object', properties: {} } },
@@ -54,14 +54,14 @@ describe('tools of other formats', () => {
     ],
     [{ list: [], choice: 'auto' }, undefined, [], []],
     [{ list: [], choice: 'required' }, undefined, [], ['/tools/choice unsupported warn']],
-  ])('choice: %j', (tools, choice, names, losses) => {
+  ])('encodes the tools and the choice of %j', (tools, choice, names, losses) => {
     const { out, losses: found } = encode({ tools })
     expect(out.tool_choice).toEqual(choice)
     expect(((out.tools ?? []) as JsonObject[]).map(({ name }) => name)).toEqual(names)
     expect(told(found).filter((line) => line !== ' approximated warn')).toEqual(losses)
   })
 
-  test('a name that Anthropic refuses is made to fit, none at all is fatal', () => {
+  test('rewrites a name that Anthropic rejects, and reports a fatal loss for a missing name', () => {
     const named = encode({ tools: { list: [{ type: 'function', name: 'a.b', at: '/tools/0' }] } })
     expect(named.out.tools).toMatchObject([{ name: expect.stringMatching(/^a_b_[0-9a-f]{8}$/) }])
     expect(told(named.losses)).toEqual(['/tools/0 approximated note'])
@@ -69,7 +69,7 @@ describe('tools of other formats', () => {
     expect(told(nameless.losses)).toEqual(['/tools/0 unsupported fatal'])
   })
 
-  test('ids that Anthropic refuses are rewritten alike in call and result', () => {
+  test('rewrites ids that Anthropic rejects, the same in call and result', () => {
     const call = (id: string): Part => ({ type: 'tool-call', id, name: 'f', input: '{}' })
     const result = (callId: string): Part => ({ type: 'tool-result', callId, parts: [] })
     const ids = ['f:0', 'f_0', 'f.0', '', '', 'ok-1']
@@ -80,7 +80,7 @@ describe('tools of other formats', () => {
     expect(results?.content.map(({ tool_use_id }) => tool_use_id)).toEqual(sent)
   })
 
-  test('input that is no object is wrapped and reported', () => {
+  test('wraps and reports input that is not an object', () => {
     const call = (input: string, custom = false): Part => ({
       type: 'tool-call',
       id: input.length.toString(),

@@ -6,13 +6,14 @@ import { drop, takeBoolean, takeObject, takeString, type Unread, unread } from '
 import { pointer } from '../shared/pointers.ts'
 import { fieldPointer, isWrittenIn, loss, ownExtra } from '../shared/report.ts'
 import { customSchema, nativeToolName, offeredTools } from '../shared/tools.ts'
-import { substance } from './blocks-decode.ts'
+import { meaningfulFields } from './blocks-decode.ts'
 import { cacheControl, decodeCache } from './cache.ts'
 import { fieldPointers } from './fields.ts'
 import { enforceTool, type ModelTraits } from './models.ts'
 
 type Tools = NonNullable<ModelRequest['tools']>
 
+/** Decodes `tools` and `tool_choice`. Unknown kinds of choices stay in the fields. */
 export function decodeTools(fields: Unread): Tools | undefined {
   const tools: Tools = { list: [] }
   let any = false
@@ -29,7 +30,7 @@ export function decodeTools(fields: Unread): Tools | undefined {
       any = true
       const serial = takeBoolean(inner, 'disable_parallel_tool_use')
       if (serial !== undefined) tools.parallel = !serial
-      const rest = substance(inner)
+      const rest = meaningfulFields(inner)
       if (rest === undefined) drop(fields, 'tool_choice')
       else fields.tool_choice = rest
     }
@@ -37,12 +38,13 @@ export function decodeTools(fields: Unread): Tools | undefined {
   return any ? tools : undefined
 }
 
+/** Decodes a tool. Anything but a custom tool becomes a native tool. */
 export function decodeTool(source: Json, at: string): Tool {
   if (!isObject(source)) return { type: 'native', format: 'messages', value: { value: source }, at }
   const fields = unread(source)
   const type = takeString(fields, 'type')
   const name = takeString(fields, 'name')
-  // Anything with a dated type is Anthropic's own: it runs there, or has a schema that only Claude knows.
+  // Types with a date are Anthropic's own tools: Anthropic runs them, or only Claude knows their schema.
   if ((type !== undefined && type !== 'custom') || name === undefined)
     return { type: 'native', format: 'messages', value: source, at }
   const tool: Tool = { type: 'function', name, at }
@@ -51,12 +53,12 @@ export function decodeTool(source: Json, at: string): Tool {
   put(tool, 'strict', takeBoolean(fields, 'strict'))
   const cache = decodeCache(fields)
   if (cache !== undefined) tool.cache = cache
-  const rest = substance(fields)
+  const rest = meaningfulFields(fields)
   if (rest !== undefined) tool.extra = { messages: rest }
   return tool
 }
 
-/** Undefined: of a kind not known here. */
+/** Returns undefined for an unknown kind of choice. */
 function decodeChoice(choice: Unread): ToolChoice | undefined {
   const { type, name } = choice
   const decoded =
@@ -73,7 +75,7 @@ function decodeChoice(choice: Unread): ToolChoice | undefined {
   return decoded
 }
 
-/** Writes `tools` and `tool_choice`. Returns whether a call is forced, which thinking does not go with. */
+/** Encodes `tools` and `tool_choice`. Returns whether a call is forced, which excludes thinking by a budget. */
 export function encodeTools(
   tools: Tools,
   out: JsonObject,
@@ -86,53 +88,60 @@ export function encodeTools(
   const { report } = context
   const at = (field: string): string => fieldPointer(field, request.at, undefined)
   let offered = list
-  let wanted: 'auto' | 'none' | 'required' | { name: string } | undefined
+  let choiceToSend: 'auto' | 'none' | 'required' | { name: string } | undefined
   if (typeof choice === 'object' && 'allowed' in choice) {
-    // There is no list of allowed tools here: the others are not offered, which comes to the same.
+    // Messages has no list of allowed tools. Offering only these has the same effect.
     offered = offeredTools(list, choice, report)
-    wanted = choice.mode
+    choiceToSend = choice.mode
     report.add(loss(at('tools.choice'), 'only the allowed tools are offered', 'approximated', 'note'))
-  } else wanted = choice
+  } else choiceToSend = choice
 
-  const isOwn = isWrittenIn(request, fieldPointers)
-  const wire = offered.filter(isListed).flatMap((tool) => encodeTool(tool, traits, isOwn, context))
-  if (wire.length > 0) out.tools = wire
-  const own = isObject(out.tool_choice) ? out.tool_choice : undefined
-  if (wire.length === 0) {
-    if (wanted === 'required' || typeof wanted === 'object')
-      report.add(loss(at('tools.choice'), 'no tool is left that could be chosen'))
+  const isSameFormat = isWrittenIn(request, fieldPointers)
+  const encodedTools = offered.filter(isListed).flatMap((tool) => encodeTool(tool, traits, isSameFormat, context))
+  if (encodedTools.length > 0) out.tools = encodedTools
+  const existingChoice = isObject(out.tool_choice) ? out.tool_choice : undefined
+  if (encodedTools.length === 0) {
+    if (choiceToSend === 'required' || typeof choiceToSend === 'object')
+      report.add(loss(at('tools.choice'), 'no tool is left to choose'))
     delete out.tool_choice
     return false
   }
-  let forced = wanted === 'required' || typeof wanted === 'object'
-  if (forced && !traits.forcedTools) {
-    const what = typeof wanted === 'object' ? `'${wanted.name}'` : 'a tool'
+  let isToolForced = choiceToSend === 'required' || typeof choiceToSend === 'object'
+  if (isToolForced && !traits.forcedTools) {
+    const what = typeof choiceToSend === 'object' ? `'${choiceToSend.name}'` : 'a tool'
     report.add(loss(at('tools.choice'), `the model cannot be forced to call ${what}; it may do so`, 'approximated'))
-    wanted = 'auto'
-    forced = false
+    choiceToSend = 'auto'
+    isToolForced = false
   }
-  const serial = parallel === false && wanted !== 'none'
-  if (wanted !== undefined || serial || own !== undefined) {
-    const wireChoice: JsonObject = { ...own }
-    if (wanted !== undefined || own?.type === undefined) Object.assign(wireChoice, encodeChoice(wanted ?? 'auto'))
+  const serial = parallel === false && choiceToSend !== 'none'
+  if (choiceToSend !== undefined || serial || existingChoice !== undefined) {
+    const wireChoice: JsonObject = { ...existingChoice }
+    if (choiceToSend !== undefined || existingChoice?.type === undefined)
+      Object.assign(wireChoice, encodeChoice(choiceToSend ?? 'auto'))
     if (serial) wireChoice.disable_parallel_tool_use = true
-    else if (parallel === true && wanted !== undefined && wanted !== 'none')
+    else if (parallel === true && choiceToSend !== undefined && choiceToSend !== 'none')
       wireChoice.disable_parallel_tool_use = false
     out.tool_choice = wireChoice
   }
-  return forced
+  return isToolForced
 }
 
 const encodeChoice = (choice: 'auto' | 'none' | 'required' | { name: string }): JsonObject =>
   typeof choice === 'object' ? { type: 'tool', name: choice.name } : { type: choice === 'required' ? 'any' : choice }
 
 /** A tool that a turn adds is defined there, unless a client of messages listed it. */
-export const isListed = (tool: Tool): boolean => tool.deferred !== true || isHidden(tool)
+export const isListed = (tool: Tool): boolean => tool.deferred !== true || isDeferred(tool)
 
-/** Deferred tools are offered by the turn that adds them, or by a search for tools. */
-export const isHidden = ({ extra }: Tool): boolean => extra?.messages?.defer_loading === true
+/** Returns whether a tool is deferred: a turn or a tool search offers it later. */
+export const isDeferred = ({ extra }: Tool): boolean => extra?.messages?.defer_loading === true
 
-export function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, context: CodecContext): JsonObject[] {
+/** Encodes a tool, or reports it and returns none if it belongs to another format. */
+export function encodeTool(
+  tool: Tool,
+  traits: ModelTraits,
+  isSameFormat: boolean,
+  context: CodecContext,
+): JsonObject[] {
   const { report } = context
   const at = tool.at ?? ''
   switch (tool.type) {
@@ -142,15 +151,15 @@ export function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, cont
       checkToolName(name, at, context)
       const out: JsonObject = { ...ownExtra(extra, 'messages', at, report), name }
       put(out, 'description', description)
-      const held =
-        isOwn || !traits.structured
+      const enforced =
+        isSameFormat || !traits.structured
           ? { schema, strict }
           : enforceTool(schema, strict, at, (detail, severity) =>
               report.add(loss(at, detail, 'approximated', severity)),
             )
-      out.input_schema = withType(held.schema)
-      if (traits.structured) put(out, 'strict', held.strict)
-      else if (strict) report.add(loss(pointer(at, 'strict'), 'the model takes no strict tools'))
+      out.input_schema = withObjectType(enforced.schema)
+      if (traits.structured) put(out, 'strict', enforced.strict)
+      else if (strict) report.add(loss(pointer(at, 'strict'), 'the model accepts no strict tools'))
       if (cache !== undefined) out.cache_control = cacheControl(cache)
       return [out]
     }
@@ -187,13 +196,13 @@ export function encodeTool(tool: Tool, traits: ModelTraits, isOwn: boolean, cont
   }
 }
 
-/** Anthropic insists on `type`; a schema without one means an object all the same. */
-function withType(schema: JsonObject | undefined): JsonObject {
+/** Adds `type`, which Anthropic requires. A schema without it means an object. */
+function withObjectType(schema: JsonObject | undefined): JsonObject {
   if (schema === undefined) return { type: 'object', properties: {} }
   return schema.type === undefined ? { type: 'object', ...schema } : schema
 }
 
-/** Other names are made to fit; of none there is nothing to be made. */
+/** Reports a tool without a name. Other invalid names are rewritten. */
 export function checkToolName(name: string, at: string, context: CodecContext): void {
-  if (name === '') context.report.add(loss(at, 'a tool needs a name, this one has none', 'unsupported', 'fatal'))
+  if (name === '') context.report.add(loss(at, 'a tool without a name is not accepted', 'unsupported', 'fatal'))
 }

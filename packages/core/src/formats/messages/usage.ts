@@ -1,42 +1,42 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
-import type { IsShown } from '../carries.ts'
+import type { IsShown } from '../capabilities.ts'
 import type { Nothing, Report, Usage } from '../ir.ts'
 import { loss } from '../shared/report.ts'
-import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
+import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
-/** Clients count on every number but the details; Claude Code compacts by them. */
+/** Encodes usage. Clients require every count except the details; Claude Code decides by them when to compact. */
 export function encodeUsage(usage: Usage | undefined, serviceTier?: string): JsonObject {
   if (usage === undefined) {
     const unknown: JsonObject = { ...noTokens }
-    put(unknown, 'service_tier', tierWord(serviceTier))
+    put(unknown, 'service_tier', encodeTier(serviceTier))
     return unknown
   }
   const { input, output, raw, ...rest } = usage
   rest satisfies Nothing
-  // Which of the tokens were sounds, pictures or tool prompts has no place here; they are counted in the totals.
+  // Messages has no counts of audio, image and tool prompt tokens. The totals include them.
   const { total, cacheRead, cacheWrite, cacheWrite1h, audio: _a, image: _i, tool: _t, ...inputRest } = input
   inputRest satisfies Nothing
-  const { total: written, reasoning, audio: _spoken, image: _drawn, ...outputRest } = output
+  const { total: outputTotal, reasoning, audio: _spoken, image: _drawn, ...outputRest } = output
   outputRest satisfies Nothing
-  const own = raw?.format === 'messages' ? raw.value : undefined
-  const out: JsonObject = own === undefined ? { ...noTokens } : { ...own }
+  const original = raw?.format === 'messages' ? raw.value : undefined
+  const out: JsonObject = original === undefined ? { ...noTokens } : { ...original }
   out.input_tokens = Math.max(0, total - (cacheRead ?? 0) - (cacheWrite ?? 0))
-  out.output_tokens = written
+  out.output_tokens = outputTotal
   if (cacheWrite !== undefined) out.cache_creation_input_tokens = cacheWrite
   if (cacheRead !== undefined) out.cache_read_input_tokens = cacheRead
   if (cacheWrite1h !== undefined)
     out.cache_creation = {
-      ...(isObject(own?.cache_creation) ? own.cache_creation : undefined),
+      ...(isObject(original?.cache_creation) ? original.cache_creation : undefined),
       ephemeral_5m_input_tokens: Math.max(0, (cacheWrite ?? cacheWrite1h) - cacheWrite1h),
       ephemeral_1h_input_tokens: cacheWrite1h,
     }
   if (reasoning !== undefined)
     out.output_tokens_details = {
-      ...(isObject(own?.output_tokens_details) ? own.output_tokens_details : undefined),
+      ...(isObject(original?.output_tokens_details) ? original.output_tokens_details : undefined),
       thinking_tokens: reasoning,
     }
-  if (own === undefined) put(out, 'service_tier', tierWord(serviceTier))
+  if (original === undefined) put(out, 'service_tier', encodeTier(serviceTier))
   return out
 }
 
@@ -47,18 +47,18 @@ const noTokens = {
   output_tokens: 0,
 } as const
 
-const tierWord = (tier: string | undefined): string | undefined =>
+const encodeTier = (tier: string | undefined): string | undefined =>
   tier === 'default' ? 'standard' : tier === 'priority' || tier === 'batch' ? tier : undefined
 
-/** Reports a tier that has no word here. */
+/** Reports a tier that has no name in messages. */
 export function reportTier(tier: string | undefined, usage: Usage | undefined, report: Report): void {
-  if (tier === undefined || usage?.raw?.format === 'messages' || tierWord(tier) !== undefined) return
-  report.add(loss('/serviceTier', `messages has no word for the tier '${tier}'`, 'unsupported', 'note'))
+  if (tier === undefined || usage?.raw?.format === 'messages' || encodeTier(tier) !== undefined) return
+  report.add(loss('/serviceTier', `messages has no service tier '${tier}'`, 'unsupported', 'note'))
 }
 
 const usageFields = {
-  input_tokens: 'told',
-  output_tokens: 'told',
+  input_tokens: 'shown',
+  output_tokens: 'shown',
   cache_read_input_tokens: 'usage.cacheRead',
   cache_creation_input_tokens: 'usage.cacheWrite',
   cache_creation: {
@@ -66,11 +66,12 @@ const usageFields = {
     ephemeral_1h_input_tokens: 'usage.cacheWrite1h',
   },
   output_tokens_details: { thinking_tokens: 'usage.reasoning' },
-  service_tier: 'told',
+  service_tier: 'shown',
 } as const satisfies UsageFields
 
-/** Most answers say that they do not say where they were made. */
-const placeless = { ...usageFields, inference_geo: 'told' } as const satisfies UsageFields
+/** Most responses state that their location is not available. */
+const usageFieldsWithoutPlace = { ...usageFields, inference_geo: 'shown' } as const satisfies UsageFields
 
-export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] =>
-  beside(usage, usage.inference_geo === 'not_available' ? placeless : usageFields, isShown)
+/** Lists pointers to counts in the usage that the client is not shown. */
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
+  findUnshownUsage(usage, usage.inference_geo === 'not_available' ? usageFieldsWithoutPlace : usageFields, isShown)

@@ -21,7 +21,7 @@ function complaint(body: Json): { message: string; param: string | undefined; st
   throw new Error('the body passed')
 }
 
-describe('a request that Anthropic would refuse is refused in its words', () => {
+describe('requests that Anthropic would reject', () => {
   test.each<[string, Json, string, string | undefined]>([
     ['no object', 'hello', 'Input should be a valid dictionary or object to extract fields from', undefined],
     ['no model', without('model'), 'model: Field required', 'model'],
@@ -65,7 +65,7 @@ describe('a request that Anthropic would refuse is refused in its words', () => 
     ],
     ['stream as text', { ...good, stream: 'yes' }, 'stream: Input should be a valid boolean', 'stream'],
     [
-      'a stop sequence that is none',
+      'a stop sequence that is not text',
       { ...good, stop_sequences: ['a', 1] },
       'stop_sequences.1: Input should be a valid string',
       'stop_sequences.1',
@@ -175,12 +175,12 @@ describe('a request that Anthropic would refuse is refused in its words', () => 
       'metadata: Input should be a valid dictionary or object to extract fields from',
       'metadata',
     ],
-  ])('%s', (_, body, message, param) => {
+  ])("are rejected with Anthropic's message: %s", (_, body, message, param) => {
     expect(complaint(body)).toEqual({ message, param, status: 400 })
   })
 })
 
-describe('what is new, optional or unknown passes as it came', () => {
+describe('new, optional and unknown fields', () => {
   test.each<[string, JsonObject]>([
     ['unknown fields', { ...good, speed: 'fast', nested: { a: [1] } }],
     ['unknown blocks', withBlock({ type: 'hologram', depth: 3 })],
@@ -202,12 +202,12 @@ describe('what is new, optional or unknown passes as it came', () => {
     ['a tool result without content', withBlock({ type: 'tool_result', tool_use_id: 'a' })],
     ['bounds', { ...good, max_tokens: 1, temperature: 1, top_p: 1, top_k: 0 }],
     ['zero temperature', { ...good, temperature: 0 }],
-  ])('%s', (_, body) => {
+  ])('pass unchanged: %s', (_, body) => {
     expect(messagesCodec.validateRequest(body)).toBe(body)
   })
 })
 
-test('a thread is refused with the code that makes the SDK send the whole conversation', () => {
+test('rejects a thread with the code that makes the SDK send the whole conversation', () => {
   let error: unknown
   try {
     messagesCodec.validateRequest({ ...good, thread: { type: 'create' } })

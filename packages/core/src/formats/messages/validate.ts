@@ -14,8 +14,9 @@ import {
 import { hasThread, threadRefused } from './error.ts'
 
 /**
- * What a request must have: the specification's required fields and bounds, and the shapes that Anthropic checks. Objects
- * are loose and unknown types of blocks, tools and choices pass: they may have been invented last week.
+ * Schemas of requests, and messages for their errors.
+ * `requestSchema` is for requests that are translated. It requires the fields and bounds of the specification, and the shapes that
+ * Anthropic checks. Objects are loose, and unknown types of blocks, tools and choices pass: they may be newer than this code.
  */
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
 
@@ -31,7 +32,7 @@ const source = byType({
   content: z.looseObject({ content: z.union([text, arrayOf(object)]) }),
 })
 
-/** Fields that a block of a known type cannot do without. */
+/** Required fields of blocks, by type. */
 const blocks: Readonly<Record<string, z.ZodType>> = {
   text: z.looseObject({ text }),
   image: z.looseObject({ source }),
@@ -46,7 +47,7 @@ const blocks: Readonly<Record<string, z.ZodType>> = {
   redacted_thinking: z.looseObject({ data: text }),
 }
 
-/** Checks an object by what its `type` asks for. */
+/** Validates an object by the schema for its `type`. */
 function byType(shapes: Readonly<Record<string, z.ZodType>>, standard?: string) {
   const object = z.looseObject({ type: standard === undefined ? text : optional(text) }).superRefine((value, check) => {
     const type = value.type ?? standard
@@ -66,18 +67,19 @@ const content = z.union([text, arrayOf(block)])
 
 const withContent = z.looseObject({ content })
 
-/** A system message may only set the effort from here on. */
-const isEffort = (message: { role: string; content?: unknown }) => message.role === 'system' && message.content == null
+/** Returns whether a system message only changes settings; it needs no content. */
+const isSettingsChange = (message: { role: string; content?: unknown }) =>
+  message.role === 'system' && message.content == null
 
 const message = withAcceptor(
   z.looseObject({ role: z.enum(['user', 'assistant', 'system']) }).superRefine((value, check) => {
-    if (isEffort(value)) return
+    if (isSettingsChange(value)) return
     const result = withContent.safeParse(value)
     for (const issue of result.error?.issues ?? []) check.addIssue({ ...issue })
   }),
   () => {
     const hasContent = acceptorOf(withContent)
-    return (value) => isEffort(value) || hasContent(value)
+    return (value) => isSettingsChange(value) || hasContent(value)
   },
 )
 
@@ -105,26 +107,25 @@ export const requestSchema = z.looseObject({
   service_tier: optional(text),
 })
 
-/** A count needs no bound for an answer. */
+/** A token count needs no `max_tokens`. */
 export const countSchema = requestSchema.omit({ max_tokens: true })
 
-const fields = z.looseObject({
+const passThroughFields = z.looseObject({
   model: z.string().min(1),
   messages: messageList(),
   max_tokens: z.int().min(0),
-  // The gateway frames the response by it.
+  // The gateway decides by it whether to stream the response.
   stream: optionalBoolean,
-  // The specification's limits; that of `max_tokens` has the exception below.
+  // Bounds from the specification. `max_tokens` has the exception below.
   temperature: z.number().min(0).max(1).nullish(),
 })
 
 /**
- * What every messages request is checked by; see shared/pass-through.ts. `requestSchema` is for translations.
- *
- * `max_tokens: 0` fills Anthropic's prompt cache and generates nothing. Without a mark for the cache it is below the limit.
+ * Schema of every messages request, translated or not; see shared/pass-through.ts.
+ * `max_tokens: 0` fills Anthropic's prompt cache and generates nothing. Without `cache_control`, it is below the minimum.
  */
 export const passThroughSchema = withAcceptor(
-  fields.superRefine((value, context) => {
+  passThroughFields.superRefine((value, context) => {
     if (isBelowLimit(value))
       context.addIssue({
         code: 'too_small',
@@ -138,25 +139,25 @@ export const passThroughSchema = withAcceptor(
   () => (value) => !isBelowLimit(value),
 )
 
-/** A count needs no bound for an answer. */
-export const countPassThroughSchema = fields.omit({ max_tokens: true })
+/** A token count needs no `max_tokens`. */
+export const countPassThroughSchema = passThroughFields.omit({ max_tokens: true })
 
-/** Checks any request from a client; see `Codec.checkRequest`. */
-export const checkRequest = (body: Json): JsonObject => validateBody(passThroughSchema, body, complain)
+/** Validates any request of a client. See `Codec.checkRequest`. */
+export const checkRequest = (body: Json): JsonObject => validateBody(passThroughSchema, body, describeIssue)
 
-/** Checks a request that is to be translated; see `Codec.validateRequest`. */
+/** Validates a request that will be translated. See `Codec.validateRequest`. */
 export const validateRequest = (body: Json): JsonObject => validateAs(requestSchema, body)
 
-/** What every request of this format is checked for, by the schema of its endpoint. */
+/** Validates a request by the schema of its endpoint. */
 export function validateAs(schema: typeof requestSchema | typeof countSchema, body: Json): JsonObject {
   if (isObject(body) && hasThread(body)) throw threadRefused()
-  return validateBody(schema, body, complain)
+  return validateBody(schema, body, describeIssue)
 }
 
 const isBelowLimit = (value: { max_tokens: number }): boolean =>
   value.max_tokens === 0 && !marksCache(value as unknown as Json)
 
-/** The body nests no deeper than `limits.depth`. */
+/** Returns whether a value contains `cache_control`. `limits.depth` bounds the recursion. */
 function marksCache(value: Json): boolean {
   if (Array.isArray(value)) return value.some(marksCache)
   if (!isObject(value)) return false
@@ -167,14 +168,14 @@ function marksCache(value: Json): boolean {
   return false
 }
 
-/** What Anthropic says about an issue, word for word where its words are known: Claude Code reads them. */
-export function complain(issue: Issue, body: Json): Complaint {
-  const message = wording(issue, valueAt(body, issue.path))
+/** Returns Anthropic's message for an issue, word for word where it is known: Claude Code parses it. */
+export function describeIssue(issue: Issue, body: Json): Complaint {
+  const message = messageOf(issue, valueAt(body, issue.path))
   if (issue.path.length === 0) return { message }
-  return { message: `${tagged(issue.path, body)}: ${message}`, param: dotted(issue.path) }
+  return { message: `${pathWithTypes(issue.path, body)}: ${message}`, param: dotted(issue.path) }
 }
 
-const kinds: Readonly<Record<string, string>> = {
+const typeNames: Readonly<Record<string, string>> = {
   string: 'a valid string',
   number: 'a valid number',
   int: 'a valid integer',
@@ -183,22 +184,22 @@ const kinds: Readonly<Record<string, string>> = {
   object: 'a valid dictionary or object to extract fields from',
 }
 
-const integers = new Set(['max_tokens', 'top_k', 'budget_tokens'])
+const integerFields = new Set(['max_tokens', 'top_k', 'budget_tokens'])
 
-function wording(issue: Issue, value: Json | undefined): string {
+function messageOf(issue: Issue, value: Json | undefined): string {
   const missing = value === undefined
   switch (issue.code) {
     case 'invalid_type':
       if (missing && issue.path.length > 0) return 'Field required'
       if (issue.expected === 'int' && typeof value === 'number')
         return 'Input should be a valid integer, got a number with a fractional part'
-      if (integers.has(String(issue.path.at(-1)))) return `Input should be ${kinds.int}`
-      return `Input should be ${kinds[issue.expected] ?? `a valid ${issue.expected}`}`
+      if (integerFields.has(String(issue.path.at(-1)))) return `Input should be ${typeNames.int}`
+      return `Input should be ${typeNames[issue.expected] ?? `a valid ${issue.expected}`}`
     case 'invalid_union':
-      // Only content and system have two shapes; a string is the one that nobody means to write as something else.
+      // Only content and system have two shapes. A string is always valid, so the invalid value was meant as a list.
       return missing ? 'Field required' : 'Input should be a valid list'
     case 'invalid_value':
-      // `system` is taken too, but these are the words that clients look for.
+      // `system` is valid, too. This is Anthropic's sentence, which clients look for.
       return missing ? 'Field required' : "Input should be 'user' or 'assistant'"
     case 'too_small':
       if (issue.origin === 'array') return 'at least one message is required'
@@ -221,8 +222,8 @@ function valueAt(body: Json, path: readonly PropertyKey[]): Json | undefined {
   return value
 }
 
-/** Anthropic puts an object's type into the path: `messages.0.content.1.tool_use.id`, `tools.0.custom.input_schema`. */
-function tagged(path: readonly PropertyKey[], body: Json): string {
+/** Anthropic adds the type of an object to the path: `messages.0.content.1.tool_use.id`, `tools.0.custom.input_schema`. */
+function pathWithTypes(path: readonly PropertyKey[], body: Json): string {
   const steps: string[] = []
   let value: Json | undefined = body
   for (const [depth, step] of path.entries()) {

@@ -11,55 +11,61 @@ import { unitsIn } from './usage-decode.ts'
 /** The part of Anthropic Messages that every call needs. */
 export const messagesWire: WireCodec = {
   format: 'messages',
-  validation: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
   wireEdit,
-  isAnswer: ({ content }) => Array.isArray(content),
+  isResponse: ({ content }) => Array.isArray(content),
   tapResponse,
   tapStream,
-  heldState: ['thread'],
+  statefulFields: ['thread'],
   affinity: { keys: ['metadata.user_id'], prefix: ['tools', 'system'], turns: 'messages' },
-  textFields: { answer: ['text', 'thinking', 'input'], event: ['text', 'thinking', 'partial_json'], mark: '_delta"' },
-  unitsIn,
+  textFields: { response: ['text', 'thinking', 'input'], event: ['text', 'thinking', 'partial_json'], mark: '_delta"' },
+  billableUnits: unitsIn,
   outputBound: { fields: ['max_tokens'] },
   encodeAllowance,
   modelPlaces: modelPlaces({
     names: [...routerPlaces.names, ...toolPlaces.names],
     chooses: routerPlaces.chooses,
-    // Tools may be added in the middle of a conversation.
-    alike: {
-      ...routerPlaces.alike,
-      ...toolPlaces.alike,
+    // Tools may be added within a conversation.
+    sameMembers: {
+      ...routerPlaces.sameMembers,
+      ...toolPlaces.sameMembers,
       'messages[].content[].tool.definition': 'tools',
-      // What a compaction has kept of such changes.
+      // A compaction block keeps such changes.
       'messages[].content[].tool_changes[].tool.definition': 'tools',
     },
   }),
 }
 
-/** A thread is stored at Anthropic under the id of its last response. Other servers would silently answer without the earlier turns. */
+/**
+ * Rejects a thread unless the upstream stores threads. Anthropic stores a thread under the id of its last response. Other servers would
+ * silently respond without the earlier turns.
+ */
 export function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit | undefined {
   if (!hasThread(body)) return undefined
   if (quirks.threads !== true) throw threadRefused()
-  return { set: {}, storesAnswer: true }
+  return { set: {}, storesResponse: true }
 }
 
-/** What a caller has left, in Anthropic's headers: `anthropic-ratelimit-requests-remaining`. The reset is a point in time. */
+/**
+ * Encodes the caller's remaining quota as Anthropic's headers, such as `anthropic-ratelimit-requests-remaining`. Resets are points in
+ * time.
+ */
 export function encodeAllowance(allowance: Allowance, now: number): Record<string, string> {
   const { requests, tokens, inputTokens, outputTokens } = allowance
   const headers: Record<string, string> = {}
-  const tell = (name: string, left: QuotaState | undefined): void => {
-    if (left === undefined) return
-    headers[`anthropic-ratelimit-${name}-limit`] = String(left.limit)
-    headers[`anthropic-ratelimit-${name}-remaining`] = String(left.remaining)
-    // Whole seconds, as theirs: rounded up, so that nobody comes too early.
-    const reset = new Date(Math.ceil((now + resetIn(left)) / 1000) * 1000)
+  const setHeaders = (name: string, quota: QuotaState | undefined): void => {
+    if (quota === undefined) return
+    headers[`anthropic-ratelimit-${name}-limit`] = String(quota.limit)
+    headers[`anthropic-ratelimit-${name}-remaining`] = String(quota.remaining)
+    // Whole seconds, as Anthropic sends them, rounded up so that no client retries too early.
+    const reset = new Date(Math.ceil((now + resetIn(quota)) / 1000) * 1000)
     headers[`anthropic-ratelimit-${name}-reset`] = reset.toISOString().replace('.000', '')
   }
-  tell('requests', requests)
-  tell('tokens', tokens)
-  tell('input-tokens', inputTokens)
-  tell('output-tokens', outputTokens)
+  setHeaders('requests', requests)
+  setHeaders('tokens', tokens)
+  setHeaders('input-tokens', inputTokens)
+  setHeaders('output-tokens', outputTokens)
   return headers
 }

@@ -77,7 +77,7 @@ function collect(
 ): void {
   const { elements, any, place } = node
   if (typeof value === 'string') {
-    if (place !== undefined && value !== '' && (place.refers?.(value, holder ?? {}) ?? true))
+    if (place !== undefined && value !== '' && (place.isReference?.(value, holder ?? {}) ?? true))
       found.push({ kind: place.kind, id: value, at, place })
     return
   }
@@ -261,7 +261,7 @@ const nouns: Readonly<Record<ReferenceKind, string>> = {
 const codes: Partial<Record<ReferenceKind, string>> = { responses: 'previous_response_not_found' }
 
 /** A reference that the gateway doesn't know as the caller's own. */
-export const unknownReference = (
+export const unknownReferenceError = (
   kind: ReferenceKind,
   id: string,
   at: string,

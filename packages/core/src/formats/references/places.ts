@@ -23,7 +23,7 @@ export interface ReferencePlace {
   /** The code that the format's clients know for an id that is not found. Default: that of the kind, if there is one. */
   readonly code?: string
   /** Whether the value refers to stored state at all. Default: each text that is not empty does. */
-  readonly refers?: (value: string, holder: JsonObject) => boolean
+  readonly isReference?: (value: string, holder: JsonObject) => boolean
 }
 
 /** Bodies that can hold references: those of the chat formats, and of some other operations. */
@@ -154,7 +154,7 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
   messages: [
     { kind: 'responses', path: 'thread.previous_message_id', code: 'thread_not_found' },
     ...of('containers', 'container', 'container.id'),
-    { kind: 'files', path: 'container.skills[].skill_id', refers: isOwnSkill },
+    { kind: 'files', path: 'container.skills[].skill_id', isReference: isOwnSkill },
     ...messagesBlock('messages[].content[]'),
     ...messagesBlock('messages[].content[].content[]'),
   ],
@@ -163,7 +163,7 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
     {
       kind: 'responses',
       path: 'input[].id',
-      refers: (_, item) => isItemReference(item) || lacksContent(item),
+      isReference: (_, item) => isItemReference(item) || lacksContent(item),
     },
     ...of('conversations', 'conversation', 'conversation.id'),
     ...of('prompts', 'prompt.id'),

@@ -1,8 +1,8 @@
 import { encodeModel, encodeModelList } from '../chat/model-list.ts'
 import type { Codec } from '../codec.ts'
-import { carries } from './carries.ts'
+import { capabilities } from './capabilities.ts'
 import { count } from './count.ts'
-import { answerPointers, defaults, efforts, fieldPointers } from './fields.ts'
+import { defaults, efforts, fieldPointers, responsePointers } from './fields.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse } from './response-decode.ts'
@@ -10,11 +10,11 @@ import { encodeResponse } from './response-encode.ts'
 import { acceptedChanges } from './settings-changes.ts'
 import { decodeStream } from './stream-decode.ts'
 import { encodeStream } from './stream-encode.ts'
-import { usageBeside } from './usage.ts'
+import { unshownUsage } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { responsesWire } from './wire.ts'
 
-/** OpenAI's Responses, as OpenAI, xAI and the Open Responses servers speak them; without state of its own. */
+/** OpenAI's Responses, as OpenAI, xAI and Open Responses servers implement it. The codec keeps no state. */
 export const responsesCodec: Codec = {
   ...responsesWire,
   checkRequest,
@@ -31,9 +31,9 @@ export const responsesCodec: Codec = {
   encodeModel,
   fieldPointers,
   sealsInCallIds: true,
-  responsePointers: answerPointers,
-  unshownUsage: usageBeside,
+  responsePointers,
+  unshownUsage,
   efforts,
-  carries,
+  capabilities,
   defaults,
 }

@@ -7,7 +7,8 @@ import { drop, leftover, takeArray, takeNumber, takeString, type Unread, unread 
 import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra, reportField, shapeOf } from '../shared/report.ts'
 import { decodeMedia, encodeMedia, partName } from './media.ts'
-/** Content of a message or of a tool's result: a string, or a list of parts. */
+
+/** Decodes the content of a message or of a tool result: a string, or a list of parts. */
 export function decodeContent(content: Json | undefined, at: string): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }]
   if (!Array.isArray(content)) return []
@@ -22,7 +23,7 @@ function decodePart(source: Json, at: string): Part {
   const part = decodeText(type, fields) ?? decodeMedia(type, fields)
   if (part === undefined) return { type: 'native', format: 'responses', value: source, at }
   part.at = at
-  const rest = substance(fields)
+  const rest = meaningfulFields(fields)
   if (rest !== undefined) part.extra = { responses: rest }
   return part
 }
@@ -43,8 +44,8 @@ function decodeText(type: string, fields: Unread): Part | undefined {
   return part
 }
 
-/** What nobody read and says something: answers sent back are full of nulls and empty lists. */
-export function substance(fields: Unread): JsonObject | undefined {
+/** Returns the unread fields that have a value. Clients return responses with many nulls and empty lists. */
+export function meaningfulFields(fields: Unread): JsonObject | undefined {
   for (const key in fields) {
     const value = fields[key]
     if (value === null || (Array.isArray(value) && value.length === 0)) drop(fields, key)
@@ -52,9 +53,10 @@ export function substance(fields: Unread): JsonObject | undefined {
   return leftover(fields)
 }
 
-/** What arrives of log probabilities: those of an output text stand in it as they came. */
+/** The members of log probabilities that arrive. The encoder copies those of an output text unchanged. */
 export const logprobsShape = shapeOf({ content: true, refusal: true })
 
+/** Reports a cache hint, which the format cannot express. */
 export function reportCache(part: Part, context: CodecContext): void {
   if (part.cache !== undefined)
     context.report.add(
@@ -62,8 +64,12 @@ export function reportCache(part: Part, context: CodecContext): void {
     )
 }
 
-/** A part of a system, developer or user message, or of a tool's result; undefined (and reported) if it cannot be one. */
-export function encodeInput(part: Part, within: 'message' | 'result', context: CodecContext): JsonObject | undefined {
+/** Encodes a part of a system, developer or user message, or of a tool result. Returns undefined, and reports it, if the format has no form for it. */
+export function encodeInputPart(
+  part: Part,
+  within: 'message' | 'result',
+  context: CodecContext,
+): JsonObject | undefined {
   reportCache(part, context)
   if (part.type === 'text') {
     const { type: _, text, citations, cache: _cache, extra, at = '', ...rest } = part
@@ -74,25 +80,26 @@ export function encodeInput(part: Part, within: 'message' | 'result', context: C
   }
   if (part.type === 'media') return encodeMedia(part, within, context)
   if (part.type === 'native' && part.format === 'responses') return part.value
-  return leaveOut(part, within === 'message' ? 'a message cannot hold it' : 'a result cannot hold it', context)
+  return omitPart(part, within === 'message' ? 'a message cannot hold it' : 'a result cannot hold it', context)
 }
 
-export function leaveOut(part: Part, why: string, context: CodecContext): undefined {
+/** Reports a part that is omitted. */
+export function omitPart(part: Part, why: string, context: CodecContext): undefined {
   const severity = part.type === 'native' && part.incidental ? 'note' : 'warn'
   context.report.add(loss(part.at ?? '', `${partName(part)} left out: ${why}`, 'unsupported', severity))
   return undefined
 }
 
-/** A plain text as a string, which every server takes; else the list. */
-export function collapse(content: JsonObject[]): string | JsonObject[] {
+/** Returns a single plain text as a string, which every server accepts, and other content as a list. */
+export function collapseContent(content: JsonObject[]): string | JsonObject[] {
   const [first, second] = content
   if (first === undefined) return ''
   const plain = first.type === 'input_text' && Object.keys(first).length === 2
   return second === undefined && plain && typeof first.text === 'string' ? first.text : content
 }
 
-/** Text or a refusal as an answer's message holds it. */
-export function encodeOutput(part: Part & { type: 'text' | 'refusal' }, context: CodecContext): JsonObject {
+/** Encodes a text or a refusal as content of an assistant message. */
+export function encodeOutputPart(part: Part & { type: 'text' | 'refusal' }, context: CodecContext): JsonObject {
   const { at = '' } = part
   const {
     messageItem: _,
@@ -111,10 +118,11 @@ export function encodeOutput(part: Part & { type: 'text' | 'refusal' }, context:
   return { type: 'output_text', text, ...own, annotations }
 }
 
-/** Annotations of an answer's text. Those of other kinds than a web address keep what only this format knows. */
+/** Decodes the annotations of a text. Kinds other than `url_citation` keep their fields in `extra`. */
 export const decodeAnnotations = (annotations: readonly Json[] | undefined): Citation[] =>
   (annotations ?? []).filter(isObject).map(decodeAnnotation)
 
+/** Decodes one annotation of a text. */
 export function decodeAnnotation(annotation: JsonObject): Citation {
   const fields = unread(annotation)
   const citation: Citation = {}
@@ -130,7 +138,11 @@ export function decodeAnnotation(annotation: JsonObject): Citation {
   return citation
 }
 
-/** Undefined (and reported): there is no form for it. `length`: of the text it supports. */
+/**
+ * Encodes a citation as an annotation. Returns undefined, and reports it, if the citation has no URL.
+ *
+ * @param length of the text that the citation supports, in UTF-16 units
+ */
 export function encodeCitation(
   citation: Citation,
   length: number,
@@ -148,7 +160,7 @@ export function encodeCitation(
     return out
   }
   if (url === undefined) {
-    context.report.add(loss(at, `a citation without an address has no form in responses: ${title ?? text ?? ''}`))
+    context.report.add(loss(at, `a citation without a URL cannot be sent in responses: ${title ?? text ?? ''}`))
     return undefined
   }
   if (text !== undefined)
@@ -156,13 +168,15 @@ export function encodeCitation(
   return { ...own, type: 'url_citation', url, title: title ?? url, start_index: start ?? 0, end_index: end ?? length }
 }
 
-export const isWords = (part: Part): part is Part & { type: 'text' | 'refusal' } =>
+/** Returns whether a part is content of an assistant message. */
+export const isMessagePart = (part: Part): part is Part & { type: 'text' | 'refusal' } =>
   part.type === 'text' || part.type === 'refusal'
 
-/** Whether two neighbouring parts stand in one message. */
-export const sameMessage = (a: Part, b: Part): boolean =>
-  messageOf(a) === messageOf(b) || stringifyExact(messageOf(a)) === stringifyExact(messageOf(b))
-export const messageOf = (part: Part): JsonObject | undefined => {
+/** Returns whether two adjacent parts belong to one message. */
+export const isSameMessage = (a: Part, b: Part): boolean =>
+  messageFieldsOf(a) === messageFieldsOf(b) || stringifyExact(messageFieldsOf(a)) === stringifyExact(messageFieldsOf(b))
+/** Returns the fields of the part's message, in addition to its content. */
+export const messageFieldsOf = (part: Part): JsonObject | undefined => {
   const message = part.extra?.responses?.messageItem
   return isObject(message) ? message : undefined
 }

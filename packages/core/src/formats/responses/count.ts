@@ -3,8 +3,8 @@ import { pick, tokensIn } from '../shared/json-fields.ts'
 import { validateBody } from '../shared/validate.ts'
 import { checkRequest, complain, requestSchema } from './validate.ts'
 
-/** What the endpoint takes. */
-const counted = [
+/** The fields that the endpoint accepts. */
+const acceptedFields = [
   'model',
   'input',
   'instructions',
@@ -19,17 +19,17 @@ const counted = [
   'conversation',
 ]
 
-/** `POST /v1/responses/input_tokens`. Only the model must be named: it decides where the request goes. */
+/** Token counts: `POST /v1/responses/input_tokens`. Only the model is required, since it selects the upstream. */
 export const count: CountCodec = {
   checkRequest,
   validateRequest: (body) => validateBody(requestSchema, body, complain),
   toGeneration: (body) => ({ body, at: '' }),
-  fromGeneration: (body) => pick(body, counted),
-  read: ({ input_tokens }) => {
+  fromGeneration: (body) => pick(body, acceptedFields),
+  decode: ({ input_tokens }) => {
     const tokens = tokensIn(input_tokens)
     return tokens === undefined ? undefined : { tokens }
   },
-  write: ({ tokens }) => ({ object: 'response.input_tokens', input_tokens: tokens }),
-  // The decoder itself reports as fatal what another server has stored.
-  stored: [],
+  encode: ({ tokens }) => ({ object: 'response.input_tokens', input_tokens: tokens }),
+  // Empty: the decoder reports references to stored state as fatal.
+  storedFields: [],
 }

@@ -11,15 +11,15 @@ import {
 } from '../chat/error.ts'
 
 /**
- * Over HTTP the dialect is that of chat, word for word. What an upstream of either said is shown as it was said.
- * Unknown models are a 404 here too: OpenAI answers 400, but clients act on the 404.
+ * HTTP errors have the form of chat errors. The error object of an upstream of either format passes unchanged.
+ * Unknown models are a 404 here too: OpenAI returns 400, but clients handle the 404.
  */
 const asChat = (error: ErrorInfo): ErrorInfo => {
   const named = error.kind === 'model_not_found' && error.param === undefined ? { ...error, param: 'model' } : error
   return named.raw?.format === 'responses' ? { ...named, raw: { ...named.raw, format: 'chat' } } : named
 }
 
-/** As chat's, and the nested and the flat form of a stream's `error` event, and `response.failed`. */
+/** Decodes the errors of chat, the nested and the flat form of a stream's `error` event, and `response.failed`. */
 export function decodeError(status: number, body: Json): ErrorInfo {
   const info = decodeChatError(status, unwrap(body))
   return info.raw === undefined ? info : { ...info, raw: { ...info.raw, format: 'responses' } }
@@ -33,13 +33,14 @@ function unwrap(body: Json): Json {
   return { error }
 }
 
+/** Encodes an error response. */
 export const encodeError = (error: ErrorInfo, requestId: string): ReturnType<typeof encodeChatError> =>
   encodeChatError(asChat(error), requestId)
 
-/** The object of a stream's `error` event. */
+/** Returns the object of a stream's `error` event. */
 export const errorObject = (error: ErrorInfo): JsonObject => chatObject(asChat(error))
 
-/** What `response.error.code` says in a stream. Agents decide by it whether to try again. */
+/** Values of `response.error.code` in a stream. Agents decide by it whether to retry. */
 const codes: Readonly<Partial<Record<ErrorKind, string>>> = {
   invalid_request: 'invalid_prompt',
   request_too_large: 'context_length_exceeded',
@@ -51,7 +52,7 @@ const codes: Readonly<Partial<Record<ErrorKind, string>>> = {
   overloaded: 'server_is_overloaded',
 }
 
-/** The `error` of a response that failed. */
+/** Returns the `error` of a failed response. */
 export function failureObject(error: ErrorInfo): JsonObject {
   const own = error.raw?.format === 'responses' && typeof error.raw.value.code === 'string' ? error.raw.value.code : ''
   return {
@@ -60,15 +61,17 @@ export function failureObject(error: ErrorInfo): JsonObject {
   }
 }
 
-/** Every event names itself twice: for readers of the stream's `event` lines, and for those of its data. */
+/** The type of an event stands in its `event` line and in its data: clients read either. */
 const namedEvent = (type: string, number: number, fields: JsonObject): SseEvent => ({
   event: type,
   data: stringifyExact({ type, sequence_number: number, ...fields }),
 })
 
 /**
- * A stream that broke says so twice. Some clients throw at `error` and swallow `response.failed`, others know only the
- * latter. The first holds the error both flat, as it is documented, and nested, as it is sent.
+ * Returns the two events that end a broken stream. Some clients throw at `error` and ignore `response.failed`; others know
+ * only the latter. The first holds the error both flat, as documented, and nested, as OpenAI sends it.
+ *
+ * @param number the sequence number of the first event
  */
 export function errorEvents(error: ErrorInfo, response: JsonObject, number: number): SseEvent[] {
   const object = errorObject(error)
@@ -81,6 +84,7 @@ export function errorEvents(error: ErrorInfo, response: JsonObject, number: numb
   ]
 }
 
+/** The error of a stream that ended without its terminal event. */
 export const truncated: ErrorInfo = {
   kind: 'upstream_truncated',
   status: errorKinds.upstream_truncated.status,

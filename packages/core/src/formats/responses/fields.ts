@@ -5,7 +5,7 @@ import { memberOf } from './tools.ts'
 
 export { efforts, isEffort, verbosities } from '../chat/fields.ts'
 
-/** Where the IR's request fields stand in a responses body. */
+/** JSON Pointers of the IR's request fields in a Responses body. */
 export const fieldPointers = {
   model: '/model',
   turns: '/input',
@@ -49,8 +49,8 @@ export const fieldPointers = {
   serviceTier: '/service_tier',
 } as const satisfies Readonly<Record<string, string>>
 
-/** Where an answer's IR stands in a response: its one choice is all of it. Log probabilities stand on each text. */
-export const answerPointers = {
+/** JSON Pointers of the IR's response fields. The one choice is the whole response; log probabilities stand on each text. */
+export const responsePointers = {
   choice: '',
   'choice.finish': '/status',
   'choice.sequence': '/status',
@@ -60,26 +60,26 @@ export const answerPointers = {
   serviceTier: '/service_tier',
 } as const satisfies ResponsePointers
 
-/** Summaries of the reasoning that can be asked for. */
-export const summaries = ['auto', 'concise', 'detailed'] as const
+/** Accepted values of `reasoning.summary`. */
+export const reasoningSummaries = ['auto', 'concise', 'detailed'] as const
 
-/** Entries of `include` that have a meaning in the IR. */
-export const includes = {
-  /** Reasoning comes sealed, so that a client can send it back to a server that stores nothing. */
+/** Values of `include` that the IR knows. */
+export const includeValues = {
+  /** Returns reasoning encrypted, so that a client can send it back to a server that stores nothing. */
   sealedReasoning: 'reasoning.encrypted_content',
   logprobs: 'message.output_text.logprobs',
 } as const
 
-/** Noted in `ModelRequest.at` where a client asks for sealed reasoning: it gets the seals anyway, so no IR field says so. */
-export const sealsPlace = 'reasoning.seals'
+/** Key in `ModelRequest.at` for the client's request of sealed reasoning. No IR field is needed, since seals are always returned. */
+export const sealedReasoningKey = 'reasoning.seals'
 
 /**
- * The client speaks this format. Only then do item ids, states and echoed settings of an answer mean anything to it; all
- * other dialects name calls by their call id, and nothing else.
+ * Returns whether the client speaks this format. Only then can it use item ids, states and echoed settings of a response.
+ * Other formats identify calls by their call id only.
  */
-export const isOwnClient = (request: ModelRequest): boolean => request.at?.turns === fieldPointers.turns
+export const isResponsesClient = (request: ModelRequest): boolean => request.at?.turns === fieldPointers.turns
 
-/** What OpenAI takes as the name of a tool. The members of a namespace go by two. */
+/** The tool names that OpenAI accepts. Members of a namespace are skipped, since they have two names. */
 export const toolNames: NameRule = {
   accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
@@ -90,7 +90,7 @@ export const toolNames: NameRule = {
 // Sources: the `default`s of CreateResponse in OpenAI's OpenAPI document, and the descriptions there of `service_tier`, `tool_choice`,
 // `text` and `stream_options`; the Open Responses document for the penalties. Effort has no entry: its default depends on the model.
 
-/** What a responses request says by leaving a field out. */
+/** The documented defaults of a Responses request. */
 export const defaults = {
   '/temperature': 1,
   '/top_p': 1,

@@ -2,28 +2,31 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Finish, Part } from '../ir.ts'
 
-/** What an answer held, as far as its ending depends on it. */
-export interface Held {
-  calls: boolean
-  refusal: boolean
-  text: boolean
-  /** Anything at all but reasoning. */
-  any: boolean
+/** The kinds of content in a response, on which its status depends. */
+export interface ContentFlags {
+  hasCalls: boolean
+  hasRefusal: boolean
+  hasText: boolean
+  /** Any part except reasoning. */
+  hasContent: boolean
 }
 
-export const nothingHeld = (): Held => ({ calls: false, refusal: false, text: false, any: false })
+/** Returns flags for an empty response. */
+export const noContent = (): ContentFlags => ({ hasCalls: false, hasRefusal: false, hasText: false, hasContent: false })
 
-export function note(held: Held, part: Part): void {
-  if (part.type === 'tool-call') held.calls = true
-  else if (part.type === 'refusal') held.refusal = true
-  else if (part.type === 'text') held.text = true
-  if (part.type !== 'reasoning') held.any = true
+/** Sets the flags of a part. */
+export function noteContent(flags: ContentFlags, part: Part): void {
+  if (part.type === 'tool-call') flags.hasCalls = true
+  else if (part.type === 'refusal') flags.hasRefusal = true
+  else if (part.type === 'text') flags.hasText = true
+  if (part.type !== 'reasoning') flags.hasContent = true
 }
 
-export function heldBy(parts: readonly Part[]): Held {
-  const held = nothingHeld()
-  for (const part of parts) if (part.type !== 'text' || part.text !== '') note(held, part)
-  return held
+/** Returns the flags of whole parts. */
+export function contentFlagsOf(parts: readonly Part[]): ContentFlags {
+  const flags = noContent()
+  for (const part of parts) if (part.type !== 'text' || part.text !== '') noteContent(flags, part)
+  return flags
 }
 
 const reasons: Readonly<Record<string, Finish['reason']>> = {
@@ -32,11 +35,11 @@ const reasons: Readonly<Record<string, Finish['reason']>> = {
   content_filter: 'content-filter',
   max_tool_calls: 'pause',
 }
-/** States of a response that is not over: it goes on at its server. */
+/** States of a response that continues at its server. */
 const unfinished: readonly string[] = ['queued', 'in_progress', 'cancelled']
 
-/** The state and, where it says why it is incomplete, the reason. New words of either never fail. */
-export function decodeFinish(response: JsonObject, held: Held): Finish {
+/** Decodes the status and the reason of an incomplete response. Unknown values never fail. */
+export function decodeFinish(response: JsonObject, flags: ContentFlags): Finish {
   const status = typeof response.status === 'string' ? response.status : ''
   const details = isObject(response.incomplete_details) ? response.incomplete_details : {}
   const why = typeof details.reason === 'string' ? details.reason : ''
@@ -47,19 +50,20 @@ export function decodeFinish(response: JsonObject, held: Held): Finish {
   const raw = { format: 'responses', value: status } as const
   if (status === 'failed') return { reason: 'error', raw }
   if (unfinished.includes(status)) return { reason: 'other', raw }
-  return { reason: held.calls ? 'tool-calls' : held.refusal && !held.text ? 'refusal' : 'stop', raw }
+  return { reason: flags.hasCalls ? 'tool-calls' : flags.hasRefusal && !flags.hasText ? 'refusal' : 'stop', raw }
 }
 
-export interface Ending {
+/** The status of a finished response. */
+export interface FinalStatus {
   status: string
   incompleteDetails: Json
 }
 
-const completed: Ending = { status: 'completed', incompleteDetails: null }
-const incomplete = (reason: string): Ending => ({ status: 'incomplete', incompleteDetails: { reason } })
+const completed: FinalStatus = { status: 'completed', incompleteDetails: null }
+const incomplete = (reason: string): FinalStatus => ({ status: 'incomplete', incompleteDetails: { reason } })
 
-/** Agents repeat the turn in a hot loop after any ending they do not know: everything else is `completed`. */
-export function encodeFinish(finish: Finish, held: Held): Ending {
+/** Encodes the finish as a status. Agents repeat the turn in a hot loop after an unknown one, so the default is `completed`. */
+export function encodeFinish(finish: Finish, flags: ContentFlags): FinalStatus {
   const own = finish.raw?.format === 'responses' ? finish.raw.value : undefined
   if (own !== undefined && own !== '') {
     if (unfinished.includes(own)) return { status: own, incompleteDetails: null }
@@ -73,8 +77,8 @@ export function encodeFinish(finish: Finish, held: Held): Ending {
     case 'content-filter':
       return incomplete('content_filter')
     case 'refusal':
-      // A model that declines in words has finished; one that was stopped has not.
-      return held.refusal && finish.raw?.value === 'stop' ? completed : incomplete('content_filter')
+      // A model that refuses in a text has finished; one that was stopped has not.
+      return flags.hasRefusal && finish.raw?.value === 'stop' ? completed : incomplete('content_filter')
     default:
       return completed
   }

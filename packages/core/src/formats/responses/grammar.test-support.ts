@@ -3,7 +3,7 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 
-/** One thing at a time: what is open, and where it stands. */
+/** The open item or part and its place; only one is open at a time. */
 interface Open {
   item: JsonObject
   index: number
@@ -13,7 +13,7 @@ interface Open {
   text: string
 }
 
-/** Asserts that a stream is one that the strictest official accumulator takes: order, places, ids, sums and numbers. */
+/** Asserts that the strictest official accumulator accepts a stream: order, places, ids, sums and numbers. */
 export function checkGrammar(events: readonly SseEvent[], name: string): void {
   const wire = events
     .filter(({ data }) => data !== '[DONE]')

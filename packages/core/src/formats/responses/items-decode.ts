@@ -7,36 +7,36 @@ import { takeCallSeal } from '../shared/call-seals.ts'
 import { drop, takeString, type Unread, unread } from '../shared/json-fields.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
-import { decodeContent, substance } from './content.ts'
+import { decodeContent, meaningfulFields } from './content.ts'
 import { decodeReasoning } from './reasoning.ts'
-import { findMember, keepMember, memberName, searchName } from './tools.ts'
+import { findMember, memberExtra, memberName, toolSearchName } from './tools.ts'
 
-/** What reading an item depends on. */
+/** Settings for decoding items. */
 export interface ItemScope {
   readonly context: CodecContext
   readonly tools: ModelRequest['tools']
-  /** Ids of items are kept: whoever reads them can refer to items. */
+  /** Keeps ids of items, for clients and upstreams of this format, which can refer to items by id. */
   readonly keepIds: boolean
-  /** The client's own name of a tool that the upstream called; in an answer. */
-  readonly raise?: (name: string) => string
-  /** States of items are kept. An answer's follow from its own ending. */
+  /** Restores the client's name of a tool that the upstream called. Set for responses only. */
+  readonly restoreToolName?: (name: string) => string
+  /** Keeps the status of items. In a response it follows from the status of the response. */
   readonly keepStates: boolean
-  /** Fields that have been reported for all items at once. */
-  readonly told?: readonly string[]
+  /** Fields that have been reported once for all items. */
+  readonly reportedFields?: readonly string[]
 }
 
-/** Items an assistant says or does, as parts: a message's content, reasoning, calls; everything else stays as it is. */
-export function decodeAnswerItem(item: JsonObject, at: string, scope: ItemScope): Part[] {
-  switch (typeOf(item)) {
+/** Decodes an item of the assistant to parts: a message's content, reasoning, calls. Other items become native parts. */
+export function decodeAssistantItem(item: JsonObject, at: string, scope: ItemScope): Part[] {
+  switch (itemTypeOf(item)) {
     case 'message':
       return decodeMessage(item, at, scope)
     case 'reasoning':
-      return withinScope(decodeReasoning(item, at), scope)
+      return filterExtra(decodeReasoning(item, at), scope)
     case 'function_call':
     case 'custom_tool_call':
       return [decodeCall(item, at, scope)]
     case 'tool_search_call':
-      return [isClientSearch(item) ? decodeSearch(item, at) : nativeItem(item, at)]
+      return [isClientSearch(item) ? decodeToolSearch(item, at) : nativeItem(item, at)]
     case 'image_generation_call':
       return [decodeImage(item, at, scope) ?? nativeItem(item, at)]
     default:
@@ -44,12 +44,13 @@ export function decodeAnswerItem(item: JsonObject, at: string, scope: ItemScope)
   }
 }
 
-/** Most items have no type: one with a role is a message, one with an id alone refers to a stored item. */
-export function typeOf(item: JsonObject): string {
+/** Returns the item's type. Most items omit it: an item with a role is a message, one with only an id refers to a stored item. */
+export function itemTypeOf(item: JsonObject): string {
   if (typeof item.type === 'string') return item.type
   return item.role === undefined && typeof item.id === 'string' ? 'item_reference' : 'message'
 }
 
+/** Returns an item as a native part. */
 export const nativeItem = (item: JsonObject, at: string): Part => ({
   type: 'native',
   format: 'responses',
@@ -57,26 +58,26 @@ export const nativeItem = (item: JsonObject, at: string): Part => ({
   at,
 })
 
-/** What an item says beside its content, without what means nothing to whoever reads it. */
-export function beside(fields: Unread, { keepIds, keepStates }: ItemScope): JsonObject | undefined {
+/** Returns the item's fields in addition to its content, without ids and states that the reader cannot use. */
+export function otherItemFields(fields: Unread, { keepIds, keepStates }: ItemScope): JsonObject | undefined {
   drop(fields, 'type')
   if (!keepIds) drop(fields, 'id')
   if (!keepStates) drop(fields, 'status')
-  return substance(fields)
+  return meaningfulFields(fields)
 }
 
-function withinScope(parts: Part[], scope: ItemScope): Part[] {
+function filterExtra(parts: Part[], scope: ItemScope): Part[] {
   for (const part of parts) {
     if (part.extra?.responses === undefined) continue
-    const rest = beside(unread(part.extra.responses), scope)
+    const rest = otherItemFields(unread(part.extra.responses), scope)
     if (rest === undefined) delete part.extra
     else part.extra = { responses: rest }
   }
   return parts
 }
 
-/** All parts of a message carry what their message says beside its content: by that they are put together again. */
-function messageExtra(part: Part, message: JsonObject | undefined): Part {
+/** Adds the message's other fields to a part. The encoder joins adjacent parts with equal fields to one message. */
+function withMessageFields(part: Part, message: JsonObject | undefined): Part {
   if (message === undefined) return part
   return { ...part, extra: { responses: { ...part.extra?.responses, messageItem: message } } }
 }
@@ -86,19 +87,18 @@ function decodeMessage(item: JsonObject, at: string, scope: ItemScope): Part[] {
   drop(fields, 'role')
   const content = decodeContent(fields.content, pointer(at, 'content'))
   drop(fields, 'content')
-  const message = beside(fields, scope)
+  const message = otherItemFields(fields, scope)
   if (message !== undefined && !scope.keepIds) {
-    reportBeside(message, at, scope)
+    reportMessageFields(message, at, scope)
     return content
   }
-  // The logprobs of an answer belong to its choice, those of a message sent back to nobody.
-  return content.map((part) => messageExtra(part, message))
+  return content.map((part) => withMessageFields(part, message))
 }
 
-/** What a message says beside its content means nothing in other formats. */
-function reportBeside(message: JsonObject, at: string, { context, told }: ItemScope): void {
+/** Reports fields of a message that other formats cannot express. */
+function reportMessageFields(message: JsonObject, at: string, { context, reportedFields }: ItemScope): void {
   for (const key of Object.keys(message)) {
-    if (told?.includes(key)) continue
+    if (reportedFields?.includes(key)) continue
     const detail = `a message's ${key} has no counterpart in other formats`
     context.report.add(loss(pointer(at, key), detail, 'unsupported', 'note'))
   }
@@ -115,24 +115,24 @@ function decodeCall(item: JsonObject, at: string, scope: ItemScope): ToolCallPar
     id:
       takeString(fields, 'call_id') ??
       (typeof item.id === 'string' && item.id !== '' ? item.id : scope.context.newId('call_')),
-    name: member === undefined ? (scope.raise?.(name) ?? name) : memberName(member, scope.tools),
+    name: member === undefined ? (scope.restoreToolName?.(name) ?? name) : memberName(member, scope.tools),
     input: inputText(fields, custom ? 'input' : 'arguments'),
     at,
   }
   if (custom) part.custom = true
   put(part, 'seal', takeCallSeal(fields, 'responses'))
-  // A few gateways add the event's own fields to the item.
+  // A few gateways copy fields of the stream event to the item.
   for (const key of ['item_id', 'output_index']) drop(fields, key)
-  const rest: JsonObject = { ...beside(fields, scope) }
+  const rest: JsonObject = { ...otherItemFields(fields, scope) }
   const known = findMember(part.name, scope.tools)
-  if (member !== undefined && known === undefined) rest.namespace = keepMember(member)
-  // A model may well write the lowered name itself.
+  if (member !== undefined && known === undefined) rest.namespace = memberExtra(member)
+  // A model may write the flattened name itself.
   if (member === undefined && known !== undefined) rest.namespace = false
   if (Object.keys(rest).length > 0) part.extra = { responses: rest }
   return part
 }
 
-/** The model's own text; a few servers send the arguments as an object. */
+/** Returns the input as the model wrote it. A few servers send the arguments as an object. */
 function inputText(fields: Unread, key: string): string {
   const text = takeString(fields, key)
   if (text !== undefined) return text
@@ -141,19 +141,19 @@ function inputText(fields: Unread, key: string): string {
   return value === undefined ? '' : stringifyExact(value)
 }
 
-/** A tool search that the client runs is a call like any other; what it was is kept, for its own format. */
+/** A tool search that the client runs becomes a call. `extra` keeps the item for upstreams of this format. */
 const isClientSearch = (item: JsonObject): boolean => item.execution === 'client' && typeof item.call_id === 'string'
 
-const decodeSearch = (item: JsonObject, at: string): ToolCallPart => ({
+const decodeToolSearch = (item: JsonObject, at: string): ToolCallPart => ({
   type: 'tool-call',
   id: String(item.call_id),
-  name: searchName,
+  name: toolSearchName,
   input: typeof item.arguments === 'string' ? item.arguments : stringifyExact(item.arguments ?? {}),
   extra: { responses: { native: item } },
   at,
 })
 
-/** A picture that has been drawn; one that is only referred to is kept as it is. */
+/** Decodes a generated image. Returns undefined if the item has no data, so that it is kept as a native part. */
 function decodeImage(item: JsonObject, at: string, scope: ItemScope): MediaPart | undefined {
   const fields = unread(item)
   const data = takeString(fields, 'result')
@@ -161,7 +161,7 @@ function decodeImage(item: JsonObject, at: string, scope: ItemScope): MediaPart 
   const part: MediaPart = { type: 'media', kind: 'image', source: { type: 'base64', data }, at }
   const format = typeof item.output_format === 'string' ? item.output_format : ''
   if (format !== '') part.mediaType = `image/${format}`
-  const rest = beside(fields, scope)
+  const rest = otherItemFields(fields, scope)
   if (rest !== undefined) part.extra = { responses: rest }
   return part
 }

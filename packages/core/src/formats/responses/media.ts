@@ -4,12 +4,12 @@ import { audioFormat, audioMediaType, partName, sourceOfUrl } from '../chat/medi
 import type { CodecContext } from '../codec.ts'
 import type { MediaPart, Nothing, Source } from '../ir.ts'
 import { drop, leftover, takeString, type Unread, unread } from '../shared/json-fields.ts'
-import { reportAddressType } from '../shared/media-types.ts'
+import { reportUrlMediaType } from '../shared/media-types.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 
 export { partName }
 
-/** Reads `input_image`, `input_file` and `input_audio`. Undefined: none of them, or in no shape that can be read. */
+/** Decodes `input_image`, `input_file` and `input_audio`. Returns undefined for other types and for unknown shapes. */
 export function decodeMedia(type: string, part: Unread): MediaPart | undefined {
   const media = decodeKind(type, part)
   if (media === undefined) return undefined
@@ -58,7 +58,7 @@ function decodeKind(type: string, part: Unread): MediaPart | undefined {
   }
 }
 
-/** A media part as input content; undefined (and reported) where there is no form for it. */
+/** Encodes a media part as input content. Returns undefined, and reports it, if the format has no form for it. */
 export function encodeMedia(
   part: MediaPart,
   within: 'message' | 'result',
@@ -68,14 +68,14 @@ export function encodeMedia(
   rest satisfies Nothing
   const { report } = context
   const refuse = (what: string): undefined => {
-    // A question without what it asks about would be another question.
+    // Without the media that a message asks about, the model would get a different request.
     if (within === 'message')
       report.add(loss(at, `${what} cannot be sent in a responses message`, 'unsupported', 'fatal'))
     else report.add(loss(at, `${what} cannot be sent in the result of a tool call; it was left out`))
     return undefined
   }
   const own = ownExtra(extra, 'responses', at, report)
-  reportAddressType(part, report)
+  reportUrlMediaType(part, report)
   if (source.type === 'file' && source.seal.issuer !== 'responses') return refuse('A file that another provider stores')
   if (source.type === 'text') {
     report.add(loss(at, 'a text document is sent as plain text', 'approximated', 'note'))
@@ -97,7 +97,7 @@ export function encodeMedia(
       if (source.type === 'file') return { ...out, file_id: source.seal.data }
       if (source.type === 'url') return { ...out, file_url: source.url }
       if (name === undefined) {
-        // Data without a name is refused.
+        // Servers reject data without a name.
         out.filename = nameOf(mediaType)
         report.add(loss(at, `a file needs a name: '${nameOf(mediaType)}' was made up`, 'approximated', 'note'))
       }

@@ -5,10 +5,10 @@ import type { CodecContext } from '../codec.ts'
 import type { ModelRequest, Nothing, Output } from '../ir.ts'
 import { putBack, takeBoolean, takeObject, takeString, type Unread, unread } from '../shared/json-fields.ts'
 import { fieldPointer, loss } from '../shared/report.ts'
-import { substance } from './content.ts'
-import { isOwnClient } from './fields.ts'
+import { meaningfulFields } from './content.ts'
+import { isResponsesClient } from './fields.ts'
 
-/** Takes `format` of a `text` object. */
+/** Decodes `format` of a `text` object, and removes it from `text`. */
 export function decodeFormat(text: Unread, output: Output): void {
   const format = takeObject(text, 'format')
   if (format === undefined) return
@@ -27,11 +27,15 @@ export function decodeFormat(text: Unread, output: Output): void {
     putBack(text, 'format', format)
     return
   }
-  const rest = substance(fields)
+  const rest = meaningfulFields(fields)
   if (rest !== undefined) putBack(text, 'format', rest)
 }
 
-/** A format of answers as `format` of a `text` object. `own`: the fields that only this format knows. */
+/**
+ * Encodes an output format as `format` of a `text` object.
+ *
+ * @param own fields that only this format knows
+ */
 export function encodeFormat(
   format: NonNullable<Output['format']>,
   own: JsonObject,
@@ -46,10 +50,10 @@ export function encodeFormat(
   if (name === undefined) report.add(loss(at, "a schema needs a name: 'response' is sent", 'approximated', 'note'))
   const out: JsonObject = { ...own, type: 'json_schema', name: name ?? 'response' }
   put(out, 'description', description)
-  const held = isOwnClient(request)
+  const enforced = isResponsesClient(request)
     ? { schema, strict }
     : enforce(schema, strict, at, (detail, severity) => report.add(loss(at, detail, 'approximated', severity)))
-  put(out, 'schema', held.schema)
-  put(out, 'strict', held.strict)
+  put(out, 'schema', enforced.schema)
+  put(out, 'strict', enforced.strict)
   return out
 }

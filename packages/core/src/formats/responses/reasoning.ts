@@ -8,18 +8,25 @@ import { pointer } from '../shared/pointers.ts'
 import { ownExtra } from '../shared/report.ts'
 import { checkedPart, checksField, lossOfCheck, readChecks, reasoningIn } from '../shared/response-losses.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
-import { substance } from './content.ts'
-import { sealsPlace } from './fields.ts'
+import { meaningfulFields } from './content.ts'
+import { sealedReasoningKey } from './fields.ts'
 
 /**
- * Seals in this dialect stand in `encrypted_content`, which clients send back untouched. A foreign one says in front of
- * its data what it seals: withheld reasoning, or a tool call (then an item without text carries it). Reasoning of another
- * format that nobody sealed gets an empty seal: no server of this format may take it for its own when it comes back.
+ * Seals stand in `encrypted_content`, which clients return unchanged:
+ *
+ *     seal of                         encrypted_content
+ *     this format                     the data
+ *     another issuer, reasoning       issuer and data
+ *     another issuer, redacted        issuer, `@redacted:` and data
+ *     another issuer, a tool call     issuer, call id and data, in an item without text
+ *     nobody (reasoning of another    issuer `chat` and no data, so that no server of this
+ *       format without a seal)          format accepts the returned item as its own
  */
+
 const redactedMark = '@redacted:'
 const unsigned = writeSeal({ issuer: 'chat', data: '' }, 'responses')
 
-/** One reasoning item as the parts of its summary and its content, in this order; its seal is on the last of them. */
+/** Decodes a reasoning item to the parts of its summary and of its content, in this order. The last part has the seal. */
 export function decodeReasoning(item: JsonObject, at: string): ReasoningPart[] {
   const fields = unread(item)
   drop(fields, 'type')
@@ -33,18 +40,18 @@ export function decodeReasoning(item: JsonObject, at: string): ReasoningPart[] {
   if (silent) parts.push({ type: 'reasoning', text: '', at })
   const last = parts[parts.length - 1]
   if (seal !== undefined && seal.issuer !== 'responses') {
-    if (last !== undefined) openForeign(last, seal)
-    if (typeof fields.id === 'string') for (const part of parts) madeIds.set(part, fields.id)
-    return parts // the item's id was made here: it names nothing at any server
+    if (last !== undefined) applyForeignSeal(last, seal)
+    if (typeof fields.id === 'string') for (const part of parts) generatedIds.set(part, fields.id)
+    return parts // the gateway generated the item's id, so no server knows it
   }
   if (seal !== undefined && last !== undefined) {
     last.seal = seal
     last.at = at
     if (silent) last.redacted = true
   }
-  const rest = substance(fields)
+  const rest = meaningfulFields(fields)
   if (rest === undefined) return parts
-  // The first part carries the item's own fields; of the others the id says that they belong to it.
+  // The first part carries the item's fields. The others carry the id, which marks them as parts of the same item.
   const named = rest.id === undefined ? undefined : { id: rest.id }
   for (const [index, part] of parts.entries()) {
     const own = index === 0 ? rest : named
@@ -65,13 +72,13 @@ function entries(list: readonly Json[] | undefined, at: string, summary: boolean
       summary,
       at: pointer(at, index),
     }
-    const rest = substance(fields)
+    const rest = meaningfulFields(fields)
     if (rest !== undefined) part.extra = { responses: { entry: rest } }
     return part
   })
 }
 
-function openForeign(part: ReasoningPart, { issuer, data }: Sealed): void {
+function applyForeignSeal(part: ReasoningPart, { issuer, data }: Sealed): void {
   if (data === '') return
   if (!data.startsWith(redactedMark)) part.seal = { issuer, data }
   else {
@@ -80,22 +87,22 @@ function openForeign(part: ReasoningPart, { issuer, data }: Sealed): void {
   }
 }
 
-/** Whether the client asks for reasoning, or for sealed reasoning. Others read `output[0]` as a message or a call. */
+/** Returns whether the client asks for reasoning, sealed or not. Other clients read `output[0]` as a message or a call. */
 export const expectsReasoning = ({ reasoning, at, extra }: ModelRequest): boolean =>
   (reasoning !== undefined && reasoning.off !== true && reasoning.effort !== 'none') ||
-  at?.[sealsPlace] !== undefined ||
+  at?.[sealedReasoningKey] !== undefined ||
   extra?.responses?.reasoning !== undefined
 
-/** A foreign seal of a text or the like, not of reasoning: no item is made for it, unless the client expects reasoning. */
-export const isLoneSeal = (part: Part): part is ReasoningPart =>
+/** Returns whether a part is only a foreign seal of a text or media. It gets no item unless the client expects reasoning. */
+export const isSealOnly = (part: Part): part is ReasoningPart =>
   part.type === 'reasoning' &&
   part.text === '' &&
   part.redacted !== true &&
   part.seal !== undefined &&
   isCarriedSeal(part.seal)
 
-/** The item that carries a call's seal through a client. */
-export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: string): JsonObject => ({
+/** Returns the reasoning item that carries a call's seal through a client. */
+export const carrierItem = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: string): JsonObject => ({
   id,
   type: 'reasoning',
   status: 'completed',
@@ -103,25 +110,25 @@ export const carrierOf = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: stri
   encrypted_content: writeSeal(sealForCarrier(call, seal), 'responses'),
 })
 
-/** Ids that the gateway made, and that its clients know. */
-const madeIds = new WeakMap<ReasoningPart, string>()
+/** Ids of items that the gateway generated, which its clients know. */
+const generatedIds = new WeakMap<ReasoningPart, string>()
 
-/** The id of the item in the client's request that a part stood in. */
-export const itemIdOf = (part: ReasoningPart): Json | undefined => madeIds.get(part) ?? itemId(part)
+/** Returns the id of the part's item in the client's request. */
+export const itemIdOf = (part: ReasoningPart): Json | undefined => generatedIds.get(part) ?? itemId(part)
 
 const itemId = (part: ReasoningPart): Json | undefined => part.extra?.responses?.id
 
-/** A seal ends an item. Without one, parts belong together unless they name different items. */
-export const joins = (previous: ReasoningPart, next: ReasoningPart): boolean =>
+/** Returns whether two adjacent parts belong to one item. A seal ends an item without an id. */
+export const isSameItem = (previous: ReasoningPart, next: ReasoningPart): boolean =>
   itemId(previous) === itemId(next) && (previous.seal === undefined || itemId(previous) !== undefined)
 
-/** Whether a server of this format wrote the item: nobody else's reasoning is taken back. */
-export const isOwn = (group: readonly ReasoningPart[]): boolean =>
+/** Returns whether a server of this format wrote the item. Servers accept no other reasoning. */
+export const isFromResponses = (group: readonly ReasoningPart[]): boolean =>
   group.some(
     ({ seal, extra }) => seal?.issuer === 'responses' || (seal === undefined && extra?.responses !== undefined),
   )
 
-/** One item of parts that belong together, without an id if it has none of its own. */
+/** Encodes the parts of one item, without an id if they have none. */
 export function encodeReasoning(group: readonly ReasoningPart[], context: CodecContext): JsonObject {
   const out: JsonObject = { type: 'reasoning', summary: [] }
   const summary: JsonObject[] = []
@@ -134,18 +141,18 @@ export function encodeReasoning(group: readonly ReasoningPart[], context: CodecC
     const raw = isSummary === false
     const entry = { ...(isObject(kept) ? kept : undefined), type: raw ? 'reasoning_text' : 'summary_text', text }
     if (text !== '' || isSummary !== undefined) (raw ? content : summary).push(entry)
-    if (seal !== undefined) out.encrypted_content = sealText(seal, redacted)
+    if (seal !== undefined) out.encrypted_content = encodeSeal(seal, redacted)
   }
   out.summary = summary
   if (content.length > 0) out.content = content
-  if (out.encrypted_content === undefined && !isOwn(group)) out.encrypted_content = unsigned
+  if (out.encrypted_content === undefined && !isFromResponses(group)) out.encrypted_content = unsigned
   return out
 }
 
-const sealText = ({ issuer, data }: Sealed, redacted: boolean | undefined): string =>
+const encodeSeal = ({ issuer, data }: Sealed, redacted: boolean | undefined): string =>
   writeSeal({ issuer, data: issuer !== 'responses' && redacted ? `${redactedMark}${data}` : data }, 'responses')
 
-/** The words for a failed check. */
+/** Values of `reason` for each failed check. */
 const reasons = {
   organization: 'organization_mismatch',
   user: 'end_user_mismatch',
@@ -154,12 +161,12 @@ const reasons = {
   turn: 'turn_boundary',
 } as const
 
-/** Takes `input_transformations` of a response. Entries of unknown types stay. */
-export function takeChecks(fields: Unread, context: ExchangeContext): ReasoningCheck[] | undefined {
+/** Decodes `input_transformations` of a response, and leaves entries of unknown types in `fields`. */
+export function decodeChecks(fields: Unread, context: ExchangeContext): ReasoningCheck[] | undefined {
   const list = fields[checksField]
   if (!Array.isArray(list) || !list.every(isObject)) return undefined
   const sent = reasoningIn(context.request).filter(({ seal }) => seal?.issuer === 'responses')
-  // Clients of other formats do not send ids of items. Where each item was removed, their order says which is which.
+  // Clients of other formats send no item ids. If every item was removed, the order identifies them.
   const inOrder = sent.length === list.length ? sent : []
   const { checks, others } = readChecks(list, (entry, index) => {
     const { type, action, id, reason, ...rest } = unread(entry)
@@ -168,7 +175,7 @@ export function takeChecks(fields: Unread, context: ExchangeContext): ReasoningC
     const check: ReasoningCheck = { reason: known, at: pointer(pointer('', checksField), index) }
     const part = sent.find((one) => id !== undefined && itemIdOf(one) === id) ?? inOrder[index]
     put(check, 'place', part?.at)
-    const own = { ...substance(rest), ...(check.place === undefined && id !== undefined ? { id } : {}) }
+    const own = { ...meaningfulFields(rest), ...(check.place === undefined && id !== undefined ? { id } : {}) }
     if (Object.keys(own).length > 0) check.extra = { responses: own }
     return check
   })
@@ -177,7 +184,7 @@ export function takeChecks(fields: Unread, context: ExchangeContext): ReasoningC
   return checks
 }
 
-/** The checks as fields of a response. One that names no item is reported, and so is reasoning that was shown all the same. */
+/** Encodes failed checks as fields of a response. Reports checks without a known item, and of reasoning that was kept. */
 export function encodeChecks(checks: readonly ReasoningCheck[] | undefined, context: ExchangeContext): JsonObject {
   if (checks === undefined) return {}
   const list: JsonObject[] = []
@@ -186,9 +193,8 @@ export function encodeChecks(checks: readonly ReasoningCheck[] | undefined, cont
     const own = ownExtra(extra, 'responses', at, context.report)
     const part: ReasoningPart | undefined = checkedPart(check, context.request)
     const id = part === undefined ? own?.id : itemIdOf(part)
-    if (isShown) context.report.add(lossOfCheck(check, 'responses lists what was removed'))
-    else if (typeof id !== 'string')
-      context.report.add(lossOfCheck(check, 'which item of the request it was is not known'))
+    if (isShown) context.report.add(lossOfCheck(check, 'responses lists removed items only'))
+    else if (typeof id !== 'string') context.report.add(lossOfCheck(check, 'the item of the request is not known'))
     else list.push({ ...own, type: 'reasoning', action: 'removed', id, reason: reasons[reason] })
   }
   return list.length === 0 && checks.length > 0 ? {} : { [checksField]: list }

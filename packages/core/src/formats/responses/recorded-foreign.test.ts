@@ -4,11 +4,11 @@ import type { Codec } from '../codec.ts'
 import type { ModelResponse, Part } from '../ir.ts'
 import { messagesCodec } from '../messages/index.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
+import { responsesCodec } from './codec.ts'
 import { checkGrammar } from './grammar.test-support.ts'
-import { responsesCodec } from './index.ts'
 import { contextFor, eventsOf, isStream, parsed, present, readExchanges, run } from './recorded.test-support.ts'
 
-/** Recorded answers of other formats, as a client of this one is told them. */
+/** Recorded responses of other formats, encoded for a client of this one. */
 
 const said = ({ choices }: ModelResponse) => {
   const parts = choices[0]?.parts ?? []
@@ -24,16 +24,17 @@ const said = ({ choices }: ModelResponse) => {
     ),
   }
 }
-/** One answer is told, and endings in a fault are errors. */
-const tellable = ({ choices }: ModelResponse): boolean => choices.length === 1 && choices[0]?.finish.reason !== 'error'
+/** The format has one choice, and endings with an error become errors. */
+const isEncodable = ({ choices }: ModelResponse): boolean =>
+  choices.length === 1 && choices[0]?.finish.reason !== 'error'
 
 describe.skipIf(!present).each([
   ['openai-chat', chatCodec, 700, 120],
   ['anthropic-messages', messagesCodec, 250, 70],
-] as [string, Codec, number, number][])('recorded answers of %s', (format, upstream, wholes, streams) => {
+] as [string, Codec, number, number][])('recorded responses of %s', (format, upstream, wholes, streams) => {
   const exchanges = present ? readExchanges(format).filter(({ response }) => response.status === 200) : []
 
-  test('say the same to a client of responses', () => {
+  test('keep their content for a client of the responses format', () => {
     let count = 0
     for (const { path, response } of exchanges) {
       const body = isStream(response.body) ? undefined : parsed(response.body)
@@ -42,23 +43,26 @@ describe.skipIf(!present).each([
       try {
         answer = upstream.decodeResponse(body, contextFor({}, false))
       } catch {
-        continue // an error in place of an answer
+        continue // an error in place of a response
       }
-      if (!tellable(answer) || (answer.choices[0]?.parts.length === 0 && answer.choices[0].finish.reason === 'other'))
+      if (
+        !isEncodable(answer) ||
+        (answer.choices[0]?.parts.length === 0 && answer.choices[0].finish.reason === 'other')
+      )
         continue
       const wire = responsesCodec.encodeResponse(answer, contextFor())
       const again = responsesCodec.decodeResponse(structuredClone(wire), contextFor({}, false))
       const { explanation } = answer.choices[0]?.finish ?? {}
       const expected = said(answer)
       if (expected.refusal === '' && explanation !== undefined) expected.refusal = said(again).refusal
-      // Reasoning that only stands for its seal comes back through an item of its own.
+      // Reasoning with nothing but a seal returns in an item of its own.
       expect(said(responsesReturned(again)), path).toEqual(expected)
       count++
     }
     expect(count).toBeGreaterThan(wholes)
   })
 
-  test('stream by the grammar, and say the same', () => {
+  test('stream as the grammar demands, with the same content', () => {
     let count = 0
     for (const { path, response, features } of exchanges) {
       if (!isStream(response.body) || features.includes('concatenated_streams')) continue
@@ -68,7 +72,7 @@ describe.skipIf(!present).each([
       const sent = run(responsesCodec.encodeStream(contextFor({ stream: true })), events)
       checkGrammar(sent, path)
       const folded = foldEvents(events.filter((event) => !('choice' in event) || event.choice === 0))
-      if (events.at(-1)?.type !== 'response-end' || !tellable(folded)) continue
+      if (events.at(-1)?.type !== 'response-end' || !isEncodable(folded)) continue
       const again = foldEvents(run(responsesCodec.decodeStream(contextFor({}, false)), sent))
       const expected = said(folded)
       if (expected.refusal === '' && folded.choices[0]?.finish.explanation) expected.refusal = said(again).refusal
@@ -80,7 +84,7 @@ describe.skipIf(!present).each([
   })
 })
 
-/** The answer as it comes back within a request: there seals are opened for calls too. */
+/** The response as a later request holds it, with seals attached to calls. */
 function responsesReturned(response: ModelResponse): ModelResponse {
   const wire = responsesCodec.encodeResponse(response, contextFor({}, false))
   const body = { model: 'm', input: wire.output ?? [] }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isObject } from '../../base/json/object.ts'
 import type { Json } from '../../base/json/types.ts'
-import { responsesCodec } from './index.ts'
+import { responsesCodec } from './codec.ts'
 import { contextFor, normalised, present, readClientRequests, readExchanges } from './recorded.test-support.ts'
 
 const recorded = readExchanges().flatMap(({ path, request, response }) =>
@@ -13,17 +13,17 @@ const sent = readClientRequests().map((request) => ({ ...request, refused: false
 const requests = [...recorded, ...sent]
 
 describe.skipIf(!present)('recorded responses requests', () => {
-  test('are there', () => {
+  test('exist', () => {
     expect(recorded.length).toBeGreaterThan(450)
     expect(sent.length).toBeGreaterThan(70)
   })
 
-  test('pass the validator, unless the provider itself refused them', () => {
+  test('pass the validator, unless the provider rejected them', () => {
     for (const { path, body, refused } of requests)
       if (!refused) expect(() => responsesCodec.validateRequest(body), path).not.toThrow()
   })
 
-  test('come back from the IR as they were', () => {
+  test('survive a round trip through the IR', () => {
     for (const { path, body } of requests) {
       const context = contextFor()
       const request = responsesCodec.decodeRequest(structuredClone(body), context)
@@ -34,7 +34,7 @@ describe.skipIf(!present)('recorded responses requests', () => {
     }
   })
 
-  test('decode to turns and parts that each say where they stood', () => {
+  test('decode to turns and parts that name their place in the body', () => {
     for (const { path, body } of requests) {
       const { turns } = responsesCodec.decodeRequest(structuredClone(body), contextFor())
       for (const place of turns.flatMap((turn) => [turn.at, ...turn.parts.map((part) => part.at)]))

@@ -5,8 +5,8 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ModelEvent, ModelResponse, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
+import { responsesCodec } from './codec.ts'
 import { checkGrammar } from './grammar.test-support.ts'
-import { responsesCodec } from './index.ts'
 import { contextFor, eventsOf, isStream, parsed, present, readExchanges, run } from './recorded.test-support.ts'
 
 const exchanges = readExchanges()
@@ -15,7 +15,7 @@ const envelopeKeys =
     ' ',
   )
 
-/** What an answer says, to whoever reads it. */
+/** The content of a response. */
 const said = ({ choices }: ModelResponse) =>
   choices.map(({ parts }) => ({
     text: textOf(parts, 'text'),
@@ -30,23 +30,23 @@ const said = ({ choices }: ModelResponse) =>
         ? [{ name: part.name, input: part.input || '{}', id: part.id, custom: part.custom }]
         : [],
     ),
-    // Those of a server may overlap; they are told one after another.
+    // Parts of a server may overlap; the encoder writes them one after another.
     natives: parts.flatMap((part) => (part.type === 'native' ? [JSON.stringify(part.value)] : [])).sort(),
     images: parts.flatMap((part) => (part.type === 'media' && part.source.type === 'base64' ? [part.source.data] : [])),
   }))
 const textOf = (parts: readonly Part[], type: 'text' | 'reasoning' | 'refusal'): string =>
   parts.map((part) => (part.type === type ? part.text : '')).join('')
 
-/** Without its place. Seals are drawn anew for each event: they are there or not. */
+/** Removes places. Each event encrypts its seal again, so only the presence of seals is compared. */
 function unsealed({ at: _, ...part }: Part): Partial<Part> {
   return part.type === 'reasoning' && part.seal ? { ...part, seal: { issuer: part.seal.issuer, data: '' } } : part
 }
 
-/** Items without what says nothing: nulls, empty lists, the state of reasoning, fields that servers add to be passed over. */
+/** Items without nulls, empty lists, the status of reasoning, and fields that servers add and clients ignore. */
 function bare(node: Json): Json {
   if (Array.isArray(node)) return node.map(bare)
   if (!isObject(node)) return node
-  // Clients read all four; a few servers name the address only.
+  // Clients read all four fields; a few servers write the URL only.
   const out: JsonObject = node.type === 'url_citation' ? { title: 'any', start_index: 0, end_index: 0 } : {}
   for (const [key, value] of Object.entries(node)) {
     if (value === null || (Array.isArray(value) && value.length === 0)) continue
@@ -62,7 +62,7 @@ describe.skipIf(!present)('recorded responses', () => {
     return body !== undefined && Array.isArray(body.output) ? [{ path, body }] : []
   })
 
-  test('come back to a client of the format item for item, with every setting', () => {
+  test('keep every item and setting for a client of the format', () => {
     expect(answers.length).toBeGreaterThan(380)
     for (const { path, body } of answers) {
       const context = contextFor()
@@ -71,7 +71,7 @@ describe.skipIf(!present)('recorded responses', () => {
         context.report.losses.filter(({ path: place }) => place !== '/usage'),
         path,
       ).toEqual([])
-      const output = (body.output as JsonObject[]).map((item) => ({ id: 'fc_1', ...item })) // one server sends no ids
+      const output = (body.output as JsonObject[]).map((item) => ({ id: 'fc_1', ...item })) // one server omits ids
       expect(bare(wire.output as Json), path).toEqual(bare(output))
       expect(Object.keys(wire), path).toEqual(expect.arrayContaining(envelopeKeys))
       for (const [key, value] of Object.entries(body)) {
@@ -83,7 +83,7 @@ describe.skipIf(!present)('recorded responses', () => {
     }
   })
 
-  test('say the same through the IR to a client of another format', () => {
+  test('keep their content for a client of another format', () => {
     for (const { path, body } of answers) {
       const first = responsesCodec.decodeResponse(structuredClone(body), contextFor({}, false))
       const wire = responsesCodec.encodeResponse(first, contextFor({}, false))
@@ -94,7 +94,7 @@ describe.skipIf(!present)('recorded responses', () => {
     }
   })
 
-  test('that are errors or nothing at all throw', () => {
+  test('throw if they hold an error or nothing', () => {
     const others = exchanges.filter(({ response }) => response.status !== 200)
     expect(others.length).toBeGreaterThan(8)
     for (const { path, response } of others)
@@ -110,18 +110,18 @@ describe.skipIf(!present)('recorded responses streams', () => {
     const final = wire.findLast(({ type }) => type === 'response.completed' || type === 'response.incomplete')
     const broken = wire.some(({ type }) => type === 'error' || type === 'response.failed')
     const output = isObject(final?.response) && Array.isArray(final.response.output) ? final.response.output : []
-    /** Not every item was ended, or their ids changed on the way. */
+    /** Not every item ended, or ids changed within the stream. */
     const odd =
       wire.filter(({ type }) => type === 'response.output_item.done').length < output.length ||
       path.includes('id-rotation')
     return [{ path, events, wire, final: isObject(final?.response) ? final.response : undefined, broken, odd }]
   })
-  // The events of one recording tell another text than its end does.
+  // In one recording the events and the final response hold different texts.
   const whole = streams.filter(({ path, final }) => final !== undefined && !path.includes('openai-shell-container'))
   const decode = (events: readonly SseEvent[], own = true): ModelEvent[] =>
     run(responsesCodec.decodeStream(contextFor({}, own)), events)
 
-  test('end well, or in the one error they hold, or cut off', () => {
+  test('end with response-end, or with the one error they hold, or truncated', () => {
     expect(streams.length).toBeGreaterThan(85)
     for (const { path, events, final, broken } of streams) {
       const out = decode(events)
@@ -133,7 +133,7 @@ describe.skipIf(!present)('recorded responses streams', () => {
     }
   })
 
-  test.each([true, false])('fold to what the last event says as a whole (own client: %s)', (own) => {
+  test.each([true, false])('fold to the response of their last event (own client: %s)', (own) => {
     for (const { path, events, final, odd } of whole) {
       const folded = foldEvents(decode(events, own))
       const told = responsesCodec.decodeResponse(structuredClone(final) as Json, contextFor({}, own))
@@ -150,7 +150,7 @@ describe.skipIf(!present)('recorded responses streams', () => {
     }
   })
 
-  test.each([true, false])('are written anew by the grammar, and say the same (own client: %s)', (own) => {
+  test.each([true, false])('are encoded as the grammar demands, with the same content (own client: %s)', (own) => {
     for (const { path, events } of whole) {
       const out = decode(events, own)
       const sent = run(responsesCodec.encodeStream(contextFor({ stream: true }, own)), out)
@@ -173,7 +173,7 @@ describe.skipIf(!present)('recorded responses streams', () => {
     }
   })
 
-  test('cut anywhere end in exactly one error and no ending', () => {
+  test('end in exactly one error wherever they are cut', () => {
     fc.assert(
       fc.property(
         fc.nat(whole.length - 1),
@@ -193,7 +193,7 @@ describe.skipIf(!present)('recorded responses streams', () => {
     )
   })
 
-  test('are tapped with the same usage and ending as they decode to', () => {
+  test('give the tap the usage and the ending that they decode to', () => {
     for (const { path, events, final, broken } of streams) {
       const tap = responsesCodec.tapStream({ withholdUsage: false, target: contextFor().target })
       for (const event of events) expect(tap.push(event), path).toBe(true)

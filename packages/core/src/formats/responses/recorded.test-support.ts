@@ -19,7 +19,7 @@ export const readClientRequests = () =>
 
 const target = (model = 'm'): TargetTraits => ({ model, quirks: {} })
 
-/** `own`: the client speaks responses, and so does the upstream. */
+/** @param own whether client and upstream both use the responses format */
 export function contextFor(
   request: Partial<ModelRequest> = {},
   own = true,
@@ -39,10 +39,11 @@ export const run = <In, Out>(machine: Machine<In, Out>, inputs: readonly In[]): 
   ...inputs.flatMap((input) => machine.push(input)),
   ...machine.end(),
 ]
+
 /**
- * The normal form in which a request comes back: defaults and nulls that say nothing are gone, messages name their type, a
- * single plain text is a string, an answer's text has its annotations, functions say how strict they are where their
- * schema allows it, the oldest name of `summary` is the new one.
+ * Returns the form of a request after a round trip: without defaults and nulls, with the type of each message, a single plain
+ * text as a string, annotations on assistant texts, an explicit `strict` where the schema allows it, and the new name of
+ * `summary`.
  */
 export function normalised(body: JsonObject): JsonObject {
   const out = withoutNulls(structuredClone(body))

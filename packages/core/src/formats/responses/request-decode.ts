@@ -19,18 +19,27 @@ import {
 import { pointer } from '../shared/pointers.ts'
 import { loss, reportUnknown, shapeOf } from '../shared/report.ts'
 import { withAddedTools } from '../shared/settings-changes.ts'
-import { substance } from './content.ts'
-import { fieldPointers, includes, isEffort, sealsPlace, summaries, verbosities } from './fields.ts'
+import { meaningfulFields } from './content.ts'
+import {
+  fieldPointers,
+  includeValues,
+  isEffort,
+  reasoningSummaries,
+  sealedReasoningKey,
+  verbosities,
+} from './fields.ts'
+import type { ItemScope } from './items-decode.ts'
 import { decodeFormat } from './output-format.ts'
-import { decodeInput, reportState } from './request-decode-turns.ts'
-import { isHidden } from './settings-changes.ts'
-import { addLoaded, decodeChoice, decodeTools } from './tools.ts'
+import { decodeInput, reportStoredState } from './request-decode-turns.ts'
+import { isDeferred } from './settings-changes.ts'
+import { addLoadedTools, decodeChoice, decodeTools } from './tools.ts'
 
-/** Notes where a field stood, for reports by codecs that do not know this format. */
+/** JSON Pointers of fields in the body, for reports by codecs of other formats. */
 type Places = { [irField: string]: string }
 
+/** Decodes a request, and reports references to stored state that the upstream cannot have. */
 export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
-  reportState(body, context)
+  reportStoredState(body, context)
   const fields = unread(body)
   const at: Places = { turns: fieldPointers.turns }
   const request: ModelRequest = {
@@ -62,7 +71,7 @@ const isStrings = (value: Json): value is Record<string, string> =>
 
 const filled = <T extends object>(group: T): T | undefined => (Object.keys(group).length === 0 ? undefined : group)
 
-/** What says the same as nothing. */
+/** Removes fields with their default values. */
 function dropDefaults(fields: Unread): void {
   dropNulls(fields)
   if (fields.background === false) drop(fields, 'background')
@@ -70,15 +79,21 @@ function dropDefaults(fields: Unread): void {
   if (fields.top_logprobs === 0) drop(fields, 'top_logprobs')
 }
 
-/** The instructions are a system turn in front of all others; where it stood says how to write it. */
+/** The instructions become a system turn before all others. Its pointer tells the encoder to write `instructions` again. */
 function decodeTurns(fields: Unread, request: ModelRequest, context: CodecContext): void {
-  const named = context.upstream === undefined || context.upstream === 'responses'
-  if (!named) reportNames(fields.input, context)
-  const scope = { context, tools: request.tools, keepIds: named, keepStates: named, told: toldOnce }
-  const { turns, loaded } = decodeInput(fields.input, scope)
+  const keepsIds = context.upstream === undefined || context.upstream === 'responses'
+  if (!keepsIds) reportItemFields(fields.input, context)
+  const scope: ItemScope = {
+    context,
+    tools: request.tools,
+    keepIds: keepsIds,
+    keepStates: keepsIds,
+    reportedFields: reportedOnce,
+  }
+  const { turns, loadedTools } = decodeInput(fields.input, scope)
   drop(fields, 'input')
-  addLoaded(request, loaded)
-  put(request, 'tools', withAddedTools(request.tools, turns, isHidden))
+  addLoadedTools(request, loadedTools)
+  put(request, 'tools', withAddedTools(request.tools, turns, isDeferred))
   const instructions = takeString(fields, 'instructions')
   const at = pointer('', 'instructions')
   if (instructions !== undefined && instructions !== '')
@@ -86,17 +101,15 @@ function decodeTurns(fields: Unread, request: ModelRequest, context: CodecContex
   request.turns = turns
 }
 
-const toldOnce = ['id', 'status', 'phase'] as const
+const reportedOnce = ['id', 'status', 'phase'] as const
 
-/** Agents name every item of a long conversation: where no name means anything, that is said once. */
-function reportNames(input: Json | undefined, { report }: CodecContext): void {
+/** Reports item fields once for all items, since agents repeat them in every item of a long conversation. */
+function reportItemFields(input: Json | undefined, { report }: CodecContext): void {
   if (!Array.isArray(input)) return
-  for (const key of toldOnce) {
+  for (const key of reportedOnce) {
     const first = input.findIndex((item) => isObject(item) && item[key] !== undefined && item.type !== 'item_reference')
     if (first >= 0)
-      report.add(
-        loss(`/input/${first}/${key}`, `an item's ${key} means nothing to the upstream`, 'unsupported', 'note'),
-      )
+      report.add(loss(`/input/${first}/${key}`, `an item's ${key} is not sent to the upstream`, 'unsupported', 'note'))
   }
 }
 
@@ -105,7 +118,7 @@ function decodeSampling(fields: Unread): Sampling {
   put(sampling, 'maxTokens', takeNumber(fields, 'max_output_tokens'))
   put(sampling, 'temperature', takeNumber(fields, 'temperature'))
   put(sampling, 'topP', takeNumber(fields, 'top_p'))
-  // Not in the specification, but its servers' answers name them.
+  // Not in the specification, but servers echo them in responses.
   put(sampling, 'presencePenalty', takeNumber(fields, 'presence_penalty'))
   put(sampling, 'frequencyPenalty', takeNumber(fields, 'frequency_penalty'))
   return sampling
@@ -135,7 +148,7 @@ const choiceShape = shapeOf({
   tools: { type: true, name: true, namespace: true },
 })
 
-/** Elsewhere the members of a namespace go by both names; what else was said of the namespace has no place. */
+/** Other formats get a namespace's members under flattened names. Reports the namespace's other fields, which they lack. */
 function reportNamespaces(tools: readonly Json[], { report }: CodecContext): void {
   for (const [index, tool] of tools.entries()) {
     if (!isObject(tool) || tool.type !== 'namespace') continue
@@ -156,12 +169,13 @@ function decodeReasoning(fields: Unread, at: Places): Reasoning {
   put(reasoning, 'summary', summary ?? old)
   if (summary === undefined && old !== undefined) at['reasoning.summary'] = '/reasoning/generate_summary'
   else if (old !== undefined && old !== summary) putBack(inner, 'generate_summary', old)
-  const rest = substance(inner)
+  const rest = meaningfulFields(inner)
   if (rest !== undefined) putBack(fields, 'reasoning', rest)
   return reasoning
 }
 
-const isSummary = (value: Json): value is (typeof summaries)[number] => summaries.some((word) => word === value)
+const isSummary = (value: Json): value is (typeof reasoningSummaries)[number] =>
+  reasoningSummaries.some((word) => word === value)
 const isVerbosity = (value: Json): value is (typeof verbosities)[number] => verbosities.some((word) => word === value)
 
 function decodeOutput(fields: Unread, at: Places): Output {
@@ -171,20 +185,20 @@ function decodeOutput(fields: Unread, at: Places): Output {
     const inner = unread(text)
     decodeFormat(inner, output)
     put(output, 'verbosity', take(inner, 'verbosity', isVerbosity))
-    const rest = substance(inner)
+    const rest = meaningfulFields(inner)
     if (rest !== undefined) putBack(fields, 'text', rest)
   }
   decodeInclude(fields, output, at)
   return output
 }
 
-/** `include` asks for more in the answer. What every client gets anyway is taken out; the rest is this format's own. */
+/** Decodes `include`. Values that the IR knows are removed; the others stay for upstreams of this format. */
 function decodeInclude(fields: Unread, output: Output, at: Places): void {
   const list = takeArray(fields, 'include')
   if (list === undefined) return
   const rest = list.filter((entry, index) => {
-    if (entry === includes.sealedReasoning) at[sealsPlace] = pointer('/include', index)
-    else if (entry === includes.logprobs) {
+    if (entry === includeValues.sealedReasoning) at[sealedReasoningKey] = pointer('/include', index)
+    else if (entry === includeValues.logprobs) {
       output.logprobs = takeNumber(fields, 'top_logprobs') ?? 0
       at['output.logprobs'] = pointer('/include', index)
       if (output.logprobs > 0) at['output.topLogprobs'] = fieldPointers['output.topLogprobs']

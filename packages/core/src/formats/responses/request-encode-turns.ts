@@ -16,18 +16,18 @@ import { parseInnerObject } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
 import {
-  collapse,
-  encodeInput,
-  encodeOutput,
-  isWords,
-  leaveOut,
-  messageOf,
+  collapseContent,
+  encodeInputPart,
+  encodeOutputPart,
+  isMessagePart,
+  isSameMessage,
+  messageFieldsOf,
+  omitPart,
   reportCache,
-  sameMessage,
 } from './content.ts'
-import { encodeReasoning, isOwn, joins } from './reasoning.ts'
+import { encodeReasoning, isFromResponses, isSameItem } from './reasoning.ts'
 import { encodeChanges } from './settings-changes.ts'
-import { findMember, nativeOf } from './tools.ts'
+import { findMember, nativeToolOf } from './tools.ts'
 
 export type EncodeContext = CodecContext & { readonly target: TargetTraits }
 
@@ -35,10 +35,11 @@ interface Scope {
   readonly request: ModelRequest
   readonly context: EncodeContext
   readonly tools: ModelRequest['tools']
-  /** Calls of custom tools: their results are written differently. */
+  /** Ids of custom tool calls, whose results have another item type. */
   readonly customCalls: ReadonlySet<string>
 }
 
+/** Encodes turns to input items, and reports what items cannot hold. */
 export function encodeInputItems(turns: readonly Turn[], request: ModelRequest, context: EncodeContext): JsonObject[] {
   const customCalls = new Set<string>()
   for (const { parts } of turns)
@@ -55,7 +56,7 @@ export function encodeInputItems(turns: readonly Turn[], request: ModelRequest, 
   })
 }
 
-/** Messages and the results of tools, in the order of the turn. */
+/** Encodes the messages and tool results of a turn, in order. */
 function encodeClient(turn: Turn, scope: Scope): JsonObject[] {
   const { role, parts, name: _name, cache: _cache, extra, at = '', changes, ...rest } = turn
   rest satisfies Nothing
@@ -64,7 +65,7 @@ function encodeClient(turn: Turn, scope: Scope): JsonObject[] {
   const items: JsonObject[] = []
   let content: JsonObject[] = []
   const flush = (): void => {
-    if (content.length > 0) items.push({ ...own, type: 'message', role, content: collapse(content) })
+    if (content.length > 0) items.push({ ...own, type: 'message', role, content: collapseContent(content) })
     if (content.length > 0) own = undefined
     content = []
   }
@@ -76,7 +77,7 @@ function encodeClient(turn: Turn, scope: Scope): JsonObject[] {
       flush()
       items.push(part.value)
     } else {
-      const encoded = encodeInput(part, 'message', context)
+      const encoded = encodeInputPart(part, 'message', context)
       if (encoded !== undefined) content.push(encoded)
     }
   }
@@ -84,14 +85,15 @@ function encodeClient(turn: Turn, scope: Scope): JsonObject[] {
   if (changes !== undefined) append(items, encodeChanges(changes, scope.request, context))
   else if (parts.length === 0) items.push({ ...own, type: 'message', role, content: '' })
   else if (items.length === 0 && role === 'user')
-    // A question of which nothing is left would be another question.
-    context.report.add(loss(at, 'nothing of this message can be carried', 'unsupported', 'fatal'))
+    // Without any part of the message the model would get a different request.
+    context.report.add(loss(at, 'no part of this message can be sent', 'unsupported', 'fatal'))
   else if (own !== undefined)
-    for (const key of Object.keys(own)) context.report.add(loss(pointer(at, key), 'there is no message to carry it'))
+    for (const key of Object.keys(own))
+      context.report.add(loss(pointer(at, key), 'no message is sent that could hold it'))
   return items
 }
 
-/** Items among a client's parts, as opposed to content of its messages. */
+/** Returns whether a native part is an item, as opposed to content of a message. */
 const isItem = ({ value }: NativePart): boolean => {
   const type = toText(value.type)
   return !type.startsWith('input_') && type !== 'computer_screenshot' && type !== ''
@@ -103,18 +105,18 @@ function encodeResult(part: ToolResultPart, { context, customCalls }: Scope): Js
   reportCache(part, context)
   const { native, ...own } = ownExtra(extra, 'responses', at, context.report) ?? {}
   if (isObject(native)) return native
-  const content = parts.map((inner) => encodeInput(inner, 'result', context)).filter(isObject)
+  const content = parts.map((inner) => encodeInputPart(inner, 'result', context)).filter(isObject)
   if (isError)
     context.report.add(
       loss(
         pointer(at, 'is_error'),
-        'responses has no mark for a failed call; the text says what it says',
+        'responses cannot mark a result as an error; the text is sent without the mark',
         'approximated',
         'note',
       ),
     )
   const type = customCalls.has(callId) ? 'custom_tool_call_output' : 'function_call_output'
-  return { type, ...own, call_id: callId, output: collapse(content) }
+  return { type, ...own, call_id: callId, output: collapseContent(content) }
 }
 
 function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
@@ -123,41 +125,45 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
   const { context } = scope
   const own = ownExtra(extra, 'responses', at, context.report)
   const items: JsonObject[] = []
-  let words: (Part & { type: 'text' | 'refusal' })[] = []
-  let thoughts: ReasoningPart[] = []
+  let textParts: (Part & { type: 'text' | 'refusal' })[] = []
+  let reasoningParts: ReasoningPart[] = []
   const flush = (): void => {
-    if (words.length > 0) items.push(encodeWords(words, context))
-    if (thoughts.length > 0) append(items, encodeThoughts(thoughts, context))
-    words = []
-    thoughts = []
+    if (textParts.length > 0) items.push(encodeMessage(textParts, context))
+    if (reasoningParts.length > 0) append(items, encodeReasoningGroup(reasoningParts, context))
+    textParts = []
+    reasoningParts = []
   }
   for (const part of parts) {
     reportCache(part, context)
-    const [lastWord] = words.slice(-1)
-    const [lastThought] = thoughts.slice(-1)
-    if (isWords(part)) {
-      if (lastWord === undefined || !sameMessage(lastWord, part)) flush()
-      words.push(part)
+    const [lastText] = textParts.slice(-1)
+    const [lastReasoning] = reasoningParts.slice(-1)
+    if (isMessagePart(part)) {
+      if (lastText === undefined || !isSameMessage(lastText, part)) flush()
+      textParts.push(part)
     } else if (part.type === 'reasoning') {
-      if (lastThought === undefined || !joins(lastThought, part)) flush()
-      thoughts.push(part)
+      if (lastReasoning === undefined || !isSameItem(lastReasoning, part)) flush()
+      reasoningParts.push(part)
     } else {
       flush()
-      const item = encodeOther(part, scope)
+      const item = encodeOtherPart(part, scope)
       if (item !== undefined) items.push(item)
     }
   }
   flush()
   if (parts.length === 0) items.push({ ...own, type: 'message', role: 'assistant', content: '' })
   else if (own !== undefined)
-    for (const key of Object.keys(own)) context.report.add(loss(pointer(at, key), 'there is no message to carry it'))
+    for (const key of Object.keys(own))
+      context.report.add(loss(pointer(at, key), 'no message is sent that could hold it'))
   return items
 }
 
-function encodeWords(words: readonly (Part & { type: 'text' | 'refusal' })[], context: EncodeContext): JsonObject {
-  const [first] = words
-  const own = first === undefined ? undefined : messageOf(first)
-  const content = words.map((part) => encodeOutput(part, context))
+function encodeMessage(
+  textParts: readonly (Part & { type: 'text' | 'refusal' })[],
+  context: EncodeContext,
+): JsonObject {
+  const [first] = textParts
+  const own = first === undefined ? undefined : messageFieldsOf(first)
+  const content = textParts.map((part) => encodeOutputPart(part, context))
   const [only] = content
   const plain = own?.id === undefined && content.length === 1 && only?.type === 'output_text' && isPlain(only)
   return {
@@ -171,9 +177,9 @@ function encodeWords(words: readonly (Part & { type: 'text' | 'refusal' })[], co
 const isPlain = (part: JsonObject): boolean =>
   Object.keys(part).length === 3 && Array.isArray(part.annotations) && part.annotations.length === 0
 
-/** Only a server of this format takes reasoning of this format back; all other stays here. */
-function encodeThoughts(group: readonly ReasoningPart[], context: EncodeContext): JsonObject[] {
-  if (isOwn(group)) return [encodeReasoning(group, context)]
+/** Encodes reasoning of this format. Servers accept no other reasoning, so it is withheld and reported. */
+function encodeReasoningGroup(group: readonly ReasoningPart[], context: EncodeContext): JsonObject[] {
+  if (isFromResponses(group)) return [encodeReasoning(group, context)]
   for (const { seal, redacted, extra, at = '', text } of group) {
     ownExtra(extra, 'responses', at, context.report)
     const what =
@@ -184,7 +190,7 @@ function encodeThoughts(group: readonly ReasoningPart[], context: EncodeContext)
   return []
 }
 
-function encodeOther(part: Part, scope: Scope): JsonObject | undefined {
+function encodeOtherPart(part: Part, scope: Scope): JsonObject | undefined {
   const { context } = scope
   if (part.type === 'tool-call') return encodeCall(part, scope)
   if (part.type === 'native' && part.format === 'responses') return part.value
@@ -197,7 +203,7 @@ function encodeOther(part: Part, scope: Scope): JsonObject | undefined {
     const { extra, at = '', source } = part
     return { ...ownExtra(extra, 'responses', at, context.report), type: 'image_generation_call', result: source.data }
   }
-  return leaveOut(part, 'an assistant of responses cannot say it', context)
+  return omitPart(part, 'an assistant turn of responses cannot hold it', context)
 }
 
 function encodeCall(part: ToolCallPart, { context, tools }: Scope): JsonObject {
@@ -209,12 +215,12 @@ function encodeCall(part: ToolCallPart, { context, tools }: Scope): JsonObject {
     context.report.add(
       loss(at, 'the signature of a tool call can be read by its issuer only and was withheld', 'unsupported', 'note'),
     )
-  const search = nativeOf(name, tools)
-  if (search !== undefined) return searchCall(id, input)
+  const search = nativeToolOf(name, tools)
+  if (search !== undefined) return toolSearchCall(id, input)
   return { ...own, ...callFields(name, input, custom, id, namespace, tools) }
 }
 
-/** What a call's item says of the call: also in an answer. */
+/** Returns the fields of a call's item, in requests and responses. */
 export function callFields(
   name: string,
   input: string,
@@ -237,7 +243,7 @@ export function callFields(
   return out
 }
 
-/** A call of the function that stood for the client's tool search. */
-export function searchCall(id: string, input: string): JsonObject {
+/** Returns the item of a tool search that the client runs. */
+export function toolSearchCall(id: string, input: string): JsonObject {
   return { type: 'tool_search_call', call_id: id, execution: 'client', arguments: parseInnerObject(input) ?? {} }
 }

@@ -5,19 +5,19 @@ import { effortOfBudget } from '../shared/model-rules.ts'
 import { shortenToolNames } from '../shared/names.ts'
 import { fieldPointer, loss, ownExtra } from '../shared/report.ts'
 import { applySettingsChanges } from '../shared/settings-changes.ts'
-import { includes, isOwnClient, sealsPlace, summaries, toolNames } from './fields.ts'
+import { includeValues, isResponsesClient, reasoningSummaries, sealedReasoningKey, toolNames } from './fields.ts'
 import { encodeFormat } from './output-format.ts'
 import { type EncodeContext, encodeInputItems } from './request-encode-turns.ts'
 import { acceptedChanges } from './settings-changes.ts'
 import { encodeChoice, encodeTools } from './tools.ts'
 
-/** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
-export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
-  const named = shortenToolNames(asked, toolNames, context.report)
-  // What a client of this format wrote is between it and the upstream.
-  const request = isOwnClient(asked)
-    ? named
-    : applySettingsChanges(named, acceptedChanges(context.target), 'responses', context.report)
+/** Encodes every field of a request: `satisfies Nothing` fails to compile for a new IR field until it is handled. */
+export function encodeRequest(original: ModelRequest, context: EncodeContext): JsonObject {
+  const shortened = shortenToolNames(original, toolNames, context.report)
+  // A client of this format sends its settings to the upstream unchanged.
+  const request = isResponsesClient(original)
+    ? shortened
+    : applySettingsChanges(shortened, acceptedChanges(context.target), 'responses', context.report)
   const {
     model: _,
     turns,
@@ -49,7 +49,7 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   return out
 }
 
-const tell = (
+const reportFieldLoss = (
   field: string,
   detail: string,
   kind: 'unsupported' | 'approximated' | 'clamped',
@@ -58,9 +58,9 @@ const tell = (
   context: EncodeContext,
 ): void => context.report.add(loss(fieldPointer(field, request.at, undefined), detail, kind, severity))
 
-const instructionsPlace = '/instructions'
+const instructionsPointer = '/instructions'
 
-/** Instructions are written as such only if they were: not every server takes them, and every one takes system items. */
+/** Writes `instructions` only if the client did: not every server accepts them, and every server accepts system items. */
 function writeConversation(
   turns: readonly Turn[],
   out: JsonObject,
@@ -69,14 +69,15 @@ function writeConversation(
 ): void {
   const [first] = turns
   const [part] = first?.parts ?? []
-  const asInstructions = first?.at === instructionsPlace && part?.type === 'text'
+  const asInstructions = first?.at === instructionsPointer && part?.type === 'text'
   if (asInstructions) out.instructions = part.text
   const rest = asInstructions ? turns.slice(1) : turns
-  // A stored prompt or conversation may be all there is.
-  if (rest.length > 0 || !isOwnClient(request)) out.input = plainInput(rest) ?? encodeInputItems(rest, request, context)
+  // A stored prompt or conversation may replace the input.
+  if (rest.length > 0 || !isResponsesClient(request))
+    out.input = plainInput(rest) ?? encodeInputItems(rest, request, context)
 }
 
-/** The one text that a client wrote in place of items. */
+/** Returns the text that a client wrote in place of items. */
 function plainInput(turns: readonly Turn[]): string | undefined {
   const [only, second] = turns
   if (only === undefined || second !== undefined || only.at !== '/input') return undefined
@@ -85,8 +86,8 @@ function plainInput(turns: readonly Turn[]): string | undefined {
   return part.type === 'text' && more === undefined ? part.text : undefined
 }
 
-/** Smaller bounds are refused: there must be room for an answer's frame. */
-const leastOutput = 16
+/** OpenAI rejects smaller values of `max_output_tokens`. */
+const minOutputTokens = 16
 
 function writeSampling(sampling: Sampling, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
   const {
@@ -105,13 +106,13 @@ function writeSampling(sampling: Sampling, out: JsonObject, request: ModelReques
   rest satisfies Nothing
   put(out, 'temperature', temperature)
   put(out, 'top_p', topP)
-  const mine = isOwnClient(request)
-  const least = mine ? 0 : leastOutput
-  if (maxTokens !== undefined) out.max_output_tokens = Math.max(maxTokens, least)
-  if (maxTokens !== undefined && maxTokens < least)
-    tell(
+  const fromResponsesClient = isResponsesClient(request)
+  const minimum = fromResponsesClient ? 0 : minOutputTokens
+  if (maxTokens !== undefined) out.max_output_tokens = Math.max(maxTokens, minimum)
+  if (maxTokens !== undefined && maxTokens < minimum)
+    reportFieldLoss(
       'sampling.maxTokens',
-      `responses takes ${least} or more; ${least} is sent`,
+      `responses requires at least ${minimum}; ${minimum} is sent`,
       'clamped',
       'warn',
       request,
@@ -120,12 +121,19 @@ function writeSampling(sampling: Sampling, out: JsonObject, request: ModelReques
   const missing = { topK, seed, logitBias, stop, presencePenalty, frequencyPenalty }
   for (const [field, value] of Object.entries(missing)) {
     if (value === undefined) continue
-    if (mine && field === 'presencePenalty') out.presence_penalty = value as number
-    else if (mine && field === 'frequencyPenalty') out.frequency_penalty = value as number
-    else tell(`sampling.${field}`, 'responses has no such field', 'unsupported', 'warn', request, context)
+    if (fromResponsesClient && field === 'presencePenalty') out.presence_penalty = value as number
+    else if (fromResponsesClient && field === 'frequencyPenalty') out.frequency_penalty = value as number
+    else reportFieldLoss(`sampling.${field}`, 'responses has no such field', 'unsupported', 'warn', request, context)
   }
   if (choices !== undefined && choices > 1)
-    tell('sampling.choices', `responses gives one answer, not ${choices}`, 'unsupported', 'fatal', request, context)
+    reportFieldLoss(
+      'sampling.choices',
+      `responses returns one response, not ${choices}`,
+      'unsupported',
+      'fatal',
+      request,
+      context,
+    )
 }
 
 function writeTools(
@@ -136,36 +144,37 @@ function writeTools(
 ): void {
   const { list, choice, parallel, ...rest } = tools
   rest satisfies Nothing
-  const mine = isOwnClient(request)
-  const encoded = encodeTools(list, mine, context)
+  const fromResponsesClient = isResponsesClient(request)
+  const encoded = encodeTools(list, fromResponsesClient, context)
   if (encoded.length > 0) out.tools = encoded
-  if (encoded.length > 0 || mine) put(out, 'parallel_tool_calls', parallel)
+  if (encoded.length > 0 || fromResponsesClient) put(out, 'parallel_tool_calls', parallel)
   if (choice === undefined) return
-  if (encoded.length > 0 || mine || list.some(({ deferred }) => deferred)) out.tool_choice = encodeChoice(choice, tools)
+  if (encoded.length > 0 || fromResponsesClient || list.some(({ deferred }) => deferred))
+    out.tool_choice = encodeChoice(choice, tools)
   else if (choice === 'required' || typeof choice === 'object')
-    tell('tools.choice', 'no tool is left that could be chosen', 'unsupported', 'warn', request, context)
+    reportFieldLoss('tools.choice', 'no tool is left to choose', 'unsupported', 'warn', request, context)
 }
 
 function writeReasoning(reasoning: Reasoning, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
   const { effort, budgetTokens, adaptive, off, summary, ...rest } = reasoning
   rest satisfies Nothing
   const object: JsonObject = isObject(out.reasoning) ? { ...out.reasoning } : {}
-  const wanted = off ? 'none' : (effort ?? (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens)))
-  put(object, 'effort', wanted)
-  const shown = summaries.find((word) => word === summary)
+  const requested = off ? 'none' : (effort ?? (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens)))
+  put(object, 'effort', requested)
+  const shown = reasoningSummaries.find((word) => word === summary)
   put(object, 'summary', shown)
   if (Object.keys(object).length > 0) out.reasoning = object
   if (budgetTokens !== undefined)
-    tell(
+    reportFieldLoss(
       'reasoning.budgetTokens',
-      `a budget of ${budgetTokens} tokens is sent as the effort '${wanted}'`,
+      `a budget of ${budgetTokens} tokens is sent as the effort '${requested}'`,
       'approximated',
       'warn',
       request,
       context,
     )
-  if (adaptive && wanted === undefined)
-    tell(
+  if (adaptive && requested === undefined)
+    reportFieldLoss(
       'reasoning.adaptive',
       'how much to reason is left to the model, as it is by default',
       'approximated',
@@ -173,13 +182,20 @@ function writeReasoning(reasoning: Reasoning, out: JsonObject, request: ModelReq
       request,
       context,
     )
-  if (off) tell('reasoning.off', "sent as the effort 'none'", 'approximated', 'note', request, context)
+  if (off) reportFieldLoss('reasoning.off', "sent as the effort 'none'", 'approximated', 'note', request, context)
   if (off && effort !== undefined && effort !== 'none')
-    tell('reasoning.effort', `reasoning is off, so '${effort}' is not sent`, 'approximated', 'note', request, context)
+    reportFieldLoss(
+      'reasoning.effort',
+      `reasoning is off, so '${effort}' is not sent`,
+      'approximated',
+      'note',
+      request,
+      context,
+    )
 }
 
 function writeOutput(output: Output, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
-  // Usage comes with the end of every stream.
+  // Every stream ends with usage, so `includeUsage` needs no field.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
   const text: JsonObject = isObject(out.text) ? { ...out.text } : {}
@@ -188,24 +204,25 @@ function writeOutput(output: Output, out: JsonObject, request: ModelRequest, con
   put(text, 'verbosity', verbosity)
   if (Object.keys(text).length > 0) out.text = text
   if (logprobs !== undefined) {
-    out.include = [...(Array.isArray(out.include) ? out.include : []), includes.logprobs]
+    out.include = [...(Array.isArray(out.include) ? out.include : []), includeValues.logprobs]
     if (logprobs > 0) out.top_logprobs = logprobs
   }
   const other = modalities?.filter((modality) => modality !== 'text') ?? []
   if (other.length > 0)
-    tell(
+    reportFieldLoss(
       'output.modalities',
-      `responses answers in text, not in ${other.join(', ')}`,
+      `responses returns text, not ${other.join(', ')}`,
       'unsupported',
       'warn',
       request,
       context,
     )
-  if (audio !== undefined) tell('output.audio', 'responses does not speak', 'unsupported', 'warn', request, context)
+  if (audio !== undefined)
+    reportFieldLoss('output.audio', 'responses has no audio output', 'unsupported', 'warn', request, context)
 }
 
-/** OpenAI refuses longer ids of users; those of some clients are whole JSON texts. */
-const longestUserId = 64
+/** OpenAI rejects longer user ids. Some clients send whole JSON texts. */
+const maxUserIdLength = 64
 
 function writeUserIds(
   user: NonNullable<ModelRequest['user']>,
@@ -215,11 +232,11 @@ function writeUserIds(
 ): void {
   const { id, cacheKey, safetyId, ...rest } = user
   rest satisfies Nothing
-  if (id === undefined || id.length <= longestUserId || isOwnClient(request)) put(out, 'user', id)
+  if (id === undefined || id.length <= maxUserIdLength || isResponsesClient(request)) put(out, 'user', id)
   else
-    tell(
+    reportFieldLoss(
       'user.id',
-      `responses takes ids of users up to ${longestUserId} characters; this one has ${id.length} and is not sent`,
+      `responses accepts user ids of up to ${maxUserIdLength} characters; this one has ${id.length} and is not sent`,
       'unsupported',
       'note',
       request,
@@ -230,18 +247,20 @@ function writeUserIds(
 }
 
 /**
- * Clients of other formats keep the conversation themselves and expect nobody else to: nothing is stored, and reasoning
- * comes sealed, so that it can be sent back. A client of this format has said itself what it wants.
+ * Clients of other formats keep the conversation themselves: storage is switched off, and reasoning is requested sealed,
+ * so that they can send it back. A client of this format sets both itself.
  */
 function writeSealing(out: JsonObject, request: ModelRequest, context: EncodeContext): void {
-  const mine = isOwnClient(request)
-  if (!mine) out.store ??= false
+  const fromResponsesClient = isResponsesClient(request)
+  if (!fromResponsesClient) out.store ??= false
   const { model, quirks, modelRule } = context.target
-  const reasoning = modelRule?.efforts === undefined ? reasons(model) : modelRule.efforts.length > 0
-  const wanted = mine ? request.at?.[sealsPlace] !== undefined : (quirks.sealedReasoning ?? reasoning)
-  if (wanted) out.include = [includes.sealedReasoning, ...(Array.isArray(out.include) ? out.include : [])]
+  const reasoning = modelRule?.efforts === undefined ? canReason(model) : modelRule.efforts.length > 0
+  const requested = fromResponsesClient
+    ? request.at?.[sealedReasoningKey] !== undefined
+    : (quirks.sealedReasoning ?? reasoning)
+  if (requested) out.include = [includeValues.sealedReasoning, ...(Array.isArray(out.include) ? out.include : [])]
 }
 
-/** Models that do not reason refuse the call if sealed reasoning is asked for. */
-const speakers = /(^|[/.:])(gpt-(3|4)|chatgpt|davinci|babbage)|-chat(-|$)|non-reasoning/
-const reasons = (model: string): boolean => !speakers.test(model.toLowerCase())
+/** Models without reasoning reject a request for sealed reasoning. */
+const nonReasoningModels = /(^|[/.:])(gpt-(3|4)|chatgpt|davinci|babbage)|-chat(-|$)|non-reasoning/
+const canReason = (model: string): boolean => !nonReasoningModels.test(model.toLowerCase())

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { ModelRequest } from '../ir.ts'
-import { responsesCodec } from './index.ts'
+import { responsesCodec } from './codec.ts'
 import { contextFor } from './recorded.test-support.ts'
 
-/** What an upstream of this format is sent for a client of another. */
+/** Encodes requests of clients of other formats. */
 const encode = (request: Partial<ModelRequest>, model = 'gpt-5', quirks = {}) => {
   const context = contextFor({}, false)
   const body = responsesCodec.encodeRequest(
@@ -13,8 +13,8 @@ const encode = (request: Partial<ModelRequest>, model = 'gpt-5', quirks = {}) =>
   return { body, losses: context.report.losses }
 }
 
-describe('for a client of another format', () => {
-  test('functions are not strict unless it says so', () => {
+describe('a request from a client of another format', () => {
+  test('has strict functions only where the client asks for them', () => {
     const { body } = encode({ tools: { list: [{ type: 'function', name: 'f' }] } })
     expect(body.tools).toEqual([
       { type: 'function', name: 'f', parameters: { type: 'object', properties: {} }, strict: false },
@@ -26,7 +26,7 @@ describe('for a client of another format', () => {
     { role: 'user', parts: [{ type: 'text', text: 'hi', at: '/messages/0/content' }], at: '/messages/0' },
   ]
 
-  test('nothing is stored, and reasoning comes sealed', () => {
+  test('disables storage and asks for sealed reasoning', () => {
     expect(encode({ turns }).body).toEqual({
       model: 'gpt-5',
       store: false,
@@ -46,7 +46,7 @@ describe('for a client of another format', () => {
     ['gpt-5-chat-latest', {}, false],
     ['gpt-4o', { sealedReasoning: true }, true],
     ['gpt-5', { sealedReasoning: false }, false],
-  ])('sealed reasoning is asked of %s: %j %s', (model, quirks, wanted) => {
+  ])('asks %s with the quirks %j for sealed reasoning: %s', (model, quirks, wanted) => {
     expect(encode({ turns }, model, quirks).body.include !== undefined).toBe(wanted)
   })
 
@@ -54,10 +54,10 @@ describe('for a client of another format', () => {
     ['stop sequences', { sampling: { stop: ['x'] } }, '/sampling/stop', 'warn'],
     ['a seed', { sampling: { seed: 1 } }, '/sampling/seed', 'warn'],
     ['penalties', { sampling: { presencePenalty: 1 } }, '/sampling/presencePenalty', 'warn'],
-    ['several answers', { sampling: { choices: 2 } }, '/sampling/choices', 'fatal'],
-    ['a bound below the least', { sampling: { maxTokens: 5 } }, '/sampling/maxTokens', 'warn'],
-    ['a budget', { reasoning: { budgetTokens: 9000 } }, '/reasoning/budgetTokens', 'warn'],
-    ['sound', { output: { modalities: ['text', 'audio'] } }, '/output/modalities', 'warn'],
+    ['several choices', { sampling: { choices: 2 } }, '/sampling/choices', 'fatal'],
+    ['a token limit below the minimum', { sampling: { maxTokens: 5 } }, '/sampling/maxTokens', 'warn'],
+    ['a reasoning budget', { reasoning: { budgetTokens: 9000 } }, '/reasoning/budgetTokens', 'warn'],
+    ['the audio modality', { output: { modalities: ['text', 'audio'] } }, '/output/modalities', 'warn'],
     [
       'a cache hint',
       { turns: [{ role: 'user', parts: [{ type: 'text', text: 'x', cache: {}, at: '/a' }] }] },
@@ -71,7 +71,7 @@ describe('for a client of another format', () => {
       'note',
     ],
     [
-      'sound in a result',
+      'audio in a tool result',
       {
         turns: [
           {
@@ -138,19 +138,19 @@ describe('for a client of another format', () => {
       '/t',
       'warn',
     ],
-    ['a long id of the user', { user: { id: 'u'.repeat(65) } }, '/user/id', 'note'],
+    ['a user id that is too long', { user: { id: 'u'.repeat(65) } }, '/user/id', 'note'],
     [
-      'a message of which nothing is left',
+      'a message without any part that can be encoded',
       { turns: [{ role: 'user', parts: [{ type: 'native', format: 'chat', value: {} }], at: '/m' }] },
       '/m',
       'fatal',
     ],
-    ['a name', { turns: [{ role: 'user', name: 'ann', parts: [], at: '/m' }] }, '/m/name', 'warn'],
-  ])('%s cannot be said, and is reported', (_name, request, path, severity) => {
+    ['the name of a speaker', { turns: [{ role: 'user', name: 'ann', parts: [], at: '/m' }] }, '/m/name', 'warn'],
+  ])('cannot hold %s, which is reported', (_name, request, path, severity) => {
     expect(encode(request).losses.map((loss) => [loss.path, loss.severity])).toContainEqual([path, severity])
   })
 
-  test('results stay where their turn has them, and say which kind of call they answer', () => {
+  test('keeps tool results in place, with the type of their call', () => {
     const { body } = encode({
       turns: [
         { role: 'assistant', parts: [{ type: 'tool-call', id: 'c', name: 'g', input: 'x', custom: true }] },
@@ -170,7 +170,7 @@ describe('for a client of another format', () => {
     ])
   })
 
-  test('an unnamed document gets a name, and a text document is text', () => {
+  test('names an unnamed document, and sends a text document as text', () => {
     const document = { type: 'media', kind: 'document', at: '/d' } as const
     const { body, losses } = encode({
       turns: [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { ModelRequest, Part } from '../ir.ts'
-import { responsesCodec } from './index.ts'
+import { responsesCodec } from './codec.ts'
 import { contextFor } from './recorded.test-support.ts'
 
 const decode = (fields: JsonObject, upstream?: 'chat' | 'responses') => {
@@ -15,7 +15,7 @@ const decode = (fields: JsonObject, upstream?: 'chat' | 'responses') => {
 describe('a request', () => {
   test.each<[string, JsonObject, Partial<ModelRequest>]>([
     [
-      'a string of input',
+      'input that is a string',
       { input: 'hello' },
       { turns: [{ role: 'user', parts: [{ type: 'text', text: 'hello', at: '/input' }], at: '/input' }] },
     ],
@@ -42,7 +42,7 @@ describe('a request', () => {
     ],
     ['any JSON', { text: { format: { type: 'json_object' } } }, { output: { format: { type: 'json' } } }],
     [
-      'JSON by a schema',
+      'JSON with a schema',
       {
         text: {
           format: { type: 'json_schema', name: 'x', description: 'd', strict: true, schema: { type: 'object' } },
@@ -52,7 +52,7 @@ describe('a request', () => {
     ],
     ['log probabilities', { include: ['message.output_text.logprobs'], top_logprobs: 3 }, { output: { logprobs: 3 } }],
     [
-      'ids of the user',
+      'user ids',
       { user: 'u', prompt_cache_key: 'k', safety_identifier: 's' },
       { user: { id: 'u', cacheKey: 'k', safetyId: 's' } },
     ],
@@ -62,12 +62,12 @@ describe('a request', () => {
       { metadata: { a: 'b' }, serviceTier: 'flex' },
     ],
     [
-      'how tools are called',
+      'the tool choice',
       { tool_choice: 'required', parallel_tool_calls: false },
       { tools: { list: [], choice: 'required', parallel: false } },
     ],
     [
-      'some tools allowed',
+      'allowed tools',
       {
         tool_choice: {
           type: 'allowed_tools',
@@ -81,20 +81,20 @@ describe('a request', () => {
       { tools: { list: [], choice: { allowed: ['a', 'b'], mode: 'required' } } },
     ],
     [
-      'what only this format knows',
+      'fields that only this format knows',
       { truncation: 'auto', max_tool_calls: 2, invented: [1] },
       { extra: { responses: { truncation: 'auto', max_tool_calls: 2, invented: [1] } } },
     ],
     [
-      'a choice only this format knows',
+      'a tool choice that only this format knows',
       { tool_choice: { type: 'mcp', server_label: 'x' } },
       { extra: { responses: { tool_choice: { type: 'mcp', server_label: 'x' } } } },
     ],
-  ])('says %s', (_name, fields, expected) => {
+  ])('decodes and encodes %s', (_name, fields, expected) => {
     expect(decode(fields).request).toMatchObject(expected)
   })
 
-  test('says nothing with its defaults', () => {
+  test('decodes default values to an empty request', () => {
     const { request } = decode({
       background: false,
       truncation: 'disabled',
@@ -114,7 +114,7 @@ describe('a request', () => {
     })
   })
 
-  test('has its instructions in front, as a system turn', () => {
+  test('has its instructions as the first turn, with the role system', () => {
     const { request } = decode({ instructions: 'Be brief.', input: [{ role: 'developer', content: 'x' }] })
     expect(request.turns.map(({ role, at }) => [role, at])).toEqual([
       ['system', '/instructions'],
@@ -165,7 +165,7 @@ describe('a conversation', () => {
     { role: 'assistant', content: 'e' },
   ]
 
-  test('is turns of parts: what the assistant did in a row is one turn, and so are the results', () => {
+  test('joins adjacent items of the assistant to one turn, and adjacent tool results too', () => {
     const { request } = decode({ input })
     expect(request.turns.map(({ role, parts }) => [role, parts.map(({ type }) => type)])).toEqual([
       ['user', ['text', 'media']],
@@ -184,7 +184,7 @@ describe('a conversation', () => {
 
   test.each<[string, JsonObject, Partial<Part>]>([
     [
-      'an image by address',
+      'an image URL',
       { type: 'input_image', image_url: 'https://e.example' },
       { kind: 'image', source: { type: 'url', url: 'https://e.example' } } as Partial<Part>,
     ],
@@ -204,29 +204,29 @@ describe('a conversation', () => {
       } as Partial<Part>,
     ],
     [
-      'a file by address',
+      'a file URL',
       { type: 'input_file', file_url: 'https://e.example/a.pdf' },
       { kind: 'document', source: { type: 'url', url: 'https://e.example/a.pdf' } } as Partial<Part>,
     ],
     [
-      'sound',
+      'audio',
       { type: 'input_audio', input_audio: { data: 'QQ==', format: 'mp3' } },
       { kind: 'audio', mediaType: 'audio/mpeg', source: { type: 'base64', data: 'QQ==' } } as Partial<Part>,
     ],
     ['a refusal', { type: 'refusal', refusal: 'no' }, { type: 'refusal', text: 'no' } as Partial<Part>],
     [
-      'a part nobody knows',
+      'an unknown part',
       { type: 'input_smell', smell: 'x' },
       { type: 'native', value: { type: 'input_smell', smell: 'x' } } as Partial<Part>,
     ],
-  ])('holds %s, and writes it back', (_name, part, expected) => {
+  ])('decodes %s, and encodes it back', (_name, part, expected) => {
     const body = { model: 'm', input: [{ type: 'message', role: 'user', content: [part] }] }
     const request = responsesCodec.decodeRequest(structuredClone(body) as JsonObject, contextFor())
     expect(request.turns[0]?.parts[0]).toMatchObject(expected)
     if (part.type !== 'refusal') expect(responsesCodec.encodeRequest(request, contextFor()).input).toEqual(body.input)
   })
 
-  test('tells of ids and states once where they mean nothing', () => {
+  test('reports ids and states once for upstreams that ignore them', () => {
     const { request, losses } = decode({ input }, 'chat')
     expect(losses.map(({ path, severity }) => [path, severity])).toEqual([
       ['/input/1/id', 'note'],
@@ -237,7 +237,7 @@ describe('a conversation', () => {
   })
 })
 
-describe('what needs state', () => {
+describe('a reference to stored state', () => {
   const cases: [string, JsonObject][] = [
     ['/previous_response_id', { previous_response_id: 'resp_1' }],
     ['/conversation', { conversation: 'conv_1' }],
@@ -256,19 +256,19 @@ describe('what needs state', () => {
     ['/input/0', { input: [{ type: 'compaction', encrypted_content: 'x' }] }],
     ['/input/0', { input: [{ type: 'compaction_trigger' }] }],
   ]
-  test.each(cases)('is refused with its place: %s', (path, fields) => {
+  test.each(cases)('is reported as fatal with its place: %s', (path, fields) => {
     const { losses } = decode(fields, 'chat')
     expect(losses.filter(({ severity }) => severity === 'fatal').map((loss) => loss.path)).toEqual([path])
     expect(decode(fields).losses.filter(({ severity }) => severity === 'fatal')).toHaveLength(1)
   })
-  test.each(cases)('is left to an upstream that has the state: %s', (_path, fields) => {
+  test.each(cases)('is passed to an upstream of the same format: %s', (_path, fields) => {
     const { request, losses } = decode(fields, 'responses')
     expect(losses).toEqual([])
     expect(responsesCodec.encodeRequest(request, contextFor())).toMatchObject(fields)
   })
 })
 
-describe('functions are strict unless they say otherwise', () => {
+describe('strictness of functions', () => {
   const closed = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
   test.each<[string, JsonObject, boolean | undefined]>([
     ['a closed schema', { parameters: closed }, true],
@@ -277,9 +277,9 @@ describe('functions are strict unless they say otherwise', () => {
     ['a nested open schema', { parameters: { ...closed, properties: { a: { type: 'object' } } } }, undefined],
     ['a keyword that strict mode refuses', { parameters: { ...closed, patternProperties: {} } }, undefined],
     ['no schema', {}, undefined],
-    ['a word of its own', { parameters: closed, strict: false }, false],
+    ['an explicit false', { parameters: closed, strict: false }, false],
     ['null', { parameters: closed, strict: null }, true],
-  ])('%s', (_name, fields, strict) => {
+  ])('is decoded for %s', (_name, fields, strict) => {
     const { request } = decode({ tools: [{ type: 'function', name: 'f', ...fields }] })
     const [tool] = request.tools?.list ?? []
     expect(tool?.type === 'function' ? [tool.strict] : []).toEqual([strict])

@@ -6,16 +6,16 @@ import type { Choice, ModelResponse, Part } from '../ir.ts'
 import { append, drop, leftover, putBack, takeNumber, takeString, type Unread, unread } from '../shared/json-fields.ts'
 import { restoreToolName } from '../shared/names.ts'
 import { pointer } from '../shared/pointers.ts'
-import { substance } from './content.ts'
+import { meaningfulFields } from './content.ts'
 import { decodeError } from './error.ts'
-import { isOwnClient, toolNames } from './fields.ts'
-import { decodeFinish, heldBy } from './finish.ts'
-import { decodeAnswerItem, type ItemScope } from './items-decode.ts'
-import { takeChecks } from './reasoning.ts'
+import { isResponsesClient, toolNames } from './fields.ts'
+import { contentFlagsOf, decodeFinish } from './finish.ts'
+import { decodeAssistantItem, type ItemScope } from './items-decode.ts'
+import { decodeChecks } from './reasoning.ts'
 import { decodeUsage } from './usage-decode.ts'
 
-/** Fields of a response that are read elsewhere. */
-const read = [
+/** Fields of a response that other functions decode. */
+const decodedFields = [
   'object',
   'output',
   'status',
@@ -28,8 +28,8 @@ const read = [
   'created_at',
 ]
 
-/** What a response repeats of its request, or says of its bill: nothing in it is new to a client of another format. */
-const echoed: ReadonlySet<string> = new Set([
+/** Fields that echo the request or describe billing. Clients of other formats do not get them. */
+const echoedFields: ReadonlySet<string> = new Set([
   'background',
   'billing',
   'completed_at',
@@ -60,14 +60,17 @@ const echoed: ReadonlySet<string> = new Set([
   'user',
 ])
 
-/** Takes whatever servers send, as far as it goes. An `error` in a 200 is an error. */
+/** Decodes leniently. Throws the error of a body that holds one under status 200, and `upstream_bad_response` for a body without `output`. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
-  if (isObject(body) && (body.error || body.status === 'failed')) throw toThrow(body)
+  if (isObject(body) && (body.error || body.status === 'failed')) throw errorIn(body)
   if (!isObject(body) || !Array.isArray(body.output))
-    throw new GatewayError('upstream_bad_response', 'The upstream answered 200 with something that is no response.')
+    throw new GatewayError(
+      'upstream_bad_response',
+      'The upstream returned status 200 with a body that is not a response.',
+    )
   const fields = unread(body)
   const parts = decodeOutput(body.output, context)
-  const choice: Choice = { parts, finish: decodeFinish(body, heldBy(parts)) }
+  const choice: Choice = { parts, finish: decodeFinish(body, contentFlagsOf(parts)) }
   const logprobs = collectLogprobs(body.output)
   if (logprobs !== undefined) choice.logprobs = logprobs
   const response: ModelResponse = {
@@ -79,17 +82,18 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
   put(response, 'usage', decodeUsage(body.usage))
   const tier = takeString(fields, 'service_tier')
   if (tier) response.serviceTier = tier
-  put(response, 'reasoningChecks', takeChecks(fields, context))
-  const extra = settings(fields, context)
+  put(response, 'reasoningChecks', decodeChecks(fields, context))
+  const extra = echoedSettings(fields, context)
   if (extra !== undefined) response.extra = { responses: extra }
   return response
 }
 
+/** Returns the settings for decoding the items of a response. */
 export const scopeOf = (context: ExchangeContext): ItemScope => ({
   context,
   tools: context.request.tools,
-  raise: (name) => restoreToolName(name, context.request, toolNames),
-  keepIds: isOwnClient(context.request),
+  restoreToolName: (name) => restoreToolName(name, context.request, toolNames),
+  keepIds: isResponsesClient(context.request),
   keepStates: false,
 })
 
@@ -98,15 +102,15 @@ function decodeOutput(output: readonly Json[], context: ExchangeContext): Part[]
   return output.filter(isObject).flatMap((item, index) => decodeItem(item, pointer('/output', index), scope))
 }
 
-/** An item's parts, in the answer of an upstream. Reasoning of which nothing can be shown is there for those who refer to it. */
+/** Decodes an output item to parts, without reasoning that has neither text nor seal nor extra fields. */
 export const decodeItem = (item: JsonObject, at: string, scope: ItemScope): Part[] =>
-  decodeAnswerItem(item, at, scope)
+  decodeAssistantItem(item, at, scope)
     .filter(
       (part) => part.type !== 'reasoning' || part.text !== '' || part.seal !== undefined || part.extra !== undefined,
     )
     .map(withoutLogprobs)
 
-/** They are told for the whole answer, in one place. */
+/** Removes log probabilities from a text, since the choice holds those of all texts. */
 function withoutLogprobs(part: Part): Part {
   if (part.type !== 'text' || part.extra?.responses?.logprobs === undefined) return part
   const { logprobs: _, ...own } = part.extra.responses
@@ -114,19 +118,19 @@ function withoutLogprobs(part: Part): Part {
   return Object.keys(own).length === 0 ? rest : { ...rest, extra: { responses: own } }
 }
 
-/** The settings as the upstream repeats them: its client wants them all, any other only what is news. */
-export function settings(fields: Unread, context: ExchangeContext): JsonObject | undefined {
+/** Returns the settings that the upstream echoes: all for clients of this format, only unknown fields for others. */
+export function echoedSettings(fields: Unread, context: ExchangeContext): JsonObject | undefined {
   const details = isObject(fields.incomplete_details) ? unread(fields.incomplete_details) : {}
   drop(details, 'reason')
-  for (const key of read) drop(fields, key)
+  for (const key of decodedFields) drop(fields, key)
   const rest = leftover(details)
   if (rest !== undefined) putBack(fields, 'incomplete_details', rest)
-  if (isOwnClient(context.request)) return leftover(fields)
-  for (const key in fields) if (echoed.has(key)) drop(fields, key)
-  return substance(fields)
+  if (isResponsesClient(context.request)) return leftover(fields)
+  for (const key in fields) if (echoedFields.has(key)) drop(fields, key)
+  return meaningfulFields(fields)
 }
 
-/** Log probabilities of all texts, in the one shape that the IR knows. */
+/** Collects the log probabilities of all texts in the shape of the IR. */
 function collectLogprobs(output: readonly Json[]): Json | undefined {
   const content: Json[] = []
   for (const item of output)
@@ -135,7 +139,7 @@ function collectLogprobs(output: readonly Json[]): Json | undefined {
   return content.length === 0 ? undefined : { content, refusal: null }
 }
 
-function toThrow(body: JsonObject): GatewayError {
+function errorIn(body: JsonObject): GatewayError {
   const { kind, message, ...details } = decodeError(200, body.error ? { error: body.error } : body)
   return new GatewayError(kind, message, details)
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type ErrorInfo, GatewayError } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { Finish, ModelResponse, Part } from '../ir.ts'
-import { responsesCodec } from './index.ts'
+import { responsesCodec } from './codec.ts'
 import { contextFor } from './recorded.test-support.ts'
 
 const answer = (fields: JsonObject): JsonObject => ({
@@ -29,7 +29,7 @@ const encode = (parts: Part[], finish: Finish, more: Partial<ModelResponse> = {}
 const words: Part = { type: 'text', text: 'hi' }
 const call: Part = { type: 'tool-call', id: 'c', name: 'f', input: '{}' }
 
-describe('the ending of an answer', () => {
+describe('the finish of a response', () => {
   test.each<[JsonObject, Finish['reason'], string]>([
     [{ output: [text('a')] }, 'stop', 'completed'],
     [{ output: [{ type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }] }, 'tool-calls', 'completed'],
@@ -39,7 +39,7 @@ describe('the ending of an answer', () => {
     [{ status: 'incomplete', incomplete_details: { reason: 'new_reason' } }, 'other', 'new_reason'],
     [{ status: 'complete', output: [text('a')] }, 'stop', 'complete'],
     [{ status: 'queued' }, 'other', 'queued'],
-  ])('%j is read as %s', (fields, reason, raw) => {
+  ])('decodes %j as %s', (fields, reason, raw) => {
     expect(decode(fields).choices[0]?.finish).toEqual({ reason, raw: { format: 'responses', value: raw } })
   })
 
@@ -61,7 +61,7 @@ describe('the ending of an answer', () => {
     ],
     [[words], { reason: 'other', raw: { format: 'responses', value: 'queued' } }, 'queued', undefined],
     [[words], { reason: 'other', raw: { format: 'responses', value: 'new_reason' } }, 'incomplete', 'new_reason'],
-  ])('%j with %j is written as %s %s', (parts, finish, status, reason) => {
+  ])('encodes %j with %j as %s %s', (parts, finish, status, reason) => {
     const body = encode(parts, finish)
     expect([body.status, (body.incomplete_details as JsonObject | null)?.reason]).toEqual([status, reason])
     expect(body.completed_at).toBe(status === 'completed' ? 1_700_000_000 : null)
@@ -71,13 +71,13 @@ describe('the ending of an answer', () => {
   test.each<[Part[], Finish]>([
     [[words], { reason: 'error', explanation: 'broke' }],
     [[], { reason: 'other' }],
-  ])('%j with %j is an error', (parts, finish) => {
+  ])('reports %j with %j as an error', (parts, finish) => {
     expect(() => encode(parts, finish)).toThrow(GatewayError)
   })
 })
 
-describe('an answer', () => {
-  test('has every key, with the settings that its request asked for', () => {
+describe('a response', () => {
+  test('has every key, with the settings of its request', () => {
     const request = responsesCodec.decodeRequest(
       {
         model: 'm',
@@ -159,11 +159,11 @@ describe('an answer', () => {
     })
   })
 
-  test('of nothing has an empty message', () => {
+  test('without content has an empty message', () => {
     expect(encode([], { reason: 'stop' }).output).toMatchObject([{ type: 'message', content: [{ text: '' }] }])
   })
 
-  test('tells usage with its details, and keeps what else its upstream counted', () => {
+  test('has usage with details, and keeps other counts of its upstream', () => {
     const usage = {
       input_tokens: 10,
       input_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 },
@@ -180,7 +180,7 @@ describe('an answer', () => {
     expect(responsesCodec.encodeResponse(decoded, contextFor()).usage).toEqual(usage)
   })
 
-  test('gives log probabilities to the texts they belong to', () => {
+  test('assigns log probabilities to their texts', () => {
     const token = (value: string): JsonObject => ({ token: value, logprob: -1, top_logprobs: [] })
     const parts: Part[] = [
       { type: 'text', text: 'ab' },
@@ -207,7 +207,7 @@ describe('an answer', () => {
     expect(again.choices[0]?.logprobs).toEqual({ content: [token('a'), token('b'), token('c')], refusal: null })
   })
 
-  test('cites addresses and stored files', () => {
+  test('cites URLs and stored files', () => {
     const annotations: JsonObject[] = [
       { type: 'url_citation', url: 'https://e.example', title: 'E', start_index: 0, end_index: 1 },
       { type: 'file_citation', file_id: 'f', filename: 'a.txt', index: 3 },
@@ -232,7 +232,7 @@ describe('an answer', () => {
     expect((body.output as JsonObject[])[0]).toMatchObject({ content: [{ annotations }] })
   })
 
-  test('draws pictures as calls of an image tool, and reads them as images', () => {
+  test('encodes images as image generation calls, and decodes them as images', () => {
     const image: Part = {
       type: 'media',
       kind: 'image',
@@ -247,7 +247,7 @@ describe('an answer', () => {
     expect(choices[0]?.parts).toMatchObject([image])
   })
 
-  test('reports what it has no form for', () => {
+  test('reports parts that it cannot express', () => {
     const context = contextFor({}, false)
     const parts: Part[] = [
       words,
@@ -265,7 +265,7 @@ describe('an answer', () => {
     ])
   })
 
-  test('names nothing of its server to clients of other formats', () => {
+  test('hides item ids and states from clients of other formats', () => {
     const decoded = decode({
       output: [
         { type: 'reasoning', id: 'rs_1', summary: [] },
@@ -316,7 +316,7 @@ describe('errors', () => {
       { type: 'response.failed', response: { error: { code: 'server_error', message: 'broke' } } },
       { kind: 'upstream_error', message: 'broke' },
     ],
-  ])('%i %j', (status, body, expected) => {
+  ])('decode the status %i with %j', (status, body, expected) => {
     expect(responsesCodec.decodeError(status, body)).toMatchObject(expected)
   })
 
@@ -324,7 +324,7 @@ describe('errors', () => {
     ['model_not_found', 404, { type: 'invalid_request_error', code: 'model_not_found', param: 'model' }],
     ['authentication', 401, { type: 'invalid_request_error', code: 'invalid_api_key' }],
     ['overloaded', 503, { type: 'server_error', code: 'server_is_overloaded' }],
-  ])('%s is told as %i', (kind, status, expected) => {
+  ])('encode %s with the status %i', (kind, status, expected) => {
     const { status: told, body } = responsesCodec.encodeError(
       { kind, status: status === 503 ? 529 : status, message: 'm' },
       'req',
@@ -333,7 +333,7 @@ describe('errors', () => {
     expect(body).toEqual({ error: { message: 'm', param: null, ...expected } })
   })
 
-  test('said by an upstream of the format are said again word for word', () => {
+  test('of an upstream of the same format are passed on unchanged', () => {
     const error = { message: 'm', type: 'invalid_request_error', param: 'input[0].content', code: 'unsupported_file' }
     const info = responsesCodec.decodeError(400, { error })
     expect(responsesCodec.encodeError(info, 'req')).toEqual({ status: 400, body: { error } })
@@ -347,18 +347,18 @@ describe('errors', () => {
     [answer({ status: 'incomplete', incomplete_details: { reason: 'content_filter' } }), { finish: 'content_filter' }],
     [answer({ status: 'failed', error: { code: 'server_error', message: 'broke' } }), { finish: 'failed' }],
     [{ error: { message: 'slow', code: 'rate_limit_exceeded' } }, { error: { kind: 'rate_limited' } }],
-  ])('are told from answers that pass by: %j', (body, expected) => {
+  ])('are recognized in passing responses: %j', (body, expected) => {
     const tapped = responsesCodec.tapResponse(body)
     expect(tapped).toMatchObject(expected)
     expect(Object.keys(tapped).sort()).toEqual(Object.keys(expected).sort())
   })
 
-  test('in place of an answer are thrown', () => {
+  test('in place of a response are thrown', () => {
     for (const body of [
       answer({ status: 'failed', error: { code: 'rate_limit_exceeded', message: 'slow' } }),
       { error: { message: 'slow', code: 'rate_limit_exceeded' } },
     ])
       expect(() => responsesCodec.decodeResponse(body, contextFor())).toThrow('slow')
-    expect(() => responsesCodec.decodeResponse({ choices: [] }, contextFor())).toThrow('no response')
+    expect(() => responsesCodec.decodeResponse({ choices: [] }, contextFor())).toThrow('not a response')
   })
 })

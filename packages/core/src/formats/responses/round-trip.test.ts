@@ -5,11 +5,11 @@ import type { Codec } from '../codec.ts'
 import type { ModelRequest, Part } from '../ir.ts'
 import { messagesCodec } from '../messages/index.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
+import { responsesCodec } from './codec.ts'
 import { checkGrammar } from './grammar.test-support.ts'
-import { responsesCodec } from './index.ts'
 import { contextFor, run } from './recorded.test-support.ts'
 
-/** What a client of the format sees of an answer, and what comes back of it with its next request. */
+/** Responses as a client of the format receives them, and as its next request returns them. */
 
 const answerOf = (parts: Part[], request: Partial<ModelRequest> = {}): JsonObject =>
   responsesCodec.encodeResponse(
@@ -17,7 +17,7 @@ const answerOf = (parts: Part[], request: Partial<ModelRequest> = {}): JsonObjec
     contextFor({ reasoning: { effort: 'low' }, ...request }),
   )
 
-/** The same answer, streamed: every part in two pieces, and its seal behind its text. */
+/** Streams the same response: every part in two pieces, with its seal after its text. */
 function streamOf(parts: readonly Part[], request: Partial<ModelRequest> = {}): JsonObject {
   const encoder = responsesCodec.encodeStream(contextFor({ reasoning: { effort: 'low' }, ...request }))
   const out = encoder.push({ type: 'response-start', id: 'r', model: 'm', created: 1 })
@@ -38,9 +38,9 @@ function streamOf(parts: readonly Part[], request: Partial<ModelRequest> = {}): 
   return JSON.parse(out.at(-2)?.data ?? '').response as JsonObject
 }
 
-/** Clients that keep only what they know: Codex drops ids, the AI SDK empty summaries. */
+/** Clients that drop some fields: Codex drops ids, the AI SDK drops empty summaries. */
 const clients: Readonly<Record<string, (output: JsonObject[]) => JsonObject[]>> = {
-  'sends all back': (output) => output,
+  'returns everything': (output) => output,
   'drops ids': (output) => output.map(({ id: _, status: _status, ...item }) => item),
   'drops empty summaries': (output) =>
     output.map((item) =>
@@ -84,7 +84,7 @@ const sealed: Part[] = [
 describe.each(Object.keys(clients))('a client that %s', (name) => {
   const client = clients[name] ?? ((output) => output)
 
-  test.each(['whole', 'streamed'])('returns every seal to its issuer (%s answer)', (form) => {
+  test.each(['whole', 'streamed'])('returns every seal to its issuer (%s response)', (form) => {
     const answer = form === 'whole' ? answerOf(sealed) : streamOf(sealed)
     const back = assistant(nextTurn(client(answer.output as JsonObject[])))
     expect(back.map(({ type, ...part }) => [type, 'text' in part ? part.text : '', (part as JsonObject).seal])).toEqual(
@@ -100,7 +100,7 @@ describe.each(Object.keys(clients))('a client that %s', (name) => {
     ])
   })
 
-  test('carries a tool loop with thinking to the vendor that signed it, and to nobody else', () => {
+  test('returns the reasoning of a tool loop to the vendor that signed it, and to no other', () => {
     const request = nextTurn(client(answerOf(sealed).output as JsonObject[]), [
       { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } },
     ])
@@ -125,7 +125,7 @@ describe.each(Object.keys(clients))('a client that %s', (name) => {
   })
 })
 
-test('reasoning that nobody signed is marked as a stranger’s, and comes back as text only', () => {
+test('marks unsigned reasoning as foreign, and decodes it as text', () => {
   const answer = answerOf([
     { type: 'reasoning', text: 'Hmm.' },
     { type: 'text', text: 'Yes.' },
@@ -147,7 +147,7 @@ test('reasoning that nobody signed is marked as a stranger’s, and comes back a
   expect((chat.messages as JsonObject[])[1]).toMatchObject({ reasoning_content: 'Hmm.', content: 'Yes.' })
 })
 
-describe('agents’ tools', () => {
+describe('namespaces and tool search', () => {
   const schema = {
     type: 'object',
     properties: { text: { type: 'string' } },
@@ -182,13 +182,13 @@ describe('agents’ tools', () => {
   }
   const decode = (): ModelRequest => responsesCodec.decodeRequest(structuredClone(body), contextFor({}, false))
 
-  test('survive to an upstream of the format', () => {
+  test('pass unchanged to an upstream of the same format', () => {
     const back = responsesCodec.encodeRequest(decode(), contextFor())
     expect(back.tools).toEqual(tools)
     expect(back.tool_choice).toEqual(body.tool_choice)
   })
 
-  test.each([chatCodec, messagesCodec] as Codec[])('are lowered for $format, with a report', (codec) => {
+  test.each([chatCodec, messagesCodec] as Codec[])('are lowered for $format, and reported', (codec) => {
     const context = contextFor({}, false)
     const out = codec.encodeRequest(decode(), context)
     const names = (out.tools as JsonObject[]).map((tool) => {
@@ -201,7 +201,7 @@ describe('agents’ tools', () => {
     expect(told).toEqual(expect.arrayContaining(['/tools/4', '/tools/3']))
   })
 
-  test.each(['whole', 'streamed'])('are raised again when they are called (%s answer)', (form) => {
+  test.each(['whole', 'streamed'])('are restored in calls (%s response)', (form) => {
     const request = decode()
     const parts: Part[] = [
       { type: 'tool-call', id: 'c1', name: 'mcp__demo__echo', input: '{"text":"x"}' },
@@ -222,7 +222,7 @@ describe('agents’ tools', () => {
     expect(answer.tools).toEqual(tools)
   })
 
-  test('that a search found are offered, and called by their two names', () => {
+  test('include tools that a search found, which are called by namespace and name', () => {
     const found: JsonObject[] = [
       {
         type: 'namespace',
@@ -270,7 +270,7 @@ describe('agents’ tools', () => {
     expect(item).toMatchObject({ namespace: 'mcp__late', name: 'run' })
   })
 
-  test('with names too long for others keep apart, and find back', () => {
+  test('keep distinct names where names are shortened, and are restored', () => {
     const namespace = `mcp__${'n'.repeat(60)}`
     const long: JsonObject[] = [
       {
@@ -291,14 +291,14 @@ describe('agents’ tools', () => {
   })
 })
 
-test('a call of a tool in a namespace that is gone keeps both its names', () => {
+test('keeps namespace and name of a call whose namespace no longer exists', () => {
   const item = { type: 'function_call', call_id: 'c', name: 'run', namespace: 'gone', arguments: '{}' }
   const request = responsesCodec.decodeRequest({ model: 'm', input: [item] }, contextFor())
   expect(request.turns[0]?.parts[0]).toMatchObject({ name: 'gone__run' })
   expect(responsesCodec.encodeRequest(request, contextFor()).input).toEqual([item])
 })
 
-test('parts of an upstream that overlap are told one after another, none of them torn', () => {
+test('encodes overlapping parts of an upstream one after another', () => {
   const chunk = (delta: JsonObject, finish: string | null = null): { data: string } => ({
     data: JSON.stringify({
       id: 'c',

@@ -5,27 +5,27 @@ import type { ModelRequest, Nothing, Output, SettingsChange, Tool, Turn } from '
 import { drop, take, type Unread, unread } from '../shared/json-fields.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss, ownExtra } from '../shared/report.ts'
-import { substance } from './content.ts'
-import { isEffort, isOwnClient } from './fields.ts'
-import { beside, type ItemScope } from './items-decode.ts'
+import { meaningfulFields } from './content.ts'
+import { isEffort, isResponsesClient } from './fields.ts'
+import { type ItemScope, otherItemFields } from './items-decode.ts'
 import { decodeFormat, encodeFormat } from './output-format.ts'
 import { decodeTools, encodeTools } from './tools.ts'
 
-/** An item that changes settings from there on, as a turn; undefined for other items, and for one that says nothing known. */
-export function decodeChange(item: JsonObject, type: string, at: string, scope: ItemScope): Turn | undefined {
+/** Decodes an item that changes later settings to a turn. Returns undefined for other items and for unknown changes. */
+export function decodeSettingsChange(item: JsonObject, type: string, at: string, scope: ItemScope): Turn | undefined {
   if (type !== 'configuration_update' && type !== 'additional_tools') return undefined
   const fields = unread(item)
   drop(fields, 'type')
-  const changes = type === 'additional_tools' ? decodeTooling(fields, at) : decodeSettings(fields, at)
+  const changes = type === 'additional_tools' ? decodeAddedTools(fields, at) : decodeSettings(fields, at)
   const [first] = changes
   if (first === undefined) return undefined
-  const rest = beside(fields, scope)
+  const rest = otherItemFields(fields, scope)
   if (rest !== undefined) first.extra = { responses: rest }
   return { role: 'developer', parts: [], changes, at }
 }
 
-function decodeTooling(fields: Unread, at: string): SettingsChange[] {
-  // The only role that may add tools.
+function decodeAddedTools(fields: Unread, at: string): SettingsChange[] {
+  // Only this role may add tools.
   if (fields.role === 'developer') drop(fields, 'role')
   if (!Array.isArray(fields.tools)) return []
   const addedTools = decodeTools(fields.tools, pointer(at, 'tools'))
@@ -41,7 +41,7 @@ function decodeSettings(fields: Unread, at: string): SettingsChange[] {
     const inner = unread(source)
     const found = read(inner)
     if (Object.keys(found).length > 0) changes.push({ ...found, at })
-    const rest = substance(inner)
+    const rest = meaningfulFields(inner)
     if (rest === undefined) drop(fields, key)
     else fields[key] = rest
   }
@@ -57,10 +57,10 @@ function decodeSettings(fields: Unread, at: string): SettingsChange[] {
   return changes
 }
 
-/** Deferred tools are offered by the item that adds them, or by a search for tools. */
-export const isHidden = ({ extra }: Tool): boolean => extra?.responses?.defer_loading === true
+/** Returns whether a tool is deferred: an item or a tool search offers it later. */
+export const isDeferred = ({ extra }: Tool): boolean => extra?.responses?.defer_loading === true
 
-/** A rule about the model says which of the changes that the upstream accepts it does. */
+/** Returns the changes that both the upstream and the model's rule accept. */
 export function acceptedChanges({ quirks, modelRule }: TargetTraits): AcceptedChanges {
   const { laterChanges = [] } = quirks
   const does = (change: 'effort' | 'tools'): boolean =>
@@ -69,7 +69,7 @@ export function acceptedChanges({ quirks, modelRule }: TargetTraits): AcceptedCh
   return { effort, format: effort, addedTools: does('tools') }
 }
 
-/** The changes of one turn as items: settings in one, tools in one for each change. */
+/** Encodes the changes of one turn: all settings in one item, and one item for each change of tools. */
 export function encodeChanges(
   changes: readonly SettingsChange[],
   request: ModelRequest,
@@ -86,7 +86,7 @@ export function encodeChanges(
       )
     const own = ownExtra(extra, 'responses', at, context.report)
     if (addedTools !== undefined) {
-      const tools = encodeTools(addedTools, isOwnClient(request), context)
+      const tools = encodeTools(addedTools, isResponsesClient(request), context)
       if (tools.length > 0) items.push({ role: 'developer', ...own, type: 'additional_tools', tools })
       continue
     }
@@ -103,10 +103,10 @@ export function encodeChanges(
       }
     if (format !== undefined || isObject(text)) {
       const kept = isObject(text) ? text : {}
-      const beside = isObject(kept.format) ? kept.format : {}
+      const ownFormat = isObject(kept.format) ? kept.format : {}
       settings.text = {
         ...kept,
-        ...(format === undefined ? {} : { format: encodeFormat(format, beside, request, context) }),
+        ...(format === undefined ? {} : { format: encodeFormat(format, ownFormat, request, context) }),
       }
     }
   }

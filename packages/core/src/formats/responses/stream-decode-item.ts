@@ -7,66 +7,71 @@ import { pointer } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
 import { GrowingText } from '../shared/stream-parts.ts'
 import { decodeAnnotation } from './content.ts'
-import { type ItemScope, typeOf } from './items-decode.ts'
+import { type ItemScope, itemTypeOf } from './items-decode.ts'
 import { decodeItem, scopeOf } from './response-decode.ts'
-import { contentIn, isProgress, reportEvent, reportItem, reportPart } from './stream-decode-shapes.ts'
+import { contentObjects, isProgressEvent, reportEvent, reportItem, reportPart } from './stream-decode-shapes.ts'
 
-/** Hands out the numbers of an answer's parts, and writes their events. */
+/** Numbers the parts of a response, and writes their events. */
 export interface PartWriter {
   start(value: Part): number
   delta(part: number, delta: Delta): void
   end(part: number): void
-  /** Passes an event on that only a client of this format understands. */
-  progress(event: JsonObject): void
-  /** Passes on, or reports, an event that is not known. `at`: the item it is about. */
+  /** Forwards an event to a client of this format; others cannot use it. */
+  forward(event: JsonObject): void
+  /**
+   * Forwards or reports an unknown event.
+   *
+   * @param at JSON Pointer of the event's item
+   */
   unknown(type: string, event: JsonObject, at: string): void
 }
 
-/** One item of a stream. */
+/** Decodes one item of a stream. */
 export interface ItemDecoder {
   read(type: string, event: JsonObject): void
-  /** The event read last again, with other text: its delta is told by who knows that. */
-  more(text: string): void
-  /** The item as it is in the end; what of it has not been told yet is told now. */
+  /** Records the text of an event that equals the last one except in its text. The caller has written its delta. */
+  addText(text: string): void
+  /** Takes the final item, and writes everything in it that has not been streamed. */
   done(item: JsonObject): void
-  /** Ends what is open. */
+  /** Ends all open entries. */
   close(): void
-  /** Its id, where it has said one. */
+  /** The item's id, if it has one. */
   readonly id: Json | undefined
 }
 
-/** One entry of an item that becomes a part: a text, a refusal, a piece of reasoning, the input of a call. */
+/** An entry of an item that becomes a part: a text, a refusal, a piece of reasoning, the input of a call. */
 interface Entry {
   part: number
   kind: 'text' | 'refusal' | 'reasoning' | 'input'
-  readonly told: GrowingText
+  readonly text: GrowingText
   citations: number
   logprobs: number
   open: boolean
 }
 
+/** Creates the decoder of the item at an index of the output. */
 export function createItemDecoder(index: number, writer: PartWriter, context: ExchangeContext): ItemDecoder {
   const at = pointer('/output', index)
   const { report } = context
   const scope: ItemScope = scopeOf(context)
-  /** By `content 0`, `summary 1`, `input`. */
+  /** Entries by key: `content 0`, `summary 1`, `input`. */
   const entries = new Map<string, Entry>()
-  /** Those that are open: an item can have very many. */
+  /** Open entries, separate because an item can have very many entries. */
   const open = new Set<Entry>()
   let frame: JsonObject = {}
   let type = ''
-  /** Parts that entries of a kind begin with, for the frame at hand. */
+  /** Empty parts by kind of entry, for the current `frame`. */
   const blanks = new Map<string, Part | undefined>()
   let over = false
-  /** What said something last. */
-  let speaking: Entry | undefined
+  /** The entry that received text last. */
+  let lastWritten: Entry | undefined
 
-  /** The part that an entry begins with: the item as far as known, with this entry alone. */
-  function blank(key: string, kind: Entry['kind']): Part | undefined {
+  /** Returns the part with which an entry starts: the item as far as it is known, with this entry alone. */
+  function emptyPart(key: string, kind: Entry['kind']): Part | undefined {
     const list = key.startsWith('summary') ? 'summary' : 'content'
     const known = `${kind} ${list}`
-    // The item's own fields are read once, not for each entry.
-    if (!blanks.has(known)) blanks.set(known, makeBlank(list, kind))
+    // The item's fields are decoded once, not for each entry.
+    if (!blanks.has(known)) blanks.set(known, createEmptyPart(list, kind))
     const part = blanks.get(known)
     if (part === undefined || part.type !== 'reasoning' || entries.size === 0) return part
     const id = part.extra?.responses?.id
@@ -74,9 +79,9 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     return id === undefined ? rest : { ...rest, extra: { responses: { id } } }
   }
 
-  function makeBlank(list: 'summary' | 'content', kind: Entry['kind']): Part | undefined {
+  function createEmptyPart(list: 'summary' | 'content', kind: Entry['kind']): Part | undefined {
     const shell: JsonObject = { ...frame, type: type || (kind === 'reasoning' ? 'reasoning' : 'message') }
-    // The seal comes with the item's end; what stands there at its beginning is not the whole of it.
+    // The final item has the whole seal; the first event may hold a part of it.
     delete shell.encrypted_content
     if (kind === 'reasoning') Object.assign(shell, { summary: [], content: [], [list]: [{ type: list, text: '' }] })
     else if (kind === 'refusal') shell.content = [{ type: 'refusal', refusal: '' }]
@@ -92,15 +97,15 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
   function begin(key: string, kind: Entry['kind']): Entry | undefined {
     const known = entries.get(key)
     if (known !== undefined) return known
-    const value = blank(key, kind)
+    const value = emptyPart(key, kind)
     if (value === undefined) return undefined
-    // Pieces of reasoning follow each other; the last stays open for the seal.
+    // A new piece of reasoning ends the one before. The last one stays open for the seal.
     if (kind === 'reasoning') close()
     const start = value.type === 'tool-call' ? { ...value, input: '' } : value
     const entry: Entry = {
       part: writer.start({ ...start, at: placeOf(key) }),
       kind,
-      told: new GrowingText(),
+      text: new GrowingText(),
       citations: 0,
       logprobs: 0,
       open: true,
@@ -110,30 +115,30 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     return entry
   }
 
-  function say(key: string, kind: Entry['kind'], text: Json | undefined, logprobs?: Json): void {
+  function writeText(key: string, kind: Entry['kind'], text: Json | undefined, logprobs?: Json): void {
     const entry = begin(key, kind)
     if (entry === undefined || typeof text !== 'string' || !entry.open) return
     const probable = Array.isArray(logprobs) && logprobs.length > 0
     if (text === '' && !probable) return
-    entry.told.add(text)
+    entry.text.add(text)
     if (probable) entry.logprobs += logprobs.length
-    speaking = entry
+    lastWritten = entry
     const delta: Delta = { type: kind, text }
     writer.delta(entry.part, probable ? { ...delta, logprobs: { content: logprobs, refusal: null } } : delta)
   }
 
-  /** The whole text, which repeats what was streamed, or is all there is. */
-  function whole(key: string, kind: Entry['kind'], text: Json | undefined, logprobs?: Json): void {
+  /** Writes what a whole text adds to the text that was streamed. */
+  function writeWholeText(key: string, kind: Entry['kind'], text: Json | undefined, logprobs?: Json): void {
     if (typeof text !== 'string') return
-    const before = entries.get(key)?.told
-    // A shorter text does not repeat it; putting together what was told would take its time for each event.
+    const before = entries.get(key)?.text
+    // A shorter text cannot repeat the streamed one. Returning early avoids joining the streamed pieces for each event.
     if (before !== undefined && text.length < before.length) return
-    const told = before?.toString() ?? ''
+    const streamed = before?.toString() ?? ''
     const known = entries.get(key)?.logprobs ?? 0
-    if (text.startsWith(told)) say(key, kind, text.slice(told.length), listOf(logprobs).slice(known))
+    if (text.startsWith(streamed)) writeText(key, kind, text.slice(streamed.length), listOf(logprobs).slice(known))
   }
 
-  function cite(key: string, annotation: Json | undefined): void {
+  function writeCitation(key: string, annotation: Json | undefined): void {
     const entry = begin(key, 'text')
     if (entry === undefined || !entry.open || !isObject(annotation)) return
     entry.citations++
@@ -156,21 +161,21 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     blanks.clear()
   }
 
-  function wholeContent(part: JsonObject, key: string): void {
-    if (part.type === 'refusal') whole(key, 'refusal', part.refusal)
-    else if (part.type === 'reasoning_text') whole(key, 'reasoning', part.text)
+  function writeWholeContent(part: JsonObject, key: string): void {
+    if (part.type === 'refusal') writeWholeText(key, 'refusal', part.refusal)
+    else if (part.type === 'reasoning_text') writeWholeText(key, 'reasoning', part.text)
     else {
       begin(key, 'text')
-      whole(key, 'text', part.text, part.logprobs)
+      writeWholeText(key, 'text', part.text, part.logprobs)
       const { citations = 0 } = entries.get(key) ?? {}
-      for (const annotation of listOf(part.annotations).slice(citations)) cite(key, annotation)
+      for (const annotation of listOf(part.annotations).slice(citations)) writeCitation(key, annotation)
       reportLate(part, key)
     }
   }
 
   /**
-   * The keys of a whole item's entries, by their position. Bedrock Mantle's events number entries beyond the end of the item's list
-   * (`content_index` 1 for `content[0]`): then their order says which entry is which.
+   * Returns a function from positions in a whole item to keys of entries. Events of Bedrock Mantle number entries beyond the end of
+   * the item's list (`content_index` 1 for `content[0]`); then the order identifies the entries.
    */
   function keysOf(list: 'summary' | 'content', count: number): (position: number) => string {
     const streamed: number[] = []
@@ -178,51 +183,52 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     streamed.sort((a, b) => a - b)
     const last = streamed.at(-1) ?? -1
     if (last < count) return (position) => `${list} ${position}`
-    // An entry that was not streamed gets a number of its own.
+    // An entry that was not streamed gets a new number.
     return (position) => `${list} ${streamed[position] ?? last + 1 + position}`
   }
 
   function contentOf(item: JsonObject): [JsonObject, string][] {
     const keys = keysOf('content', listOf(item.content).length)
-    return contentIn(item.content, at, report).map((part, position) => [part, keys(position)])
+    return contentObjects(item.content, at, report).map((part, position) => [part, keys(position)])
   }
-  const isKnownAt = (part: JsonObject, key: string): boolean => reportPart(part, placeOf(key), report)
+  const isKnownPart = (part: JsonObject, key: string): boolean => reportPart(part, placeOf(key), report)
 
-  /** Reports annotations and log probabilities of a text that had ended before they came. */
+  /** Reports annotations and log probabilities that arrived after the end of their text. */
   function reportLate(part: JsonObject, key: string): void {
     const entry = entries.get(key)
     if (entry === undefined || entry.open) return
-    for (const [list, told] of [
+    for (const [list, streamed] of [
       ['annotations', entry.citations],
       ['logprobs', entry.logprobs],
     ] as const)
-      if (listOf(part[list]).length > told)
-        report.add(loss(pointer(placeOf(key), list), `${list} that came after the end of their text were left out`))
+      if (listOf(part[list]).length > streamed)
+        report.add(loss(pointer(placeOf(key), list), `${list} that arrived after the end of their text were left out`))
   }
 
-  /** What stands in an item's lists when it begins comes again in events of its own, as far as it is known. */
-  function reportBegun(item: JsonObject): void {
-    if (type === 'message') for (const [part, key] of contentOf(item)) isKnownAt(part, key)
+  /** Reports unknown content of an item's first event. Known content arrives again in later events. */
+  function reportFirstContent(item: JsonObject): void {
+    if (type === 'message') for (const [part, key] of contentOf(item)) isKnownPart(part, key)
     else if (type === 'reasoning')
       reportItem(type, { summary: item.summary ?? null, content: item.content ?? null }, {}, at, report)
   }
 
   function done(item: JsonObject): void {
     const begun = entries.size > 0
-    if (begun) reportItem(typeOf(item), item, frame, at, report)
+    if (begun) reportItem(itemTypeOf(item), item, frame, at, report)
     if (over) {
-      if (type === 'message') for (const [part, key] of contentOf(item)) if (isKnownAt(part, key)) reportLate(part, key)
+      if (type === 'message')
+        for (const [part, key] of contentOf(item)) if (isKnownPart(part, key)) reportLate(part, key)
       return
     }
     over = true
-    setFrame({ ...frame, ...item }, typeOf(item))
+    setFrame({ ...frame, ...item }, itemTypeOf(item))
     if (type === 'message') {
-      for (const [part, key] of contentOf(item)) if (isKnownAt(part, key)) wholeContent(part, key)
+      for (const [part, key] of contentOf(item)) if (isKnownPart(part, key)) writeWholeContent(part, key)
     } else if (type === 'reasoning') doneReasoning(item)
     else if (type === 'function_call' || type === 'custom_tool_call') {
       const text = type === 'function_call' ? item.arguments : item.input
       begin('input', 'input')
-      whole('input', 'input', typeof text === 'string' || text == null ? (text ?? '') : stringifyExact(text))
+      writeWholeText('input', 'input', typeof text === 'string' || text == null ? (text ?? '') : stringifyExact(text))
     } else for (const part of partsOf(item)) writer.end(writer.start(part))
     close()
   }
@@ -231,12 +237,12 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
     for (const list of ['summary', 'content'] as const) {
       const keys = keysOf(list, listOf(item[list]).length)
       for (const [position, entry] of listOf(item[list]).entries())
-        if (isObject(entry)) whole(keys(position), 'reasoning', entry.text)
+        if (isObject(entry)) writeWholeText(keys(position), 'reasoning', entry.text)
     }
     const last = partsOf(item).findLast((part): part is ReasoningPart => part.type === 'reasoning')
     const [first] = open
     if (first === undefined && entries.size === 0) {
-      // Nothing but a seal, or nothing but an id.
+      // The item has only a seal or an id.
       if (last !== undefined) writer.end(writer.start(last))
     } else if (first !== undefined && last?.seal !== undefined)
       writer.delta(first.part, { type: 'seal', seal: last.seal })
@@ -249,79 +255,79 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
       switch (name) {
         case 'response.output_item.added':
           if (!isObject(event.item)) return
-          setFrame(event.item, typeOf(event.item))
-          reportBegun(event.item)
+          setFrame(event.item, itemTypeOf(event.item))
+          reportFirstContent(event.item)
           if (type === 'function_call' || type === 'custom_tool_call') begin('input', 'input')
-          // A search's call id changes until it is done, and nothing happens in between.
-          else if (!['message', 'reasoning', 'tool_search_call'].includes(type)) writer.progress(event)
+          // The call id of a search changes until the item is done, and no event in between has content.
+          else if (!['message', 'reasoning', 'tool_search_call'].includes(type)) writer.forward(event)
           return
         case 'response.output_item.done':
           if (isObject(event.item)) done(event.item)
           return
         case 'response.content_part.added':
-          if (isObject(event.part) && isKnownAt(event.part, contentKey(event)))
+          if (isObject(event.part) && isKnownPart(event.part, contentKey(event)))
             beginContent(event.part, contentKey(event))
           return
         case 'response.content_part.done':
-          if (!isObject(event.part) || !isKnownAt(event.part, contentKey(event))) return
-          wholeContent(event.part, contentKey(event))
+          if (!isObject(event.part) || !isKnownPart(event.part, contentKey(event))) return
+          writeWholeContent(event.part, contentKey(event))
           if (event.part.type !== 'reasoning_text') end(entries.get(contentKey(event)))
           return
         case 'response.output_text.delta':
-          say(contentKey(event), 'text', event.delta, event.logprobs)
+          writeText(contentKey(event), 'text', event.delta, event.logprobs)
           return
         case 'response.output_text.done':
-          whole(contentKey(event), 'text', event.text, event.logprobs)
+          writeWholeText(contentKey(event), 'text', event.text, event.logprobs)
           return
         case 'response.output_text.annotation.added':
-          cite(contentKey(event), event.annotation)
+          writeCitation(contentKey(event), event.annotation)
           return
         case 'response.refusal.delta':
-          say(contentKey(event), 'refusal', event.delta)
+          writeText(contentKey(event), 'refusal', event.delta)
           return
         case 'response.refusal.done':
-          whole(contentKey(event), 'refusal', event.refusal)
+          writeWholeText(contentKey(event), 'refusal', event.refusal)
           return
         case 'response.reasoning_text.delta':
         case 'response.reasoning.delta':
-          say(contentKey(event), 'reasoning', event.delta)
+          writeText(contentKey(event), 'reasoning', event.delta)
           return
         case 'response.reasoning_text.done':
         case 'response.reasoning.done':
-          whole(contentKey(event), 'reasoning', event.text)
+          writeWholeText(contentKey(event), 'reasoning', event.text)
           return
         case 'response.reasoning_summary_part.added':
           begin(summaryKey(event), 'reasoning')
           return
         case 'response.reasoning_summary_part.done':
-          if (isObject(event.part)) whole(summaryKey(event), 'reasoning', event.part.text)
+          if (isObject(event.part)) writeWholeText(summaryKey(event), 'reasoning', event.part.text)
           return
         case 'response.reasoning_summary_text.delta':
         case 'response.reasoning_summary.delta':
-          say(summaryKey(event), 'reasoning', event.delta)
+          writeText(summaryKey(event), 'reasoning', event.delta)
           return
         case 'response.reasoning_summary_text.done':
         case 'response.reasoning_summary.done':
-          whole(summaryKey(event), 'reasoning', event.text)
+          writeWholeText(summaryKey(event), 'reasoning', event.text)
           return
         case 'response.function_call_arguments.delta':
         case 'response.custom_tool_call_input.delta':
-          say('input', 'input', event.delta)
+          writeText('input', 'input', event.delta)
           return
         case 'response.function_call_arguments.done':
-          whole('input', 'input', event.arguments)
+          writeWholeText('input', 'input', event.arguments)
           return
         case 'response.custom_tool_call_input.done':
-          whole('input', 'input', event.input)
+          writeWholeText('input', 'input', event.input)
           return
         default:
-          // The steps of a server's own tools, its code, its pictures as they become clear: told whole at the item's end.
-          if (isProgress(name, type)) writer.progress(event)
+          // Progress of server-side tools, code and partial images: the final item repeats all of it.
+          if (isProgressEvent(name, type)) writer.forward(event)
           else writer.unknown(name, event, at)
       }
     },
-    more(text) {
-      if (speaking !== undefined) speaking.told.add(text)
+    addText(text) {
+      if (lastWritten !== undefined) lastWritten.text.add(text)
     },
     done,
     close,
@@ -332,11 +338,11 @@ export function createItemDecoder(index: number, writer: PartWriter, context: Ex
 
   function beginContent(part: JsonObject, key: string): void {
     begin(key, part.type === 'refusal' ? 'refusal' : part.type === 'reasoning_text' ? 'reasoning' : 'text')
-    wholeContent(part, key)
+    writeWholeContent(part, key)
   }
 }
 
-/** As in a whole answer, except that a message without content still makes the part its content will stand in. */
+/** Decodes an item as in a whole response, and returns an empty part for reasoning whose text is still to come. */
 const decodeStreamed = (item: JsonObject, at: string, scope: ItemScope): Part[] => {
   const parts = decodeItem(item, at, scope)
   if (parts.length > 0 || item.type !== 'reasoning') return parts
@@ -347,7 +353,7 @@ const decodeStreamed = (item: JsonObject, at: string, scope: ItemScope): Part[] 
 const listOf = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
 const numberOf = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)
 
-/** What an event speaks of, among an item's entries. The first few are written once, not for each event. */
+/** Keys of entries. The first few are created once, not for each event. */
 const contentKeys: readonly string[] = Array.from({ length: 8 }, (_, number) => `content ${number}`)
 const summaryKeys: readonly string[] = Array.from({ length: 8 }, (_, number) => `summary ${number}`)
 function contentKey(event: JsonObject): string {

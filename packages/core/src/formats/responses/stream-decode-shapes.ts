@@ -4,14 +4,17 @@ import { toText } from '../shared/json-fields.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss, type Members, objectsIn, reportUnknown, shapeOf, shapesOf } from '../shared/report.ts'
 
-/** What the events of a stream may hold. Most of them repeat what others said, so that what only they say is easily missed. */
+/**
+ * The known members of stream events, items and content parts. Other members are reported. Most events repeat content of
+ * earlier events, so content that only one of them holds would otherwise be lost silently.
+ */
 
 const frame: Members = { type: true, sequence_number: true, obfuscation: true }
 const ofItem: Members = { ...frame, output_index: true, item_id: true }
 const ofContent: Members = { ...ofItem, content_index: true }
 const ofSummary: Members = { ...ofItem, summary_index: true, status: true }
 const summaryPart: Members = { type: true, text: true }
-/** In what repeats the deltas. */
+/** Log probabilities in events that repeat the deltas. */
 const token: Members = { token: true, logprob: true, bytes: true }
 const tokens: Members = { ...token, top_logprobs: token }
 const response: Members = { ...frame, response: true }
@@ -48,7 +51,11 @@ const eventShapes = shapesOf({
   'response.custom_tool_call_input.done': { ...ofItem, input: true },
 })
 
-/** @param at where what the event is about stands in the whole answer */
+/**
+ * Reports unknown members of an event.
+ *
+ * @param at JSON Pointer of the event's item in the whole response
+ */
 export function reportEvent(type: string, event: JsonObject, at: string, report: Report): void {
   const shape = eventShapes.get(type)
   if (shape !== undefined) reportUnknown(event, shape, at, report)
@@ -63,21 +70,21 @@ const itemShapes = shapesOf({
   custom_tool_call: { ...item, call_id: true, name: true, input: true, namespace: true },
 })
 
-/** Whether the items of this type are told piece by piece, so that their end may bring something too late. */
-const isToldInPieces = (type: string): boolean => itemShapes.has(type)
+/** Returns whether items of this type arrive in pieces, so that their final event may add content too late. */
+const isStreamedItem = (type: string): boolean => itemShapes.has(type)
 
 /**
- * Reports what an item says in the end that no part of it could take along.
+ * Reports members of a final item that arrived too late for its parts.
  *
- * @param before the item as it was when its parts began: what it said went with them
+ * @param before the item when its parts started, whose members the parts carry
  */
 export function reportItem(type: string, done: JsonObject, before: JsonObject, at: string, report: Report): void {
   const shape = itemShapes.get(type)
   if (shape === undefined) return
-  const late: JsonObject = {}
+  const lateMembers: JsonObject = {}
   for (const [key, value] of Object.entries(done))
-    if (shape.has(key) || !isSame(value, Object.hasOwn(before, key) ? before[key] : undefined)) late[key] = value
-  reportUnknown(late, shape, at, report)
+    if (shape.has(key) || !isSame(value, Object.hasOwn(before, key) ? before[key] : undefined)) lateMembers[key] = value
+  reportUnknown(lateMembers, shape, at, report)
 }
 
 const isSame = (a: Json, b: Json | undefined): boolean =>
@@ -91,7 +98,7 @@ const partShapes = shapesOf({
 })
 const untyped = shapeOf({ text: true, annotations: true, logprobs: tokens })
 
-/** Reports what a content part says beyond its text; false for a part that is not known as a whole, which is reported as such. */
+/** Reports unknown members of a content part. Returns false for a part of an unknown type, which is reported as a whole. */
 export function reportPart(part: JsonObject, at: string, report: Report): boolean {
   const { type } = part
   const shape = type === undefined ? untyped : typeof type === 'string' ? partShapes.get(type) : undefined
@@ -103,18 +110,18 @@ export function reportPart(part: JsonObject, at: string, report: Report): boolea
   return true
 }
 
-/** Items that stand in a response before the stream told them: they are told by events of their own, or at the end. */
+/** Reports items that stand in the first response and that no later event repeats. */
 export function reportEarlyItems(output: Json | undefined, report: Report): void {
   if (!Array.isArray(output)) return
   for (const [index, entry] of objectsIn(output, '/output', report).entries())
-    if (!isToldInPieces(toText(entry.type)))
+    if (!isStreamedItem(toText(entry.type)))
       report.add(loss(pointer('/output', index), `an item of the type '${toText(entry.type)}' came before its events`))
 }
 
-/** The parts of a content list that are objects; others are reported. */
-export const contentIn = (content: Json | undefined, at: string, report: Report): JsonObject[] =>
+/** Returns the objects of a content list, and reports other entries. */
+export const contentObjects = (content: Json | undefined, at: string, report: Report): JsonObject[] =>
   Array.isArray(content) ? objectsIn(content, pointer(at, 'content'), report) : []
 
-/** Whether the event tells a step of a server's own tool, of which all is told at the item's end. */
-export const isProgress = (event: string, type: string): boolean =>
-  type !== '' && !isToldInPieces(type) && event.startsWith(`response.${type}`)
+/** Returns whether an event reports progress of a server-side tool, all of which the final item repeats. */
+export const isProgressEvent = (event: string, type: string): boolean =>
+  type !== '' && !isStreamedItem(type) && event.startsWith(`response.${type}`)

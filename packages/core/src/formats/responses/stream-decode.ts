@@ -11,42 +11,52 @@ import { pointer } from '../shared/pointers.ts'
 import { loss, objectsIn, reportField } from '../shared/report.ts'
 import { TextDeltaTemplate } from '../shared/text-delta-template.ts'
 import { decodeError } from './error.ts'
-import { isOwnClient } from './fields.ts'
-import { decodeFinish, type Held, note, nothingHeld } from './finish.ts'
-import { takeChecks } from './reasoning.ts'
-import { settings } from './response-decode.ts'
+import { isResponsesClient } from './fields.ts'
+import { type ContentFlags, decodeFinish, noContent, noteContent } from './finish.ts'
+import { decodeChecks } from './reasoning.ts'
+import { echoedSettings } from './response-decode.ts'
 import { createItemDecoder, type ItemDecoder } from './stream-decode-item.ts'
 import { reportEarlyItems, reportEvent } from './stream-decode-shapes.ts'
 import { decodeUsage } from './usage-decode.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 
-/** Events of the response as a whole. The last three end it. */
-const beginnings: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress'])
-const endings: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.done'])
-const failures: ReadonlySet<string> = new Set(['response.failed', 'response.cancelled', 'error', 'response.error'])
-/** Events without a meaning: they only keep the line open, or count a limit. */
-const silent: ReadonlySet<string> = new Set(['keepalive', 'ping', 'response.rate_limits.updated', 'codex.rate_limits'])
-/** All of these: every other event is about an item. */
-const ofResponse: ReadonlySet<string> = new Set([...beginnings, ...endings, ...failures, ...silent])
+/** Events of the response as a whole: its start, its final event, its failure. */
+const startEvents: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress'])
+const finalEvents: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete', 'response.done'])
+const failureEvents: ReadonlySet<string> = new Set(['response.failed', 'response.cancelled', 'error', 'response.error'])
+/** Events without content: heartbeats and rate limits. */
+const ignoredEvents: ReadonlySet<string> = new Set([
+  'keepalive',
+  'ping',
+  'response.rate_limits.updated',
+  'codex.rate_limits',
+])
+/** All of the above. Every other event is about an item. */
+const responseEvents: ReadonlySet<string> = new Set([
+  ...startEvents,
+  ...finalEvents,
+  ...failureEvents,
+  ...ignoredEvents,
+])
 
 /**
- * Events in, events out. Items are known by their place in the output: their ids change on the way with some servers, and
- * are missing with others. Only the response's own terminal event ends the stream; `[DONE]` says nothing.
+ * Decodes a stream. Items are identified by their index in the output, because some servers change ids within a stream and
+ * others omit them. Only a terminal event of the response ends the stream; `[DONE]` is ignored.
  */
 export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
   const items = new Map<number, ItemDecoder>()
-  const held: Held = nothingHeld()
-  const ownClient = isOwnClient(context.request)
+  const content: ContentFlags = noContent()
+  const forResponsesClient = isResponsesClient(context.request)
   let out: ModelEvent[] = []
   let parts = 0
   let started = false
-  let servedBy = ''
-  /** The response as it began. */
-  let begun: JsonObject = {}
+  let servedTier = ''
+  /** The response of the first event. */
+  let firstResponse: JsonObject = {}
   let over = false
-  const mould = new TextDeltaTemplate(varying)
-  /** The item that the last event was about. */
+  const template = new TextDeltaTemplate(varying)
+  /** The item of the last event. */
   let current: ItemDecoder | undefined
 
   const fail = (error: ErrorInfo): void => {
@@ -58,22 +68,22 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 
   const writer = {
     start(value: Extract<ModelEvent, { type: 'part-start' }>['value']): number {
-      // What holds nothing yet is counted when it does.
-      if (value.type !== 'text') note(held, value)
-      if (value.type === 'text' && value.text !== '') held.text = true
-      held.any = held.any || value.type !== 'reasoning'
+      // An empty text counts when its first delta arrives.
+      if (value.type !== 'text') noteContent(content, value)
+      if (value.type === 'text' && value.text !== '') content.hasText = true
+      content.hasContent = content.hasContent || value.type !== 'reasoning'
       out.push({ type: 'part-start', choice: 0, part: parts, value })
       return parts++
     },
     delta(part: number, delta: Extract<ModelEvent, { type: 'part-delta' }>['delta']): void {
-      if (delta.type === 'text') held.text = true
+      if (delta.type === 'text') content.hasText = true
       out.push({ type: 'part-delta', choice: 0, part, delta })
     },
     end: (part: number): void => void out.push({ type: 'part-end', choice: 0, part }),
-    progress: (event: JsonObject): void =>
-      void (ownClient && out.push({ type: 'native', format: 'responses', value: event })),
+    forward: (event: JsonObject): void =>
+      void (forResponsesClient && out.push({ type: 'native', format: 'responses', value: event })),
     unknown(type: string, event: JsonObject, at: string): void {
-      if (ownClient) this.progress(event)
+      if (forResponsesClient) this.forward(event)
       else context.report.add(loss(at, `the event ${type} has no counterpart in the other format`, 'unknown', 'note'))
     },
   }
@@ -87,25 +97,25 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       model: textOf(response.model),
       created: typeof response.created_at === 'number' ? Math.floor(response.created_at) : 0,
     }
-    // `auto` is what was asked for: which tier served is told at the end.
+    // `auto` echoes the request: the final event has the tier that served.
     const tier = textOf(response.service_tier)
-    if (tier !== '' && (ownClient || tier !== 'auto')) {
+    if (tier !== '' && (forResponsesClient || tier !== 'auto')) {
       event.serviceTier = tier
-      servedBy = tier
+      servedTier = tier
     }
     const fields = unread(response)
     drop(fields, 'service_tier')
-    put(event, 'reasoningChecks', takeChecks(fields, context))
-    const own = settings(fields, context)
+    put(event, 'reasoningChecks', decodeChecks(fields, context))
+    const own = echoedSettings(fields, context)
     put(event, 'extra', own === undefined ? undefined : { responses: own })
     out.push(event)
   }
 
-  /** What a later beginning says that the first did not: the answer has begun, and takes nothing along any more. */
-  function reportLater(response: JsonObject): void {
-    const own = settings(unread(response), context)
+  /** Reports fields of a repeated start event that the first one lacked: `response-start` has already been sent. */
+  function reportLaterFields(response: JsonObject): void {
+    const own = echoedSettings(unread(response), context)
     for (const key of Object.keys(own ?? {}))
-      if (begun[key] === undefined || begun[key] === null) reportField(key, '', context.report)
+      if (firstResponse[key] === undefined || firstResponse[key] === null) reportField(key, '', context.report)
   }
 
   function finish(response: JsonObject): void {
@@ -115,15 +125,15 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     const fields = unread(response)
     if (usage !== undefined) {
       const tier = textOf(response.service_tier)
-      out.push({ type: 'usage', usage, ...(tier === '' || tier === servedBy ? {} : { serviceTier: tier }) })
+      out.push({ type: 'usage', usage, ...(tier === '' || tier === servedTier ? {} : { serviceTier: tier }) })
       drop(fields, 'service_tier')
     }
-    const checks = takeChecks(fields, context)
-    const own = settings(fields, context)
+    const checks = decodeChecks(fields, context)
+    const own = echoedSettings(fields, context)
     out.push({
       type: 'choice-end',
       choice: 0,
-      finish: decodeFinish(response, held),
+      finish: decodeFinish(response, content),
       ...(checks === undefined ? {} : { reasoningChecks: checks }),
       ...(own === undefined ? {} : { extra: { responses: own } }),
     })
@@ -131,7 +141,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     out.push({ type: 'response-end' })
   }
 
-  /** Some servers end items, or tell them at all, only with the response. Its list may leave items out, and rename them. */
+  /** Finishes items with the final response. Some servers send or end items only there, omit some, or change their ids. */
   function finishItems(output: readonly JsonObject[]): void {
     const known = new Map<Json, ItemDecoder>()
     for (const item of items.values()) if (item.id !== undefined && !known.has(item.id)) known.set(item.id, item)
@@ -154,28 +164,28 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   }
 
   function read(type: string, event: JsonObject): void {
-    // Clients take any event with an error in it for one.
+    // Clients treat any event with an error as an error.
     if (event.error) fail(decodeError(200, event))
-    else if (ofResponse.has(type)) readResponse(type, event)
+    else if (responseEvents.has(type)) readResponse(type, event)
     else readItem(type, event)
   }
 
   function readResponse(type: string, event: JsonObject): void {
     const response = isObject(event.response) ? event.response : undefined
     reportEvent(type, event, '', context.report)
-    if (beginnings.has(type)) {
+    if (startEvents.has(type)) {
       reportEarlyItems(response?.output, context.report)
-      if (started) reportLater(response ?? {})
-      else begun = response ?? {}
+      if (started) reportLaterFields(response ?? {})
+      else firstResponse = response ?? {}
       start(response ?? {})
       return
     }
-    if (endings.has(type)) {
+    if (finalEvents.has(type)) {
       if (response?.error || response?.status === 'failed') fail(decodeError(200, event))
       else finish(response ?? {})
       return
     }
-    if (failures.has(type)) fail(type === 'response.cancelled' ? cancelled : decodeError(200, event))
+    if (failureEvents.has(type)) fail(type === 'response.cancelled' ? cancelled : decodeError(200, event))
   }
 
   function readItem(type: string, event: JsonObject): void {
@@ -198,10 +208,10 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   return {
     push(event) {
       if (over) return []
-      const text = mould.read(event)
+      const text = template.read(event)
       if (text !== undefined) {
-        current?.more(text)
-        return [mould.delta(text)]
+        current?.addText(text)
+        return [template.delta(text)]
       }
       const data = event.data.trim()
       if (data === '' || data === '[DONE]') return []
@@ -209,15 +219,15 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       try {
         value = parseExact(data)
       } catch {
-        failWith('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
+        failWith('upstream_bad_response', 'The upstream sent a stream event that is not JSON.')
         return drain()
       }
       if (!isObject(value))
-        failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no event of a response.')
+        failWith('upstream_bad_response', 'The upstream sent a stream event that is not an event of a response.')
       else {
         const type = typeof value.type === 'string' ? value.type : (event.event ?? '')
         read(type, value)
-        mould.learn(event, type.endsWith('.delta') ? 'delta' : undefined, out)
+        template.learn(event, type.endsWith('.delta') ? 'delta' : undefined, out)
       }
       return drain()
     },
@@ -232,10 +242,10 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
 const cancelled: ErrorInfo = {
   kind: 'upstream_error',
   status: errorKinds.upstream_error.status,
-  message: 'The upstream cancelled its answer.',
+  message: 'The upstream cancelled its response.',
 }
 
-/** What most events differ in beside their text. */
+/** Members in addition to the text in which most events differ. */
 const varying: ReadonlySet<string> = new Set(['sequence_number', 'obfuscation'])
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')

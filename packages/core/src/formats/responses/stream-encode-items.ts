@@ -8,11 +8,11 @@ import { append } from '../shared/json-fields.ts'
 import { quoteText } from '../shared/json-text.ts'
 import { reportLogprobs } from '../shared/response-losses.ts'
 import { GrowingText, joinText } from '../shared/stream-parts.ts'
-import { encodeCitation, logprobsShape, sameMessage } from './content.ts'
-import { callItem, contentPart, messageItem, reasoningItem, type Words } from './items-encode.ts'
-import { carrierOf, expectsReasoning, isOwn, joins } from './reasoning.ts'
+import { encodeCitation, isSameMessage, logprobsShape } from './content.ts'
+import { callItem, contentPart, type MessagePart, messageItem, reasoningItem } from './items-encode.ts'
+import { carrierItem, expectsReasoning, isFromResponses, isSameItem } from './reasoning.ts'
 
-/** How events leave. `sendText`: the fields as JSON without the first brace. */
+/** Sends events. `sendText` takes the fields as JSON text without the first brace. */
 export interface Sender {
   send(type: string, fields: JsonObject): void
   sendText(type: string, fields: string): void
@@ -20,46 +20,46 @@ export interface Sender {
 
 /** Writes one item, part by part. */
 export interface ItemWriter {
-  /** Whether the part belongs to this item. */
-  takes(value: Part): boolean
+  /** Returns whether the part belongs to this item. */
+  accepts(value: Part): boolean
   start(value: Part): void
   delta(delta: Delta): void
   end(): void
-  /** The item as it is in the end. */
+  /** Ends the item and returns it. */
   close(status: string): JsonObject
-  /** An item that has to follow it. */
-  after?(): JsonObject | undefined
+  /** Returns an item that must follow. */
+  followingItem?(): JsonObject | undefined
 }
 
 interface Place {
   readonly context: ExchangeContext
   readonly sender: Sender
-  /** The item's place in the output. */
+  /** The item's index in the output. */
   readonly index: number
   add(item: JsonObject): void
-  /** Writes another item that is there all at once. */
-  addWhole(item: JsonObject): void
+  /** Writes another item that is complete. */
+  addCompleteItem(item: JsonObject): void
 }
 
-/** The beginning of an event about a part, up to the member with its text. */
+/** The first members of a part's event, as JSON text up to the member with its text. */
 const partHead = (id: string, index: number, more: string): string =>
   joinText('"item_id":', JSON.stringify(id), ',"output_index":', String(index), ',', more)
-/** The beginning of a delta event, up to the text itself. */
+/** The first members of a delta event, as JSON text up to the delta. */
 const deltaHead = (id: string, index: number, more: string): string => joinText(partHead(id, index, more), '"delta":')
 
 const none: readonly Json[] = []
 const noLogprobs = ',"logprobs":[]}'
 
-/** Parts whose text counts only up to their first delta: what they began with. */
+/** Returns the text that a part has at its start. */
 const textAtStart = (value: Part): string => ('text' in value ? value.text : '')
 
-/** A message: texts and refusals, each a content part. */
-export function createWordsWriter(first: Words, { context, sender, index, add }: Place): ItemWriter {
+/** Creates the writer of a message, whose content parts are texts and refusals. */
+export function createMessageWriter(first: MessagePart, { context, sender, index, add }: Place): ItemWriter {
   const item = messageItem(first, context)
   const id = String(item.id)
   const content: JsonObject[] = []
-  let value: Words = first
-  let last: Words = first
+  let value: MessagePart = first
+  let last: MessagePart = first
   let text = new GrowingText()
   let head = ''
   let citations: Citation[] = []
@@ -102,7 +102,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
   }
 
   return {
-    takes: (next) => (next.type === 'text' || next.type === 'refusal') && sameMessage(last, next),
+    accepts: (next) => (next.type === 'text' || next.type === 'refusal') && isSameMessage(last, next),
     start(part) {
       if (part.type !== 'text' && part.type !== 'refusal') return
       value = part
@@ -123,7 +123,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
     },
     delta(delta) {
       if (delta.type === 'text' || delta.type === 'refusal') write(delta.text, delta.logprobs)
-      // One that names no place supports the whole text, whose length is known at its end.
+      // A citation without offsets supports the whole text, whose length is known at its end.
       else if (delta.type === 'citation') {
         if (delta.citation.end === undefined) citations.push(delta.citation)
         else cite(delta.citation)
@@ -134,8 +134,8 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
       open = false
       for (const citation of citations) cite(citation)
       const whole = text.toString()
-      const { citations: _, ...bare } = value as Words & { citations?: Citation[] }
-      const part = contentPart({ ...bare, text: whole } as Words, context)
+      const { citations: _, ...bare } = value as MessagePart & { citations?: Citation[] }
+      const part = contentPart({ ...bare, text: whole } as MessagePart, context)
       if (value.type === 'text') {
         Object.assign(part, { annotations, logprobs })
         const tail = `,"logprobs":${stringifyExact(logprobs)}}`
@@ -151,7 +151,7 @@ export function createWordsWriter(first: Words, { context, sender, index, add }:
   }
 }
 
-/** A reasoning item: pieces of a summary, or of the reasoning itself. */
+/** Creates the writer of a reasoning item, whose entries are pieces of a summary or of the reasoning itself. */
 export function createReasoningWriter(first: ReasoningPart, { context, sender, index, add }: Place): ItemWriter {
   const item = reasoningItem([{ ...first, text: '' }], context)
   const id = String(item.id)
@@ -159,8 +159,8 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
   let value: ReasoningPart = first
   let text = new GrowingText()
   let head = ''
-  /** Reasoning that says nothing has no entry: only its seal counts. */
-  let said = false
+  /** Whether the entry has started. Reasoning without text has no entry, only a seal. */
+  let hasStarted = false
   let open = false
   const count = { summary: 0, content: 0 }
   const { encrypted_content: _, content: _content, ...blank } = item
@@ -175,8 +175,8 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
 
   function write(more: string): void {
     if (more === '') return
-    if (!said) {
-      said = true
+    if (!hasStarted) {
+      hasStarted = true
       head = deltaHead(id, index, raw() ? `"content_index":${count.content},` : `"summary_index":${count.summary},`)
       sender.send(raw() ? 'response.content_part.added' : 'response.reasoning_summary_part.added', {
         ...place(),
@@ -189,15 +189,15 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
   }
 
   return {
-    takes(next) {
+    accepts(next) {
       const previous = parts.at(-1)
-      return next.type === 'reasoning' && previous !== undefined && joins(previous, next)
+      return next.type === 'reasoning' && previous !== undefined && isSameItem(previous, next)
     },
     start(part) {
       if (part.type !== 'reasoning') return
       value = part
       text = new GrowingText()
-      said = false
+      hasStarted = false
       open = true
       write(part.text)
     },
@@ -210,7 +210,7 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
       open = false
       const whole = text.toString()
       parts.push({ ...value, text: whole })
-      if (!said) return
+      if (!hasStarted) return
       const name = raw() ? 'response.reasoning_text.done' : 'response.reasoning_summary_text.done'
       sender.send(name, { ...place(), text: whole })
       sender.send(raw() ? 'response.content_part.done' : 'response.reasoning_summary_part.done', {
@@ -222,25 +222,25 @@ export function createReasoningWriter(first: ReasoningPart, { context, sender, i
     close(status) {
       this.end()
       const whole = reasoningItem(parts, context)
-      return { ...whole, id, ...('status' in whole && !isOwn(parts) ? { status } : {}) }
+      return { ...whole, id, ...('status' in whole && !isFromResponses(parts) ? { status } : {}) }
     },
   }
 }
 
-/** A call. Its seal, if it has one, travels in an item of its own: before it where it is known in time, else behind it. */
+/** Creates the writer of a call. A seal travels in a separate item: before the call if it is known in time, else after it. */
 export function createCallWriter(call: ToolCallPart, place: Place & { indexNow(): number }): ItemWriter {
   const { context, sender } = place
   const frame = callItem({ ...call, input: '' }, '', context)
-  const carrier = (seal: Sealed): JsonObject => carrierOf({ id: String(frame.call_id) }, seal, context.newId('rs_'))
+  const carrier = (seal: Sealed): JsonObject => carrierItem({ id: String(frame.call_id) }, seal, context.newId('rs_'))
   const reasons = expectsReasoning(context.request)
   const sealed = (seal: Sealed | undefined): JsonObject =>
     seal === undefined || reasons ? {} : callSealFields(seal, 'responses')
-  if (call.seal !== undefined && reasons) place.addWhole(carrier(call.seal))
-  let late: Sealed | undefined
+  if (call.seal !== undefined && reasons) place.addCompleteItem(carrier(call.seal))
+  let lateSeal: Sealed | undefined
   const index = place.indexNow()
   const id = String(frame.id)
   const custom = frame.type === 'custom_tool_call'
-  /** Calls of the format's own tools come whole. */
+  /** Calls of tools that only this format has are sent whole. */
   const streamed = custom || frame.type === 'function_call'
   const head = deltaHead(id, index, '')
   const input = new GrowingText()
@@ -257,19 +257,19 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
   }
 
   return {
-    takes: () => false,
+    accepts: () => false,
     start(value) {
       open = true
       if (value.type === 'tool-call') write(value.input)
     },
     delta(delta) {
       if (delta.type === 'input') write(delta.text)
-      else if (delta.type === 'seal') late = delta.seal
+      else if (delta.type === 'seal') lateSeal = delta.seal
     },
     end() {
       if (!open) return
       open = false
-      // A call without arguments: '' is no JSON, and clients parse it.
+      // Clients parse the arguments, and '' is not JSON.
       if (!custom && input.length === 0) write('{}')
       if (!streamed) return
       const bare = frame.name ?? ''
@@ -283,8 +283,8 @@ export function createCallWriter(call: ToolCallPart, place: Place & { indexNow()
     close(status) {
       this.end()
       const whole = callItem({ ...call, id: String(frame.call_id) }, input.toString(), context)
-      return { ...whole, ...sealed(call.seal ?? late), id, status }
+      return { ...whole, ...sealed(call.seal ?? lateSeal), id, status }
     },
-    after: () => (late === undefined || !reasons ? undefined : carrier(late)),
+    followingItem: () => (lateSeal === undefined || !reasons ? undefined : carrier(lateSeal)),
   }
 }

@@ -5,57 +5,58 @@ import type { ExchangeContext } from '../codec.ts'
 import type { Delta, Part } from '../ir.ts'
 import { reportLostSeal } from '../shared/call-seals.ts'
 import { PartQueue, type WaitingPart } from '../shared/stream-parts.ts'
-import { isWords, reportCache } from './content.ts'
-import { type Held, note, nothingHeld } from './finish.ts'
+import { isMessagePart, reportCache } from './content.ts'
+import { type ContentFlags, noContent, noteContent } from './finish.ts'
 import { callItem, otherItem } from './items-encode.ts'
-import { expectsReasoning, isLoneSeal } from './reasoning.ts'
+import { expectsReasoning, isSealOnly } from './reasoning.ts'
 import { emptyMessage } from './response-encode.ts'
 import {
   createCallWriter,
+  createMessageWriter,
   createReasoningWriter,
-  createWordsWriter,
   type ItemWriter,
   type Sender,
 } from './stream-encode-items.ts'
 
-/** The output of a streamed response. */
+/** Writes the output items of a streamed response. */
 export interface Output {
-  readonly held: Held
+  readonly contentFlags: ContentFlags
   start(part: number, value: Part): void
   delta(part: number, delta: Delta): void
   end(part: number): void
-  /** An event of a server of this format, about an item that has not been told yet. */
-  progress(event: JsonObject): void
-  /** Says why the answer was refused. */
-  refuse(explanation: string): void
-  /** Ends every item; the last has the response's own state. */
+  /** Forwards an event of an upstream of this format about an item that has not been written. */
+  forwardEvent(event: JsonObject): void
+  /** Adds a refusal with the explanation. */
+  addRefusal(explanation: string): void
+  /** Ends all items. The last one gets the status of the response. */
   finish(status: string): void
-  /** An answer of nothing has an empty message. */
-  fill(): void
-  /** All items that are done. */
+  /** Adds an empty message to an output without items. */
+  ensureMessage(): void
+  /** Returns all finished items. */
   items(): JsonObject[]
 }
 
+/** Creates the writer of the output. Throws `upstream_bad_response` if the output exceeds `maxEventChars`. */
 export function createOutput(context: ExchangeContext, sender: Sender): Output {
-  const held = nothingHeld()
-  const reasons = expectsReasoning(context.request)
-  /** An image is drawn on only with the seal behind it. */
-  let drawn = false
+  const flags = noContent()
+  const reasoningExpected = expectsReasoning(context.request)
+  /** Whether the output holds media: a model can edit an image only if its seal returns. */
+  let hasMedia = false
   const { maxEventChars = Number.POSITIVE_INFINITY } = context
   let retained = 0
   const done: JsonObject[] = []
-  /** Parts in the order of their start; the first is being told. */
+  /** Parts in the order of their start. The first one is being written. */
   const queue = new PartQueue()
   let current: number | undefined
   let item: ItemWriter | undefined
-  /** An item that a server of this format has begun: until it is there, nothing else is told. */
+  /** An item that an upstream of this format has started. Nothing else is written until it is complete. */
   let announced: JsonObject | undefined
   let announcedAt: Json | undefined
 
-  /** The last event repeats the whole output, so all of it is kept: as much as one event may hold. */
+  /** Counts retained characters. The last event repeats the whole output, so all of it is retained, up to the limit of one event. */
   function retain(chars: number): void {
     retained += chars
-    if (retained > maxEventChars) throw tooLong(maxEventChars)
+    if (retained > maxEventChars) throw lengthError(maxEventChars)
   }
 
   function closeItem(status = 'completed'): void {
@@ -63,35 +64,35 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     const finished = item.close(status)
     done.push(finished)
     sender.send('response.output_item.done', { output_index: done.length - 1, item: finished })
-    const after = item.after?.()
+    const after = item.followingItem?.()
     item = undefined
-    addWhole(after)
+    addCompleteItem(after)
   }
 
-  function addWhole(whole: JsonObject | undefined): void {
+  function addCompleteItem(whole: JsonObject | undefined): void {
     if (whole === undefined) return
-    const told = whole.id === undefined ? { ...whole, id: context.newId('item_') } : whole
-    if (announced === undefined) addItem({ ...told, ...('status' in told ? { status: 'in_progress' } : {}) })
+    const complete = whole.id === undefined ? { ...whole, id: context.newId('item_') } : whole
+    if (announced === undefined) addItem({ ...complete, ...('status' in complete ? { status: 'in_progress' } : {}) })
     announced = undefined
-    done.push(told)
-    sender.send('response.output_item.done', { output_index: done.length - 1, item: told })
+    done.push(complete)
+    sender.send('response.output_item.done', { output_index: done.length - 1, item: complete })
   }
 
-  /** The item a part stands for, if it is one that comes whole. */
+  /** Returns the item of a part that is written whole. */
   function wholeItem(value: Part): JsonObject | undefined {
     if (value.type === 'tool-call') return callItem(value, value.input, context)
-    return isWords(value) || value.type === 'reasoning' ? undefined : otherItem(value, context)
+    return isMessagePart(value) || value.type === 'reasoning' ? undefined : otherItem(value, context)
   }
 
   const addItem = (begun: JsonObject): void =>
     sender.send('response.output_item.added', { output_index: done.length, item: begun })
 
-  /** The writer that takes the part: the open item's, if the part belongs to it. */
+  /** Returns the writer of the open item if the part belongs to it, else a new one. */
   function writerFor(value: Part): ItemWriter | undefined {
-    if (item?.takes(value)) return item
+    if (item?.accepts(value)) return item
     closeItem()
-    const place = { context, sender, index: done.length, add: addItem, addWhole }
-    if (isWords(value)) item = createWordsWriter(value, place)
+    const place = { context, sender, index: done.length, add: addItem, addCompleteItem }
+    if (isMessagePart(value)) item = createMessageWriter(value, place)
     else if (value.type === 'reasoning') item = createReasoningWriter(value, place)
     else if (value.type === 'tool-call') item = createCallWriter(value, { ...place, indexNow: () => done.length })
     return item
@@ -100,17 +101,17 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   function open(waiting: WaitingPart): void {
     const { value } = waiting
     reportCache(value, context)
-    if (isWords(value) || value.type === 'reasoning' || value.type === 'tool-call') writerFor(value)?.start(value)
+    if (isMessagePart(value) || value.type === 'reasoning' || value.type === 'tool-call') writerFor(value)?.start(value)
     else if (value.type === 'media')
-      return // whole at its end
+      return // written whole at its end
     else {
       closeItem()
-      addWhole(otherItem(value, context))
+      addCompleteItem(otherItem(value, context))
     }
   }
 
   function write({ value, deltas }: WaitingPart, delta: Delta): void {
-    if (delta.type === 'text' && delta.text !== '') held.text = true
+    if (delta.type === 'text' && delta.text !== '') flags.hasText = true
     if (value.type === 'media') deltas.push(delta)
     else item?.delta(delta)
   }
@@ -125,19 +126,19 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
     const more = deltas.map((delta) => (delta.type === 'media' ? delta.data : '')).join('')
     const { source } = value
     const whole = source.type === 'base64' ? { ...value, source: { ...source, data: source.data + more } } : value
-    addWhole(otherItem(whole, context))
+    addCompleteItem(otherItem(whole, context))
   }
 
-  /** Tells what can be told: the current part, and every one behind it that has already ended. */
+  /** Writes the current part, and every later part that has already ended. */
   function advance(): void {
     if (announced !== undefined) return
     for (let waiting = queue.first; waiting !== undefined; waiting = queue.first) {
       if (current !== waiting.part) {
         current = waiting.part
         const { deltas } = waiting
-        const heard = deltas.splice(0)
+        const queuedDeltas = deltas.splice(0)
         open(waiting)
-        for (const delta of heard) write(waiting, delta)
+        for (const delta of queuedDeltas) write(waiting, delta)
       }
       if (!waiting.ended) return
       close(waiting)
@@ -147,18 +148,18 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
   }
 
   return {
-    held,
+    contentFlags: flags,
     start(part, value) {
-      drawn ||= value.type === 'media'
-      if (!drawn && !reasons && isLoneSeal(value)) {
+      hasMedia ||= value.type === 'media'
+      if (!hasMedia && !reasoningExpected && isSealOnly(value)) {
         reportLostSeal(value.at ?? '', context)
         return
       }
       retain(charsOfPart(value))
-      if (value.type !== 'text' || value.text !== '') note(held, value)
-      held.any = held.any || value.type !== 'reasoning'
+      if (value.type !== 'text' || value.text !== '') noteContent(flags, value)
+      flags.hasContent = flags.hasContent || value.type !== 'reasoning'
       if (announced === undefined || itemIdOf(value) !== announced.id) queue.add(part, value)
-      else addWhole(wholeItem(value) ?? announced)
+      else addCompleteItem(wholeItem(value) ?? announced)
       advance()
     },
     delta(part, delta) {
@@ -174,7 +175,7 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
       waiting.ended = true
       advance()
     },
-    progress(event) {
+    forwardEvent(event) {
       const { item: begun, output_index: place, type, sequence_number: _number, ...fields } = event
       if (typeof type !== 'string') return
       const begins = type === 'response.output_item.added' && isObject(begun) && begun.id !== undefined
@@ -185,42 +186,42 @@ export function createOutput(context: ExchangeContext, sender: Sender): Output {
         addItem(begun)
       } else if (announced !== undefined && !begins && place === announcedAt)
         sender.send(type, { ...fields, output_index: done.length })
-      // Of an item that has to wait its turn, the whole is told when it comes.
+      // An item that has to wait is written whole later.
     },
-    refuse(explanation) {
+    addRefusal(explanation) {
       const value: Part = { type: 'refusal', text: explanation }
-      held.refusal = true
+      flags.hasRefusal = true
       writerFor(value)?.start(value)
       item?.end()
     },
     finish(status) {
-      if (announced !== undefined) addWhole({ ...announced, status: 'incomplete' })
+      if (announced !== undefined) addCompleteItem({ ...announced, status: 'incomplete' })
       queue.endAll()
       advance()
       closeItem(status === 'incomplete' ? 'incomplete' : 'completed')
     },
-    fill() {
+    ensureMessage() {
       if (done.length > 0 || item !== undefined) return
-      addWhole(emptyMessage(context))
+      addCompleteItem(emptyMessage(context))
     },
     items: () => [...done],
   }
 }
 
-/** The id of the item that a part of this format was. */
+/** Returns the id of the item from which a part of this format was decoded. */
 function itemIdOf(value: Part): Json | undefined {
   const own = value.extra?.responses
   if (value.type === 'native') return value.value.id
   return isObject(own?.native) ? own.native.id : own?.id
 }
 
-const tooLong = (limit: number): GatewayError =>
+const lengthError = (limit: number): GatewayError =>
   new GatewayError(
     'upstream_bad_response',
-    `The answer is longer than ${limit} characters: a stream of responses repeats all of it in its last event (limits.answerBytes).`,
+    `The response is longer than ${limit} characters. A stream of the responses format repeats all of it in its last event (limits.answerBytes).`,
   )
 
-/** About how many characters of a part are kept. */
+/** Returns the approximate number of characters that a part retains. */
 function charsOfPart(value: Part): number {
   switch (value.type) {
     case 'tool-call':
@@ -234,7 +235,7 @@ function charsOfPart(value: Part): number {
   }
 }
 
-/** The same of a delta. */
+/** Returns the approximate number of characters that a delta retains. */
 function charsOfDelta(delta: Delta): number {
   if (delta.type === 'seal') return delta.seal.data.length
   if (delta.type === 'citation') return JSON.stringify(delta.citation).length

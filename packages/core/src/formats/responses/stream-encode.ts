@@ -6,27 +6,27 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, StreamEncoder } from '../codec.ts'
 import type { Finish, ModelEvent, Nothing, Usage } from '../ir.ts'
 import { loss, ownExtra, reportNativeEvent } from '../shared/report.ts'
-import { reportEnding } from '../shared/response-losses.ts'
+import { reportFinish } from '../shared/response-losses.ts'
 import { joinText } from '../shared/stream-parts.ts'
 import { errorEvents, truncated } from './error.ts'
-import { type Ending, encodeFinish } from './finish.ts'
+import { encodeFinish, type FinalStatus } from './finish.ts'
 import { encodeChecks } from './reasoning.ts'
 import {
-  brokenEnding,
-  countOrNothing,
+  assignSettings,
   encodeEnvelope,
+  failureMessage,
   reportExplanation,
   reportSequence,
   responseId,
-  withOwn,
+  usageOrZeros,
 } from './response-encode.ts'
 import { createOutput } from './stream-encode-output.ts'
-import { comment, doneEvent } from './tap.ts'
+import { doneEvent, keepAliveComment } from './tap.ts'
 import { encodeUsage } from './usage.ts'
 
 /**
- * Events in, events out, numbered from 0. The response's own terminal event is written for `response-end` only: a stream
- * that breaks ends in `error` and `response.failed`.
+ * Encodes a stream, with events numbered from 0. Only `response-end` writes the terminal event of the response; a broken
+ * stream ends with `error` and `response.failed`.
  */
 export function encodeStream(context: ExchangeContext): StreamEncoder {
   let number = 0
@@ -40,7 +40,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
 
   const heads = new Map<string, string>()
 
-  /** `fields`: the event's own, as JSON without its first brace. */
+  /** @param fields the event's fields as JSON text without its first brace */
   const sendText = (type: string, fields: string): void => {
     let head = heads.get(type)
     if (head === undefined) {
@@ -92,37 +92,37 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       context.report.add(
         loss(
           '/choices/0/logprobs',
-          'log probabilities that come after their text have no place in a stream of responses',
+          'log probabilities that arrive after their text cannot be sent in a stream of responses',
         ),
       )
     if (sequence !== undefined) reportSequence(context)
-    const told = brokenEnding(ending, output.held.any)
-    if (told !== undefined) {
-      fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: told })
+    const failure = failureMessage(ending, output.contentFlags.hasContent)
+    if (failure !== undefined) {
+      fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: failure })
       return
     }
-    reportEnding(ending, { words: 'responses' }, '/choices/0', context)
-    if (explanation !== undefined && !output.held.refusal) {
-      if (reason === 'refusal' || reason === 'content-filter') output.refuse(explanation)
+    reportFinish(ending, { words: 'responses' }, '/choices/0', context)
+    if (explanation !== undefined && !output.contentFlags.hasRefusal) {
+      if (reason === 'refusal' || reason === 'content-filter') output.addRefusal(explanation)
       else reportExplanation(explanation, context)
     }
     output.finish(endingOf(ending).status)
   }
 
-  const endingOf = (ending: Finish): Ending => encodeFinish(ending, output.held)
+  const endingOf = (ending: Finish): FinalStatus => encodeFinish(ending, output.contentFlags)
 
   function end(): void {
     const frame = start('', '', 0)
     const ending = endingOf(finish ?? { reason: 'stop' })
-    if (finish?.raw?.format !== 'responses') output.fill()
+    if (finish?.raw?.format !== 'responses') output.ensureMessage()
     output.finish(ending.status)
     const { status, incompleteDetails } = ending
-    const final = withOwn(frame, own)
+    const final = assignSettings(frame, own)
     if (tier !== undefined) final.service_tier = tier
     final.status = status
     final.incomplete_details = incompleteDetails
     final.output = output.items()
-    final.usage = encodeUsage(countOrNothing(usage, context))
+    final.usage = encodeUsage(usageOrZeros(usage, context))
     if (status === 'completed') final.completed_at = own.completed_at ?? context.now()
     over = true
     send(status === 'incomplete' ? 'response.incomplete' : 'response.completed', { response: final })
@@ -144,7 +144,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       case 'part-delta':
       case 'part-end':
         if (event.choice !== 0) {
-          context.report.add(loss('/choices/1', 'responses gives one answer; the others were left out'))
+          context.report.add(loss('/choices/1', 'responses carries one choice; the others are left out'))
           return
         }
         start('', '', 0)
@@ -163,7 +163,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
       case 'native':
         if (event.format === 'responses') {
           start('', '', 0)
-          output.progress(event.value)
+          output.forwardEvent(event.value)
         } else reportNativeEvent(event.value, 'responses', context.report)
         return
       case 'error':
@@ -196,9 +196,9 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     },
     heartbeat() {
       if (over) return []
-      // Some idle timers count events only, and the response's own first event is one that every client takes.
+      // Some idle timers count events only, and every client accepts the first events of a response.
       if (response === undefined) start('', '', 0)
-      else out.push(comment)
+      else out.push(keepAliveComment)
       return drain()
     },
   }

@@ -5,8 +5,8 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import { codecs } from '../codecs.ts'
 import type { ModelEvent, Part } from '../ir.ts'
 import { foldEvents } from '../shared/fold.test-support.ts'
+import { responsesCodec } from './codec.ts'
 import { checkGrammar } from './grammar.test-support.ts'
-import { responsesCodec } from './index.ts'
 import { contextFor, run } from './recorded.test-support.ts'
 
 const event = (type: string, fields: JsonObject = {}): SseEvent => ({
@@ -42,13 +42,13 @@ const decode = (events: SseEvent[], own = false): ModelEvent[] =>
   run(responsesCodec.decodeStream(contextFor({}, own)), events)
 const partsOf = (events: SseEvent[]): Part[] => foldEvents(decode(events)).choices[0]?.parts ?? []
 
-describe('a stream is understood', () => {
+describe('the decoder of streams', () => {
   const delta = (text: string): SseEvent =>
     event('response.output_text.delta', { output_index: 0, content_index: 0, delta: text })
 
   test.each<[string, SseEvent[], Part[]]>([
     [
-      'without beginnings of items and parts',
+      'without the first events of items and parts',
       [created, delta('a'), delta('b'), completed()],
       [{ type: 'text', text: 'ab' }],
     ],
@@ -59,7 +59,7 @@ describe('a stream is understood', () => {
     ],
     ['with its items at the end only', [created, completed([message('ab')])], [{ type: 'text', text: 'ab' }]],
     [
-      'with the text’s end only',
+      'with a done event of a text and no delta',
       [created, event('response.output_text.done', { output_index: 0, content_index: 0, text: 'ab' }), completed()],
       [{ type: 'text', text: 'ab' }],
     ],
@@ -69,7 +69,7 @@ describe('a stream is understood', () => {
       [{ type: 'text', text: 'abc' }],
     ],
     [
-      'with the names of Open Responses',
+      'with the event names of Open Responses',
       [created, event('response.reasoning.delta', { output_index: 0, content_index: 0, delta: 'hm' }), completed()],
       [{ type: 'reasoning', text: 'hm', summary: false }],
     ],
@@ -79,7 +79,7 @@ describe('a stream is understood', () => {
       [{ type: 'refusal', text: 'no' }],
     ],
     [
-      'with a call whose arguments come whole',
+      'with a call whose arguments arrive whole',
       [
         created,
         event('response.output_item.added', item({ type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' })),
@@ -99,7 +99,7 @@ describe('a stream is understood', () => {
       [{ type: 'tool-call', id: 'c', name: 'f', input: 'x', custom: true }],
     ],
     [
-      'with a seal alone',
+      'with a seal and no reasoning text',
       [
         created,
         event('response.output_item.added', item({ type: 'reasoning', summary: [], encrypted_content: 'early' })),
@@ -109,7 +109,7 @@ describe('a stream is understood', () => {
       [{ type: 'reasoning', text: '', redacted: true, seal: { issuer: 'responses', data: 'E' } }],
     ],
     [
-      'with a server’s tool',
+      'with a server-side tool',
       [
         created,
         event('response.output_item.added', item({ id: 'ws', type: 'web_search_call', status: 'in_progress' })),
@@ -119,12 +119,12 @@ describe('a stream is understood', () => {
       ],
       [{ type: 'native', format: 'responses', value: { id: 'ws', type: 'web_search_call', status: 'completed' } }],
     ],
-  ])('%s', (_name, events, parts) => {
+  ])('accepts a stream %s', (_name, events, parts) => {
     expect(partsOf(events)).toEqual(parts)
     expect(decode(events).at(-1)).toEqual({ type: 'response-end' })
   })
 
-  test('whose data lack their names', () => {
+  test('accepts events whose data have no type', () => {
     const bare: SseEvent[] = [
       created,
       { ...delta('a'), data: '{"output_index":0,"content_index":0,"delta":"a"}' },
@@ -150,21 +150,21 @@ describe('a stream is understood', () => {
       { kind: 'upstream_error', message: 'broke' },
     ],
     ['a cancelled response', event('response.cancelled', { response }), { kind: 'upstream_error' }],
-    ['no JSON', { data: '{' }, { kind: 'upstream_bad_response' }],
-    ['no event', { data: '[]' }, { kind: 'upstream_bad_response' }],
-  ])('that ends in %s', (_name, last, error) => {
+    ['data that is not JSON', { data: '{' }, { kind: 'upstream_bad_response' }],
+    ['data that is not an event', { data: '[]' }, { kind: 'upstream_bad_response' }],
+  ])('ends in an error at %s', (_name, last, error) => {
     const out = decode([created, delta('a'), last, delta('b'), completed()])
     expect(out.at(-1)).toMatchObject({ type: 'error', error })
     expect(out.filter(({ type }) => type === 'error')).toHaveLength(1)
   })
 
-  test('and [DONE] alone does not end it', () => {
+  test('is not ended by [DONE]', () => {
     expect(decode([created, delta('a'), { data: '[DONE]' }]).at(-1)).toMatchObject({
       error: { kind: 'upstream_truncated' },
     })
   })
 
-  test('with events nobody knows, which are reported', () => {
+  test('reports unknown events', () => {
     const context = contextFor({}, false)
     run(responsesCodec.decodeStream(context), [
       created,
@@ -176,7 +176,7 @@ describe('a stream is understood', () => {
   })
 })
 
-describe('a stream is written', () => {
+describe('the encoder of streams', () => {
   const start: ModelEvent = { type: 'response-start', id: 'r', model: 'm', created: 1 }
   const ended: ModelEvent[] = [{ type: 'choice-end', choice: 0, finish: { reason: 'stop' } }, { type: 'response-end' }]
   const write = (events: ModelEvent[]): SseEvent[] => run(responsesCodec.encodeStream(contextFor()), events)
@@ -185,7 +185,7 @@ describe('a stream is written', () => {
     { type: 'part-end', choice: 0, part: number },
   ]
 
-  test('as its provider writes it', () => {
+  test('writes the events of OpenAI', () => {
     const sent = write([
       start,
       { type: 'part-start', choice: 0, part: 0, value: { type: 'text', text: '' } },
@@ -217,7 +217,7 @@ describe('a stream is written', () => {
     expect(sent.at(-1)).toEqual({ data: '[DONE]' })
   })
 
-  test('and kept alive by its first events, then by comments, which every client takes', () => {
+  test('keeps a stream alive with its first events, then with comments', () => {
     const encoder = responsesCodec.encodeStream(contextFor())
     const sent = [...encoder.heartbeat(), ...encoder.heartbeat(), ...encoder.push(start), ...encoder.heartbeat()]
     for (const event of ended) sent.push(...encoder.push(event))
@@ -238,7 +238,7 @@ describe('a stream is written', () => {
     ['before it began', []],
     ['within a text', [start, { type: 'part-start', choice: 0, part: 0, value: { type: 'text', text: 'a' } }]],
     ['between items', [start, ...part(0, { type: 'text', text: 'a' })]],
-  ])('and broken %s, it says so twice, with what was done', (_name, events) => {
+  ])('sends two error events and the finished items for a stream that breaks %s', (_name, events) => {
     const sent = write(events)
     checkGrammar(sent, 'broken')
     expect(sent.slice(-2).map(({ event: name }) => name)).toEqual(['error', 'response.failed'])
@@ -247,7 +247,7 @@ describe('a stream is written', () => {
     })
   })
 
-  test('and an ending in a fault is an error', () => {
+  test('sends an error for a finish with an error', () => {
     const sent = write([
       start,
       { type: 'choice-end', choice: 0, finish: { reason: 'error', explanation: 'malformed call' } },
@@ -257,7 +257,7 @@ describe('a stream is written', () => {
     expect(sent.filter(({ event: name }) => name === 'response.completed')).toEqual([])
   })
 
-  test('and says why it was refused', () => {
+  test('sends the explanation of a refusal', () => {
     const finish = { reason: 'refusal', explanation: 'unsafe' } as const
     const sent = write([
       start,
@@ -273,7 +273,7 @@ describe('a stream is written', () => {
     })
   })
 
-  test('with pictures whole, and sources where they are cited', () => {
+  test('sends images whole, and citations in place', () => {
     const sent = write([
       start,
       {
@@ -297,7 +297,7 @@ describe('a stream is written', () => {
     ])
   })
 
-  test('with log probabilities beside their tokens', () => {
+  test('sends log probabilities with their tokens', () => {
     const logprobs = { content: [{ token: 'a', logprob: -1, top_logprobs: [] }], refusal: null }
     const sent = write([
       start,
@@ -312,7 +312,7 @@ describe('a stream is written', () => {
   })
 })
 
-describe('a stream that passes by', () => {
+describe('the tap of a stream', () => {
   const tapped = (events: SseEvent[]) => {
     const tap = responsesCodec.tapStream({ withholdUsage: false, target: contextFor().target })
     for (const one of events) expect(tap.push(one)).toBe(true)
@@ -326,25 +326,25 @@ describe('a stream that passes by', () => {
   })
   const info: ErrorInfo = { kind: 'upstream_truncated', status: 502, message: 'cut' }
 
-  test('has not started with its preamble', () => {
+  test('has not started after the first events', () => {
     expect(tapped([created, event('response.in_progress', { response }), event('keepalive')]).started).toBe(false)
     expect(tapped([created, delta]).started).toBe(true)
   })
 
-  test('is what its data says, whatever its events are called', () => {
+  test('trusts the type in the data over the event name', () => {
     const { data } = event('error', { error: { type: 'server_error', code: null, message: 'Boom', param: null } })
-    expect(tapped([created, delta, { event: 'oops: error', data }]).failing).toBe(true)
+    expect(tapped([created, delta, { event: 'oops: error', data }]).isFailing).toBe(true)
     const misnamed = { ...completed(), data: completed().data.replace('"response.completed"', '".completed"') }
     expect(tapped([created, delta, misnamed]).ended).toBe(false)
   })
 
-  test('has failed with an error that is written as for chat: clients take it for one', () => {
+  test('reports an error in the form of chat as a failure, as clients do', () => {
     const data = JSON.stringify({ error: { message: 'Boom', type: 'server_error', param: null, code: null } })
-    expect(tapped([created, delta, { data }]).failing).toBe(true)
+    expect(tapped([created, delta, { data }]).isFailing).toBe(true)
     expect(tapped([created, { data }]).error).toMatchObject({ message: 'Boom' })
   })
 
-  test('can be failed for behind a beginning that nests too deep to be written again', () => {
+  test('can write a failure after a first event that nests too deep to be repeated', () => {
     const deep = { ...response, metadata: 0 }
     const text = JSON.stringify({ type: 'response.created', response: deep })
     const data = text.replace('"metadata":0', `"metadata":${'['.repeat(9000)}${']'.repeat(9000)}`)
@@ -352,12 +352,12 @@ describe('a stream that passes by', () => {
     expect(told.map(({ event }) => event)).toEqual(['error', 'response.failed'])
   })
 
-  test('is known by its data where its events have no names', () => {
+  test('reads the type in the data if events have no names', () => {
     const tap = tapped([created, delta, completed()].map(({ data }) => ({ data })))
     expect([tap.started, tap.ended, tap.finish, tap.usage?.input.total]).toEqual([true, true, 'completed', 1])
   })
 
-  test('waits for the event that follows an error, as its clients do', () => {
+  test('waits for the event after an error, as clients do', () => {
     const error = event('error', { sequence_number: 8, error: { code: 'rate_limit_exceeded', message: 'slow' } })
     const tap = tapped([created, delta, error])
     expect(tap.error).toBeUndefined()
@@ -372,7 +372,7 @@ describe('a stream that passes by', () => {
     expect(tapped([created, error]).error).toMatchObject({ kind: 'rate_limited' })
   })
 
-  test('is kept alive and broken in its own terms', () => {
+  test('writes heartbeats and errors of the stream', () => {
     expect(tapped([]).heartbeat()).toEqual([{ event: ':', data: 'keep-alive' }])
     const tap = tapped([created, delta])
     expect(tap.heartbeat()).toEqual([{ event: ':', data: 'keep-alive' }])
@@ -385,7 +385,7 @@ describe('a stream that passes by', () => {
   })
 })
 
-test('the tier that served is the one told at the end, not the one asked for', () => {
+test('reports the service tier of the last event, not the requested one', () => {
   const told = (tier: string, status: string): JsonObject => ({ ...response, service_tier: tier, status })
   const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 }
   const events = [

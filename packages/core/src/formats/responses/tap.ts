@@ -9,7 +9,8 @@ import { type Received, receivedReferences } from '../references/places.ts'
 import { checkJsonEnds, parseEventObject, parseObject } from '../shared/json-text.ts'
 import { decodeError, errorEvents } from './error.ts'
 import { decodeUsage } from './usage-decode.ts'
-/** A response that failed is an answer of this format; only an error in its place is one. */
+
+/** Reads a whole response. A failed response is a response of this format; only a body with an error and no output is an error. */
 export function tapResponse(body: JsonObject): ResponseTap {
   const out: ResponseTap = {}
   if (!Array.isArray(body.output) && body.error) return { error: decodeError(200, body) }
@@ -17,14 +18,14 @@ export function tapResponse(body: JsonObject): ResponseTap {
   if (usage !== undefined) out.usage = usage
   const units = searchesIn(body)
   if (units !== undefined) out.units = units
-  const finish = finishWord(body)
+  const finish = finishReasonOf(body)
   if (finish !== undefined) out.finish = finish
   const received = containersIn(body)
   if (received !== undefined) out.received = received
   return out
 }
 
-/** The containers of tools that the provider ran, which a later request may use again. */
+/** Returns the containers of tools that the provider ran, which a later request may use again. */
 function containersIn({ output }: JsonObject): readonly Received[] | undefined {
   if (!Array.isArray(output)) return undefined
   const ids: (Json | undefined)[] = []
@@ -33,21 +34,21 @@ function containersIn({ output }: JsonObject): readonly Received[] | undefined {
   return receivedReferences('containers', ids)
 }
 
-/** Searches that the provider made for the model. */
+/** Returns the number of searches that the provider made for the model. */
 function searchesIn({ output }: JsonObject): BillableUnits | undefined {
   if (!Array.isArray(output)) return undefined
   const searches = output.filter((item) => isObject(item) && item.type === 'web_search_call').length
   return searches === 0 ? undefined : { searches }
 }
 
-function finishWord(response: JsonObject): string | undefined {
+function finishReasonOf(response: JsonObject): string | undefined {
   const { status, incomplete_details: details } = response
   if (isObject(details) && typeof details.reason === 'string') return details.reason
   return typeof status === 'string' ? status : undefined
 }
 
-const beginnings: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress'])
-const endings: ReadonlySet<string> = new Set([
+const startEvents: ReadonlySet<string> = new Set(['response.created', 'response.queued', 'response.in_progress'])
+const finalEvents: ReadonlySet<string> = new Set([
   'response.completed',
   'response.incomplete',
   'response.failed',
@@ -56,8 +57,8 @@ const endings: ReadonlySet<string> = new Set([
   'error',
 ])
 
-/** Half of what JSON.stringify bears. */
-const mostLevels = 2000
+/** Half of the nesting that `JSON.stringify` survives. */
+const maxLevels = 2000
 
 const varying: ReadonlySet<string> = new Set([
   'delta',
@@ -68,115 +69,114 @@ const varying: ReadonlySet<string> = new Set([
   'summary_index',
 ])
 
-/** Parses the events that begin and end a stream; of all others only the name is read. */
+/** Parses the first and the final events of a stream. Of all others it reads only the type. */
 export function tapStream(_options: TapOptions): StreamTap {
-  /** The first event, unread until it is needed. */
+  /** The data of the first event, parsed only if the stream fails. */
   let first: string | undefined
-  /** The last event, for its number. */
+  /** The data of the last event, for its sequence number. */
   let last = ''
-  /** Reads the last event, where it has not been pushed. */
+  /** Returns the data of the last event if it was not pushed. */
   let unseen: (() => string) | undefined
-  /** An `error` event within an answer: `response.failed` is still to come, and some clients wait for it. */
-  let announced: ErrorInfo | undefined
+  /** The error of an `error` event after the start: `response.failed` must follow, for which some clients wait. */
+  let pendingError: ErrorInfo | undefined
 
   const lastNumber = (): number => numberIn(unseen?.() ?? last)
 
-  function readEnd(found: string, data: string): void {
+  function readFinalEvent(found: string, data: string): void {
     const event = parseEventObject(data)
-    // Clients go by what the data says: under this name alone it ends nothing, and something further in may have a type too.
+    // Clients trust the type in the data. The name alone ends nothing, and a nested object may have a type too.
     const own = typeof event.type === 'string' ? event.type : found
-    const type = endings.has(own) ? own : event.error ? 'error' : undefined
+    const type = finalEvents.has(own) ? own : event.error ? 'error' : undefined
     if (type === undefined) return
     const response = isObject(event.response) ? event.response : {}
     tap.usage = decodeUsage(response.usage) ?? tap.usage
     tap.units = searchesIn(response) ?? tap.units
     tap.received = containersIn(response) ?? tap.received
     if (type === 'error' && tap.started) {
-      announced = decodeError(200, event)
-      tap.failing = true
+      pendingError = decodeError(200, event)
+      tap.isFailing = true
     } else if (type === 'error' || type === 'response.failed' || response.error || response.status === 'failed') {
-      tap.error ??= announced ?? decodeError(200, event)
+      tap.error ??= pendingError ?? decodeError(200, event)
       tap.finish = 'failed'
     }
     if (type === 'error' || tap.error !== undefined) return
-    tap.finish = finishWord(response) ?? type.slice('response.'.length)
+    tap.finish = finishReasonOf(response) ?? type.slice('response.'.length)
     tap.ended = true
   }
 
   const tap: MutableTap = {
-    varying,
-    plain: false,
+    varyingMembers: varying,
+    canSkipSimilar: false,
     started: false,
     ended: false,
     error: undefined,
     usage: undefined,
     finish: undefined,
-    failing: false,
+    isFailing: false,
     units: undefined,
     received: undefined,
     push(event) {
       const { data } = event
-      tap.plain = false
-      // Behind its `error` event an answer can only have failed.
-      // Clients parse the data of every event.
+      tap.canSkipSimilar = false
+      // Clients parse the data of every event, so an event without data is withheld.
       if (data === '' && event.event !== ':') return false
-      if (event.event === ':' || data === '[DONE]') return announced === undefined
+      if (event.event === ':' || data === '[DONE]') return pendingError === undefined
       checkJsonEnds(data)
       const type = typeWithError(event)
-      if (announced !== undefined && type !== 'response.failed') return false
-      // What has ended well does not end once more.
-      if (tap.ended && endings.has(type)) return false
+      if (pendingError !== undefined && type !== 'response.failed') return false
+      // A completed response cannot end again.
+      if (tap.ended && finalEvents.has(type)) return false
       last = data
       unseen = undefined
-      tap.plain = !beginnings.has(type) && !endings.has(type)
-      if (beginnings.has(type)) first ??= data
-      else if (endings.has(type)) readEnd(type, data)
+      tap.canSkipSimilar = !startEvents.has(type) && !finalEvents.has(type)
+      if (startEvents.has(type)) first ??= data
+      else if (finalEvents.has(type)) readFinalEvent(type, data)
       else if (type !== 'keepalive' && type !== 'ping') tap.started = true
       if (tap.ended) tap.started = true
       return true
     },
-    passed(read) {
+    onSkipped(read) {
       unseen = read
     },
-    heartbeat: () => [comment],
+    heartbeat: () => [keepAliveComment],
     fail(info) {
-      // What nests too deep could not be written again.
-      const event = first === undefined || nestsDeeper(first, mostLevels) ? undefined : parseObject(first)
+      // Data that nests too deep cannot be serialized again.
+      const event = first === undefined || nestsDeeper(first, maxLevels) ? undefined : parseObject(first)
       const response = isObject(event?.response) ? event.response : {}
-      const events = errorEvents(announced ?? info, response, lastNumber() + 1)
-      return announced === undefined ? events : events.slice(1)
+      const events = errorEvents(pendingError ?? info, response, lastNumber() + 1)
+      return pendingError === undefined ? events : events.slice(1)
     },
   }
   return tap
 }
 
-/** The event's name: with most servers in front of its data, else at its beginning. Clients go by the data. */
+/** Returns the event's type: most servers name it in the `event` line, others at the start of the data. */
 function typeOf({ event, data }: SseEvent): string {
   if (event !== undefined && event !== '' && event !== 'message') return isName(event) ? event : typeIn(data, event)
   const match = /"type"\s*:\s*"((?:response\.[^"]*|error|keepalive|ping))"/.exec(data)
   return match?.[1] ?? ''
 }
 
-/** Clients take any event with an error in it for one, whatever it is called; the names of endings say more than that. */
+/** Returns `error` for any event with an error, as clients treat it. Final events keep their type, which is more precise. */
 function typeWithError(event: SseEvent): string {
   const type = typeOf(event)
-  if (endings.has(type) || (type !== '' && !errorMember.test(event.data))) return type
+  if (finalEvents.has(type) || (type !== '' && !errorMember.test(event.data))) return type
   return untypedError(event.data) || type
 }
 
-/** Most responses say that there is none. */
+/** Matches an `error` member. Most responses have `"error":null`. */
 const errorMember = /"error"\s*:\s*(?!null\b)\S/
 
 const isName = (event: string): boolean =>
   event.startsWith('response.') || event === 'error' || event === 'keepalive' || event === 'ping'
 
-/** What an event of another name says of itself. */
+/** Returns the type in the data of an event with an unknown name. */
 function typeIn(data: string, name: string): string {
   const { type } = parseObject(data) ?? {}
   return typeof type === 'string' ? type : name
 }
 
-/** Also where it is written as for chat. */
+/** Detects an error without a type, as chat writes it. */
 const untypedError = (data: string): string => (data.includes('"error"') && parseObject(data)?.error ? 'error' : '')
 
 function numberIn(data: string): number {
@@ -186,11 +186,11 @@ function numberIn(data: string): number {
   return match === null ? 0 : Number(match[1])
 }
 
-/** Follows a good ending. Its servers disagree whether it must be there; no client minds it. */
+/** Follows the final event of a completed stream. Servers differ on whether to send it; every client accepts it. */
 export const doneEvent: SseEvent = { data: '[DONE]' }
 
 /**
- * Keeps a stream alive. OpenAI's own `keepalive` event fails in clients that validate event types (@ai-sdk/xai), and a second
- * `response.in_progress` makes OpenAI's SDK forget the output so far.
+ * Keeps a stream alive. OpenAI's `keepalive` event fails in clients that validate event types (@ai-sdk/xai), and a second
+ * `response.in_progress` makes OpenAI's SDK discard the output so far.
  */
-export const comment: SseEvent = { event: ':', data: 'keep-alive' }
+export const keepAliveComment: SseEvent = { event: ':', data: 'keep-alive' }

@@ -20,31 +20,33 @@ import { findTool, nativeToolName } from '../shared/tools.ts'
 
 type NamedTool = Exclude<Tool, { type: 'native' }>
 
+/** Decodes tools. Members of namespaces get unique flattened names. */
 export function decodeTools(tools: readonly Json[], at: string): Tool[] {
-  return tellApart(tools.flatMap((tool, index) => decodeTool(tool, pointer(at, index))))
+  return makeNamesUnique(tools.flatMap((tool, index) => decodeTool(tool, pointer(at, index))))
 }
 
 /**
- * The tools of a namespace become tools of their own. A tool search that the client runs becomes a function of that
- * name; what it was is kept beside it, and restored for its own format.
+ * The members of a namespace become separate tools. A tool search that the client runs becomes a function of that name;
+ * `extra` keeps the original, which is restored for upstreams of this format.
  */
 function decodeTool(source: Json, at: string): Tool[] {
   if (!isObject(source)) return [{ type: 'native', format: 'responses', value: { value: source }, at }]
   if (source.type === 'namespace') return decodeNamespace(source, at)
   if (isClientSearch(source)) {
-    const tool: Tool = { type: 'function', name: searchName, at, extra: { responses: { native: source } } }
+    const tool: Tool = { type: 'function', name: toolSearchName, at, extra: { responses: { native: source } } }
     if (typeof source.description === 'string') tool.description = source.description
     if (isObject(source.parameters)) tool.schema = source.parameters
     return [tool]
   }
-  return [decodePlain(source, at) ?? { type: 'native', format: 'responses', value: source, at }]
+  return [decodeNamedTool(source, at) ?? { type: 'native', format: 'responses', value: source, at }]
 }
 
-export const searchName = 'tool_search'
+/** The name of the function that stands for a tool search of the client. */
+export const toolSearchName = 'tool_search'
 const isClientSearch = (tool: JsonObject): boolean => tool.type === 'tool_search' && tool.execution === 'client'
 
-/** Undefined: a tool that only this format knows. */
-function decodePlain(source: JsonObject, at: string): NamedTool | undefined {
+/** Decodes a function or custom tool. Returns undefined for tools that only this format knows. */
+function decodeNamedTool(source: JsonObject, at: string): NamedTool | undefined {
   if ((source.type !== 'function' && source.type !== 'custom') || typeof source.name !== 'string') return undefined
   const fields = unread(source)
   drop(fields, 'type')
@@ -59,7 +61,7 @@ function decodePlain(source: JsonObject, at: string): NamedTool | undefined {
 function decodeFunction(fields: Unread, at: string): NamedTool {
   const tool: Extract<Tool, { type: 'function' }> = { type: 'function', name: takeString(fields, 'name') ?? '', at }
   put(tool, 'schema', takeObject(fields, 'parameters'))
-  // Functions are strict here unless they say otherwise, as far as their schema allows it. Elsewhere they are not.
+  // This format's functions are strict by default if their schema allows it. Functions of other formats are not.
   put(tool, 'strict', takeBoolean(fields, 'strict') ?? (isStrictSchema(tool.schema, at) ? true : undefined))
   return tool
 }
@@ -71,7 +73,7 @@ function decodeCustom(fields: Unread, at: string): NamedTool {
     const { type: _, ...grammar } = format
     tool.grammar = grammar
     drop(fields, 'format')
-  } else if (isObject(format) && format.type === 'text') drop(fields, 'format') // what a custom tool is anyway
+  } else if (isObject(format) && format.type === 'text') drop(fields, 'format') // the default of custom tools
   return tool
 }
 
@@ -81,25 +83,25 @@ function decodeNamespace(source: JsonObject, at: string): Tool[] {
   if (typeof name !== 'string' || !Array.isArray(tools) || tools.length === 0) return kept
   const members: Tool[] = []
   for (const [index, inner] of tools.entries()) {
-    const tool = isObject(inner) ? decodePlain(inner, pointer(pointer(at, 'tools'), index)) : undefined
+    const tool = isObject(inner) ? decodeNamedTool(inner, pointer(pointer(at, 'tools'), index)) : undefined
     if (tool === undefined) return kept
     const member = { namespace: name, name: tool.name }
     members.push({
       ...tool,
       name: memberName(member, undefined),
-      extra: { responses: { ...tool.extra?.responses, namespace: keepMember(member, others) } },
+      extra: { responses: { ...tool.extra?.responses, namespace: memberExtra(member, others) } },
     })
   }
   return members
 }
 
-/** The tools with which an answer can be told: those of another format only are reported, and left out. */
-export function encodeTools(list: readonly Tool[], ownClient: boolean, context: CodecContext): JsonObject[] {
+/** Encodes tools. Native tools of other formats are reported and omitted. */
+export function encodeTools(list: readonly Tool[], isResponsesClient: boolean, context: CodecContext): JsonObject[] {
   const out: JsonObject[] = []
   let open: { name: string; tools: JsonObject[] } | undefined
   for (const tool of list) {
-    if (tool.deferred === true || tool.extra?.responses?.loaded === true) continue // stands in the conversation, where the client put it
-    const encoded = encodeTool(tool, ownClient, context)
+    if (tool.deferred === true || tool.extra?.responses?.loaded === true) continue // an item of the conversation offers it
+    const encoded = encodeTool(tool, isResponsesClient, context)
     if (encoded === undefined) continue
     const namespace = tool.extra?.responses?.namespace
     const member = memberOf(tool)
@@ -122,7 +124,7 @@ export function encodeTools(list: readonly Tool[], ownClient: boolean, context: 
   return out
 }
 
-function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): JsonObject | undefined {
+function encodeTool(tool: Tool, isResponsesClient: boolean, context: CodecContext): JsonObject | undefined {
   const at = tool.at ?? ''
   const {
     native,
@@ -152,14 +154,14 @@ function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): Json
       if (isObject(native)) return native
       const out: JsonObject = { ...own, type, name }
       put(out, 'description', description)
-      const held = ownClient
+      const enforced = isResponsesClient
         ? { schema, strict }
         : enforce(schema, strict, at, (detail, severity) =>
             context.report.add(loss(at, detail, 'approximated', severity)),
           )
-      out.parameters = held.schema ?? { type: 'object', properties: {} }
-      // Elsewhere a function that says nothing is not strict; here it would be.
-      put(out, 'strict', held.strict ?? (ownClient ? undefined : false))
+      out.parameters = enforced.schema ?? { type: 'object', properties: {} }
+      // Other formats' functions are not strict by default; here they would be.
+      put(out, 'strict', enforced.strict ?? (isResponsesClient ? undefined : false))
       return out
     }
     case 'custom': {
@@ -192,8 +194,8 @@ function encodeTool(tool: Tool, ownClient: boolean, context: CodecContext): Json
   }
 }
 
-/** The tools a conversation brings along: they are offered like the others, and written where they stand. */
-export function addLoaded(request: ModelRequest, loaded: readonly Tool[]): void {
+/** Adds the tools that items of the conversation load. They are offered like the others, and encoded within their items. */
+export function addLoadedTools(request: ModelRequest, loaded: readonly Tool[]): void {
   if (loaded.length === 0) return
   const tools = request.tools ?? { list: [] }
   const known = new Set(tools.list.map((tool) => (tool.type === 'native' ? '' : tool.name)))
@@ -206,102 +208,103 @@ export function addLoaded(request: ModelRequest, loaded: readonly Tool[]): void 
   request.tools = { ...tools, list: [...tools.list, ...news] }
 }
 
-/** The tool of this format that a tool of the request stands for; it is raised again when it is called. */
-export function nativeOf(name: string, tools: ModelRequest['tools']): JsonObject | undefined {
+/** Returns the native tool behind a function of the request, whose calls are encoded as native items. */
+export function nativeToolOf(name: string, tools: ModelRequest['tools']): JsonObject | undefined {
   const native = findTool(name, tools)?.extra?.responses?.native
   return isObject(native) ? native : undefined
 }
 
 /**
- * A namespace groups tools, and its members' names are unique only within it. Elsewhere a member is called
- * `namespace__member`; a call of that name is told to the client under its own two names again.
+ * A namespace groups tools, and its members' names are unique only within it. Other formats get a member as
+ * `namespace__member`; a call of that name reaches the client under both names again.
  */
 export interface Member {
   namespace: string
   name: string
 }
 
-const plainName = ({ namespace, name }: Member): string => `${namespace}__${name}`
-const keyOf = ({ namespace, name }: Member): string => JSON.stringify([namespace, name])
+const joinedName = ({ namespace, name }: Member): string => `${namespace}__${name}`
+const memberKey = ({ namespace, name }: Member): string => JSON.stringify([namespace, name])
 
-const byList = new WeakMap<readonly Tool[], ReadonlyMap<string, string>>()
+const namesByList = new WeakMap<readonly Tool[], ReadonlyMap<string, string>>()
 
-/** What a member is called elsewhere: as the request's tools say, where they hold it. */
+/** Returns a member's flattened name: that of the request's tool, if there is one. */
 export function memberName(member: Member, tools: ModelRequest['tools']): string {
-  if (tools === undefined) return plainName(member)
-  let names = byList.get(tools.list)
+  if (tools === undefined) return joinedName(member)
+  let names = namesByList.get(tools.list)
   if (names === undefined) {
-    names = new Map(tools.list.flatMap((tool) => namedMember(tool)))
-    byList.set(tools.list, names)
+    names = new Map(tools.list.flatMap((tool) => memberEntry(tool)))
+    namesByList.set(tools.list, names)
   }
-  return names.get(keyOf(member)) ?? plainName(member)
+  return names.get(memberKey(member)) ?? joinedName(member)
 }
 
-function namedMember(tool: Tool): [string, string][] {
+function memberEntry(tool: Tool): [string, string][] {
   const member = memberOf(tool)
-  return tool.type === 'native' || member === undefined ? [] : [[keyOf(member), tool.name]]
+  return tool.type === 'native' || member === undefined ? [] : [[memberKey(member), tool.name]]
 }
 
-/** The tools with names of their own: `a__b` of a namespace and a function of that name, say, are two tools. */
-export function tellApart(tools: Tool[]): Tool[] {
+/** Makes flattened names unique: a namespace's `a__b` and a function `a__b` are two tools. */
+export function makeNamesUnique(tools: Tool[]): Tool[] {
   const owners = new Map<string, string>()
   for (const tool of tools) if (tool.type !== 'native' && memberOf(tool) === undefined) owners.set(tool.name, '')
   return tools.map((tool) => {
     const member = memberOf(tool)
     if (tool.type === 'native' || member === undefined) return tool
-    const key = keyOf(member)
-    let name = plainName(member)
-    for (let n = 1; (owners.get(name) ?? key) !== key; n++) name = `${plainName(member)}_${hash(`${n}\n${key}`)}`
+    const key = memberKey(member)
+    let name = joinedName(member)
+    for (let n = 1; (owners.get(name) ?? key) !== key; n++) name = `${joinedName(member)}_${hash(`${n}\n${key}`)}`
     owners.set(name, key)
     return name === tool.name ? tool : { ...tool, name }
   })
 }
 
-/** The member a lowered tool stands for; undefined for a tool of no namespace. */
+/** Returns the namespace member behind a tool, or undefined. */
 export function memberOf(tool: Tool): Member | undefined {
   const namespace = tool.extra?.responses?.namespace
   if (tool.type === 'native' || !isObject(namespace) || typeof namespace.name !== 'string') return undefined
   return { namespace: namespace.name, name: typeof namespace.member === 'string' ? namespace.member : tool.name }
 }
 
-/** The two names behind a lowered one, where a tool of the request is called so. */
+/** Returns the namespace member behind a flattened name, if a tool of the request has that name. */
 export function findMember(name: string, tools: ModelRequest['tools']): Member | undefined {
   const tool = findTool(name, tools)
   return tool === undefined ? undefined : memberOf(tool)
 }
 
 /**
- * How a member's names are kept with a tool or a call.
+ * Returns the `extra` value that keeps a member's names with a tool or a call.
  *
- * @param others what else the namespace says; shared by its members, since copies would multiply it by their number
+ * @param others the namespace's other fields, one object for all members: copies would multiply them by the number of members
  */
-export const keepMember = ({ namespace, name }: Member, others?: JsonObject): JsonObject =>
+export const memberExtra = ({ namespace, name }: Member, others?: JsonObject): JsonObject =>
   others === undefined ? { name: namespace, member: name } : { name: namespace, member: name, others }
 
-/** Undefined: a choice of something only this format knows (`mcp`, hosted tools); the caller keeps it verbatim. */
+/** Decodes a tool choice. Returns undefined for tools that only this format knows (`mcp`, hosted tools), which the caller keeps unchanged. */
 export function decodeChoice(choice: Json, tools: ModelRequest['tools']): ToolChoice | undefined {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
   if (!isObject(choice)) return undefined
   if (choice.type === 'allowed_tools' || (choice.type === undefined && Array.isArray(choice.tools))) {
-    const names = Array.isArray(choice.tools) ? choice.tools.map((tool) => namedBy(tool, tools)) : [undefined]
+    const names = Array.isArray(choice.tools) ? choice.tools.map((tool) => chosenName(tool, tools)) : [undefined]
     const mode = choice.mode === 'required' ? 'required' : 'auto'
     return names.every((name) => name !== undefined) ? { allowed: names, mode } : undefined
   }
-  const name = namedBy(choice, tools)
+  const name = chosenName(choice, tools)
   return name === undefined ? undefined : { name }
 }
 
-function namedBy(choice: Json, tools: ModelRequest['tools']): string | undefined {
+function chosenName(choice: Json, tools: ModelRequest['tools']): string | undefined {
   if (!isObject(choice) || (choice.type !== 'function' && choice.type !== 'custom')) return undefined
   const { name, namespace } = choice
   if (typeof name !== 'string') return undefined
   return typeof namespace === 'string' ? memberName({ namespace, name }, tools) : name
 }
 
+/** Encodes a tool choice. */
 export function encodeChoice(choice: ToolChoice, tools: ModelRequest['tools']): Json {
   if (typeof choice === 'string') return choice
   const reference = (name: string): JsonObject => {
-    const native = nativeOf(name, tools)
+    const native = nativeToolOf(name, tools)
     if (native !== undefined) return { type: native.type ?? null }
     const type = findTool(name, tools)?.type === 'custom' ? 'custom' : 'function'
     return { type, ...(findMember(name, tools) ?? { name }) }

@@ -5,7 +5,7 @@ import type { Usage } from '../ir.ts'
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
-/** Undefined if the object counts nothing. Totals are inclusive here as in the IR: cached ⊂ input, reasoning ⊂ output. */
+/** Decodes usage. Returns undefined without counts. Totals are inclusive, as in the IR: cached ⊂ input, reasoning ⊂ output. */
 export function decodeUsage(value: Json | undefined): Usage | undefined {
   if (!isObject(value)) return undefined
   const input = count(value.input_tokens)
@@ -13,7 +13,7 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
   if (input === undefined && output === undefined) return undefined
   const read = isObject(value.input_tokens_details) ? value.input_tokens_details : {}
   const written = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
-  // More tokens from the cache than the input has: this server counts them apart.
+  // More cached than input tokens: this server counts them separately.
   const cached = count(read.cached_tokens) ?? 0
   const usage: Usage = {
     input: { total: cached > (input ?? 0) ? (input ?? 0) + cached : (input ?? 0) },

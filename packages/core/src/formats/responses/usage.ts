@@ -1,8 +1,8 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
-import type { IsShown } from '../carries.ts'
+import type { IsShown } from '../capabilities.ts'
 import type { Nothing, Usage } from '../ir.ts'
-import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
+import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
 /** The format's clients require the details: a count that is unknown is written as 0. */
 export function encodeUsage(usage: Usage): JsonObject {
@@ -36,13 +36,13 @@ export function encodeUsage(usage: Usage): JsonObject {
   }
 }
 
-/** Clients repeat the call in a hot loop, or fail, where usage is null: an answer that nobody counted says zeros. */
+/** Zeros for a response without usage: clients fail, or repeat the call in a hot loop, if usage is null. */
 export const noUsage: Usage = { input: { total: 0 }, output: { total: 0 } }
 
 const usageFields = {
-  input_tokens: 'told',
-  output_tokens: 'told',
-  total_tokens: 'told',
+  input_tokens: 'shown',
+  output_tokens: 'shown',
+  total_tokens: 'shown',
   input_tokens_details: {
     cached_tokens: 'usage.cacheRead',
     cache_write_tokens: 'usage.cacheWrite',
@@ -55,4 +55,6 @@ const usageFields = {
     image_tokens: 'usage.image',
   },
 } as const satisfies UsageFields
-export const usageBeside = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)
+/** See `Codec.unshownUsage`. */
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
+  findUnshownUsage(usage, usageFields, isShown)

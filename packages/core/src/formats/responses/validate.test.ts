@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { responsesCodec } from './index.ts'
+import { responsesCodec } from './codec.ts'
 
 const whole = (fields: JsonObject): JsonObject => ({ model: 'm', input: 'hi', ...fields })
 
@@ -17,7 +17,7 @@ function complaintAbout(body: Json): { message: string; param: string | undefine
   return { message: '', param: undefined, code: undefined }
 }
 
-describe('a body is refused in the provider’s words', () => {
+describe('a rejected body', () => {
   test.each<[Json, string | undefined, string | undefined, string]>([
     [{ input: 'x' }, 'model', 'missing_required_parameter', "Missing required parameter: 'model'."],
     [{ model: 'm' }, 'input', 'missing_required_parameter', "Missing required parameter: 'input'."],
@@ -124,12 +124,12 @@ describe('a body is refused in the provider’s words', () => {
       "Missing required parameter: 'text.format.name'.",
     ],
     [[], undefined, undefined, 'Invalid body: expected an object, but got an array instead.'],
-  ])('%j', (body, param, code, message) => {
+  ])('has the provider’s message: %j', (body, param, code, message) => {
     expect(complaintAbout(body)).toEqual({ message, param, code })
   })
 })
 
-describe('a body passes', () => {
+describe('an accepted body', () => {
   test.each<JsonObject>([
     { prompt: { id: 'p' } },
     { previous_response_id: 'r' },
@@ -141,7 +141,7 @@ describe('a body passes', () => {
     { input: 'x', tools: [{ type: 'hologram' }], tool_choice: { type: 'hologram' } },
     { input: 'x', instructions: null, temperature: null, tools: null, text: { format: null } },
     { input: 'x', reasoning: { effort: 'max', summary: 'auto', context: 'all_turns' } },
-  ])('%j', (fields) => {
+  ])('may hold %j', (fields) => {
     const body = { model: 'm', ...fields }
     expect(responsesCodec.validateRequest(body)).toBe(body)
   })

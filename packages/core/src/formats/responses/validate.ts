@@ -5,21 +5,30 @@ import { acceptorsOf, withAcceptor } from '../shared/acceptors.ts'
 import { arrayOf, type Complaint, type Issue, optionalBoolean, validateBody } from '../shared/validate.ts'
 import { efforts } from './fields.ts'
 
+/**
+ * Validates requests with zod, in two levels:
+ *
+ *     checkRequest      every request              the model, and the flags that the gateway reads
+ *     validateRequest   requests to be translated  the above, required fields, limits and types
+ *
+ * Objects are loose: unknown fields, item types, part types and tool types pass.
+ */
+
 /** Checks any request from a client; see `Codec.checkRequest`. */
 export const checkRequest = (body: Json): JsonObject => validateBody(passThroughSchema, body, complain)
 
-/** Checks a request that is to be translated; see `Codec.validateRequest`. */
+/** Checks a request that will be translated; see `Codec.validateRequest`. */
 export const validateRequest = (body: Json): JsonObject =>
   validateBody(inputSchema, validateBody(requestSchema, body, complain), complain)
 
-/** Fields that count something, in this format's names: their values are integers. */
-const counted: ReadonlySet<string> = new Set(['max_output_tokens', 'max_tool_calls', 'top_logprobs'])
+/** Fields of this format whose values are integers. */
+const integerFields: ReadonlySet<string> = new Set(['max_output_tokens', 'max_tool_calls', 'top_logprobs'])
 
-/** Tells an issue in OpenAI's words, which are those of chat. */
+/** Describes an issue in OpenAI's words, which are those of chat. */
 export function complain(issue: Issue, body: Json): Complaint {
   const complaint = complainAsChat(issue, body)
   const { param = '', code = '', message } = complaint
-  if (!counted.has(param) || !code.startsWith('decimal_')) return complaint
+  if (!integerFields.has(param) || !code.startsWith('decimal_')) return complaint
   return {
     param,
     code: code.replace('decimal', 'integer'),
@@ -27,19 +36,15 @@ export function complain(issue: Issue, body: Json): Complaint {
   }
 }
 
-/** What every responses request is checked by; see shared/pass-through.ts. `requestSchema` is for translations. */
+/** The schema of every request. `requestSchema` is for requests that will be translated. */
 export const passThroughSchema = z.looseObject({
   model: z.string().min(1),
-  // The gateway frames and counts the response by these.
+  // These decide how the gateway frames and counts the response.
   stream: optionalBoolean,
   background: optionalBoolean,
 })
 
-/**
- * What a responses request must look like: required fields and bounds, and the types of every field the provider itself
- * checks. Objects are loose: unknown fields, item types, part types and tool types pass. Null stands for absent in optional
- * fields, as real clients write it.
- */
+// The schema of translated requests. Optional fields may be null, as real clients write them.
 
 const integer = z.number({ error: 'an integer' }).refine(Number.isInteger, { params: integral })
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
@@ -47,7 +52,7 @@ const object = z.looseObject({})
 const oneOf = <T extends readonly [z.ZodType, z.ZodType, ...z.ZodType[]]>(what: string, options: T) =>
   z.union(options, { error: what })
 
-/** Checks a value by the schema its `type` names; types nobody knows pass. */
+/** Returns a schema that selects another one by the value's `type`. Unknown types pass. */
 function byType(schemas: Readonly<Record<string, z.ZodType>>, typeOf: (value: { [key: string]: unknown }) => unknown) {
   const object = z.looseObject({ type: z.string().nullish() }).superRefine((value, context) => {
     const type = typeOf(value)
@@ -64,7 +69,7 @@ function byType(schemas: Readonly<Record<string, z.ZodType>>, typeOf: (value: { 
     }
   })
 }
-const named = (value: { [key: string]: unknown }): unknown => value.type ?? undefined
+const explicitType = (value: { [key: string]: unknown }): unknown => value.type ?? undefined
 
 const part = byType(
   {
@@ -80,7 +85,7 @@ const part = byType(
     }),
     input_audio: z.looseObject({ input_audio: z.looseObject({ data: z.string(), format: optional(z.string()) }) }),
   },
-  named,
+  explicitType,
 )
 const texts = 'one of a string or array of objects'
 const content = oneOf(texts, [z.string(), arrayOf(part, texts)])
@@ -89,7 +94,7 @@ const entries = optional(arrayOf(object))
 const call = { call_id: z.string(), name: z.string(), namespace: optional(z.string()) }
 const result = z.looseObject({ call_id: z.string(), output: content })
 
-/** Most items of real clients have no type: those with a role are messages. */
+/** Most items of real clients have no type. An item with a role is a message. */
 const item = byType(
   {
     message: z.looseObject({ role: z.enum(['user', 'assistant', 'system', 'developer']), content }),
@@ -114,12 +119,12 @@ const tool = byType(
     custom: z.looseObject({ name: z.string(), description: optional(z.string()), format: optional(object) }),
     namespace: z.looseObject({ name: z.string(), tools: arrayOf(object) }),
   },
-  named,
+  explicitType,
 )
 
 const format = byType(
   { json_schema: z.looseObject({ name: z.string(), schema: object, strict: optional(z.boolean()) }) },
-  named,
+  explicitType,
 )
 
 export const requestSchema = z.looseObject({
@@ -153,10 +158,10 @@ export const requestSchema = z.looseObject({
   stream_options: optional(object),
 })
 
-/** Fields that bring a conversation along, so that the input may be missing. */
+/** Fields that provide a conversation, so that the input may be missing. */
 const insteadOfInput = ['prompt', 'previous_response_id', 'conversation']
 
-/** What the fields cannot say one by one: there is a conversation. */
+/** Requires a conversation: input, or a field that replaces it. */
 export const inputSchema = z.looseObject({}).superRefine((body, context) => {
   if (body.input !== undefined && body.input !== null) return
   if (insteadOfInput.some((key) => body[key] !== undefined && body[key] !== null)) return

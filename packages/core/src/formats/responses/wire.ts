@@ -5,15 +5,15 @@ import { rateLimitHeaders } from '../shared/rate-limit-headers.ts'
 import { decodeError, encodeError } from './error.ts'
 import { tapResponse, tapStream } from './tap.ts'
 
-/** The part of Responses that every call needs. */
+/** The part of the Responses codec that every call needs. */
 export const responsesWire: WireCodec = {
   format: 'responses',
-  validation: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
+  loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
   decodeError,
   encodeError,
-  // Usage comes with every terminal event: nothing has to be asked for.
+  // Every terminal event has usage, so the request needs no edit.
   wireEdit: () => undefined,
-  isAnswer: ({ output }) => Array.isArray(output),
+  isResponse: ({ output }) => Array.isArray(output),
   tapResponse,
   tapStream,
   affinity: {
@@ -21,16 +21,16 @@ export const responsesWire: WireCodec = {
     prefix: ['tools', 'instructions'],
     turns: 'input',
   },
-  textFields: { answer: ['text', 'arguments', 'refusal', 'input'], event: ['delta'], mark: '.delta"' },
-  pending: ['queued', 'in_progress'],
-  background: ['background'],
+  textFields: { response: ['text', 'arguments', 'refusal', 'input'], event: ['delta'], mark: '.delta"' },
+  pendingFinishes: ['queued', 'in_progress'],
+  backgroundFields: ['background'],
   outputBound: { fields: ['max_output_tokens'] },
   encodeAllowance: rateLimitHeaders,
   modelPlaces: modelPlaces({
     names: [...routerPlaces.names, ...toolPlaces.names, 'moderation.model'],
-    // Agents of Azure's projects have a model of their own.
+    // Agents of Azure projects choose their model.
     chooses: { ...routerPlaces.chooses, agent: [], agent_reference: [] },
-    // Items that add tools, and results of tool searches.
-    alike: { ...routerPlaces.alike, ...toolPlaces.alike, 'input[].tools': 'tools' },
+    // Items that add tools, and outputs of tool searches.
+    sameMembers: { ...routerPlaces.sameMembers, ...toolPlaces.sameMembers, 'input[].tools': 'tools' },
   }),
 }

@@ -6,7 +6,7 @@ import { foldName, modelPlaces, visitPlaces } from './model-places.ts'
 const { root } = modelPlaces({
   names: ['a', 'b[].a', 'b[].c.a'],
   chooses: { d: ['fine'] },
-  alike: { 'b[].b': 'b', e: '' },
+  sameMembers: { 'b[].b': 'b', e: '' },
 })
 
 /** What is found in a text, by a pass over it. */

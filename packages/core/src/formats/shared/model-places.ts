@@ -12,7 +12,7 @@ export interface ModelPlaceList {
   /** Members that choose a model without naming it, each with the values that choose none. */
   readonly chooses?: { readonly [path: string]: readonly string[] }
   /** Parts of a request that have the members of another part; `''` is the whole request. */
-  readonly alike?: { readonly [path: string]: string }
+  readonly sameMembers?: { readonly [path: string]: string }
   /** Members may also be written in snake case, and names after a collection (`models/x`): JSON of protocol buffers. */
   readonly protobuf?: boolean
 }
@@ -73,7 +73,7 @@ export function modelPlaces(list: ModelPlaceList): ModelPlaces {
   }
 }
 
-function compile({ names, chooses = {}, alike = {}, protobuf = false }: ModelPlaceList): PlaceNode {
+function compile({ names, chooses = {}, sameMembers: alike = {}, protobuf = false }: ModelPlaceList): PlaceNode {
   const nodeOf = (name: string): PlaceNode => ({
     spellings: protobuf ? [name, snakeCase(name)] : [name],
     members: new Map(),
@@ -131,7 +131,7 @@ export const routerPlaces = {
     model_list: [],
     'plugins[].id': ['web', 'web-fetch', 'file-parser', 'response-healing', 'context-compression', 'moderation'],
   },
-  alike: { extra_body: '' },
+  sameMembers: { extra_body: '' },
 } as const satisfies ModelPlaceList
 
 /** Tools that call a model: image generation, advisors, subagents, ensembles. */
@@ -145,7 +145,7 @@ export const toolPlaces = {
     'tools[].parameters.allowed_models',
     'tools[].parameters.analysis_models',
   ],
-  alike: { 'tools[].tools': 'tools', 'tools[].parameters.tools': 'tools' },
+  sameMembers: { 'tools[].tools': 'tools', 'tools[].parameters.tools': 'tools' },
 } as const satisfies ModelPlaceList
 
 /** What is asked about each place that a request uses. Both throw a GatewayError to refuse the request. */
@@ -185,7 +185,7 @@ export function visitPlaces(
   const walk = new Walk(source, visitor)
   const seen = new Set<string>()
   for (const { key, start } of members) {
-    const node = enter(root, key, seen, '')
+    const node = findPlace(root, key, seen, '')
     if (node !== undefined) walk.value(start, node, node.spellings[0] ?? key, 0)
   }
 }
@@ -196,7 +196,7 @@ export function visitValue(text: string, root: PlaceNode, visitor: PlaceVisitor)
 }
 
 /** The declared member of that name. Throws for a duplicate, and for a name that only a tolerant parser reads as the declared one. */
-export function enter(parent: PlaceNode, key: string, seen: Set<string>, path: string): PlaceNode | undefined {
+export function findPlace(parent: PlaceNode, key: string, seen: Set<string>, path: string): PlaceNode | undefined {
   const folded = foldName(key)
   const node = parent.members.get(folded)
   if (node === undefined) return undefined
@@ -271,7 +271,7 @@ class Walk {
       const key = JSON.parse(sourceText(this.#source, at, keyEnd)) as string
       const valueStart = this.#space(this.#space(keyEnd) + 1)
       const before = path === '' ? '' : `${path}.`
-      const next = enter(node.role === 'name' ? objectWithName : node, key, seen, before)
+      const next = findPlace(node.role === 'name' ? objectWithName : node, key, seen, before)
       named ||= next !== undefined
       at = this.#space(
         next === undefined ? this.#skip(valueStart) : this.value(valueStart, next, before + key, level + 1),

@@ -192,3 +192,57 @@ export function createUniqueNames(separator: string, taken: Iterable<string>): (
     return name
   }
 }
+
+/** Maps the ids of a conversation's tool calls to ids that the upstream accepts. A call and its result get the same id. */
+export interface ToolIds {
+  ofCall(id: string): string
+  ofResult(id: string): string
+}
+
+/**
+ * Creates the mapping for a conversation. Accepted ids stay unchanged. Others are rewritten and never collide with another id of the
+ * conversation. Calls without an id are numbered, and results without an id belong to these calls in order.
+ */
+export function createToolIds(turns: readonly Turn[], rule: NameRule): ToolIds {
+  let uniqueId: ((wanted: string) => string) | undefined
+  const rewritten = new Map<string, string>()
+  /** Ids of the calls that came without one, and how many results have used them. */
+  const numbered: string[] = []
+  let resultCount = 0
+  let numberedCount = 0
+
+  const createId = (wanted: string): string => {
+    uniqueId ??= createUniqueNames(
+      '_',
+      turns.flatMap(({ parts }) => parts.map(callIdOf)).filter((id) => isTaken(id, rule)),
+    )
+    return uniqueId(wanted)
+  }
+  const rewrite = (id: string): string => {
+    if (isTaken(id, rule)) return id
+    let accepted = rewritten.get(id)
+    if (accepted === undefined) {
+      accepted = createId(shortenId(id.replace(rule.refused, '_'), rule.longest))
+      rewritten.set(id, accepted)
+    }
+    return accepted
+  }
+  const numberCall = (): string => createId(`call_${++numberedCount}`)
+
+  return {
+    ofCall(id) {
+      if (id !== '') return rewrite(id)
+      const accepted = numberCall()
+      numbered.push(accepted)
+      return accepted
+    },
+    ofResult: (id) => (id === '' ? (numbered[resultCount++] ?? numberCall()) : rewrite(id)),
+  }
+}
+
+const callIdOf = (part: Part): string =>
+  part.type === 'tool-call' ? part.id : part.type === 'tool-result' ? part.callId : ''
+
+/** Shortens an id with a hash, so that ids with the same beginning stay different. */
+const shortenId = (id: string, longest: number): string =>
+  id.length <= longest ? id : `${id.slice(0, longest - 13)}_${hash(id)}`

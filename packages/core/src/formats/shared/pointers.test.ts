@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { chatCodec } from '../chat/codec.ts'
 import type { Codec } from '../codec.ts'
 import { codecs } from '../codecs.ts'
-import { geminiCodec } from '../gemini/index.ts'
+import { geminiCodec } from '../gemini/codec.ts'
 import { messagesCodec } from '../messages/index.ts'
-import { responsesCodec } from '../responses/index.ts'
+import { responsesCodec } from '../responses/codec.ts'
 import { type ResponsePointers, responsePath, translateParam } from './pointers.ts'
 
 const gathered: ResponsePointers = {
@@ -41,8 +41,8 @@ test('a format with one answer has its choice at the root', () => {
   )
 })
 
-test.each(codecs)('$format names places in its own answers', ({ responsePointers: answerPointers }) => {
-  for (const place of Object.values(answerPointers)) expect(place).toMatch(/^(\/[a-zA-Z_]+|\/\{n\})*$/)
+test.each(codecs)('$format names places in its own answers', ({ responsePointers }) => {
+  for (const place of Object.values(responsePointers)) expect(place).toMatch(/^(\/[a-zA-Z_]+|\/\{n\})*$/)
 })
 
 test.each<[string, Codec, Codec, string | undefined]>([

@@ -1,7 +1,7 @@
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Format } from '../../base/names.ts'
-import type { IsShown, UsageFeature } from '../carries.ts'
+import type { IsShown, UsageFeature } from '../capabilities.ts'
 import type { Codec, CodecContext, UpstreamCodec } from '../codec.ts'
 import type { Finish, ModelEvent, ModelRequest, ReasoningCheck, ReasoningPart, Report, Turn, Usage } from '../ir.ts'
 import { append } from './json-fields.ts'
@@ -11,7 +11,7 @@ import { loss, reportUnknown, type Shape } from './report.ts'
 /** How each field of a usage object is read. `told`: it follows from the others, or is told in another place. */
 export interface UsageFields {
   /** A list holds the fields of its entries. */
-  readonly [field: string]: UsageFeature | 'told' | UsageFields | readonly [UsageFields]
+  readonly [field: string]: UsageFeature | 'shown' | UsageFields | readonly [UsageFields]
 }
 
 /** Pointers to what a usage object says beyond the fields that are shown. */
@@ -20,7 +20,7 @@ export function findUnshownUsage(value: JsonObject, fields: UsageFields, isShown
   for (const key in value) {
     const field = Object.hasOwn(fields, key) ? fields[key] : undefined
     const inner = value[key]
-    if (field === 'told' || !counts(inner)) continue
+    if (field === 'shown' || !counts(inner)) continue
     if (typeof field === 'string') {
       if (!isShown(field)) found.push(pointer(at, key))
     } else if (isEntries(field) && Array.isArray(inner)) {
@@ -47,7 +47,7 @@ function counts(value: Json | undefined): boolean {
  */
 export function reportUsage(usage: Usage | undefined, upstream: UpstreamCodec, client: Codec, report: Report): void {
   if (usage?.raw === undefined || usage.raw.format === client.format) return
-  const isShown: IsShown = (feature) => client.carries.answers[feature].client === 'kept'
+  const isShown: IsShown = (feature) => client.capabilities.responses[feature].client === 'kept'
   for (const path of upstream.unshownUsage(usage.raw.value, isShown))
     report.add(loss(`/usage${path}`, 'counted by the upstream, and not told to the client', 'unsupported', 'note'))
 }
@@ -61,7 +61,7 @@ interface Tellable {
 }
 
 /** Reports an ending that can only be told as a plain one: whoever goes by the word takes the answer for finished. */
-export function reportEnding(
+export function reportFinish(
   { reason, raw }: Finish,
   tellable: Tellable,
   choice: string,

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../base/json/types.ts'
 import { chatCodec } from '../chat/codec.ts'
 import type { Codec } from '../codec.ts'
-import { geminiCodec } from '../gemini/index.ts'
+import { geminiCodec } from '../gemini/codec.ts'
 import { messagesCodec } from '../messages/index.ts'
-import { responsesCodec } from '../responses/index.ts'
+import { responsesCodec } from '../responses/codec.ts'
 import { exchangeOf } from './exchange.test-support.ts'
 
 /** A schema asked for in one format, as it goes to an upstream of another. */

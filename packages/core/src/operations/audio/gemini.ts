@@ -2,8 +2,8 @@ import { fromBase64 } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { respell } from '../../formats/gemini/spelling.ts'
-import { finishWord, tapResponse } from '../../formats/gemini/tap.ts'
+import { copyInCamelCase } from '../../formats/gemini/spelling.ts'
+import { finishReasonName, tapResponse } from '../../formats/gemini/tap.ts'
 import { decodeUsage } from '../../formats/gemini/usage-decode.ts'
 import type { Report } from '../../formats/ir.ts'
 import { takeArray, takeNumber, takeString, type Unread, unread } from '../../formats/shared/json-fields.ts'
@@ -59,14 +59,14 @@ export const geminiSpeech: Dialect<SpeechRequest, SpeechResponse> = {
 
   decodeResponse(body, { request, report }) {
     for (const { part } of candidateParts(body)) {
-      const { inlineData } = respell(part)
-      const { mimeType, data } = isObject(inlineData) ? respell(inlineData) : {}
+      const { inlineData } = copyInCamelCase(part)
+      const { mimeType, data } = isObject(inlineData) ? copyInCamelCase(inlineData) : {}
       const bytes = typeof data === 'string' ? fromBase64(data) : undefined
       if (bytes === undefined) continue
       const sound = readSound(bytes, typeof mimeType === 'string' ? mimeType : '')
       if (request.format === 'pcm' && sound.rate !== usualRate)
         report.add(loss('', `the samples come at ${sound.rate} Hz, not at ${usualRate}`, 'approximated'))
-      const usage = decodeUsage(isObject(body) ? respell(body).usageMetadata : undefined)
+      const usage = decodeUsage(isObject(body) ? copyInCamelCase(body).usageMetadata : undefined)
       return { ...sound, ...(usage === undefined ? {} : { usage }) }
     }
     throw refusalOf(body, 'sound')
@@ -140,7 +140,7 @@ export const geminiTranscription: Dialect<TranscriptionRequest, TranscriptionRes
 
   decodeResponse(body) {
     const parts = candidateParts(body).flatMap(({ part }) => {
-      const { text, thought } = respell(part)
+      const { text, thought } = copyInCamelCase(part)
       return typeof text === 'string' && thought !== true ? [text] : []
     })
     const finish = finishOf(body)
@@ -148,7 +148,7 @@ export const geminiTranscription: Dialect<TranscriptionRequest, TranscriptionRes
       throw new GatewayError('upstream_truncated', 'The transcript was cut at the upstream’s limit for answers.')
     // Silence is an answer too.
     if (parts.length === 0 && finish !== 'STOP') throw refusalOf(body, 'a transcript')
-    const usage = decodeUsage(isObject(body) ? respell(body).usageMetadata : undefined)
+    const usage = decodeUsage(isObject(body) ? copyInCamelCase(body).usageMetadata : undefined)
     return { text: parts.join('').trim(), ...(usage === undefined ? {} : { usage }) }
   },
 
@@ -158,7 +158,7 @@ export const geminiTranscription: Dialect<TranscriptionRequest, TranscriptionRes
 function finishOf(body: Json): string | undefined {
   const { candidates } = isObject(body) ? body : ({} as JsonObject)
   const [first] = Array.isArray(candidates) ? candidates : []
-  return isObject(first) ? finishWord(respell(first).finishReason) : undefined
+  return isObject(first) ? finishReasonName(copyInCamelCase(first).finishReason) : undefined
 }
 
 /** What other servers have fields for, said in words. */

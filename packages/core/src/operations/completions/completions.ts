@@ -31,9 +31,9 @@ function tap(request: JsonObject): StreamTap {
   const inner = tapStream({ withholdUsage: false, target: { model: '', quirks: {} }, request: asked })
   return {
     push: (event) => inner.push(event),
-    ...(inner.varying === undefined ? {} : { varying: inner.varying }),
-    get plain() {
-      return inner.plain ?? false
+    ...(inner.varyingMembers === undefined ? {} : { varyingMembers: inner.varyingMembers }),
+    get canSkipSimilar() {
+      return inner.canSkipSimilar ?? false
     },
     get started() {
       return inner.started
@@ -78,8 +78,8 @@ export const completions: Operation<never, never> = {
   name: 'completions',
   dialects: [openai],
   counted: {
-    output: { fields: ['max_tokens'], times: ['n', 'best_of'] },
-    textFields: { answer: ['text'], event: ['text'] },
+    output: { fields: ['max_tokens'], countFields: ['n', 'best_of'] },
+    textFields: { response: ['text'], event: ['text'] },
   },
   viaChat: completionsCodec,
 }

@@ -7,7 +7,7 @@ import type { CodecContext, ExchangeContext } from '../../formats/codec.ts'
 import type { Choice, Finish, ModelResponse, Nothing, Part } from '../../formats/ir.ts'
 import { setOwn } from '../../formats/shared/json-fields.ts'
 import { loss, ownExtra } from '../../formats/shared/report.ts'
-import { reportEnding, reportReasoningChecks } from '../../formats/shared/response-losses.ts'
+import { reportFinish, reportReasoningChecks } from '../../formats/shared/response-losses.ts'
 
 export const completionObject = 'text_completion'
 
@@ -80,7 +80,7 @@ export const failureMessage = ({ reason, explanation }: Finish, said: boolean): 
     : undefined
 
 export function encodeFinish(finish: Finish, at: string, context: CodecContext): string {
-  reportEnding(finish, {}, at, context)
+  reportFinish(finish, {}, at, context)
   if (finish.explanation !== undefined)
     context.report.add(loss(at, `why the answer ended is not said here: ${finish.explanation}`, 'unsupported', 'note'))
   return words[finish.reason]

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { respell, spelt } from '../../formats/gemini/spelling.ts'
+import { copyInCamelCase, spellingOf } from '../../formats/gemini/spelling.ts'
 
 /** Where a request stands: in Google's words for messages, in dots for `param`. */
 interface Place {
@@ -60,8 +60,8 @@ function rootOf(body: Json): JsonObject {
 }
 
 function checkRequest(request: JsonObject, { message, proto, param }: Place, asked: Json | undefined): void {
-  const { content, embedContentConfig: config, model, ...settings } = respell(request)
-  const name = (key: string): string => `${param}${spelt(request, key)}`
+  const { content, embedContentConfig: config, model, ...settings } = copyInCamelCase(request)
+  const name = (key: string): string => `${param}${spellingOf(request, key)}`
   if (content === undefined || content === null)
     throw refused(`* ${message}.${proto}content: contents is not specified\n`, name('content'))
   checkContent(content, `${proto}content`, name('content'))
@@ -69,7 +69,7 @@ function checkRequest(request: JsonObject, { message, proto, param }: Place, ask
   if (config !== undefined && config !== null) {
     const at = name('embedContentConfig')
     if (!isObject(config)) throw invalid(`${proto}embed_content_config`, 'an object', config, at)
-    checkSettings(respell(config), `${proto}embed_content_config.`, (key) => `${at}.${spelt(config, key)}`)
+    checkSettings(copyInCamelCase(config), `${proto}embed_content_config.`, (key) => `${at}.${spellingOf(config, key)}`)
   }
   if (typeof model === 'string' && model !== asked && !model.endsWith(`/${String(asked)}`))
     throw refused(

@@ -1,6 +1,6 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { respell, spelt } from '../../formats/gemini/spelling.ts'
+import { copyInCamelCase, spellingOf } from '../../formats/gemini/spelling.ts'
 import type { Usage } from '../../formats/ir.ts'
 import { takeBoolean, takeNumber, takeString, type Unread } from '../../formats/shared/json-fields.ts'
 import { pointer } from '../../formats/shared/pointers.ts'
@@ -43,8 +43,8 @@ export const taskWords: TaskWords = {
 }
 
 export const usageFrom = (answer: JsonObject): Usage | undefined => {
-  const { usageMetadata } = respell(answer)
-  return isObject(usageMetadata) ? inputUsage(respell(usageMetadata).promptTokenCount) : undefined
+  const { usageMetadata } = copyInCamelCase(answer)
+  return isObject(usageMetadata) ? inputUsage(copyInCamelCase(usageMetadata).promptTokenCount) : undefined
 }
 const withUsage = (usage: Usage | undefined): JsonObject =>
   usage === undefined ? {} : { usageMetadata: { promptTokenCount: usage.input.total } }
@@ -175,14 +175,14 @@ export interface DecodedRequest {
 
 /** @param at where the request stands in the client's body */
 export function decodeSingleRequest(source: JsonObject, at: string, { report }: OperationContext): DecodedRequest {
-  const { content, embedContentConfig, ...fields } = respell(source)
+  const { content, embedContentConfig, ...fields } = copyInCamelCase(source)
   const settings: Settings = {}
   const places: DecodedRequest['at'] = {}
   readSettings(fields, source, at, settings, places)
   reportUnread(fields, report, at)
   if (isObject(embedContentConfig)) {
-    const below = pointer(at, spelt(source, 'embedContentConfig'))
-    const inner = respell(embedContentConfig)
+    const below = pointer(at, spellingOf(source, 'embedContentConfig'))
+    const inner = copyInCamelCase(embedContentConfig)
     readSettings(inner, embedContentConfig, below, settings, places)
     reportUnread(inner, report, below)
   }
@@ -198,7 +198,7 @@ export function readSettings(
   places: DecodedRequest['at'],
 ): void {
   const note = (name: SettingName, key: string): string => {
-    const place = pointer(at, spelt(source, key))
+    const place = pointer(at, spellingOf(source, key))
     places[name] = place
     return place
   }
@@ -238,9 +238,9 @@ function decodeContent(content: JsonObject, at: string, report: OperationContext
 
 function decodePart(part: Json): EmbeddingPart {
   if (!isObject(part)) return { type: 'native', value: part }
-  const { text, inlineData } = respell(part)
+  const { text, inlineData } = copyInCamelCase(part)
   if (typeof text === 'string') return { type: 'text', text }
-  const { mimeType, data } = isObject(inlineData) ? respell(inlineData) : {}
+  const { mimeType, data } = isObject(inlineData) ? copyInCamelCase(inlineData) : {}
   if (typeof mimeType === 'string' && mimeType.startsWith('image/') && typeof data === 'string')
     return { type: 'image', mediaType: mimeType, data }
   return { type: 'native', value: part }

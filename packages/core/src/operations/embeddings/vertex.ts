@@ -1,6 +1,6 @@
 import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
-import { respell } from '../../formats/gemini/spelling.ts'
+import { copyInCamelCase } from '../../formats/gemini/spelling.ts'
 import type { Usage } from '../../formats/ir.ts'
 import { unread } from '../../formats/shared/json-fields.ts'
 import { pointer } from '../../formats/shared/pointers.ts'
@@ -61,7 +61,7 @@ export const vertex: EmbeddingsDialect = {
         const place = pointer('/instances', index)
         const own: Settings = {}
         const ownAt: DecodedRequest['at'] = {}
-        const { content, ...fields } = respell(instance)
+        const { content, ...fields } = copyInCamelCase(instance)
         if (typeof content !== 'string')
           context.report.add(loss(place, 'only texts can be embedded by the upstream', 'unsupported', 'fatal'))
         readSettings(fields, instance, place, own, ownAt)

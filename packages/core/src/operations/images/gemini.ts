@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { GatewayError } from '../../base/errors.ts'
 import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-import { respell } from '../../formats/gemini/spelling.ts'
+import { copyInCamelCase } from '../../formats/gemini/spelling.ts'
 import { tapResponse } from '../../formats/gemini/tap.ts'
 import { decodeUsage } from '../../formats/gemini/usage-decode.ts'
 import type { Report } from '../../formats/ir.ts'
@@ -70,9 +70,9 @@ export const gemini: Dialect<ImagesRequest, ImagesResponse> = {
   decodeResponse(body, { request, report }) {
     const made: GeneratedImage[] = []
     for (const { part, at } of candidateParts(body)) {
-      const { inlineData, text, thought } = respell(part)
+      const { inlineData, text, thought } = copyInCamelCase(part)
       if (thought === true) continue
-      const { mimeType, data } = isObject(inlineData) ? respell(inlineData) : {}
+      const { mimeType, data } = isObject(inlineData) ? copyInCamelCase(inlineData) : {}
       if (typeof data === 'string')
         made.push({ data, mediaType: typeof mimeType === 'string' ? mimeType : 'image/png' })
       else if (typeof text === 'string' && text.trim() !== '')
@@ -82,7 +82,7 @@ export const gemini: Dialect<ImagesRequest, ImagesResponse> = {
     const { n } = request.settings
     if (typeof n === 'number' && n !== made.length)
       report.add(loss('', `${n} images were asked for, ${made.length} came`, 'approximated'))
-    const usage = decodeUsage(isObject(body) ? respell(body).usageMetadata : undefined)
+    const usage = decodeUsage(isObject(body) ? copyInCamelCase(body).usageMetadata : undefined)
     return { images: made, ...(usage === undefined ? {} : { usage }) }
   },
 

@@ -1,7 +1,7 @@
 import { inBatches } from '../../base/async.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { acceptsReference, type ReferencePolicy } from '../../config/references.ts'
-import { type Reference, unknownReference } from '../../formats/references/find.ts'
+import { type Reference, unknownReferenceError } from '../../formats/references/find.ts'
 import type { CallerRecords } from '../responses/records.ts'
 
 /** References that one request may make. Each is a call to the store. */
@@ -31,7 +31,8 @@ export async function checkOwners(
   const all = [...asked.values()]
   checkReferenceCount(all.length, all[0]?.at ?? '')
   await inBatches(all, async ({ kind, id, at, place }) => {
-    if (!(await records.hasReceived(kind, id))) throw unknownReference(kind, id, at, '', records.isEnabled, place.code)
+    if (!(await records.hasReceived(kind, id)))
+      throw unknownReferenceError(kind, id, at, '', records.isEnabled, place.code)
   })
 }
 

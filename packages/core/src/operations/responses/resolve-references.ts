@@ -6,7 +6,7 @@ import { isObject } from '../../base/json/object.ts'
 import { scanJson } from '../../base/json/scan.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { acceptsReference, type ReferencePolicy } from '../../config/references.ts'
-import { checkTopLevel, findReferences, unknownReference } from '../../formats/references/find.ts'
+import { checkTopLevel, findReferences, unknownReferenceError } from '../../formats/references/find.ts'
 import { isItemReference, lacksContent, type ReferenceScheme } from '../../formats/references/places.ts'
 import type { RequestBody } from '../../formats/request-body.ts'
 import { exactValue } from '../../lanes/translation.ts'
@@ -171,7 +171,7 @@ async function resolveItems(
 }
 
 const itemNotFound = (id: string, { isEnabled: keeps }: CallerRecords): GatewayError =>
-  unknownReference('responses', id, 'input', `Item with id '${id.slice(0, 100)}' not found.`, keeps)
+  unknownReferenceError('responses', id, 'input', `Item with id '${id.slice(0, 100)}' not found.`, keeps)
 
 /** Everything said up to and including this response's answer. */
 async function conversation(id: string, records: CallerRecords, size: { left: number }): Promise<Json[]> {
@@ -191,7 +191,7 @@ async function conversation(id: string, records: CallerRecords, size: { left: nu
 
 /** In the words, and with the code, that clients know. */
 const notFound = (id: string): GatewayError =>
-  unknownReference(
+  unknownReferenceError(
     'responses',
     id,
     'previous_response_id',

@@ -69,7 +69,7 @@ describe('JSON of an upstream', () => {
 describe('names of members', () => {
   it('are content where a stream repeats them with other texts: those events are not searched', () => {
     const taps = codecs.map((codec) => codec.tapStream({ withholdUsage: false, target: { model: 'm', quirks: {} } }))
-    const names = [...taps, tapEvents({ done: 'x' })].flatMap(({ varying = [] }) => [...varying])
+    const names = [...taps, tapEvents({ done: 'x' })].flatMap(({ varyingMembers: varying = [] }) => [...varying])
     const numbers = /created|_index$|_number$|Count$/
     expect(names.length).toBeGreaterThan(10)
     expect(names.filter((name) => !numbers.test(name) && memberKind(name) !== 'content')).toEqual([])

@@ -1,8 +1,8 @@
 import { anthropic, createGateway, gemini as geminiUpstream, openai } from '@modelgate/core'
 import { createFakeProvider, type Script } from '@modelgate/testing'
 import { describe, expect, it } from 'vitest'
-import { foldPieces } from '../fold.ts'
-import { send } from '../send.ts'
+import { foldPieces } from '../call/fold-response.ts'
+import { send } from '../call/send.ts'
 import type { Exchange, Format, Settings, Turn } from './format.ts'
 import { formats } from './index.ts'
 

@@ -1,0 +1,260 @@
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Loss } from '../ir.ts'
+import { append, toText } from '../shared/json-fields.ts'
+import { pointer } from '../shared/pointers.ts'
+import { loss } from '../shared/report.ts'
+import type { Quirks } from '../target-traits.ts'
+
+/** What becomes of a field that the upstream lacks. */
+export type FieldSupport = NonNullable<Quirks['lacks']>[string]
+
+/** The quirks that say something of messages, in the form in which they are looked up. */
+interface Rules {
+  readonly quirks: Quirks
+  /** Fields of messages that are lacking, by role; under '' for every role. */
+  readonly lacking: ReadonlyMap<string, readonly (readonly [field: string, fate: FieldSupport])[]>
+}
+
+const known = new WeakMap<Quirks, Rules | null>()
+
+function rulesOf(quirks: Quirks): Rules | null {
+  let rules = known.get(quirks)
+  if (rules !== undefined) return rules
+  const lacking = new Map<string, [string, FieldSupport][]>()
+  for (const [key, fate] of Object.entries(quirks.lacks ?? {})) {
+    const [, role, field] = /^messages\[(\w*)\]\.(.+)$/.exec(key) ?? []
+    if (role === undefined || field === undefined) continue
+    const fields = lacking.get(role) ?? []
+    fields.push([field, fate])
+    lacking.set(role, fields)
+  }
+  const { developerRole, shortCallIds, alternatingRoles, bareAudio } = quirks
+  const any =
+    lacking.size > 0 || developerRole === 'system' || shortCallIds === true || alternatingRoles === true || bareAudio
+  rules = any ? { quirks, lacking } : null
+  known.set(quirks, rules)
+  return rules
+}
+
+/** The body's messages as the upstream takes them; undefined where it takes them as they are. */
+export function applyMessageQuirks(body: JsonObject, quirks: Quirks, losses: Loss[]): Json[] | undefined {
+  const rules = rulesOf(quirks)
+  // Most upstreams take all messages; in a large body they are not read before somebody asks for them.
+  if (rules === null) return undefined
+  const { messages } = body
+  if (!Array.isArray(messages)) return undefined
+  const ids = quirks.shortCallIds ? createShortIds(messages) : undefined
+  let changed = false
+  let fitted: Json[] = messages.map((message, index) => {
+    if (!isObject(message)) return message
+    const out = fitMessage(message, index, rules, ids, losses)
+    if (out !== message) changed = true
+    return out
+  })
+  if (quirks.alternatingRoles) {
+    const ordered = alternate(fitted, losses)
+    if (ordered !== fitted) changed = true
+    fitted = ordered
+  }
+  return changed ? fitted : undefined
+}
+
+/** The very message where nothing has to change. */
+function fitMessage(
+  message: JsonObject,
+  index: number,
+  { quirks, lacking }: Rules,
+  ids: ShortIds | undefined,
+  losses: Loss[],
+): JsonObject {
+  let out = message
+  const change = (): JsonObject => {
+    if (out === message) out = { ...message }
+    return out
+  }
+  if (message.role === 'developer' && quirks.developerRole === 'system') change().role = 'system'
+  const role = typeof message.role === 'string' ? message.role : ''
+  for (const list of [lacking.get(''), lacking.get(role)])
+    for (const [field, fate] of list ?? []) {
+      const value = message[field]
+      if (value === undefined) continue
+      const empty = value === null || value === '' || (Array.isArray(value) && value.length === 0)
+      if (fate === 'refused' || (fate === 'limited' && !empty)) {
+        delete change()[field]
+        if (!empty && !keepElsewhere(field, value, change(), quirks, losses, index)) tell(field, index, losses)
+      } else if (!empty && !isTold(field, message, quirks)) tell(field, index, losses)
+    }
+  if (ids !== undefined) shortenIds(message, change, ids)
+  if (quirks.bareAudio && Array.isArray(message.content)) bareAudio(message.content, change)
+  return out
+}
+
+const reasoningFields: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning', 'reasoning_details'])
+
+/** Reasoning that also stands where the upstream reads it is not lost. */
+const isTold = (field: string, message: JsonObject, { reasoningField }: Quirks): boolean =>
+  reasoningFields.has(field) && reasoningField !== undefined && typeof message[reasoningField] === 'string'
+
+/** Some fields can be said in others. Returns whether the value was; what is reported then is reported. */
+function keepElsewhere(
+  field: string,
+  value: Json,
+  out: JsonObject,
+  { reasoningField }: Quirks,
+  losses: Loss[],
+  index: number,
+): boolean {
+  if (reasoningFields.has(field) && reasoningField !== undefined && reasoningField !== field) {
+    if (typeof out[reasoningField] === 'string') return true
+    if (typeof value !== 'string') return false
+    out[reasoningField] = value
+    return true
+  }
+  if (field !== 'refusal' || typeof value !== 'string') return false
+  if (out.content !== undefined && out.content !== null && out.content !== '') return false
+  out.content = value
+  losses.push(
+    loss(pointer(`/messages/${index}`, field), 'the refusal is sent as what was said', 'approximated', 'note'),
+  )
+  return true
+}
+
+function tell(field: string, index: number, losses: Loss[]): void {
+  const told = reasoningFields.has(field) || field === 'name' || field === 'annotations'
+  losses.push(
+    loss(
+      pointer(`/messages/${index}`, field),
+      `the upstream takes no ${field} in messages`,
+      'unsupported',
+      told ? 'note' : 'warn',
+    ),
+  )
+}
+
+function shortenIds(message: JsonObject, change: () => JsonObject, ids: ShortIds): void {
+  const { tool_call_id: answered, tool_calls: calls } = message
+  if (typeof answered === 'string' && ids.of(answered) !== answered) change().tool_call_id = ids.of(answered)
+  if (!Array.isArray(calls)) return
+  const shorten = (call: Json): Json =>
+    isObject(call) && typeof call.id === 'string' && ids.of(call.id) !== call.id
+      ? { ...call, id: ids.of(call.id) }
+      : call
+  if (calls.some((call) => shorten(call) !== call)) change().tool_calls = calls.map(shorten)
+}
+
+function bareAudio(content: readonly Json[], change: () => JsonObject): void {
+  const bare = (part: Json): Json =>
+    isObject(part) &&
+    part.type === 'input_audio' &&
+    isObject(part.input_audio) &&
+    typeof part.input_audio.data === 'string'
+      ? { ...part, input_audio: part.input_audio.data }
+      : part
+  if (content.some((part) => bare(part) !== part)) change().content = content.map(bare)
+}
+
+/** The system's messages first, then user and assistant by turns. The very list where it is so already. */
+function alternate(messages: readonly Json[], losses: Loss[]): Json[] {
+  const systems: Json[] = []
+  const out: Json[] = []
+  let changed = false
+  // The last one, and its content, where they were made here: the messages' own are not to change.
+  let joined: JsonObject | undefined
+  let grown: Json[] | undefined
+  for (const [index, message] of messages.entries()) {
+    const last = out.at(-1)
+    if (isObject(message) && message.role === 'system') {
+      if (out.length > 0) {
+        changed = true
+        const detail = 'the system speaks before all others: the message is sent in front of the conversation'
+        losses.push(loss(`/messages/${index}`, detail, 'moved', 'warn'))
+      }
+      systems.push(message)
+    } else if (isObject(message) && isObject(last) && canJoin(last, message)) {
+      changed = true
+      const content = join(last.content ?? '', message.content ?? '', grown)
+      if (Array.isArray(content)) grown = content
+      if (last === joined) last.content = content
+      else {
+        joined = { ...last, content }
+        out[out.length - 1] = joined
+      }
+      const detail = `two messages of the ${toText(message.role)} in a row are sent as one`
+      losses.push(loss(`/messages/${index}`, detail, 'approximated', 'note'))
+      for (const field of Object.keys(message))
+        if (field !== 'role' && field !== 'content' && message[field] !== null && message[field] !== last[field])
+          losses.push(loss(pointer(`/messages/${index}`, field), `${field} is lost where messages become one`))
+    } else out.push(message)
+  }
+  return changed ? [...systems, ...out] : (messages as Json[])
+}
+
+const canJoin = (first: JsonObject, second: JsonObject): boolean =>
+  first.role === second.role &&
+  (first.role === 'user' || first.role === 'assistant') &&
+  [first, second].every(({ tool_calls: calls }) => !Array.isArray(calls) || calls.length === 0)
+
+function join(first: Json, second: Json, grown: Json[] | undefined): Json {
+  if (typeof first === 'string' && typeof second === 'string')
+    return first === '' || second === '' ? first + second : `${first}\n\n${second}`
+  const parts = (content: Json): Json[] =>
+    Array.isArray(content)
+      ? content
+      : typeof content === 'string' && content !== ''
+        ? [{ type: 'text', text: content }]
+        : []
+  const list = grown !== undefined && first === grown ? grown : [...parts(first)]
+  append(list, parts(second))
+  return list
+}
+
+/** Ids of calls in nine letters and digits. */
+export interface ShortIds {
+  of(id: string): string
+}
+
+const short = /^[a-zA-Z0-9]{9}$/
+const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
+const length = 9
+
+/**
+ * Ids that fit stay. Others become a hash of themselves, so that a call has the same id in every turn and prompt caches
+ * hit; never that of another call of the conversation.
+ */
+export function createShortIds(messages: readonly Json[]): ShortIds {
+  const taken = new Set<string>()
+  for (const message of messages)
+    if (isObject(message))
+      for (const call of Array.isArray(message.tool_calls) ? message.tool_calls : [])
+        if (isObject(call) && typeof call.id === 'string' && short.test(call.id)) taken.add(call.id)
+  const made = new Map<string, string>()
+  return {
+    of(id) {
+      if (short.test(id)) return id
+      let own = made.get(id)
+      for (let salt = 0; own === undefined || (!made.has(id) && taken.has(own)); salt++) own = hashed(id, salt)
+      made.set(id, own)
+      taken.add(own)
+      return own
+    },
+  }
+}
+
+/** FNV-1a in two halves: enough to tell the calls of a conversation apart. */
+function hashed(text: string, salt: number): string {
+  let low = 0x811c9dc5 ^ salt
+  let high = 0x1000193 ^ salt
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    low = Math.imul(low ^ code, 0x01000193)
+    high = Math.imul(high ^ code ^ (low >>> 15), 0x85ebca6b)
+  }
+  let number = (BigInt(high >>> 0) << 32n) | BigInt(low >>> 0)
+  let out = ''
+  for (let i = 0; i < length; i++) {
+    out += digits[Number(number % 62n)]
+    number /= 62n
+  }
+  return out
+}

@@ -1,0 +1,199 @@
+import { isObject } from '../../base/json/object.ts'
+import type { Json, JsonObject } from '../../base/json/types.ts'
+import type { Effort, Loss } from '../ir.ts'
+import { nearestEffort } from '../shared/model-rules.ts'
+import { escapeStep } from '../shared/pointers.ts'
+import { isHarmless, loss } from '../shared/report.ts'
+import type { Quirks } from '../target-traits.ts'
+import { applyMessageQuirks, type FieldSupport } from './message-quirks.ts'
+
+/** What has to change in a chat body before an upstream takes it; paths of losses point into that body. */
+export interface QuirkEdits {
+  readonly set: JsonObject
+  /** Fields that the upstream refuses. */
+  readonly drop: string[]
+  /** Fields that do nothing there. */
+  readonly idle: string[]
+  readonly losses: Loss[]
+}
+
+/**
+ * Fits a chat body to an upstream that departs from OpenAI's ways. Bodies that a client wrote and those of translations go
+ * through the same, so that both lanes send the same.
+ */
+export function applyQuirks(body: JsonObject, quirks: Quirks): QuirkEdits {
+  const fitted: QuirkEdits = { set: {}, drop: [], idle: [], losses: [] }
+  const renamed = rename(body, quirks, fitted)
+  if (quirks.lacks !== undefined)
+    for (const [field, fate] of Object.entries(quirks.lacks))
+      if (!field.startsWith('messages[') && !renamed.has(field)) withhold(field, body[field], fate, quirks, fitted)
+  if (quirks.streamOptions === false) dropStreamOptions(body, fitted)
+  fitEffort(body, quirks, fitted)
+  if (quirks.jsonFormats !== undefined) fitJsonFormat(body, quirks.jsonFormats, fitted)
+  if (quirks.toolChoices !== undefined) fitToolChoice(body, quirks.toolChoices, fitted)
+  const messages = applyMessageQuirks(body, quirks, fitted.losses)
+  if (messages !== undefined) fitted.set.messages = messages
+  return fitted
+}
+
+/** Fields under the names that the upstream knows. Returns the client's names. */
+function rename(
+  body: JsonObject,
+  { fieldNames, maxTokensField }: Quirks,
+  { set, drop }: QuirkEdits,
+): ReadonlySet<string> {
+  if (fieldNames === undefined && maxTokensField !== 'max_tokens') return noNames
+  const names = Object.entries(fieldNames ?? {})
+  if (maxTokensField === 'max_tokens') names.push(['max_completion_tokens', 'max_tokens'])
+  for (const [theirs, own] of names) {
+    const value = body[theirs]
+    if (value === undefined) continue
+    drop.push(theirs)
+    if (value !== null) set[own] = value
+  }
+  return new Set(names.map(([theirs]) => theirs))
+}
+
+const noNames: ReadonlySet<string> = new Set()
+
+/** Values that ask for nothing beyond what is done without them. */
+const defaults: { readonly [field: string]: (value: Json) => boolean } = {
+  function_call: (value) => value === 'auto',
+  frequency_penalty: (value) => value === 0,
+  logit_bias: (value) => isObject(value) && Object.keys(value).length === 0,
+  logprobs: (value) => value === false,
+  metadata: (value) => isObject(value) && Object.keys(value).length === 0,
+  modalities: (value) => Array.isArray(value) && value.every((item) => item === 'text'),
+  n: (value) => value === 1,
+  parallel_tool_calls: (value) => value === true,
+  presence_penalty: (value) => value === 0,
+  service_tier: (value) => value === 'auto' || value === 'default',
+  store: (value) => value === false,
+  tool_choice: (value) => value === 'auto',
+  top_logprobs: (value) => value === 0,
+  verbosity: (value) => value === 'medium',
+}
+
+/** Null, nothing, or a value that says no more than the field's absence. */
+const saysNothing = (field: string, value: Json): boolean =>
+  value === null ||
+  value === '' ||
+  (Array.isArray(value) && value.length === 0) ||
+  (Object.hasOwn(defaults, field) && defaults[field]?.(value) === true)
+
+function withhold(
+  field: string,
+  value: Json | undefined,
+  fate: FieldSupport,
+  { streamOptions }: Quirks,
+  fitted: QuirkEdits,
+): void {
+  if (value === undefined) return
+  const asksNothing = saysNothing(field, value)
+  if (fate === 'refused' || (fate === 'limited' && !asksNothing)) fitted.drop.push(field)
+  if (fate === 'ignored') fitted.idle.push(field)
+  if (asksNothing || (field === 'stream_options' && streamOptions === 'implied')) return
+  const details = {
+    refused: `the upstream takes no ${field}`,
+    limited: `the upstream takes no such ${field}`,
+    ignored: `${field} has no effect at the upstream`,
+  }
+  tell(fitted, `/${escapeStep(field)}`, details[fate], 'unsupported', isHarmless(field) ? 'note' : 'warn')
+}
+
+const tell = (
+  { losses }: QuirkEdits,
+  path: string,
+  detail: string,
+  kind: Loss['kind'],
+  severity: Loss['severity'],
+): void => {
+  losses.push(loss(path, detail, kind, severity))
+}
+
+function dropStreamOptions(body: JsonObject, fitted: QuirkEdits): void {
+  const options = body.stream_options
+  if (options === undefined) return
+  fitted.drop.push('stream_options')
+  if (isObject(options) && options.include_usage === true)
+    tell(
+      fitted,
+      '/stream_options/include_usage',
+      'the upstream takes no stream_options; usage may be missing',
+      'approximated',
+      'note',
+    )
+}
+
+function fitEffort(body: JsonObject, { efforts, thinkingSwitch }: Quirks, fitted: QuirkEdits): void {
+  const { reasoning_effort: wanted } = body
+  if (!isEffort(wanted) || fitted.drop.includes('reasoning_effort')) return
+  if (wanted === 'none' && thinkingSwitch) {
+    fitted.drop.push('reasoning_effort')
+    fitted.set.thinking ??= body.thinking ?? { type: 'disabled' }
+    return
+  }
+  const near = efforts === undefined ? wanted : nearestEffort(wanted, efforts)
+  if (near === wanted) return
+  if (near === undefined) fitted.drop.push('reasoning_effort')
+  else fitted.set.reasoning_effort = near
+  const sent = near === undefined ? 'it is not sent' : `'${near}' is sent`
+  tell(
+    fitted,
+    '/reasoning_effort',
+    `the upstream takes no effort '${wanted}'; ${sent}`,
+    'approximated',
+    wanted === 'none' ? 'warn' : 'note',
+  )
+}
+
+function fitJsonFormat(body: JsonObject, forms: NonNullable<Quirks['jsonFormats']>, fitted: QuirkEdits): void {
+  const format = body.response_format
+  if (!isObject(format)) return
+  const { type } = format
+  if ((type !== 'json_object' && type !== 'json_schema') || forms.includes(type)) return
+  if (type === 'json_schema' && forms.includes('json_object')) {
+    fitted.set.response_format = { type: 'json_object' }
+    const detail = 'the upstream takes no schema: JSON of any shape is asked for'
+    tell(fitted, '/response_format', detail, 'approximated', 'warn')
+  } else if (type === 'json_object' && forms.includes('json_schema')) {
+    const any = { name: 'response', schema: { type: 'object' } }
+    fitted.set.response_format = { type: 'json_schema', json_schema: any }
+    const detail = 'the upstream takes schemas only: any object is asked for by one'
+    tell(fitted, '/response_format', detail, 'approximated', 'note')
+  } else {
+    fitted.drop.push('response_format')
+    tell(fitted, '/response_format', `the upstream takes no ${type}`, 'unsupported', 'warn')
+  }
+}
+
+/** A choice that the upstream has no form for comes true if it sees no other tools: with one tool, `required` is that tool. */
+function fitToolChoice(body: JsonObject, way: NonNullable<Quirks['toolChoices']>, fitted: QuirkEdits): void {
+  const { tool_choice: choice } = body
+  if (!isObject(choice)) return
+  const { tools } = body
+  if (!Array.isArray(tools)) return
+  const several =
+    choice.type === 'allowed_tools' ? (isObject(choice.allowed_tools) ? choice.allowed_tools : {}) : undefined
+  if (several === undefined && way === 'names') return
+  const wanted = several === undefined ? [choice] : Array.isArray(several.tools) ? several.tools : []
+  const names = new Set(wanted.map(nameOf))
+  const kept = tools.filter((tool) => names.has(nameOf(tool)))
+  // A choice of a tool that is not there, or in no form that can be read, is for the upstream to complain of.
+  if (kept.length === 0) return
+  fitted.set.tool_choice = several?.mode === 'auto' ? 'auto' : 'required'
+  if (kept.length === tools.length) return
+  fitted.set.tools = kept
+  const detail = 'the upstream has no form for this choice: it is sent the tools to choose from, and no others'
+  tell(fitted, '/tool_choice', detail, 'approximated', 'note')
+}
+
+function nameOf(tool: Json): string | undefined {
+  if (!isObject(tool)) return undefined
+  const inner = isObject(tool.function) ? tool.function : isObject(tool.custom) ? tool.custom : tool
+  return typeof inner.name === 'string' ? inner.name : undefined
+}
+
+export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const satisfies readonly Effort[]
+
+export const isEffort = (value: unknown): value is Effort => efforts.some((effort) => effort === value)

@@ -1,1 +1,0 @@
-export { geminiCodec } from './codec.ts'

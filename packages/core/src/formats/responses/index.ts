@@ -1,1 +1,0 @@
-export { responsesCodec } from './codec.ts'

@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest'
+import type { Format } from '../../base/names.ts'
+import type { SseEvent } from '../../http/sse/event.ts'
+import { run, testContext } from '../chat/context.test-support.ts'
+import { codecs } from '../codecs.ts'
+import { eventsOf, isStream, present, readRecorded } from './recorded.test-support.ts'
+
+const indexed: Readonly<Record<Format, string>> = {
+  chat: 'openai-chat',
+  messages: 'anthropic-messages',
+  gemini: 'gemini',
+  responses: 'openai-responses',
+}
+
+/** As white space in front of JSON says nothing, each of these is read by itself. */
+const neverAlike = (events: readonly SseEvent[]): SseEvent[] =>
+  events.map(({ event, data }, i) => ({ event, data: ' '.repeat(i % 2) + data }))
+
+describe.skipIf(!present)('events that are alike', () => {
+  test.each(codecs)('of $format come to what each comes to by itself', (codec) => {
+    let streams = 0
+    for (const { path, response } of readRecorded(indexed[codec.format])) {
+      if (!isStream(response.body)) continue
+      const read = (events: readonly SseEvent[]) => {
+        const context = testContext()
+        return { events: run(codec.decodeStream(context), events), losses: context.losses }
+      }
+      const events = eventsOf(response.body)
+      expect(read(events), path).toEqual(read(neverAlike(events)))
+      streams++
+    }
+    expect(streams).toBeGreaterThan(20)
+  })
+})
