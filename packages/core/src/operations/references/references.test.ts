@@ -160,7 +160,7 @@ describe('a member that decides what a request refers to', () => {
 })
 
 describe('a store that nobody chose', () => {
-  const words = /kept in the memory of this process and end with it/
+  const words = /kept in the memory of this process and lost when it ends/
   it('is warned of once for each logger', () => {
     const logger = { warn: vi.fn(), error: vi.fn() }
     const one = gateway({ logger })
