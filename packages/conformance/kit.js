@@ -1,10 +1,10 @@
-// Node 20 runs no TypeScript, so that a kit is bundled before it runs; the packages it asks are taken as they were built.
+// Bundles a kit before running it, because Node 20 runs no TypeScript. Packages under test are used as built.
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 /**
- * The tests of this workspace use internals of its packages, which only the sources have.
+ * Resolves `@modelgate/…/test-support` to the sources: tests of this workspace use internals that are not published.
  * @type {import('esbuild').Plugin}
  */
 const testSupport = {
@@ -14,20 +14,20 @@ const testSupport = {
       path: fileURLToPath(new URL(`../${path.split('/')[1]}/test-support/index.ts`, import.meta.url)),
       sideEffects: false,
     }))
-    // Only core has these: its internals, once bundled, would not find them from here.
+    // Dependencies of core only. Bundled core sources could not resolve them from this package.
     const { resolve } = createRequire(new URL('../core/package.json', import.meta.url))
     onResolve({ filter: /^(eventsource-parser|multipasta|zod)$/ }, ({ path }) => ({ path: resolve(path) }))
   },
 }
 
 /**
- * Bundles modules of a folder below `src`, and runs the first.
+ * Bundles modules of a folder below `src` and runs the first one.
  * @param {string} folder
- * @param {[string, ...string[]]} modules without their `.ts`
+ * @param {[string, ...string[]]} modules names without `.ts`
  */
 export async function runKit(folder, modules) {
   const source = fileURLToPath(new URL(`src/${folder}`, import.meta.url))
-  // Within the package, so that its dependencies are found from there.
+  // Inside the package, so that its dependencies are resolved from there.
   const outdir = fileURLToPath(new URL(`node_modules/.cache/${folder}`, import.meta.url))
   // A caller that runs several commands in a row bundles once.
   if (process.env.MODELGATE_KIT_BUNDLED !== '1')
@@ -45,7 +45,7 @@ export async function runKit(folder, modules) {
       sourcemap: true,
       logLevel: 'error',
     })
-  // Bundled, the kit no longer lies where it would look for recorded traffic.
+  // The bundle lies in another folder, so the default path of the recorded traffic does not apply.
   process.env.MODELGATE_SHARED ??= fileURLToPath(new URL('../../../shared', import.meta.url))
   await import(`${outdir}/${modules[0]}.mjs`)
 }

@@ -1,4 +1,4 @@
-// `pnpm runtimes`
+// Entry point of `pnpm runtimes`.
 import { fileURLToPath } from 'node:url'
 import { runKit } from './kit.js'
 

@@ -1,4 +1,4 @@
-// `pnpm torture`
+// Entry point of `pnpm torture`.
 import { runKit } from './kit.js'
 
 await runKit('torture', ['main', 'gateway-process', 'secrets/hostile-client', 'complexity/measuring-process'])

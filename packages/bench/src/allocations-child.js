@@ -1,12 +1,12 @@
-// Bytes allocated by one call, for each exchange. Runs in a process of its own whose young generation is so large that
-// hardly a batch is cut short by a collection; the few that are fall out of the median.
+// Measures the bytes that one call allocates, for each exchange. Runs in its own process with a very large young
+// generation, so that garbage collections rarely interrupt a batch; the median ignores interrupted ones.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { exchanges } from './exchanges.js'
 import { callOf } from './in-process.js'
 import { median } from './table.js'
 
 const batches = 15
-/** What a batch may allocate: far less than the young generation. */
+/** Maximum allocation of a batch: far less than the young generation. */
 const batchBytes = 4 * 1024 * 1024
 const warmUp = 200
 
@@ -15,13 +15,13 @@ async function allocatedBy(call, count) {
   const before = taken()
   for (let i = 0; i < count; i++) {
     await call()
-    // What a call leaves for later is done before the next one.
+    // Finishes deferred work of a call before the next one.
     await nextTurn()
   }
   return (taken() - before) / count
 }
 
-/** Bytes of objects, and of the buffers that lie outside the heap. */
+/** Returns the bytes of objects, and of buffers outside of the heap. */
 function taken() {
   const { heapUsed, arrayBuffers } = process.memoryUsage()
   return heapUsed + arrayBuffers
@@ -33,7 +33,7 @@ for (const [name, exchange] of Object.entries(exchanges)) {
   const call = await callOf(exchange)
   for (let i = 0; i < warmUp; i++) await call()
   globalThis.gc?.()
-  // A collection makes a batch seem small, never large.
+  // A garbage collection makes a batch seem smaller, never larger.
   const estimate = Math.max(await allocatedBy(call, 10), await allocatedBy(call, 10), await allocatedBy(call, 10))
   const count = Math.max(10, Math.round(batchBytes / estimate))
   const samples = []

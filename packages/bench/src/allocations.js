@@ -1,7 +1,7 @@
-// The guard against regressions: bytes allocated by a call. Unlike time they are the same on every machine, and what
-// allocates more is slower sooner or later. Compared with figures that are kept in allocations.json, one set for each major
-// version of Node.
-//   node packages/bench/src/allocations.js          tells which calls allocate more than they may
+// Guards against regressions by the bytes that a call allocates. Unlike time, they are the same on every machine, and
+// more allocation means a slower call sooner or later. The reference figures are in allocations.json, one set per
+// major version of Node.
+//   node packages/bench/src/allocations.js          lists calls that exceed their figures
 //   UPDATE_ALLOCATIONS=1 node …/allocations.js      writes the figures of this version of Node
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -13,12 +13,12 @@ import { promisify } from 'node:util'
 
 const file = fileURLToPath(new URL('./allocations.json', import.meta.url))
 const child = fileURLToPath(new URL('./allocations-child.js', import.meta.url))
-/** A figure may differ by this share before anybody is told. */
+/** Allowed deviation, as a share of the figure. */
 const tolerance = 0.1
 
 /**
- * Optimized code allocates less, but how much less depends on when it was optimized: without the optimizers every call of
- * the same code allocates the same.
+ * Optimized code allocates less, depending on when it was optimized. Without optimizers, every call of the same code
+ * allocates the same.
  */
 const nodeArgs = ['--no-opt', '--no-maglev', '--expose-gc', '--min-semi-space-size=128', '--max-semi-space-size=128']
 
@@ -35,7 +35,7 @@ const major = process.versions.node.split('.')[0] ?? ''
 /** @returns {{ [major: string]: Figures }} */
 const readAll = () => JSON.parse(readFileSync(file, 'utf8'))
 
-/** The figures kept for this version of Node, if there are any. @returns {Figures | undefined} */
+/** Returns the stored figures of this version of Node. @returns {Figures | undefined} */
 export const keptAllocations = () => readAll()[major]
 
 /** @param {Figures} figures */
@@ -43,7 +43,7 @@ export const keepAllocations = (figures) =>
   writeFileSync(file, `${JSON.stringify({ ...readAll(), [major]: figures }, null, 2)}\n`)
 
 /**
- * What differs by more than the tolerance, in words.
+ * Describes deviations beyond the tolerance.
  * @param {Figures} kept @param {Figures} measured @returns {{ more: string[], less: string[] }}
  */
 export function compareAllocations(kept, measured) {
@@ -55,12 +55,12 @@ export function compareAllocations(kept, measured) {
   for (const name of new Set([...Object.keys(kept), ...Object.keys(measured)])) {
     const [was, is] = [kept[name], measured[name]]
     if (was === undefined || is === undefined) {
-      more.push(`${name}: ${was === undefined ? 'no figure is kept' : 'not measured any more'}; ${update}`)
+      more.push(`${name}: ${was === undefined ? 'no stored figure' : 'not measured any more'}; ${update}`)
       continue
     }
-    const says = `${name}: a call allocates ${is} bytes, the figure is ${was} (${is < was ? '' : '+'}${((is / was - 1) * 100).toFixed(1)} %)`
-    if (is > was * (1 + tolerance)) more.push(`${says}; if that is worth it: ${update}`)
-    if (is < was * (1 - tolerance)) less.push(`${says}; keep what was won: ${update}`)
+    const says = `${name}: a call allocates ${is} bytes, the stored figure is ${was} (${is < was ? '' : '+'}${((is / was - 1) * 100).toFixed(1)} %)`
+    if (is > was * (1 + tolerance)) more.push(`${says}; to accept this: ${update}`)
+    if (is < was * (1 - tolerance)) less.push(`${says}; to keep the improvement: ${update}`)
   }
   return { more, less }
 }

@@ -1,5 +1,5 @@
-// What everything is measured against: `node:http` in front, an undici `Pool` behind, and nothing in between.
-// With `parse` it also parses each request.
+// The baseline: `node:http` in front, an undici `Pool` behind, and nothing in between. With `parse`, it also parses
+// each request.
 import http from 'node:http'
 import { createForward } from './forward.js'
 import { report } from './process.js'

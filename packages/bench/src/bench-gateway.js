@@ -1,9 +1,9 @@
-// The gateway as a user would run it: with authentication, validation, routing, and an onFinish that counts.
+// The gateway in a typical configuration: authentication, validation, routing, and an onFinish that counts tokens.
 import { createGateway, openaiCompatible } from '@modelgate/core'
 
 const apiKey = 'upstream-key'
 
-/** @param {string} upstream where the fake provider listens */
+/** @param {string} upstream origin of the fake provider */
 export function benchGateway(upstream) {
   let tokens = 0
   const gateway = createGateway({

@@ -1,4 +1,4 @@
-// What is measured through sockets. Each bar is the least share of the other side's throughput.
+// Cases that run through sockets. Each bar is the minimum share of the other side's throughput.
 import { longConversation, requestBody } from './payloads.js'
 
 /** @typedef {'express' | 'fastify' | 'hono'} Framework */
@@ -7,15 +7,15 @@ import { longConversation, requestBody } from './payloads.js'
 /**
  * @typedef {object} Case
  * @property {string} name
- * @property {string} path as the client calls the gateway
- * @property {string} barePath as the client calls the bare proxy, which passes it on
+ * @property {string} path path at the gateway
+ * @property {string} barePath path at the bare proxy, which forwards it unchanged
  * @property {string} body
  * @property {{ [name: string]: string }} [headers]
- * @property {'gateway' | Framework} [ours] where the gateway runs; default: plain Node
+ * @property {'gateway' | Framework} [ours] host of the gateway; default: plain Node
  * @property {Bare} against
  * @property {number} [bar]
- * @property {string} expect what a good answer of the gateway holds
- * @property {{ provider: string, under: string }} [portkey] how Portkey is told to do the same
+ * @property {string} expect text that a correct response contains
+ * @property {{ provider: string, under: string }} [portkey] the equivalent configuration of Portkey
  */
 
 const version = { 'anthropic-version': '2023-06-01' }

@@ -1,4 +1,4 @@
-// Codecs are no part of core's public face, so the benchmark bundles them from the sources, as core's own build does.
+// Codecs are not part of core's public API, so the benchmark bundles them from the sources, like core's own build.
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'tsup'
 

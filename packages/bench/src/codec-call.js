@@ -1,10 +1,13 @@
-// A call as codecs see it, and what both benchmarks of codecs do with it.
+// A call at the level of codecs, for both codec benchmarks.
 import { conversation } from './codec-conversation.js'
 
 /** @typedef {import('./codec-streams.js').Format} Format @typedef {import('./codec-streams.js').SseEvent} SseEvent */
 /** @typedef {Awaited<ReturnType<typeof import('./codec-build.js').loadCodecs>>} Core */
 
-/** What both directions of a call share. @param {Core} core @param {Format} client @param {Format} upstream @param {string} body */
+/**
+ * Creates the context that both directions of a call share. @param {Core} core @param {Format} client @param {Format}
+ * upstream @param {string} body
+ */
 export function openCall({ codecOf, createReport, responseReport }, client, upstream, body) {
   const from = codecOf(client)
   const to = codecOf(upstream)
@@ -25,14 +28,14 @@ export function openCall({ codecOf, createReport, responseReport }, client, upst
   }
 }
 
-/** What a stream says, as one line. @param {Core} core @param {Format} format @param {SseEvent[]} events */
+/** Returns the content of a stream as JSON. @param {Core} core @param {Format} format @param {SseEvent[]} events */
 export function gist(core, format, events) {
   const { exchange } = openCall(core, format, format, conversation(format))
   const machine = core.codecOf(format).decodeStream(exchange)
   /** @type {{ [type: string]: string }} */
   const said = {}
   for (const event of [...events.flatMap((event) => machine.push(event)), ...machine.end()]) {
-    if (event.type === 'error') throw new Error(`a stream of ${format} broke: ${event.error.message}`)
+    if (event.type === 'error') throw new Error(`a stream of ${format} failed: ${event.error.message}`)
     if (event.type === 'choice-end') said.finish = event.finish.reason
     if (event.type !== 'part-delta' || !('text' in event.delta)) continue
     const { type, text } = event.delta
@@ -41,7 +44,10 @@ export function gist(core, format, events) {
   return JSON.stringify(['text', 'reasoning', 'input', 'finish'].map((type) => said[type]))
 }
 
-/** Runs for about `ms` and gives the time of one run in microseconds. @param {() => void} run @param {number} ms */
+/**
+ * Runs for about `ms` milliseconds and returns the time of one run in microseconds. @param {() => void} run @param
+ * {number} ms
+ */
 export function time(run, ms) {
   let count = 0
   const started = performance.now()
@@ -54,7 +60,7 @@ export function time(run, ms) {
   return ((now - started) * 1000) / count
 }
 
-/** The same for what ends later. @param {() => Promise<unknown>} run @param {number} ms @returns {Promise<number>} */
+/** The same for asynchronous runs. @param {() => Promise<unknown>} run @param {number} ms @returns {Promise<number>} */
 export async function timeAsync(run, ms) {
   let count = 0
   const started = performance.now()

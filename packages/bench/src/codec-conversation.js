@@ -1,5 +1,4 @@
-// One conversation, written down as a client of each format would send it: a system prompt, thirty messages with calls of
-// tools among them, and what is left of an answer still to come.
+// One conversation in each client format: a system prompt, thirty messages with tool calls, and a token limit.
 
 /** @typedef {'chat' | 'messages' | 'gemini' | 'responses'} Format */
 /** @typedef {{ user: string, call: { id: string, name: string, input: object }, result: string, answer: string }} Round */
@@ -84,7 +83,7 @@ const requests = {
     ],
   }),
   gemini: () => ({
-    // What a reader of the URL puts in.
+    // The model, which comes from the URL.
     model,
     stream: true,
     systemInstruction: { parts: [{ text: system }] },
@@ -152,5 +151,5 @@ const requests = {
   }),
 }
 
-/** A request of some kB with thirty messages, as a client of the format writes it. @param {Format} format */
+/** Returns a request of some kB with thirty messages in a client format. @param {Format} format */
 export const conversation = (format) => JSON.stringify(requests[format]())

@@ -1,4 +1,5 @@
-// Translated streams beside llm-bridge, where it has the pair: bytes in, bytes out, in chunks as they come from a socket.
+// Compares translated streams with llm-bridge, where it supports the pair: bytes in, bytes out, in chunks as from a
+// socket.
 import { gist, openCall, time, timeAsync } from './codec-call.js'
 import { conversation } from './codec-conversation.js'
 import { streamOf } from './codec-streams.js'
@@ -8,7 +9,10 @@ import { setting } from './placement.js'
 import { median } from './table.js'
 
 /** @typedef {import('./codec-call.js').Core} Core @typedef {import('./codec-streams.js').Format} Format */
-/** @typedef {{ pair: string, micros: number, peerMicros: number, ratio: number, ratios: number[] }} Bridged `ratio`: how many times as long the peer takes */
+/**
+ * @typedef {{ pair: string, micros: number, peerMicros: number, ratio: number, ratios: number[] }} Bridged `ratio`:
+ * time of the peer divided by ours
+ */
 
 const rounds = setting('BENCH_CODEC_ROUNDS', 15)
 const slice = setting('BENCH_CODEC_SLICE', 5)
@@ -60,7 +64,10 @@ function theirsOf({ handleUniversalStreamRequest }, client, upstream, chunks) {
   }
 }
 
-/** What a client reads in the stream, as text. @param {Core} core @param {Format} client @param {readonly (Uint8Array | string)[]} out */
+/**
+ * Returns the text that a client reads in the stream. @param {Core} core @param {Format} client @param {readonly
+ * (Uint8Array | string)[]} out
+ */
 function textOf(core, client, out) {
   const sse = core.createSseDecoder(1 << 20)
   const events = out.flatMap((part) => (typeof part === 'string' ? sse.pushText(part) : sse.push(part)))
@@ -70,8 +77,9 @@ function textOf(core, client, out) {
 }
 
 /**
- * A pair counts as one that the peer has if its client reads every word.
- * @param {Core} core @param {readonly import('./codecs.js').Pair[]} pairs @returns {Promise<Map<string, Bridged>>} by the pair's name
+ * Supported pairs are those whose client receives every word.
+ * @param {Core} core @param {readonly import('./codecs.js').Pair[]} pairs @returns {Promise<Map<string, Bridged>>} by
+ * the pair's name
  */
 export async function benchLlmBridge(core, pairs) {
   /** @type {Map<string, Bridged>} */

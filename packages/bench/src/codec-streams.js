@@ -1,8 +1,11 @@
-// Streams as the four kinds of upstream send them, with every field that comes with each event. Made up, word by word.
+// Synthetic streams of the four upstream formats, with every field of each event.
 
 /** @typedef {'chat' | 'messages' | 'gemini' | 'responses'} Format */
 /** @typedef {{ event?: string | undefined, data: string }} SseEvent */
-/** @typedef {{ thoughts: string[], words: string[], calls: { id: string, name: string, pieces: string[] }[] }} Answer what is said, in pieces */
+/**
+ * @typedef {{ thoughts: string[], words: string[], calls: { id: string, name: string, pieces: string[] }[] }} Answer
+ * content in pieces
+ */
 
 const model = 'bench-model-2026-01-01'
 const created = 1_760_000_000
@@ -21,7 +24,7 @@ const vocabulary = [
   ' rain',
   '.',
 ]
-/** @param {number} count @param {number} size how many tokens a piece holds */
+/** @param {number} count @param {number} size tokens per piece */
 const pieces = (count, size) =>
   Array.from({ length: count }, (_, i) =>
     Array.from({ length: size }, (_, j) => vocabulary[(i * size + j) % vocabulary.length]).join(''),
@@ -35,7 +38,7 @@ const callsOf = (count, size) =>
     return { id: `call_Bench${i}Ab9`, name: 'get_forecast', pieces: [...parts] }
   })
 
-/** How many tokens an event holds differs: some upstreams send one, some send what a moment brought. */
+/** Tokens per event: some upstreams send single tokens, others batches. */
 const tokensPerEvent = { chat: 1, messages: 2, gemini: 6, responses: 1 }
 
 /** @type {{ [kind: string]: (format: Format) => Answer }} */
@@ -269,12 +272,12 @@ function responsesStream({ thoughts, words, calls }) {
 
 const streams = { chat: chatStream, messages: messagesStream, gemini: geminiStream, responses: responsesStream }
 
-/** Kinds of streams: nothing but text; and reasoning, text and calls of tools. */
+/** Kinds of streams: text only; reasoning, text and tool calls. */
 export const kinds = Object.keys(answers)
 
 /** @param {Format} format @param {string} kind @returns {SseEvent[]} */
 export function streamOf(format, kind) {
   const answer = answers[kind]
-  if (answer === undefined) throw new Error(`there is no stream of the kind ${kind}`)
+  if (answer === undefined) throw new Error(`unknown kind of stream: ${kind}`)
   return streams[format](answer(format))
 }

@@ -1,5 +1,5 @@
-// The codecs alone, in this process and without sockets: what a pair of formats costs a request, and an event of a stream,
-// in terms of what JSON.parse and JSON.stringify of the same data cost.
+// Measures the codecs alone, in this process without sockets: the cost of a request and of a stream event for each
+// pair of formats, relative to JSON.parse and JSON.stringify of the same data.
 import { loadCodecs } from './codec-build.js'
 import { gist, openCall, time } from './codec-call.js'
 import { conversation } from './codec-conversation.js'
@@ -11,17 +11,17 @@ import { median, table } from './table.js'
 
 /** @typedef {import('./codec-streams.js').Format} Format @typedef {import('./codec-streams.js').SseEvent} SseEvent */
 /** @typedef {import('./codec-call.js').Core} Core */
-/** @typedef {{ ours: () => void, plain: () => void, per: number }} Subject `per`: how many events one run is; 1 for a request */
-/** @typedef {{ micros: number, plainMicros: number, ratio: number, ratios: number[] }} Cost `ratios`: once for each round */
+/** @typedef {{ ours: () => void, plain: () => void, per: number }} Subject `per`: events per run; 1 for a request */
+/** @typedef {{ micros: number, plainMicros: number, ratio: number, ratios: number[] }} Cost `ratios`: one per round */
 
 const formats = /** @type {const} */ (['chat', 'messages', 'gemini', 'responses'])
 const rounds = setting('BENCH_CODEC_ROUNDS', 15)
-/** How long a subject runs in one round, in milliseconds. */
+/** Milliseconds that a subject runs in one round. */
 const slice = setting('BENCH_CODEC_SLICE', 5)
-/** An event may cost this many times what parsing and writing it costs. */
+/** Maximum cost of an event, relative to parsing and serialising it. */
 const bar = 2
 
-/** Whatever is computed goes in here, so that nothing is computed for nothing. */
+/** Collects results, so that the optimizer removes no computation. */
 let sink = 0
 const bytes = new Uint8Array(1 << 20)
 const encoder = new TextEncoder()
@@ -53,7 +53,7 @@ function streamSubject(core, client, upstream, kind) {
   const events = streamOf(upstream, kind)
   const data = events.map((event) => event.data).filter((text) => text.startsWith('{'))
   const { exchange } = openCall(core, client, upstream, conversation(client))
-  /** The whole of it, as the gateway does it: each event is on its way before the next one is read. */
+  /** Translates like the gateway: each event is written before the next one is read. */
   const translate = () => {
     const decode = codecOf(upstream).decodeStream(exchange)
     const encode = codecOf(client).encodeStream(exchange)
@@ -75,8 +75,9 @@ function streamSubject(core, client, upstream, kind) {
 }
 
 /**
- * One answer is looked at before thousands are measured: what the client reads is what the upstream said.
- * @param {Core} core @param {{ client: Format, upstream: Format, kind: string }} what @param {SseEvent[]} events @param {string} text
+ * Checks one result before measuring: the client must receive the content that the upstream sent.
+ * @param {Core} core @param {{ client: Format, upstream: Format, kind: string }} what @param {SseEvent[]} events @param
+ * {string} text
  */
 function checkStream(core, { client, upstream, kind }, events, text) {
   const told = text
@@ -86,10 +87,12 @@ function checkStream(core, { client, upstream, kind }, events, text) {
   const said = gist(core, upstream, events)
   const read = gist(core, client, told)
   if (said !== read || said.length < 500)
-    throw new Error(`codecs: ${client} → ${upstream}, ${kind}: the client reads ${read}, the upstream said ${said}`)
+    throw new Error(`codecs: ${client} → ${upstream}, ${kind}: the client received ${read}, the upstream sent ${said}`)
 }
 
-/** All subjects warm up before any is measured; then rounds alternate. @param {readonly Subject[]} subjects @returns {[Subject, Cost][]} */
+/**
+ * Warms all subjects up first; then rounds alternate. @param {readonly Subject[]} subjects @returns {[Subject, Cost][]}
+ */
 function measure(subjects) {
   for (const ms of [slice * 5, slice * 3])
     for (const { ours, plain } of subjects) {
@@ -112,19 +115,22 @@ function measure(subjects) {
   })
 }
 
-/** Prints a table of the pairs. @param {readonly Pair[]} pairs @returns {Promise<import('./row.js').Row[]>} the worst pair, and the worst beside llm-bridge */
+/**
+ * Prints a table of the pairs. @param {readonly Pair[]} pairs @returns {Promise<import('./row.js').Row[]>} the worst
+ * pair, and the worst compared with llm-bridge
+ */
 export async function benchCodecs(pairs) {
   const core = await loadCodecs()
   const streams = pairs.map(({ client, upstream }) => kinds.map((kind) => streamSubject(core, client, upstream, kind)))
   const requests = pairs.map(({ client, upstream }) => requestSubject(core, client, upstream))
   const costs = new Map(measure([...streams.flat(), ...requests]))
-  // The machine may have been busy with something else: what missed the bar is measured once more, and that counts.
+  // Measures misses once more, which then count: the machine may have been busy.
   const missing = streams.flat().filter((subject) => (costs.get(subject)?.ratio ?? 0) > bar)
   for (const [subject, cost] of measure(missing)) costs.set(subject, cost)
   const bridged = await benchLlmBridge(core, pairs)
 
   console.log(
-    `Codecs, client → upstream, beside JSON.parse and JSON.stringify of the same data (µs : µs): an event of a stream of 200 texts, an event of a stream with reasoning and calls, a request of 30 messages. The bar (≤ ${bar}) is for events. * in truth passed through as it is.`,
+    `Codecs, client → upstream, compared with JSON.parse and JSON.stringify of the same data (µs : µs): an event of a stream of 200 texts, an event of a stream with reasoning and tool calls, a request of 30 messages. The bar (≤ ${bar}) is for events. * passes through in the gateway.`,
   )
   const rows = pairs.map(({ client, upstream, name }, i) => {
     const cells = [...kinds, 'request'].flatMap((title, column) => {
@@ -148,7 +154,7 @@ export async function benchCodecs(pairs) {
     (streams[i] ?? []).map((subject) => {
       const { micros, plainMicros, ratios } = costOf(costs, subject)
       return createRow({
-        work: `translated stream, an event, the worst of ${pairs.length} pairs`,
+        work: `translated stream, per event, the worst of ${pairs.length} pairs`,
         ours: `${client} → ${upstream}: ${micros.toFixed(2)} µs`,
         beside: `JSON.parse + JSON.stringify: ${plainMicros.toFixed(2)} µs`,
         rounds: ratios,

@@ -1,4 +1,4 @@
-// Writes what was measured into docs/performance.md, and the plot beside it.
+// Writes the results into docs/performance.md, and the plot next to it.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -7,18 +7,18 @@ const document = here('../../../docs/performance.md')
 const image = here('../../../docs/images/performance-growth.svg')
 const [open, close] = ['<!-- results -->\n', '<!-- /results -->']
 
-/** @param {string} text what stands between the marks */
+/** @param {string} text the text between the markers */
 export function writeResults(text) {
   const old = readFileSync(document, 'utf8')
   const [from, to] = [old.indexOf(open), old.indexOf(close)]
-  if (from < 0 || to < from) throw new Error(`docs/performance.md lacks the marks ${open.trim()} and ${close}`)
+  if (from < 0 || to < from) throw new Error(`docs/performance.md lacks the markers ${open.trim()} and ${close}`)
   writeFileSync(document, `${old.slice(0, from + open.length)}${text}\n${old.slice(to)}`)
 }
 
 /** @param {readonly import('./document.js').Panel[]} panels */
 export const writePlot = (panels) => writeFileSync(image, plot(panels))
 
-// Curves as SVG, on logarithmic axes, where what grows in proportion is a straight line along the dashed one.
+// Curves as SVG on logarithmic axes. The dashed line shows linear growth.
 
 /** @typedef {{ name: string, points: readonly (readonly [x: number, y: number])[] }} Series */
 /** @typedef {{ title: string, x: string, y: string, series: readonly Series[] }} Panel */
@@ -38,7 +38,7 @@ const short = (value) => {
 /** @param {readonly number[]} values @param {number} from @param {number} to pixels */
 function axis(values, from, to) {
   const low = Math.floor(Math.log10(Math.min(...values)))
-  // A little room above the largest.
+  // Leaves some room above the largest value.
   const high = Math.max(low + 1, Math.log10(Math.max(...values) * 1.3))
   const at = (/** @type {number} */ value) =>
     Number((from + ((Math.log10(value) - low) / (high - low)) * (to - from)).toFixed(1))
@@ -64,7 +64,7 @@ function drawPanel({ title, x, y, series }, left) {
     const colour = colours[i % colours.length]
     const path = points.map(([px, py]) => `${across.at(px)},${up.at(py)}`).join(' ')
     const [lastX, lastY] = points.at(-1) ?? [1, 1]
-    // As far down as the panel goes on either axis.
+    // Ends at the edge of the panel on either axis.
     const share = Math.max(across.least / lastX, up.least / lastY)
     return [
       `<line x1="${across.at(lastX * share)}" y1="${up.at(lastY * share)}" x2="${across.at(lastX)}" y2="${up.at(lastY)}" stroke="${colour}" stroke-dasharray="2 4" opacity="0.6"/>`,
@@ -90,7 +90,7 @@ function drawPanel({ title, x, y, series }, left) {
   ]
 }
 
-/** @param {readonly Panel[]} panels side by side @returns {string} */
+/** @param {readonly Panel[]} panels drawn side by side @returns {string} */
 export function plot(panels) {
   const all = panels.length * width
   return [

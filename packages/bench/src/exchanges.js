@@ -1,4 +1,4 @@
-// Calls in every shape that costs differently, for measurements inside one process.
+// Exchanges with different costs, for measurements inside one process.
 import { conversation } from './codec-conversation.js'
 import { streamOf } from './codec-streams.js'
 import { chunksOf } from './in-process.js'
@@ -13,7 +13,7 @@ const kilobyte = 1024
 /** @param {'chat' | 'messages'} format */
 const jsonAnswer = (format) => encoder.encode(answerBody(format, kilobyte))
 
-/** The bytes of a request as a client of the format sends it, of some kB and with tools. @param {import('./codec-streams.js').Format} format */
+/** Returns a client's request of some kB with tools, as bytes. @param {import('./codec-streams.js').Format} format */
 const streamBody = (format) => encoder.encode(conversation(format))
 
 /** @type {Readonly<Record<string, Exchange>>} */
@@ -32,7 +32,7 @@ export const exchanges = {
     answer: chunksOf(streamOf('chat', 'text')),
     expect: 'data: [DONE]',
   },
-  // Its tokens are estimated in the end.
+  // Without usage, tokens are estimated at the end.
   'chat → chat, stream without usage': {
     client: 'chat',
     upstream: 'chat',

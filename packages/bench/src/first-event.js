@@ -1,5 +1,5 @@
-// What the gateway adds to the time to a stream's first event while it is half busy: requests come at half the rate that it
-// can bear, whether or not others are done, and the upstream paces its events.
+// Measures the gateway's additional time to a stream's first event at half load: requests start at half of its
+// maximum rate, independent of other requests, and the upstream paces its events.
 import { requestBody } from './payloads.js'
 import { placement, setting } from './placement.js'
 import { createRow } from './row.js'
@@ -11,7 +11,7 @@ import { grouped, median } from './table.js'
 
 const rounds = setting('BENCH_ROUNDS', 5)
 const seconds = setting('BENCH_SECONDS', 2) * 1.5
-/** As many as it takes to keep the gateway busy while streams wait for their next event. */
+/** Enough to keep the gateway busy while streams wait for their next event. */
 const connections = 256
 const bars = { p50: 0.3, p99: 2 }
 
@@ -39,7 +39,7 @@ async function measure({ serverOf, startLoad, upstream, load: closedLoad }) {
     if (result.error !== undefined) throw new Error(`${way}: ${result.error}`)
     return { ...result, busy: ((await server.counters()).cpuMs - before) / 1000 / result.seconds }
   }
-  // Until the code is optimized.
+  // Warms up until the code is optimized.
   for (const way of /** @type {const} */ (['gateway', 'bare']))
     for (let done = 0, tries = 0; done < 8000 && tries < 3; tries++)
       done += (await drive(closedLoad, way, { connections })).answers
@@ -60,7 +60,7 @@ export async function benchFirstEvent({ between }) {
   const { rate, samples } = await measure(servers).finally(servers.stop)
   between()
   console.log(
-    `${firstEventName}: ${grouped(rate)} streams/s of 10 events 5 ms apart, half of what the gateway can bear, ${placement}`,
+    `${firstEventName}: ${grouped(rate)} streams/s of 10 events 5 ms apart, half of the gateway's maximum, ${placement}`,
   )
   return /** @type {const} */ (['p50', 'p99']).map((key) => {
     const of = (/** @type {Way} */ way) => samples[way].map((sample) => sample[key])

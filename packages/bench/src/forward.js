@@ -1,11 +1,14 @@
-// What every bare proxy does with a request: on to the upstream through an undici `Pool`, and its answer back.
+// Forwards a request to the upstream through an undici `Pool`: the work of every bare proxy.
 import { Pool } from 'undici'
 
-/** @typedef {{ status: number, type: string, stream?: import('node:stream').Readable, bytes?: Buffer }} Answer either a stream or all of it */
+/**
+ * @typedef {{ status: number, type: string, stream?: import('node:stream').Readable, bytes?: Buffer }} Answer either a
+ * stream or all bytes
+ */
 
 /**
- * @param {string} upstream @param {boolean} [parse] whether to parse each request, the least a proxy can do that looks at
- * the model's name
+ * @param {string} upstream @param {boolean} [parse] parses each request, the minimum of a proxy that needs the model's
+ * name
  */
 export function createForward(upstream, parse = false) {
   const pool = new Pool(upstream, { pipelining: 1 })
@@ -21,7 +24,7 @@ export function createForward(upstream, parse = false) {
   }
 
   /**
-   * From Node's request to Node's response.
+   * Handles Node's request and response.
    * @param {import('node:http').IncomingMessage} req @param {import('node:http').ServerResponse} res
    */
   function forward(req, res) {

@@ -1,4 +1,4 @@
-// A framework with the gateway in it, or with a handler of its own kind that does what the bare proxy does.
+// A framework with the gateway, or with a native handler that does the work of the bare proxy.
 //   node framework-proxy.js <upstream> <express | fastify | hono> <gateway | bare>
 import { Readable } from 'node:stream'
 import { createAdaptorServer } from '@hono/node-server'

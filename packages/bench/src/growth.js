@@ -1,5 +1,5 @@
-// How the cost of a call grows with what is asked: inside this process, without sockets. What grows in proportion has an
-// exponent of 1; what is read again and again has 2.
+// Measures how the cost of a call grows with its size, in this process without sockets. Linear growth has an exponent
+// of 1, repeated reading one of 2.
 import { timeAsync } from './codec-call.js'
 import { callOf } from './in-process.js'
 import { answerBody, conversationBody, requestBody } from './payloads.js'
@@ -8,13 +8,16 @@ import { createRow } from './row.js'
 import { median } from './table.js'
 
 /** @typedef {{ name: string, title: string, x: string, sizes: readonly number[], body: (size: number) => string }} Dimension */
-/** @typedef {{ lane: 'chat → chat' | 'chat → messages', size: number, kilobytes: number, call: () => Promise<unknown>, rounds: number[] }} Point `rounds`: microseconds of a call */
+/**
+ * @typedef {{ lane: 'chat → chat' | 'chat → messages', size: number, kilobytes: number, call: () => Promise<unknown>,
+ * rounds: number[] }} Point `rounds`: microseconds per call
+ */
 
 const rounds = setting('BENCH_GROWTH_ROUNDS', 5)
-/** How long a point runs in one round, in milliseconds, at least one call. */
+/** Milliseconds that a point runs in one round, at least one call. */
 const slice = setting('BENCH_GROWTH_SLICE', 30)
 const bar = 1.15
-/** Fixed costs hide what grows: the exponent is that of sizes within this factor of the largest. */
+/** Fixed costs hide growth: the exponent uses sizes within this factor of the largest. */
 const range = 50
 
 const model = 'bench-model'
@@ -66,7 +69,9 @@ async function pointsOf({ sizes, body }) {
   return points
 }
 
-/** The slope of a straight line through logarithms. @param {readonly (readonly [x: number, y: number])[]} points */
+/**
+ * Returns the slope of a straight line through logarithms. @param {readonly (readonly [x: number, y: number])[]} points
+ */
 function exponent(points) {
   const logs = points.map(([x, y]) => /** @type {const} */ ([Math.log(x), Math.log(y)]))
   const mean = (/** @type {0 | 1} */ at) => logs.reduce((sum, point) => sum + point[at], 0) / logs.length
@@ -102,7 +107,7 @@ export async function benchGrowth(names, { between }) {
       createRow({
         work: dimension.name,
         ours: lanes.map(({ lane }, i) => `${lane} ${perKilobyte[i]?.toFixed(2)} µs/kB`).join(', '),
-        beside: 'in proportion: exponent 1',
+        beside: 'linear: exponent 1',
         rounds: Array.from({ length: rounds }, (_, round) => Math.max(...exponents.map((list) => list[round] ?? 0))),
         unit: '(exponent)',
         bar: { most: bar },
@@ -112,7 +117,7 @@ export async function benchGrowth(names, { between }) {
     panels.push({
       title: dimension.title,
       x: dimension.x,
-      y: 'µs of a call',
+      y: 'µs per call',
       series: lanes.map(({ lane }, i) => ({
         name: lane,
         points: (byLane[i] ?? []).map(({ size, rounds }) => /** @type {const} */ ([size, median(rounds)])),

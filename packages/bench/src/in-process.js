@@ -1,17 +1,22 @@
-// A gateway called from inside its own process, with a made-up client before it and a made-up upstream behind it: what the
-// pipeline itself costs, without sockets, and the same on every machine.
+// Calls a gateway in its own process, with a synthetic client and upstream: the cost of the pipeline without sockets.
 
 import { createGateway, gemini, openaiCompatible } from '@modelgate/core'
 import { adapterFunctions } from '@modelgate/core/adapter'
 
 /** @typedef {import('./codec-streams.js').Format} Format */
-/** @typedef {(signal?: unknown) => Promise<number>} Call answers with the bytes that the client got */
-/** @typedef {{ client: Format, upstream: Format, body: string | Uint8Array, answer: Uint8Array | readonly Uint8Array[], expect: string }} Exchange `answer`: JSON as a whole, or the chunks of a stream */
+/** @typedef {(signal?: unknown) => Promise<number>} Call resolves to the number of bytes that the client received */
+/**
+ * @typedef {{ client: Format, upstream: Format, body: string | Uint8Array, answer: Uint8Array | readonly Uint8Array[],
+ * expect: string }} Exchange `answer`: JSON bytes, or the chunks of a stream
+ */
 
 const apiKey = 'upstream-key'
 const baseURL = 'http://upstream.example/v1'
 
-/** Paths that clients of the formats call; gemini's names the model and says whether to stream. @type {Readonly<Record<Format, (stream: boolean) => string>>} */
+/**
+ * Paths of the client formats; Gemini's contains the model and selects streaming. @type {Readonly<Record<Format,
+ * (stream: boolean) => string>>}
+ */
 const paths = {
   chat: () => '/v1/chat/completions',
   messages: () => '/v1/messages',
@@ -25,7 +30,7 @@ const headers = new Map([
   ['anthropic-version', '2023-06-01'],
 ])
 
-/** Nothing in a benchmark is ever aborted. */
+/** A minimal signal, because benchmarks abort nothing. */
 const signal = { aborted: false, reason: undefined, addEventListener() {}, removeEventListener() {} }
 
 /** @param {Exchange['answer']} answer @returns {import('@modelgate/core').Transport} */
@@ -42,7 +47,7 @@ function transportOf(answer) {
     },
     discard() {},
   }
-  // As those of the adapters say: the gateway does not wrap them.
+  // Like the adapters' transports, so that the gateway does not wrap it.
   return Object.assign(() => Promise.resolve(response), { settlesOnAbort: /** @type {const} */ (true) })
 }
 
@@ -58,7 +63,7 @@ const gatewayTo = (format, model) =>
   })
 
 /**
- * The exchange as something that can be run again and again. One answer is looked at first.
+ * Returns a repeatable call, after a check of its first response.
  * @param {Exchange} exchange @returns {Promise<Call>}
  */
 export async function callOf({ client, upstream, body, answer, expect }) {
@@ -77,7 +82,7 @@ export async function callOf({ client, upstream, body, answer, expect }) {
   const first = await send()
   const said = await textOf(first.body)
   if (first.status !== 200 || !said.includes(expect))
-    throw new Error(`${client} → ${upstream}: the gateway answered ${first.status} ${said.slice(0, 500)}`)
+    throw new Error(`${client} → ${upstream}: the gateway returned ${first.status} ${said.slice(0, 500)}`)
   return async () => {
     const { body } = await send()
     if (body === null || typeof body === 'string' || body instanceof Uint8Array) return body?.length ?? 0
@@ -97,7 +102,10 @@ async function textOf(body) {
   return text
 }
 
-/** Events as an upstream sends them, so many in each chunk. @param {readonly import('./codec-streams.js').SseEvent[]} events @param {number} [perChunk] */
+/**
+ * Returns events in chunks, as an upstream sends them. @param {readonly import('./codec-streams.js').SseEvent[]} events
+ * @param {number} [perChunk]
+ */
 export function chunksOf(events, perChunk = 20) {
   const encoder = new TextEncoder()
   const texts = events.map(({ event, data }) => `${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`)

@@ -1,4 +1,4 @@
-// Every kind of row: what its rows are called before they are measured, and how they are measured.
+// Kinds of rows with the names of their rows and the function that measures them.
 import { cases } from './cases.js'
 import { benchCodecs, codecPairs } from './codecs.js'
 import { benchFirstEvent, firstEventName } from './first-event.js'
@@ -12,7 +12,7 @@ import { benchTokens, tokensName } from './tokens.js'
 /**
  * @typedef {object} Options
  * @property {boolean} profile
- * @property {() => void} between called where a row is done
+ * @property {() => void} between called after each row
  * @property {(panels: Panel[]) => void} onPanels
  */
 /** @typedef {{ names: readonly string[], run: (chosen: readonly string[], options: Options) => Promise<Row[]> }} Kind */

@@ -1,5 +1,5 @@
-// The load: one HTTP/1.1 request after the other on each of a number of raw sockets, and a count of whole answers.
-// Any answer that is not a 200 ends the run.
+// Generates load: sequential HTTP/1.1 requests on each of several raw sockets, counting complete responses. Any
+// status other than 200 ends the run.
 import net from 'node:net'
 import { serveJobs } from './process.js'
 import { answerReader, requestBytes } from './raw-http.js'

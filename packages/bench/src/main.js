@@ -1,13 +1,14 @@
-// `pnpm bench`, all in one run: the gateway beside bare proxies and beside others from npm. Prints a table and whether the
-// machine was too noisy for it, and writes everything measured as JSON. With --check a missed bar fails.
+// Entry point of `pnpm bench`. Compares the gateway with bare proxies and with other gateways from npm, in one run.
+// Prints a table with a verdict on the machine's noise, and writes all figures as JSON. With --check, a missed bar
+// fails the run.
 //   BENCH_ONLY  part of a row's name: `JSON`, `express`, `codecs`, `codecs: chat → gemini`, `tokens`, `growth`, `first event`,
 //               `concurrent`, `import`, `size`
-//   BENCH_ROUNDS (5)  BENCH_SECONDS (2)  BENCH_CONNECTIONS (32)  of rows that go through sockets
-//   BENCH_STREAMS (3000)  BENCH_STREAM_ROUNDS (5)  BENCH_STREAM_SECONDS (3)  of concurrent streams
-//   BENCH_CODEC_ROUNDS (15)  BENCH_CODEC_SLICE (5, milliseconds)  of codecs and tokens
+//   BENCH_ROUNDS (5)  BENCH_SECONDS (2)  BENCH_CONNECTIONS (32)  for rows with sockets
+//   BENCH_STREAMS (3000)  BENCH_STREAM_ROUNDS (5)  BENCH_STREAM_SECONDS (3)  for concurrent streams
+//   BENCH_CODEC_ROUNDS (15)  BENCH_CODEC_SLICE (5, milliseconds)  for codecs and tokens
 //   BENCH_GROWTH_ROUNDS (5)  BENCH_GROWTH_SLICE (30, milliseconds)  BENCH_STARTS (21 processes)
 //   BENCH_PEERS=0  without Portkey and llm-bridge
-//   --json <file> or BENCH_JSON  where the JSON goes; default: packages/bench/results.json
+//   --json <file> or BENCH_JSON  JSON output; default: packages/bench/results.json
 //   --profile  writes a CPU profile of the gateway to packages/bench/profiles and prints its top costs
 //   UPDATE_PERFORMANCE=1  writes table and plot into docs/performance.md
 import { writeFileSync } from 'node:fs'
@@ -30,7 +31,7 @@ const chosen = kinds.flatMap(({ names, run }) => {
   const some = names.filter((name) => name.includes(only))
   return some.length === 0 ? [] : [{ names: some, run }]
 })
-if (chosen.length === 0) throw new Error(`no row's name holds BENCH_ONLY='${only}'`)
+if (chosen.length === 0) throw new Error(`no row matches BENCH_ONLY='${only}'`)
 
 const noise = createNoiseMeter()
 /** @type {import('./row.js').Row[]} */
@@ -68,7 +69,7 @@ const at = new Date().toISOString()
 writeFileSync(json, `${JSON.stringify({ at, machine, placement, noise: steadiness, failures, rows }, null, 2)}\n`)
 console.log(`All figures: ${json}`)
 if (process.env.UPDATE_PERFORMANCE !== undefined) {
-  if (only !== '' || failures.length > 0) throw new Error('docs/performance.md takes runs of all rows only')
+  if (only !== '' || failures.length > 0) throw new Error('UPDATE_PERFORMANCE needs a run of all rows')
   writeResults(`\n${text}\n`)
   writePlot(panels)
 }

@@ -1,19 +1,19 @@
-// How steady the machine was: the same small work before, between and after everything else, and how much the other side of
-// each comparison varied from round to round.
+// Measures how steady the machine is: the same small work before, between and after all rows, and the variation of
+// the other side of each comparison.
 import os from 'node:os'
 import { median, percent, spread } from './table.js'
 
 const data = JSON.stringify(Array.from({ length: 2000 }, (_, i) => ({ id: i, text: `word ${i}`, list: [i, i * 2] })))
 let sink = 0
 
-/** @returns {number} milliseconds of work that is always the same */
+/** @returns {number} milliseconds of a constant amount of work */
 function once() {
   const started = performance.now()
   for (let i = 0; i < 20; i++) sink += JSON.stringify(JSON.parse(data)).length
   return performance.now() - started
 }
 
-/** @param {readonly number[]} numbers as a share of their median */
+/** @param {readonly number[]} numbers */
 const relative = (numbers) => {
   const [low, high] = spread(numbers)
   return (high - low) / median(numbers)
@@ -21,7 +21,7 @@ const relative = (numbers) => {
 
 export function createNoiseMeter() {
   for (let i = 0; i < 5; i++) once()
-  /** Before we put any load on it ourselves; 0 where the system does not tell. */
+  /** Load before the first row; 0 if the system does not report it. */
   const [load = 0] = os.loadavg()
   /** @type {number[]} */
   const samples = []
@@ -30,7 +30,7 @@ export function createNoiseMeter() {
       samples.push(median(Array.from({ length: 5 }, once)))
     },
 
-    /** Whether the machine is slower now than it has been. */
+    /** True if the machine is slower now than before. */
     get busy() {
       return (samples.at(-1) ?? 0) > 1.25 * Math.min(...samples)
     },
@@ -43,11 +43,11 @@ export function createNoiseMeter() {
       const others = load / os.availableParallelism()
       const noisy = others > 0.3 || calibration > 0.15 || (references.length > 0 && median(references) > 0.15)
       const text = [
-        `Noise: before the first row the load was ${load.toFixed(1)}; a loop that always does the same took ${median(samples).toFixed(1)} ms and varied by ${percent(calibration)} from row to row;`,
+        `Noise: before the first row the load was ${load.toFixed(1)}; a constant loop took ${median(samples).toFixed(1)} ms and varied by ${percent(calibration)} from row to row;`,
         references.length > 0
-          ? `what Modelgate was compared with varied by ${percent(median(references))} from round to round, at worst by ${percent(Math.max(...references))}.`
-          : 'nothing was measured in several rounds.',
-        noisy ? 'That is a noisy machine: trust ratios, not figures.' : 'That is a quiet machine.',
+          ? `the compared sides varied by ${percent(median(references))} from round to round, at worst by ${percent(Math.max(...references))}.`
+          : 'no row has several rounds.',
+        noisy ? 'The machine is noisy: trust ratios, not figures.' : 'The machine is quiet.',
         unclear.length === 0 ? '' : `Too noisy to tell: ${unclear.join('; ')}.`,
       ]
       if (sink === 0) throw new Error('nothing was measured')

@@ -1,5 +1,5 @@
-// The load of a given rate: requests leave when their time has come, whether or not others were answered, each on a socket
-// that is free. Tells when the first event of each answer came.
+// Generates load at a given rate: requests start on time, independent of other responses, each on a free socket.
+// Measures the first event of each response.
 import net from 'node:net'
 import { serveJobs } from './process.js'
 import { answerReader, requestBytes } from './raw-http.js'
@@ -9,7 +9,10 @@ import { percentiles } from './table.js'
 
 const mark = Buffer.from('data: ')
 
-/** @param {Job} job @returns {Promise<{ answers: number, seconds: number, p50: number, p99: number }>} milliseconds from a request to its first event */
+/**
+ * @param {Job} job @returns {Promise<{ answers: number, seconds: number, p50: number, p99: number }>} milliseconds from
+ * a request to its first event
+ */
 async function run({ port, path, headers, body, rate, seconds }) {
   const request = requestBytes({ path, headers, body })
   /** @type {number[]} */

@@ -1,13 +1,14 @@
-// What the paced upstream writes into its events and what a client reads out of them.
+// Timestamps in the events of the paced upstream, and how a client reads them.
 
-/** Microseconds on a clock that all processes of the machine share. */
+/** Returns microseconds by a clock that all processes of the machine share. */
 export const nowMicros = () => Number(process.hrtime.bigint() / 1000n)
 
 export const stampDigits = 16
 const mark = Buffer.from('"content":"')
 
 /**
- * Calls for each event of a chunk that lies in it whole. @param {Buffer} chunk @param {(sentAt: number) => void} onEvent
+ * Calls `onEvent` for each timestamp that a chunk contains completely. @param {Buffer} chunk @param {(sentAt: number)
+ * => void} onEvent
  */
 export function eachStamp(chunk, onEvent) {
   for (let at = chunk.indexOf(mark); at >= 0; at = chunk.indexOf(mark, at + mark.length)) {

@@ -1,7 +1,8 @@
-// The fake provider of paced streams: the first event at once, then one each interval, all streams on one clock. Each event
-// holds the microsecond at which it was sent, on the clock that processes of one machine share.
+// A fake provider of paced streams: the first event at once, then one per interval, all streams by one clock. Each
+// event contains the microsecond of its sending, by a clock that all processes share.
 //   node paced-upstream.js <milliseconds between two events> <events of a stream> [<milliseconds of quiet>]
-// With the last, second events wait until no stream has been opened for so long: opening thousands is not what is measured.
+// With the last argument, second events wait until no stream has been opened for this long: opening thousands is not part
+// of the measurement.
 import net from 'node:net'
 import { nowMicros, stampDigits } from './paced-events.js'
 import { report } from './process.js'
@@ -20,7 +21,7 @@ const size = (open.length + stampDigits + close.length).toString(16)
 
 const event = () => `${size}\r\n${open}${String(nowMicros()).padStart(stampDigits, '0')}${close}\r\n`
 
-/** All wait for the same time, so whoever came first is due first. @type {Stream[]} */
+/** All streams wait for the same interval, so the queue is ordered by due time. @type {Stream[]} */
 let waiting = []
 let first = 0
 
@@ -41,7 +42,7 @@ function send(stream) {
 let lastOpened = 0
 let held = false
 
-/** Spread over one interval, whenever they were opened. @param {number} now */
+/** Spreads the streams over one interval, regardless of when they were opened. @param {number} now */
 function release(now) {
   held = false
   waiting = waiting.slice(first)

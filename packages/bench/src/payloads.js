@@ -1,4 +1,4 @@
-// What is sent and answered: canned once, so that nothing is measured but the proxy between.
+// Requests and responses, created once, so that only the proxy is measured.
 
 /** @typedef {'chat' | 'messages'} Format */
 
@@ -6,7 +6,7 @@
 const prose = (bytes) => 'All work and no play makes a gateway dull. '.repeat(Math.ceil(bytes / 43)).slice(0, bytes)
 
 /**
- * A request of about `bytes` bytes.
+ * Returns a request of about `bytes` bytes.
  * @param {Format} format @param {string} model @param {number} bytes @param {boolean} stream
  */
 export function requestBody(format, model, bytes, stream) {
@@ -26,7 +26,10 @@ export function requestBody(format, model, bytes, stream) {
 
 const turns = /** @type {const} */ (['user', 'assistant'])
 
-/** A chat request with so many messages and tools. @param {string} model @param {number} messages @param {number} [tools] */
+/**
+ * Returns a chat request with this many messages and tools. @param {string} model @param {number} messages @param
+ * {number} [tools]
+ */
 export const conversationBody = (model, messages, tools = 0) =>
   JSON.stringify({
     model,
@@ -58,14 +61,17 @@ export const conversationBody = (model, messages, tools = 0) =>
         }),
   })
 
-/** A chat request of about `bytes` bytes that is a long conversation with twenty tools. @param {string} model @param {number} bytes */
+/**
+ * Returns a chat request of about `bytes` bytes: a long conversation with twenty tools. @param {string} model @param
+ * {number} bytes
+ */
 export function longConversation(model, bytes) {
   const one = conversationBody(model, 200, 20).length - conversationBody(model, 0, 20).length
   const rest = bytes - conversationBody(model, 0, 20).length
   return conversationBody(model, Math.round((rest / one) * 200), 20)
 }
 
-/** An answer of about `bytes` bytes. @param {Format} format @param {number} bytes */
+/** Returns a response of about `bytes` bytes. @param {Format} format @param {number} bytes */
 export function answerBody(format, bytes) {
   return JSON.stringify(
     format === 'chat'
@@ -99,7 +105,7 @@ export function answerBody(format, bytes) {
   )
 }
 
-/** A chat stream of `count` events, `[DONE]` among them. @param {number} count @returns {string[]} */
+/** Returns a chat stream of `count` events, including `[DONE]`. @param {number} count @returns {string[]} */
 export function chatEvents(count) {
   /** @param {object} delta @param {string | null} finish */
   const chunk = (delta, finish) =>

@@ -1,5 +1,6 @@
-// Others that do the same work, from npm: fetched when the benchmark runs, into a folder outside the repository, so that a
-// clone's installation stays small. Where one cannot be had, a line says so and its column stays empty.
+// Other gateways and libraries from npm for comparison. They are installed when the benchmark runs, into a folder
+// outside the repository, so that a clone's installation stays small. An unavailable one is reported, and its column
+// stays empty.
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
@@ -9,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 
 const dependencies = { '@portkey-ai/gateway': '1.15.2', 'llm-bridge': '2.0.1' }
-/** With later versions of its server, Portkey 1.15.2 answers streams with 500 "immutable". */
+/** With later versions of its server, Portkey 1.15.2 fails streams with 500 "immutable". */
 const overrides = { '@hono/node-server': '1.13.5' }
 const folder = join(
   os.tmpdir(),
@@ -41,7 +42,7 @@ const install = () => {
   return installed
 }
 
-/** @returns {Promise<number>} a port that nobody listens on */
+/** @returns {Promise<number>} an unused port */
 const freePort = () =>
   new Promise((resolve, reject) => {
     const server = net.createServer().once('error', reject)
@@ -52,8 +53,8 @@ const freePort = () =>
   })
 
 /**
- * Portkey's gateway as a process of its own.
- * @param {number | undefined} pin the CPU it may use
+ * Starts Portkey's gateway in its own process.
+ * @param {number | undefined} pin CPU to use
  * @returns {Promise<{ port: number, stop: () => Promise<void> } | undefined>}
  */
 export async function startPortkey(pin) {
@@ -70,7 +71,7 @@ export async function startPortkey(pin) {
       await ended
     }
     for (let tries = 0; tries < 100; tries++) {
-      if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`)
+      if (child.exitCode !== null) throw new Error(`it exited with ${child.exitCode}`)
       const up = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)
       if (up !== undefined) return { port, stop }
       await new Promise((resolve) => setTimeout(resolve, 100))
@@ -83,7 +84,10 @@ export async function startPortkey(pin) {
   }
 }
 
-/** How Portkey is told where to go. @param {string} provider @param {string} host @returns {{ [name: string]: string }} */
+/**
+ * Returns the headers that select Portkey's upstream. @param {string} provider @param {string} host @returns {{ [name:
+ * string]: string }}
+ */
 export const portkeyHeaders = (provider, host) => ({
   'x-portkey-provider': provider,
   'x-portkey-custom-host': host,

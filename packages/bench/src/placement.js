@@ -1,4 +1,4 @@
-// Where processes run: proxies share one CPU, load and upstream the other, so that none takes from another's time.
+// CPU placement of processes: proxies share one CPU, load and upstream the other, so that they do not compete.
 import { spawnSync } from 'node:child_process'
 import os from 'node:os'
 
@@ -9,5 +9,5 @@ export const loadCpu = pinned ? 1 : undefined
 export const placement = pinned ? 'proxies pinned to CPU 0, load and upstream to CPU 1' : 'processes not pinned to CPUs'
 export const machine = `Node ${process.versions.node}, ${os.availableParallelism()} CPUs (${os.cpus()[0]?.model.trim() ?? 'unknown'})`
 
-/** A number from the environment. @param {string} name @param {number} otherwise */
+/** Reads a number from the environment. @param {string} name @param {number} otherwise */
 export const setting = (name, otherwise) => Number(process.env[name] ?? otherwise)

@@ -1,18 +1,18 @@
-// How main.js and its children talk: each server reports its port once, and its counters when asked.
+// Messages between main.js and its child processes: each server reports its port once, and its counters on request.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** @typedef {{ cpuMs: number, tokens: number }} Counters CPU time used, and tokens metered so far */
-/** @typedef {{ rss: number, heap: number }} Memory bytes; `rss` as it was, `heap` after a collection */
+/** @typedef {{ cpuMs: number, tokens: number }} Counters used CPU time, and tokens metered so far */
+/** @typedef {{ rss: number, heap: number }} Memory bytes; `rss` before, `heap` after a garbage collection */
 /** @typedef {{ port: number, counters: () => Promise<Counters>, memory: () => Promise<Memory>, stop: () => Promise<void> }} Server */
 
 /**
- * In a child: tells the parent the port, and from then on the counters when asked.
+ * In a child: reports the port to the parent, and then the counters on request.
  * @param {import('node:net').Server} server @param {() => number} [tokens]
  */
 export function report(server, tokens = () => 0) {
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the server listens on no port')
+  if (address === null || typeof address === 'string') throw new Error('the server does not listen on a port')
   process.send?.({ port: address.port })
   process.on('message', (message) => {
     if (message === 'stop') process.exit(0)
@@ -27,7 +27,7 @@ function counters(tokens) {
   return { cpuMs: (user + system) / 1000, tokens: tokens() }
 }
 
-/** A heap without rubbish needs `--expose-gc`. @returns {Memory} */
+/** Collects garbage first; needs `--expose-gc`. @returns {Memory} */
 function memory() {
   const rss = process.memoryUsage.rss()
   globalThis.gc?.()
@@ -35,7 +35,7 @@ function memory() {
 }
 
 /**
- * In a child that is no server: does the jobs it is sent, one after the other.
+ * In a child without a server: runs the received jobs one after the other.
  * @param {(job: unknown) => Promise<object>} run
  */
 export function serveJobs(run) {
@@ -50,7 +50,7 @@ export function serveJobs(run) {
 }
 
 /**
- * In the parent: starts a file of this folder, on one CPU where `pin` says which, and waits for its first message.
+ * In the parent: starts a file of this folder, on the CPU `pin` if given, and waits for its first message.
  * @param {string} file @param {{ args?: string[], nodeArgs?: string[], pin?: number | undefined }} [options]
  */
 export function startChild(file, { args = [], nodeArgs = [], pin } = {}) {
@@ -59,7 +59,7 @@ export function startChild(file, { args = [], nodeArgs = [], pin } = {}) {
   const child = spawn(program, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const ended = new Promise((_, reject) => {
     child.once('error', reject)
-    child.once('exit', (code) => reject(new Error(`${file} ended early (exit code ${code})`)))
+    child.once('exit', (code) => reject(new Error(`${file} exited early (exit code ${code})`)))
   })
   ended.catch(() => {})
   /** @param {unknown} [message] @returns {Promise<any>} */
@@ -78,7 +78,7 @@ export function startChild(file, { args = [], nodeArgs = [], pin } = {}) {
   return { ask, stop }
 }
 
-/** A server among the children. @param {Parameters<typeof startChild>} how @returns {Promise<Server>} */
+/** Starts a child with a server. @param {Parameters<typeof startChild>} how @returns {Promise<Server>} */
 export async function startServer(...how) {
   const { ask, stop } = startChild(...how)
   const { port } = await ask()

@@ -1,4 +1,4 @@
-// Reads the newest CPU profile of a folder: where the time went, by function, in terms of the sources.
+// Reads the newest CPU profile of a folder: time by function, mapped to the sources.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { basename, join } from 'node:path'
@@ -36,7 +36,7 @@ export function topCosts(folder, count = 40) {
     .filter((name) => name.endsWith('.cpuprofile'))
     .sort()
     .at(-1)
-  if (newest === undefined) throw new Error(`there is no profile in ${folder}`)
+  if (newest === undefined) throw new Error(`no profile in ${folder}`)
   /** @type {{ nodes: { id: number, callFrame: Frame }[], samples: number[], timeDeltas: number[] }} */
   const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(join(folder, newest), 'utf8'))
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, place(callFrame)]))

@@ -1,5 +1,5 @@
-// The gateway on Node against bare proxies. Proxies share one CPU, load and upstream the other, and rounds alternate, so
-// that noise of the machine falls on both alike.
+// Compares the gateway on Node with bare proxies. Proxies share one CPU, load and upstream the other, and rounds
+// alternate, so that noise of the machine affects both equally.
 import { placement, setting } from './placement.js'
 import { topCosts } from './profile.js'
 import { createRow } from './row.js'
@@ -14,7 +14,7 @@ import { grouped, median, table } from './table.js'
 const rounds = setting('BENCH_ROUNDS', 5)
 const seconds = setting('BENCH_SECONDS', 2)
 const connections = setting('BENCH_CONNECTIONS', 32)
-/** Peers are an order of magnitude away: less time tells as much. */
+/** Peers are an order of magnitude slower: fewer rounds suffice. */
 const peerRounds = Math.min(rounds, 3)
 const peerSeconds = Math.min(seconds, 1)
 
@@ -26,7 +26,7 @@ const target = ({ headers, body }, port, path, more) => ({
   body,
 })
 
-/** One answer is looked at before thousands are counted. @param {string} who @param {Case} item @param {Target} to */
+/** Checks one response before measuring. @param {string} who @param {Case} item @param {Target} to */
 async function look(who, { name, expect }, { port, path, headers, body }) {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method: 'POST',
@@ -45,7 +45,10 @@ async function drive({ load }, item, to, duration) {
   return /** @type {import('./load.js').Result} */ (result)
 }
 
-/** Until the code is optimized, which takes calls rather than seconds. @param {Servers} servers @param {Case} item @param {Target} to */
+/**
+ * Warms up until the code is optimized, which depends on calls rather than seconds. @param {Servers} servers @param
+ * {Case} item @param {Target} to
+ */
 async function warmUp(servers, item, to) {
   let answers = 0
   for (let second = 0; second < 5 && answers < 8000; second++)
@@ -63,7 +66,7 @@ async function sampleOf(servers, item, to, server) {
 /** @param {Sample[]} list @param {keyof Sample} key */
 const mid = (list, key) => median(list.map((sample) => sample[key]))
 
-/** @param {Servers} servers @param {Case} item @returns {Promise<number | undefined>} answers a second */
+/** @param {Servers} servers @param {Case} item @returns {Promise<number | undefined>} responses per second */
 async function portkeyRate(servers, item) {
   if (item.portkey === undefined) return undefined
   const { provider, under } = item.portkey
@@ -112,7 +115,7 @@ async function run(servers, item) {
     beside: `${against}: ${grouped(mid(theirs, 'rate'))} /s`,
     rounds: ours.map(({ rate }, round) => rate / (theirs[round]?.rate ?? Number.NaN)),
     reference: theirs.map(({ rate }) => rate),
-    // A proxy that is not busy waits for the load, or for others on its CPU: its rate is not its own.
+    // A proxy that is not busy waits for the load, or for other processes on its CPU: its rate is not its own.
     disturbed: busy < 0.85,
     ...(bar === undefined ? {} : { bar: { least: bar } }),
     ...(portkey === undefined ? {} : { peer: `Portkey: ${grouped(portkey)} /s` }),

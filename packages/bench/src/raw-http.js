@@ -1,4 +1,4 @@
-// HTTP/1.1 on raw sockets, no more of it than the load needs: a client that is cheap leaves the CPU to what is measured.
+// Minimal HTTP/1.1 on raw sockets: a cheap client leaves the CPU to the measured side.
 
 /** @param {{ path: string, headers: { [name: string]: string }, body: string }} request */
 export function requestBytes({ path, headers, body }) {
@@ -10,7 +10,7 @@ export function requestBytes({ path, headers, body }) {
 
 const chunkedEnd = Buffer.from('0\r\n\r\n')
 
-/** @returns {(data: Buffer) => boolean} true when an answer is whole */
+/** @returns {(data: Buffer) => boolean} returns true when a response is complete */
 export function answerReader() {
   let left = -1
   /** @type {Buffer} */
@@ -44,7 +44,7 @@ export function answerReader() {
       left = -2
       tail = chunk
     } else {
-      // Chunked: the answer ends with the empty chunk, which may be cut by a read.
+      // Chunked: the response ends with the empty chunk, which may be split between reads.
       tail = data.length >= chunkedEnd.length ? data : Buffer.concat([tail.subarray(-chunkedEnd.length), data])
     }
     if (!tail.subarray(-chunkedEnd.length).equals(chunkedEnd)) return false

@@ -1,25 +1,25 @@
-// A row of the table: what was measured in each round, what the bar is, and whether that can be told from these rounds.
+// A row of the table: the measurements of each round, the bar, and whether the rounds allow a verdict.
 import { median, spread } from './table.js'
 
 /**
  * @typedef {object} Measured
  * @property {string} work
- * @property {string} ours what Modelgate does, with its unit
- * @property {string} [beside] what it is measured against, with its figure
- * @property {readonly number[]} rounds what is compared with the bar, once for each round
- * @property {string} [unit] of the rounds; default: times
- * @property {number} [digits] how many decimals of them are told; default 2
+ * @property {string} ours figure of Modelgate, with its unit
+ * @property {string} [beside] the compared side, with its figure
+ * @property {readonly number[]} rounds values that are compared with the bar, one per round
+ * @property {string} [unit] unit of the rounds; default: a factor
+ * @property {number} [digits] decimals of the value; default 2
  * @property {{ least: number } | { most: number }} [bar]
- * @property {boolean} [absolute] whether the rounds are times, which a busy machine makes longer; ratios bear with it
- * @property {boolean} [disturbed] whether something is known to have come between
- * @property {readonly number[]} [reference] what the other side did in each round: how much the machine itself varied
- * @property {string} [peer] what others do with the same work
- * @property {object} [figures] everything else, for the JSON
+ * @property {boolean} [absolute] true if the rounds are times, which a busy machine prolongs, unlike ratios
+ * @property {boolean} [disturbed] true if a disturbance is known
+ * @property {readonly number[]} [reference] values of the compared side per round: the variation of the machine itself
+ * @property {string} [peer] figures of others for the same work
+ * @property {object} [figures] further figures, for the JSON
  */
 /** @typedef {'pass' | 'MISSED' | 'too noisy to tell' | ''} Verdict */
 /** @typedef {Measured & { value: number, verdict: Verdict }} Row */
 
-/** What rounds may differ by, as a share of what is compared, before they are noise. */
+/** Allowed difference between rounds, as a share of the value, before they count as noise. */
 const tolerance = 0.1
 
 /** @param {Measured} measured @returns {Row} */
@@ -30,8 +30,8 @@ export const createRow = (measured) => ({
 })
 
 /**
- * The median decides, unless something came between, or the rounds contradict each other: they differ by more than the
- * tolerance (the highest and the lowest left aside), and the bar lies among them.
+ * The median decides, unless the row was disturbed or the rounds contradict each other: they differ by more than the
+ * tolerance (without the highest and the lowest), and the bar lies among them.
  * @param {Measured} measured @returns {Verdict}
  */
 function verdictOf({ rounds, bar, disturbed }) {
@@ -44,14 +44,14 @@ function verdictOf({ rounds, bar, disturbed }) {
   return ('least' in bar ? value >= at : value <= at) ? 'pass' : 'MISSED'
 }
 
-/** The row that is furthest from its bar, one that certainly misses it before any that may. @param {readonly Row[]} rows */
+/** Returns the row furthest from its bar; certain misses come before unclear ones. @param {readonly Row[]} rows */
 export function worstOf(rows) {
   const rank = (/** @type {Row} */ { verdict }) => ['MISSED', 'too noisy to tell', 'pass', ''].indexOf(verdict)
   const distance = (/** @type {Row} */ { value, bar }) => (bar !== undefined && 'least' in bar ? value : -value)
   return [...rows].sort((a, b) => rank(a) - rank(b) || distance(a) - distance(b))[0]
 }
 
-/** While the machine was busy with something else, a time that is too long tells nothing. @param {Row} row @returns {Row} */
+/** A time that is too long has no meaning on a busy machine. @param {Row} row @returns {Row} */
 export const disturbed = (row) =>
   row.absolute === true && row.verdict === 'MISSED' ? { ...row, verdict: 'too noisy to tell' } : row
 
@@ -61,7 +61,7 @@ export function cellsOf({ work, ours, beside = '', value, unit = '×', digits = 
   return {
     work,
     Modelgate: ours,
-    'beside it': beside,
+    'compared with': beside,
     measured: `${value.toFixed(digits)} ${unit}`,
     bar: written && `${written} ${unit}`,
     verdict: verdict === 'pass' ? verdict : verdict && `**${verdict}**`,

@@ -4,20 +4,20 @@ import { createRow, disturbed, type Measured, worstOf } from './row.js'
 const rowOf = (rounds: number[], bar: Measured['bar'], more: Partial<Measured> = {}) =>
   createRow({ work: 'work', ours: '1 /s', rounds, ...(bar === undefined ? {} : { bar }), ...more })
 
-describe('a row', () => {
+describe('verdict of a row', () => {
   it.each<[string, number[], Measured['bar'], string]>([
     ['passes by its median', [0.7, 0.81, 0.82, 0.83, 0.9], { least: 0.8 }, 'pass'],
     ['misses by its median', [0.7, 0.71, 0.72, 0.73, 0.9], { least: 0.8 }, 'MISSED'],
-    ['is not told where rounds contradict each other', [0.5, 0.6, 0.82, 1, 1.1], { least: 0.8 }, 'too noisy to tell'],
-    ['is told where they differ, but not about the bar', [0.9, 1, 1.5, 1.8, 2], { least: 0.8 }, 'pass'],
-    ['is told close to the bar where they agree', [0.79, 0.79, 0.81, 0.82, 0.82], { least: 0.8 }, 'pass'],
-    ['may have a bar that is a most', [1.1, 1.2, 1.3, 1.2, 1.1], { most: 1.3 }, 'pass'],
-    ['has no verdict without a bar', [1, 2, 3], undefined, ''],
+    ['is unclear if rounds contradict each other', [0.5, 0.6, 0.82, 1, 1.1], { least: 0.8 }, 'too noisy to tell'],
+    ['is clear if rounds differ but agree about the bar', [0.9, 1, 1.5, 1.8, 2], { least: 0.8 }, 'pass'],
+    ['is clear close to the bar if rounds agree', [0.79, 0.79, 0.81, 0.82, 0.82], { least: 0.8 }, 'pass'],
+    ['supports a maximum as the bar', [1.1, 1.2, 1.3, 1.2, 1.1], { most: 1.3 }, 'pass'],
+    ['is empty without a bar', [1, 2, 3], undefined, ''],
   ])('%s', (_, rounds, bar, verdict) => {
     expect(rowOf(rounds, bar).verdict).toBe(verdict)
   })
 
-  it('is not told when something came between', () => {
+  it('is unclear if the row was disturbed', () => {
     expect(rowOf([1, 1, 1], { least: 0.8 }, { disturbed: true }).verdict).toBe('too noisy to tell')
     expect(disturbed(rowOf([70, 71], { most: 60 }, { absolute: true })).verdict).toBe('too noisy to tell')
     expect(disturbed(rowOf([50, 51], { most: 60 }, { absolute: true })).verdict).toBe('pass')
@@ -25,8 +25,8 @@ describe('a row', () => {
   })
 })
 
-describe('the worst of several rows', () => {
-  it('is one that certainly misses, then the one furthest from the bar', () => {
+describe('worst of several rows', () => {
+  it('is a certain miss, or else the one furthest from the bar', () => {
     const most = { most: 2 }
     const missed = rowOf([2.1, 2.1, 2.1], most)
     const unclear = rowOf([1, 5, 9], most)

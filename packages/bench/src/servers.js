@@ -1,4 +1,4 @@
-// The servers of the rows that go through sockets, each started when it is first asked for.
+// Servers of the rows with sockets, each started on first use.
 import { fileURLToPath } from 'node:url'
 import { portkeyHeaders, startPortkey } from './peers.js'
 import { loadCpu, proxyCpu } from './placement.js'
@@ -20,7 +20,10 @@ function commandOf(name, upstream) {
   return ['./framework-proxy.js', [upstream, framework, mode]]
 }
 
-/** @param {string} upstreamFile @param {{ args?: string[], profile?: boolean }} [options] `args` of the upstream */
+/**
+ * @param {string} upstreamFile @param {{ args?: string[], profile?: boolean }} [options] `args`: arguments of the
+ * upstream
+ */
 export async function startServers(upstreamFile, { args = [], profile = false } = {}) {
   const upstream = await startServer(upstreamFile, { args, pin: loadCpu })
   const address = `http://127.0.0.1:${upstream.port}`

@@ -1,5 +1,5 @@
-// In a fresh process: milliseconds to import what is named; for core, to make a gateway with it, too, and then to have it
-// translate a first call, for which it loads what it did not load before.
+// Runs in a fresh process: prints the milliseconds to import a module; for core also to create a gateway, and to
+// translate a first call, which loads further modules.
 import process from 'node:process'
 
 const [what = ''] = process.argv.slice(2)
@@ -19,9 +19,9 @@ let firstCall = 0
 if ('createGateway' in loaded) {
   const [{ exchanges }, { callOf }] = await Promise.all([import('./exchanges.js'), import('./in-process.js')])
   const exchange = exchanges['chat → messages, JSON']
-  if (exchange === undefined) throw new Error('there is no such exchange')
+  if (exchange === undefined) throw new Error('the exchange is missing')
   const called = performance.now()
-  // It calls once, to look at the answer.
+  // The check of the first response makes the call.
   await callOf(exchange)
   firstCall = performance.now() - called
 }

@@ -1,5 +1,5 @@
-// What comes before the first call: how long a fresh process imports core and makes a gateway, and how many bytes core is
-// to whoever loads it over a network.
+// Measures start-up: the time in which a fresh process imports core and creates a gateway, and the size of core for
+// downloads.
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -26,7 +26,7 @@ const timesOf = async (what) => JSON.parse((await promisify(execFile)(process.ex
 
 /** @returns {Promise<Row[]>} */
 export async function benchStartUp() {
-  // The first of each reads files that the later ones find in memory.
+  // The first run of each reads files from disk, later ones from memory.
   for (const name of ['@modelgate/core', 'undici']) await timesOf(name)
   const core = []
   const other = []
@@ -54,7 +54,7 @@ export async function benchStartUp() {
 
 /** @typedef {import('esbuild').Metafile['outputs']} Outputs */
 
-/** The outputs that are loaded at once with the first. @param {Outputs} outputs @param {string} entry */
+/** Returns the outputs that are loaded together with the entry. @param {Outputs} outputs @param {string} entry */
 function staticGraph(outputs, entry) {
   const found = new Set([entry])
   for (const file of found)
@@ -64,8 +64,8 @@ function staticGraph(outputs, entry) {
 }
 
 /**
- * Kilobytes, minified and gzipped, without dependencies: of what is loaded at once, and of everything.
- * @param {boolean} annotated whether modules without side effects may be left out, as bundlers do; Node loads them all
+ * Returns kilobytes, minified and gzipped, without dependencies: of initially loaded code, and of everything.
+ * @param {boolean} annotated omits modules without side effects, like bundlers; Node loads them all
  */
 async function sizes(annotated) {
   const { outputFiles, metafile } = await build({
@@ -92,7 +92,7 @@ async function sizes(annotated) {
   return { atOnce: sum(staticGraph(metafile.outputs, entry)), all: sum(names), files: Object.fromEntries(files) }
 }
 
-/** As tools measure it that tell a package's size. @returns {Promise<Row[]>} */
+/** Measures like tools that report package sizes. @returns {Promise<Row[]>} */
 export async function benchSize() {
   const bundled = await sizes(true)
   const loaded = await sizes(false)
@@ -100,7 +100,7 @@ export async function benchSize() {
     createRow({
       work: `${sizeName}, ESM, minified and gzipped`,
       ours: `${bundled.atOnce.toFixed(1)} kB`,
-      beside: `without tree shaking: ${loaded.atOnce.toFixed(1)} kB; with what is loaded when needed: ${bundled.all.toFixed(1)} kB`,
+      beside: `without tree shaking: ${loaded.atOnce.toFixed(1)} kB; with lazily loaded modules: ${bundled.all.toFixed(1)} kB`,
       rounds: [bundled.atOnce],
       unit: 'kB',
       digits: 1,

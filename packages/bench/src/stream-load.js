@@ -1,4 +1,4 @@
-// The load of many streams at once: opens them evenly over a while, then tells how late events came.
+// Generates load of many concurrent streams: opens them evenly over a period, then measures the delay of events.
 import net from 'node:net'
 import { eachStamp, nowMicros } from './paced-events.js'
 import { serveJobs } from './process.js'
@@ -10,12 +10,12 @@ import { percentiles } from './table.js'
 
 /** @type {Set<net.Socket>} */
 const sockets = new Set()
-/** Milliseconds from an event's sending to its arrival, while somebody watches. @type {number[] | undefined} */
+/** Milliseconds from an event's sending to its arrival, during a measurement. @type {number[] | undefined} */
 let lateness
 /** @type {unknown} */
 let failure
 
-/** Fewer than a listening socket keeps waiting. */
+/** Below the backlog of a listening socket. */
 const mostOpening = 200
 const patienceMs = 30_000
 
@@ -54,7 +54,7 @@ async function open({ port, path, headers, body, streams, rampMs }) {
   let opened = 0
   while (begun < streams && failure === undefined) {
     const passed = performance.now() - started
-    if (passed > rampMs + patienceMs) throw new Error(`only ${begun} of ${streams} streams began`)
+    if (passed > rampMs + patienceMs) throw new Error(`only ${begun} of ${streams} streams started`)
     const due = Math.min(streams, Math.ceil((passed / rampMs) * streams), begun + mostOpening)
     for (; opened < due; opened++) openStream(port, request, () => begun++)
     await pause(1)

@@ -1,6 +1,6 @@
-// Thousands of paced streams in one process, as agents that talk all day make them: what each costs in memory, and how late
-// its events come. The gateway and the bare proxy in turn, each round in new processes, since memory once taken is not
-// given back.
+// Measures thousands of paced streams in one process, as long-running agents cause them: the memory of each, and the
+// delay of its events. The gateway and the bare proxy alternate, each round in new processes, because processes do
+// not return memory.
 import { spawnSync } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { requestBody } from './payloads.js'
@@ -9,7 +9,10 @@ import { startChild, startServer } from './process.js'
 import { createRow } from './row.js'
 import { grouped, median } from './table.js'
 
-/** @typedef {{ rss: number, heap: number, p50: number, p99: number, events: number, busy: number }} Sample bytes a stream, and milliseconds */
+/**
+ * @typedef {{ rss: number, heap: number, p50: number, p99: number, events: number, busy: number }} Sample bytes per
+ * stream, and milliseconds
+ */
 /** @typedef {keyof typeof sides} Side */
 
 const wanted = setting('BENCH_STREAMS', 3000)
@@ -17,9 +20,9 @@ const rounds = setting('BENCH_STREAM_ROUNDS', 5)
 const watchMs = setting('BENCH_STREAM_SECONDS', 3) * 1000
 const interval = 100
 const bar = 1.3
-/** How long after the last stream was opened the upstream starts its pace. */
+/** Milliseconds from the last opened stream until the upstream starts its pace. */
 const quiet = 500
-/** Streams per second while they are being opened. */
+/** Streams opened per second. */
 const opening = 1000
 
 export const streamsName = `${grouped(wanted)} concurrent streams`
@@ -29,7 +32,7 @@ const sides = {
   bare: { file: './bare-proxy.js', path: '/stream/v1/chat/completions' },
 }
 
-/** Two sockets for each stream, and some more. */
+/** Two sockets per stream, and some more. */
 function possible() {
   const limit = Number(spawnSync('sh', ['-c', 'ulimit -n']).stdout?.toString())
   const most = Number.isNaN(limit) ? wanted : Math.floor((limit - 300) / 2)
@@ -70,7 +73,7 @@ async function watch(side, streams, proxy, load) {
   const request = { port: proxy.port, path: sides[side].path, headers, body }
   /** @param {number} count */
   const open = (count) => ask({ kind: 'open', ...request, streams: count, rampMs: (count / opening) * 1000 })
-  // Code is compiled and optimized before memory is looked at.
+  // Compiles and optimizes the code before memory is measured.
   for (let i = 0; i < 4; i++) {
     await open(Math.ceil(streams / 20))
     await pause(quiet + 500)

@@ -24,15 +24,18 @@ export function percentiles(numbers) {
   return { p50: at(0.5), p99: at(0.99) }
 }
 
-/** The lowest and the highest, where there are five or more the outermost ones left aside. @param {readonly number[]} numbers @returns {[number, number]} */
+/**
+ * Returns the lowest and the highest value; with five or more values without the outermost ones. @param {readonly
+ * number[]} numbers @returns {[number, number]}
+ */
 export function spread(numbers) {
   const trim = numbers.length >= 5 ? 1 : 0
   const list = sorted(numbers)
   return [list[trim] ?? Number.NaN, list[list.length - 1 - trim] ?? Number.NaN]
 }
 
-/** A figure for readers: `12,345`. @param {number} number */
+/** Formats a number for readers: `12,345`. @param {number} number */
 export const grouped = (number) => Math.round(number).toLocaleString('en-US')
 
-/** @param {number} number of at most 1 @param {number} [digits] */
+/** @param {number} number a share of at most 1 @param {number} [digits] */
 export const percent = (number, digits = 0) => `${(number * 100).toFixed(digits)} %`

@@ -1,5 +1,5 @@
-// What platform tokens add to a call, in this process and without sockets: the check of a credential, and the check of its
-// limits with their correction afterwards. In terms of what one SHA-256 of the credential costs, which cannot be saved.
+// Measures the cost of platform tokens per call, in this process without sockets: the check of a credential, and the
+// check of its limits with settlement. Relative to the unavoidable SHA-256 of the credential.
 import { createHash } from 'node:crypto'
 import { createTokens, memoryStorage } from '@modelgate/tokens'
 import { setting } from './placement.js'
@@ -69,7 +69,7 @@ async function subjects() {
     usage: { input: { total: 90 }, output: { total: 40 } },
   }
   return {
-    /** What cannot be saved. */
+    /** The unavoidable minimum. */
     floor: () => {
       sink = createHash('sha256').update(plain.secret).digest('hex')
     },
@@ -83,7 +83,8 @@ async function subjects() {
       most: 25,
       run: () => {
         const admission = admit()
-        if (admission === undefined || admission instanceof Promise) throw new Error('memory answers at once')
+        if (admission === undefined || admission instanceof Promise)
+          throw new Error('memory storage must respond synchronously')
         admission.settle?.(end)
         sink = admission
       },
@@ -91,7 +92,7 @@ async function subjects() {
   }
 }
 
-/** A check is to take microseconds. @returns {Promise<import('./row.js').Row[]>} */
+/** A check must take microseconds. @returns {Promise<import('./row.js').Row[]>} */
 export async function benchTokens() {
   const { floor, ...rest } = await subjects()
   const all = [floor, ...Object.values(rest).map(({ run }) => run)]

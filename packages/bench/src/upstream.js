@@ -1,5 +1,5 @@
-// The fake provider: canned answers straight from a socket, so that it is never the slowest part. It reads only what it
-// must of a request: its length and its path. `/json/…` answers JSON, `/stream/…` an event stream.
+// A fake provider with canned responses straight from a socket, so that it is never the slowest part. It reads only
+// the length and the path of a request. `/json/…` returns JSON, `/stream/…` an event stream.
 import net from 'node:net'
 import { answerBody, chatEvents } from './payloads.js'
 import { report } from './process.js'
@@ -14,7 +14,7 @@ const jsonAnswer = (body) =>
     `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nx-request-id: req_bench\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
 
-/** The whole stream in one write: the pace is the proxy's. @param {string[]} list */
+/** Sends the whole stream in one write: the proxy sets the pace. @param {string[]} list */
 function streamAnswer(list) {
   let text = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
   for (let at = 0; at < list.length; at += eventsPerChunk) {
@@ -52,7 +52,7 @@ const server = net.createServer({ noDelay: true }, (socket) => {
         }
         const head = chunk.toString('latin1', 0, end)
         const length = /content-length: *(\d+)/i.exec(head)
-        if (length === null) throw new Error(`the fake upstream wants a content-length:\n${head}`)
+        if (length === null) throw new Error(`the fake upstream needs a content-length:\n${head}`)
         bodyLeft = Number(length[1])
         answer = answerTo(head)
         chunk = chunk.subarray(end + 4)

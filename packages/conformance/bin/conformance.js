@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Headers that the SDKs would take from the environment are meant for another server: here they are options.
+// The SDKs read extra headers from these environment variables. They are meant for another server; use `--header`
+// instead.
 for (const name of ['OPENAI_CUSTOM_HEADERS', 'ANTHROPIC_CUSTOM_HEADERS']) delete process.env[name]
 
 const { command } = await import('../dist/index.js')

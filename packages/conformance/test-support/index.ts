@@ -1,4 +1,5 @@
-// What tests and document generators of other packages use of this one's internals. Resolved in this workspace only, never published.
+// Internals that tests and document generators of other packages use. Resolved in this workspace only, never
+// published.
 
 export { upstreamKey, upstreamOf } from '../src/base/gateways.ts'
 export { type Format, formats } from '../src/base/recorded-traffic.ts'

@@ -1,6 +1,6 @@
 import { type AuthRequest, GatewayError, type Inbound, type PluginRoute, type Reply } from '@modelgate/core'
 import { describe, expect, it } from 'vitest'
-import { type Administered, type AdminOptions, createRoutes } from './admin-routes.ts'
+import { type AdminOptions, createAdminRoutes, type ManagedTokens } from './admin-routes.ts'
 import { fakeStore } from './tokens/fake-store.test-support.ts'
 import { createManagement } from './tokens/manage.ts'
 
@@ -16,14 +16,14 @@ interface Asked {
 function make(authorize: AdminOptions['authorize'] = () => true) {
   const store = fakeStore()
   const asked: unknown[] = []
-  const tokens: Administered = {
-    ...createManagement({ store, changed: () => {}, now: () => start }),
+  const tokens: ManagedTokens = {
+    ...createManagement({ store, onChange: () => {}, now: () => start }),
     usage: async (id, query) => {
       asked.push([id, query])
-      return { id } as Awaited<ReturnType<Administered['usage']>>
+      return { id } as Awaited<ReturnType<ManagedTokens['usage']>>
     },
   }
-  const { routes = [] } = createRoutes(tokens, { authorize })
+  const { routes = [] } = createAdminRoutes(tokens, { authorize })
   const ask = async (route: string, id: string | undefined, { headers = json, body, query = '' }: Asked = {}) => {
     const [method, path] = route.split(' ')
     const found = routes.find((one) => one.method === method && one.path === path) as PluginRoute
@@ -70,7 +70,7 @@ describe('who may manage tokens', () => {
   it('must be said', () => {
     const { tokens } = make()
     for (const options of [undefined, {}, { authorize: true }])
-      expect(() => createRoutes(tokens, options as unknown as AdminOptions)).toThrow(/authorize/)
+      expect(() => createAdminRoutes(tokens, options as unknown as AdminOptions)).toThrow(/authorize/)
   })
 
   it('is asked on every endpoint, with method, path and headers', async () => {
@@ -226,11 +226,11 @@ describe('what a form of another site can send changes nothing', () => {
 describe('the path', () => {
   it('is the host’s to choose', () => {
     const { tokens } = make()
-    const { routes = [] } = createRoutes(tokens, { authorize: () => true, path: '/internal/keys' })
+    const { routes = [] } = createAdminRoutes(tokens, { authorize: () => true, path: '/internal/keys' })
     expect(routes.map(({ path }) => path)).toContain('/internal/keys/{id}/usage')
   })
 
   it.each(['', '/', 'admin', '/admin/', '/admin/{x}', '/a b'])('cannot be %j', (path) => {
-    expect(() => createRoutes(make().tokens, { authorize: () => true, path })).toThrow(/path is/)
+    expect(() => createAdminRoutes(make().tokens, { authorize: () => true, path })).toThrow(/path is/)
   })
 })

@@ -11,50 +11,51 @@ import type { TokenSettings } from './contract/token.ts'
 import type { TokenUsage, UsageQuery } from './limits/usage.ts'
 import { type TokenManagement, type TokenUpdate, unknownToken } from './tokens/manage.ts'
 
-/** What `tokens.routes` takes: who may manage tokens, and where. */
+/** Options of `tokens.routes`. */
 export interface AdminOptions {
   /**
-   * Who may manage all tokens: asked before each request, with its method, path and headers. Nothing but `true` lets it in
-   * (else 403). A GatewayError it throws is sent to the client; any other error is a 500 and logged, and so is a promise that does not settle within 30 s.
+   * Returns whether a request may manage all tokens, by its method, path and headers. Called for each request. Anything but `true` rejects
+   * the request with 403. A GatewayError that it throws is sent to the client. Any other error, and a promise that does not settle within
+   * 30 s, is logged and becomes a 500.
    */
   authorize(request: AuthRequest): boolean | Promise<boolean>
-  /** Below the gateway's base path. Default `/admin/tokens`. */
+  /** Path of the endpoints below the gateway's base path. Default: `/admin/tokens`. */
   readonly path?: string
 }
 
-/** What the endpoints do, from `createTokens`. */
-export interface Administered extends TokenManagement {
+/** The functions of `createTokens` that the endpoints call. */
+export interface ManagedTokens extends TokenManagement {
   usage(id: string, query?: UsageQuery): Promise<TokenUsage>
 }
 
-/** Longer than any store of sessions needs. After it, an answer permits nothing any more. */
+/** Milliseconds for `authorize`: longer than any session store needs. A later result is ignored. */
 const authorizeMs = 30_000
 
 type Params = Readonly<Record<string, string>>
 type Handler = (inbound: Inbound, id: string) => Promise<Reply>
 
-/** JSON endpoints to manage tokens. Secrets are in the answers of `issue` and `rotate`, and nowhere else. */
-export function createRoutes(tokens: Administered, options: AdminOptions): Plugin {
-  // From JavaScript nothing keeps a host from leaving it out.
+/** Creates the JSON endpoints to manage tokens. Only the responses of `issue` and `rotate` contain secrets. */
+export function createAdminRoutes(tokens: ManagedTokens, options: AdminOptions): Plugin {
+  // JavaScript callers may leave it out.
   const { authorize, path = '/admin/tokens' } = (options ?? {}) as Partial<AdminOptions>
   if (typeof authorize !== 'function')
     throw new TypeError(
-      'tokens.routes needs `authorize`, a function that says who may manage tokens: { authorize: ({ header }) => … }',
+      'tokens.routes needs `authorize`, a function that returns whether a request may manage tokens: { authorize: ({ header }) => … }',
     )
   if (!/^(\/[\w.~-]+)+$/.test(path))
     throw new TypeError(
-      `tokens.routes: path is '${path}': it begins with '/', does not end with one, and has no braces`,
+      `tokens.routes: path is '${path}': it must start with '/', not end with one, and have no parameters`,
     )
   const route = (method: PluginRoute['method'], below: string, handler: Handler): PluginRoute => ({
     method,
     path: path + below,
     async handle(inbound: Inbound, params: Params) {
-      const { method, path: asked } = inbound
-      const request = { method, path: asked, header: (name: string) => inbound.header(name.toLowerCase()) }
-      const answer = authorize(request)
-      const allowed = isThenable(answer)
-        ? await settleWithin(answer, 'authorize of tokens.routes', authorizeMs)
-        : answer
+      const { method, path } = inbound
+      const request = { method, path, header: (name: string) => inbound.header(name.toLowerCase()) }
+      const result = authorize(request)
+      const allowed = isThenable(result)
+        ? await settleWithin(result, 'authorize of tokens.routes', authorizeMs)
+        : result
       if (allowed !== true) throw new GatewayError('permission', 'You may not manage the tokens of this gateway.')
       return handler(inbound, params.id ?? '')
     },
@@ -63,7 +64,7 @@ export function createRoutes(tokens: Administered, options: AdminOptions): Plugi
     name: 'tokens-admin',
     routes: [
       route('POST', '', async (inbound) => {
-        // What is no setting is found out by `issue`.
+        // `issue` validates the settings.
         const settings = (await readFields(inbound)) as TokenSettings
         return reply(201, await tokens.issue(settings))
       }),
@@ -92,7 +93,7 @@ export function createRoutes(tokens: Administered, options: AdminOptions): Plugi
         await readFields(inbound, [])
         return reply(200, await tokens.revoke(id))
       }),
-      // No form can send this method.
+      // Needs no content type check: HTML forms cannot send DELETE.
       route('DELETE', '/{id}', async (_inbound, id) => reply(200, await tokens.revoke(id))),
       route('POST', '/{id}/rotate', async (inbound, id) => {
         const { graceMs } = await readFields(inbound, ['graceMs'])
@@ -111,41 +112,43 @@ const reply = (status: number, body: unknown): Reply => ({
   body: JSON.stringify(body),
 })
 
-/** Largest body in bytes. */
-const bodyBytes = 65_536
+/** Maximum bytes of a request body. */
+const maxBodyBytes = 65_536
 
 /**
- * The fields of a request that changes something; no body is no fields.
- * Throws GatewayErrors: `unsupported_media_type`, `request_too_large`, `invalid_request` with `param`.
+ * Returns the fields of a JSON body; none if the body is empty.
+ *
+ * @throws GatewayError `unsupported_media_type`, `request_too_large`, `invalid_request` (with `param`).
  */
-export async function readFields(inbound: Inbound, allowed?: readonly string[]): Promise<Record<string, unknown>> {
+async function readFields(inbound: Inbound, allowed?: readonly string[]): Promise<Record<string, unknown>> {
   checkMediaType(inbound)
-  const text = new TextDecoder().decode(await inbound.read(bodyBytes))
+  const text = new TextDecoder().decode(await inbound.read(maxBodyBytes))
   if (text.trim() === '') return {}
   let body: unknown
   try {
     body = JSON.parse(text)
   } catch (cause) {
-    throw new GatewayError('invalid_request', 'The body is no JSON.', { cause })
+    throw new GatewayError('invalid_request', 'The request body is not valid JSON.', { cause })
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw new GatewayError('invalid_request', 'The body is a JSON object.')
+    throw new GatewayError('invalid_request', 'The request body must be a JSON object.')
   const fields = body as Record<string, unknown>
   if (allowed !== undefined) checkNames(Object.keys(fields), allowed, 'field')
   return fields
 }
 
-/** The parameters of a query, each at most once. */
-export function readQuery({ query }: Inbound, allowed: readonly string[]): Readonly<Record<string, string>> {
+/** Returns the parameters of a query. Throws for unknown and repeated ones. */
+function readQuery({ query }: Inbound, allowed: readonly string[]): Readonly<Record<string, string>> {
   const parameters = [...new URLSearchParams(query)]
   const names = parameters.map(([name]) => name)
   checkNames(names, allowed, 'query parameter')
-  const twice = names.find((name, at) => names.indexOf(name) !== at)
-  if (twice !== undefined) throw new GatewayError('invalid_request', `'${twice}' is given twice.`, { param: twice })
+  const repeated = names.find((name, at) => names.indexOf(name) !== at)
+  if (repeated !== undefined)
+    throw new GatewayError('invalid_request', `The query parameter '${repeated}' is repeated.`, { param: repeated })
   return Object.fromEntries(parameters)
 }
 
-/** Forms of other sites can send anything but this, with the cookies of who looks at them. */
+/** Prevents cross-site requests: HTML forms of other sites send their visitors' cookies, but cannot send this content type. */
 function checkMediaType(inbound: Inbound): void {
   const type = inbound.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
   if (type === 'application/json') return
@@ -155,11 +158,11 @@ function checkMediaType(inbound: Inbound): void {
   )
 }
 
-function checkNames(names: readonly string[], allowed: readonly string[], what: string): void {
+function checkNames(names: readonly string[], allowed: readonly string[], kind: string): void {
   const unknown = names.find((name) => !allowed.includes(name))
   if (unknown === undefined) return
-  const known = allowed.length === 0 ? 'there is none here' : `${allowed.join(', ')} are known`
-  throw new GatewayError('invalid_request', `There is no ${what} '${unknown.slice(0, 100)}': ${known}.`, {
+  const known = allowed.length === 0 ? 'This endpoint has none.' : `Known: ${allowed.join(', ')}.`
+  throw new GatewayError('invalid_request', `Unknown ${kind} '${unknown.slice(0, 100)}'. ${known}`, {
     param: unknown.slice(0, 100),
   })
 }

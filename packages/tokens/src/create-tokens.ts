@@ -1,5 +1,5 @@
 import type { Admission, AdmitCall, Authenticate, FinishEvent, Logger, Plugin } from '@modelgate/core'
-import { type AdminOptions, createRoutes } from './admin-routes.ts'
+import { type AdminOptions, createAdminRoutes } from './admin-routes.ts'
 import { type Awaitable, isThenable } from './base/async.ts'
 import { safeLogger } from './base/safe-logger.ts'
 import { steadyClock } from './base/steady-clock.ts'
@@ -15,61 +15,62 @@ import { createAuthenticate, createIdentities } from './tokens/authenticate.ts'
 import { createManagement, type TokenManagement } from './tokens/manage.ts'
 import { createTokenCache } from './tokens/token-cache.ts'
 
-/** What `createTokens` takes. */
+/** Options of `createTokens`. */
 export interface TokensOptions {
-  /** Where tokens and counts are kept. Default: `folderStorage()`. */
+  /** Storage of tokens and counts. Default: `folderStorage()`. */
   readonly storage?: Storage
-  /** What models cost: needed for budgets in money. Default: unknown. */
+  /** Prices of models, which budgets in money need. Default: no price is known. */
   readonly prices?: Prices | PriceTable
-  /** Where a record of each call goes. Default: nowhere; the sums of `usage` are kept all the same. */
+  /** Receives a record of each call. Default: none. The sums of `usage` do not need it. */
   readonly ledger?: LedgerSink
   /**
-   * Milliseconds for which an answer of the store is good: so long a token that was revoked in another process may still be
-   * let in. Default 500; 0 to 1,000.
+   * Milliseconds for which a token is cached. A token that another process revokes may be accepted for that long. Default: 500;
+   * 0 to 1,000.
    */
   readonly cacheMs?: number
   /**
-   * Milliseconds for which the last known answer about a token counts while the store is away. Default 0: authentication is
-   * refused (503).
+   * Milliseconds for which the last known state of a token is used while the storage is away. Default: 0, which rejects such calls
+   * with 503.
    */
   readonly staleMs?: number
   /**
-   * How much of a call's output is reserved before it, at most, in tokens; less where the client allows less. What a call takes
-   * beyond is counted when it is over. Default 4,096.
+   * Maximum number of output tokens that are reserved for a call; fewer if the client allows fewer. Further use is counted at the end of
+   * the call. Default: 4,096.
    */
   readonly reserve?: { readonly outputTokens?: number }
   /**
-   * What becomes of a call whose price is unknown, where its token has a budget in money: `'refuse'` (403, the default), or
-   * `'allow'`: it costs the budget nothing but what is known of its cost, and is let in while the budget is not spent.
+   * Handling of a call with an unknown price if its token has a budget in money. `'refuse'` (the default) rejects it with 403.
+   * `'allow'` admits it while the budget is not spent, and counts only the known part of its cost.
    */
   readonly unpriced?: 'refuse' | 'allow'
-  /** Default: warnings and errors go to `console`. `false`: nothing. */
+  /** Receives warnings and errors. Default: `console`. `false` logs nothing. */
   readonly logger?: Logger | false
-  /** The time, for tests: milliseconds since 1970. Default: the time of day for dates, a clock that is never set for durations. */
+  /** Returns milliseconds since 1970, for tests. Default: the time of day for dates, and a clock that is never set for durations. */
   now?(): number
 }
 
-/** What `createTokens` returns: a frozen object of bound functions. */
+/** Tokens of a platform. A frozen object of bound functions. */
 export interface Tokens extends TokenManagement {
-  /** For `auth` of createGateway; brings `plugin` along. */
+  /** For `auth` of createGateway. Brings `plugin` with it. */
   readonly authenticate: Authenticate
-  /** Counts, limits, prices and records calls. To be named in `plugins` only where `authenticate` is wrapped in another function. */
+  /** Counts, limits, prices and records calls. Add it to `plugins` only if you wrap `authenticate` in another function. */
   readonly plugin: Plugin
-  /** What a token has used, and has left. GatewayErrors `not_found`, `invalid_request`. */
+  /** Returns what a token has used and what remains. Rejects with GatewayError `not_found` or `invalid_request`. */
   usage(id: string, query?: UsageQuery): Promise<TokenUsage>
-  /** JSON endpoints to manage tokens, as a plugin. A TypeError without `authorize`. */
+  /** Creates a plugin with JSON endpoints to manage tokens. Throws TypeError without `authorize`. */
   routes(options: AdminOptions): Plugin
-  /** Writes what is not written yet, and lets go of files and timers: after `gateway.close()`. */
+  /** Writes all unwritten data, and releases files and timers. Call it after `gateway.close()`. */
   close(): Promise<void>
   /** The same as `close()`, for `await using`: declare the tokens before the gateway, so that the gateway closes first. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
-const longestCacheMs = 1000
+const maxCacheMs = 1000
 
 /**
- * Makes the tokens of a platform: issues them, checks them, counts what they take, and refuses what is beyond their limits.
- * Throws a TypeError for options that cannot be.
+ * Creates the tokens of a platform: issues and authenticates them, counts their use, and rejects calls beyond their limits.
+ *
+ * @throws TypeError for invalid options.
  *
  * @example
  * const tokens = createTokens({ storage: folderStorage('data') })
@@ -79,9 +80,9 @@ const longestCacheMs = 1000
 export function createTokens(options: TokensOptions = {}): Tokens {
   const { ledger, reserve, unpriced, cacheMs = 500, staleMs = 0, now = Date.now } = options
   const steadyNow = options.now ?? steadyClock()
-  checkTime('cacheMs', cacheMs, longestCacheMs)
+  checkTime('cacheMs', cacheMs, maxCacheMs)
   checkTime('staleMs', staleMs, Number.MAX_SAFE_INTEGER)
-  checkReserving(reserve?.outputTokens, unpriced)
+  checkReservation(reserve?.outputTokens, unpriced)
   const logger = safeLogger(options.logger)
   const prices = options.prices === undefined ? undefined : guardedPrices(pricesOf(options.prices), logger)
   const storage = options.storage ?? folderStorage(undefined, { logger })
@@ -123,7 +124,7 @@ export function createTokens(options: TokensOptions = {}): Tokens {
     ...(prices === undefined ? {} : { costOf: (event: FinishEvent) => costOfCall(prices, event) }),
     ...(ledger === undefined ? {} : { onFinish: (event: FinishEvent) => ledger.append(recordOf(event)) }),
   })
-  const management = createManagement({ store: storage.tokens, changed: cache.forget, now })
+  const management = createManagement({ store: storage.tokens, onChange: cache.forget, now })
   const usage: Tokens['usage'] = (id, query) => readUsage({ storage, prices, now }, id, query)
   let closing: Promise<void> | undefined
   const close = (): Promise<void> => {
@@ -142,18 +143,18 @@ export function createTokens(options: TokensOptions = {}): Tokens {
     }),
     plugin,
     usage,
-    routes: (admin: AdminOptions) => createRoutes({ ...management, usage }, admin),
+    routes: (admin: AdminOptions) => createAdminRoutes({ ...management, usage }, admin),
     close,
     [Symbol.asyncDispose]: close,
   })
 }
 
-/** What settles calls before what keeps them; all of it, also where one fails. */
-async function closeAll(...ends: readonly (() => void | Promise<void>)[]): Promise<void> {
+/** Runs all functions in order, also if one fails, and throws the first failure. */
+async function closeAll(...closeFunctions: readonly (() => void | Promise<void>)[]): Promise<void> {
   const failures: unknown[] = []
-  for (const end of ends)
+  for (const close of closeFunctions)
     try {
-      await end()
+      await close()
     } catch (error) {
       failures.push(error)
     }
@@ -162,14 +163,14 @@ async function closeAll(...ends: readonly (() => void | Promise<void>)[]): Promi
 
 const pricesOf = (prices: Prices | PriceTable): Prices => ('costOf' in prices ? prices : createPrices(prices))
 
-function checkReserving(outputTokens: unknown, unpriced: unknown): void {
+function checkReservation(outputTokens: unknown, unpriced: unknown): void {
   if (outputTokens !== undefined && !(Number.isSafeInteger(outputTokens) && Number(outputTokens) >= 0))
-    throw new TypeError(`createTokens: reserve.outputTokens is ${outputTokens}; give it a whole number of tokens`)
+    throw new TypeError(`createTokens: reserve.outputTokens is ${outputTokens}; it must be a whole number of tokens`)
   if (unpriced !== undefined && unpriced !== 'refuse' && unpriced !== 'allow')
-    throw new TypeError(`createTokens: unpriced is ${unpriced}; give it 'refuse' or 'allow'`)
+    throw new TypeError(`createTokens: unpriced is ${unpriced}; it must be 'refuse' or 'allow'`)
 }
 
 function checkTime(name: string, ms: number, most: number): void {
   if (typeof ms === 'number' && ms >= 0 && ms <= most) return
-  throw new TypeError(`createTokens: ${name} is ${ms}; give it milliseconds from 0 to ${most}`)
+  throw new TypeError(`createTokens: ${name} is ${ms}; it must be milliseconds from 0 to ${most}`)
 }

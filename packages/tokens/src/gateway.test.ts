@@ -107,7 +107,7 @@ describe.each(dialects)('a %s client', (format, path, body) => {
   })
 
   it.each([
-    ['mistyped or cut', 'mg-abc'],
+    ['mistyped or incomplete', 'mg-abc'],
     ['unknown', newSecret()],
   ])('with a token that is %s is refused', async (words, secret) => {
     const refused = await setUp().post(path, secret, body)

@@ -12,8 +12,8 @@ interface Line {
 }
 
 /**
- * The messages of a recorded WebSocket. Reads as much YAML as such recordings hold: block lists and maps, scalars that are
- * plain or quoted and may go on over several lines. Throws for anything else, and for what is no WebSocket.
+ * Reads the messages of a recorded WebSocket. Supports the YAML of such recordings: block lists and maps, and plain or
+ * quoted scalars over several lines. Throws for other YAML and for recordings of anything else.
  */
 export function readCassette(yaml: string): RecordedMessage[] {
   const lines = yaml.split('\n').map((line): Line => {
@@ -25,7 +25,7 @@ export function readCassette(yaml: string): RecordedMessage[] {
     .filter(({ kind }) => kind !== 'close')
     .map(({ kind, direction, data }) => {
       if (kind !== 'message' || (direction !== 'sent' && direction !== 'received') || typeof data !== 'object')
-        throw new TypeError('no message of a WebSocket')
+        throw new TypeError('The recording is not a WebSocket message')
       return { direction, data }
     })
 }
@@ -51,7 +51,7 @@ class Reader {
     for (let line = this.#line; line?.indent === indent && line.text.startsWith('- '); line = this.#line) {
       const rest = line.text.slice(2)
       if (isKey(rest)) {
-        // A map that begins on the dash's own line: as if it stood two columns further.
+        // A map that begins on the line of its dash is parsed as if it were indented by two columns.
         ;(this.#lines as Line[])[this.#at] = { indent: indent + 2, text: rest }
         items.push(this.#map(indent + 2))
       } else items.push(this.#scalar(rest, indent))
@@ -69,7 +69,7 @@ class Reader {
       else {
         this.#at++
         const next: Line | undefined = this.#line
-        // A list may stand at the column of its key.
+        // A list may be indented like its key.
         map[key] = this.value(next?.text.startsWith('- ') ? next.indent : indent + 2)
       }
     }
@@ -84,7 +84,8 @@ class Reader {
       if (line.text === '') breaks++
       else if (line.indent <= indent) break
       else {
-        // One line break is a space, each further one stands for itself; a backslash before it takes it away.
+        // In folded scalars, one line break is a space and each further one a line break; a preceding backslash
+        // removes it.
         if (text.endsWith('\\')) text = text.slice(0, -1)
         else text += breaks === 0 ? ' ' : '\n'.repeat(breaks)
         text += line.text.trimEnd()
@@ -103,7 +104,7 @@ function scalarOf(text: string): Json {
   if (text.startsWith('"')) return JSON.parse(text.replaceAll('\\ ', ' ')) as Json
   if (text === '[]') return []
   if (text === '{}') return {}
-  if (/^[[{&*|>!]/.test(text)) throw new TypeError(`YAML beyond what is read here: ${text.slice(0, 40)}`)
+  if (/^[[{&*|>!]/.test(text)) throw new TypeError(`Unsupported YAML: ${text.slice(0, 40)}`)
   if (text === 'null' || text === '~') return null
   if (text === 'true' || text === 'false') return text === 'true'
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text

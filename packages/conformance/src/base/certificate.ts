@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 
-// DER by hand, as far as a certificate needs it: a key made for the run is better than one that lies in a file for ever.
+// Minimal DER encoder: a key generated for the run is safer than one that is stored in a file.
 
 const der = (tag: number, ...parts: readonly Uint8Array[]): Buffer => {
   const body = Buffer.concat(parts)
@@ -21,7 +21,7 @@ const commonName = Buffer.from('550403', 'hex')
 const named = (name: string): Buffer =>
   sequence(der(0x31, sequence(der(0x06, commonName), der(0x0c, Buffer.from(name)))))
 
-/** A certificate that nobody vouches for, with its key, both as PEM; good for this year and the next. */
+/** Creates a self-signed certificate and its key as PEM, valid until the end of next year. */
 export function selfSigned(name: string): { key: string; cert: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const year = new Date().getUTCFullYear()

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
-/** A process of its own that runs a module of this folder. */
+/** A child process that runs a module of this folder. */
 export interface Child {
   readonly process: ChildProcess
-  /** First message of the process. Rejects if the process ends before. */
+  /** First message of the process. Rejects if the process exits before it. */
   readonly ready: Promise<unknown>
-  /** Asks the process to end, and waits. */
+  /** Asks the process to exit and waits for it. */
   stop(): Promise<void>
 }
 
@@ -19,7 +19,7 @@ export interface Bundled {
   remove(): Promise<void>
 }
 
-/** Node 20 runs no TypeScript: the module is bundled first, with the packages' sources. */
+/** Bundles the module with the packages' sources first, because Node 20 runs no TypeScript. */
 export async function bundle(entry: string): Promise<Bundled> {
   const folder = await mkdtemp(join(tmpdir(), 'modelgate-child-'))
   const file = join(folder, 'main.mjs')
@@ -48,7 +48,7 @@ export async function bundle(entry: string): Promise<Bundled> {
       const ready = new Promise<unknown>((resolve, reject) => {
         child.once('message', resolve)
         child.once('error', reject)
-        child.once('exit', (code, signal) => reject(new Error(`the child ended with ${code ?? signal}`)))
+        child.once('exit', (code, signal) => reject(new Error(`The child process exited with ${code ?? signal}`)))
       })
       const ended = new Promise<void>((resolve) => void child.once('exit', () => resolve()))
       return {

@@ -1,4 +1,4 @@
-/** Parameters of a tool that takes a city, strict enough for every provider. */
+/** Parameters of a tool with a city argument, strict enough for every provider. */
 export const citySchema = {
   type: 'object',
   properties: { city: { type: 'string' } },

@@ -1,4 +1,4 @@
-/** Express 4 beside Express 5: what is used of it is the same, and its own types would clash. */
+/** Express 4 in addition to Express 5: the used API is the same, and its own types would conflict. */
 declare module 'express4' {
   import type express from 'express'
 

@@ -13,7 +13,7 @@ import type { Format } from './recorded-traffic.ts'
 
 export const upstreamKey = 'upstream-key-5d1c07a1'
 
-/** An upstream that speaks one format, with the official provider's makers. */
+/** Creates an upstream of one format with the official provider's factory. */
 export function upstreamOf(format: Format, baseURL = 'http://upstream.test', apiKey = upstreamKey): Upstream {
   switch (format) {
     case 'chat':
@@ -27,9 +27,9 @@ export function upstreamOf(format: Format, baseURL = 'http://upstream.test', api
 }
 
 /** Disables health state between calls: after a 429 the key's cooldown would delay the next call. */
-export const forgetful: HealthState = { read: () => undefined, write() {} }
+export const noSharedHealth: HealthState = { read: () => undefined, write() {} }
 
-/** Recorded requests refer to what somebody else stored long ago. */
+/** Recorded requests refer to objects that were stored when they were recorded. */
 const anyReference = {
   responses: 'pass',
   conversations: 'pass',
@@ -40,7 +40,7 @@ const anyReference = {
   caches: 'pass',
 } as const
 
-/** A gateway with one upstream for every model name. */
+/** Creates a gateway with one upstream for every model name. */
 export const gatewayTo = (
   format: Format,
   options: Partial<GatewayConfig<'up'>> & { baseURL?: string; upstream?: Upstream } = {},
@@ -53,19 +53,19 @@ export const gatewayTo = (
     upstreams: { up: upstream },
     models: { '*': 'up' },
     logger: false,
-    // One exchange is looked at: what is tried after a failure has tests of its own.
+    // Retries have their own tests; these tests observe a single exchange.
     retry: false,
     breaker: false,
-    health: forgetful,
+    health: noSharedHealth,
     ...config,
   })
 }
 
-/** The gateway as the `fetch` of an SDK in the same process. */
+/** Returns the gateway as the `fetch` of an SDK in the same process. */
 export const fetchOf = (gateway: Gateway): typeof fetch => gateway.fetch
 
-/** Addition to the URL of formats that name the model or streaming there. */
-export interface Asked {
+/** Parts of the URL in formats that put the model or streaming there. */
+export interface GenerationOptions {
   /** Default `recorded`. */
   readonly model?: string
   readonly stream?: boolean
@@ -73,22 +73,22 @@ export interface Asked {
 
 const paths = { chat: '/v1/chat/completions', messages: '/v1/messages', responses: '/v1/responses' } as const
 
-/** The dialect's generation path, without a query. */
-export const pathOf = (format: Format, { model = 'recorded', stream = false }: Asked = {}): string =>
+/** Returns the format's generation path, without a query. */
+export const pathOf = (format: Format, { model = 'recorded', stream = false }: GenerationOptions = {}): string =>
   format === 'gemini'
     ? `/v1beta/models/${encodeURIComponent(model)}:${stream ? 'streamGenerateContent' : 'generateContent'}`
     : paths[format]
 
-/** The query that belongs to it: without this one, a stream of generateContent is a JSON array. */
-export const queryOf = (format: Format, { stream = false }: Asked = {}): string =>
+/** Returns the query of a generation path. Without it, a generateContent stream is a JSON array. */
+export const queryOf = (format: Format, { stream = false }: GenerationOptions = {}): string =>
   format === 'gemini' && stream ? '?alt=sse' : ''
 
-/** A generation request as a bare Request, with what its dialect insists on. */
+/** Creates a generation request with the headers that the format requires. */
 export const requestTo = (
   format: Format,
   body: string,
   headers: Record<string, string> = {},
-  asked: Asked = {},
+  asked: GenerationOptions = {},
 ): Request =>
   new Request(`http://gateway.test${pathOf(format, asked)}${queryOf(format, asked)}`, {
     method: 'POST',

@@ -8,7 +8,7 @@ export const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value 
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 export const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
 
-/** The parsed text; undefined if it is no JSON. */
+/** Parses JSON; returns undefined if the text is invalid. */
 export function parseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json

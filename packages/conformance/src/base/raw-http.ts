@@ -1,11 +1,11 @@
 import { request } from 'node:http'
-import type { Place } from './sdk-clients.ts'
+import type { ClientTarget } from './sdk-clients.ts'
 
 export interface RawCall {
   readonly method?: string
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Several pieces are sent chunked, one piece with its content-length. */
+  /** Several pieces are sent chunked; one piece is sent with a content-length. */
   readonly body?: string | Uint8Array | readonly Uint8Array[]
 }
 
@@ -25,8 +25,8 @@ const pieces = (body: RawCall['body']): Uint8Array[] =>
         ? [body]
         : [...body]
 
-/** One HTTP exchange exactly as written, with nothing that an SDK or `fetch` would add or tidy up. */
-export async function rawCall(place: Place, call: RawCall): Promise<RawAnswer> {
+/** Sends one HTTP request exactly as given, without the headers that an SDK or `fetch` would add. */
+export async function rawCall(place: ClientTarget, call: RawCall): Promise<RawAnswer> {
   const { method = 'POST', path, headers = {}, body } = call
   if (place.fetch !== undefined) {
     const bodied = method !== 'GET' && method !== 'HEAD' && body !== undefined
@@ -55,7 +55,7 @@ export async function rawCall(place: Place, call: RawCall): Promise<RawAnswer> {
         }),
       )
     })
-    // A refused upload may end in a broken pipe once the answer is here; without an answer the promise is rejected.
+    // A rejected upload may end in a broken pipe after the response. Without a response, the promise rejects.
     outgoing.on('error', reject)
     const parts = pieces(body)
     if (parts.length === 1) outgoing.setHeader('content-length', (parts[0] as Uint8Array).length)

@@ -12,52 +12,55 @@ import type { Format } from './recorded-traffic.ts'
 
 /** One call that reached the upstream. */
 export interface UpstreamCall {
-  /** 1 for the first call of its scene. */
+  /** 1 for the first call of the scene. */
   readonly number: number
-  /** Undefined for paths that are no generation. */
+  /** Undefined for paths other than generation. */
   readonly format: Format | undefined
   readonly stream: boolean
   readonly method: string
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
-  /** For answers within HTTP. */
+  /** Sends valid HTTP responses. */
   readonly response: ServerResponse
-  /** For answers outside of it: raw bytes, a reset. */
+  /** Sends anything else: raw bytes or a reset. */
   readonly socket: Socket
-  /** `performance.now()` when the request was here, whole. */
+  /** `performance.now()` when the whole request had been received. */
   readonly at: number
-  /** Resolves to `performance.now()` of the connection's end. */
+  /** Resolves to `performance.now()` at the end of the connection. */
   readonly closed: Promise<number>
 }
 
 export type Play = (call: UpstreamCall) => void | Promise<void>
 
-/** The upstream's plays for calls that carry a marker. */
+/** The script of an upstream for calls that contain a marker. */
 export interface Scene {
-  /** To be put into the prompt. */
+  /** Marker to put into the prompt. */
   readonly marker: string
   readonly calls: readonly UpstreamCall[]
-  /** Resolves when that many calls have come; rejects after `withinMs`, 10,000 by default. */
+  /** Resolves to the latest call when `count` calls have arrived. Rejects after `withinMs`, 10,000 by default. */
   arrived(count?: number, withinMs?: number): Promise<UpstreamCall>
-  /** Calls with its marker get an ordinary answer from now on, and nothing is kept of them. */
+  /** From now on, calls with the marker get an ordinary response and are not recorded. */
   end(): void
 }
 
-/** An upstream that speaks all formats and does what it is told to. What carries no marker gets a fake provider's answer. */
+/** An upstream of all formats with scripted behaviour. Calls without a marker get a fake provider's response. */
 export interface Upstream {
   readonly origin: string
   readonly port: number
-  /** Has calls whose prompt carries the scene's marker played by `play`. */
+  /** Handles calls whose prompt contains the scene's marker with `play`. */
   play(play: Play): Scene
-  /** Has calls to paths with this beginning played, before their body is read: `body` is empty, and `incoming` is the request. Returns how to end it. */
+  /**
+   * Handles calls to paths with this prefix before their body is read: `body` is empty, and `incoming` is the request.
+   * Returns a function that ends it.
+   */
   playAt(path: string, play: (call: UpstreamCall, incoming: IncomingMessage) => void | Promise<void>): () => void
-  /** Every request so far, with or without a marker. */
+  /** Number of all requests, with or without a marker. */
   readonly requests: number
-  /** Connections open now. */
+  /** Number of open connections. */
   connections(): Promise<number>
-  /** Ends those on which nothing runs, which it would otherwise keep for a minute. */
+  /** Closes idle connections, which would otherwise stay open for a minute. */
   closeIdle(): void
   close(): Promise<void>
 }
@@ -77,12 +80,12 @@ async function bodyOf(incoming: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(parts)
 }
 
-/** @param port where to listen; default: any free port */
+/** @param port port to listen on. Default: a free port */
 export async function startUpstream(port = 0): Promise<Upstream> {
   const run = Math.random().toString(36).slice(2, 12).padEnd(10, '0')
   const scenes = new Map<string, { play: Play; calls: UpstreamCall[]; waiting: (() => void)[] }>()
   const places = new Map<string, (call: UpstreamCall, incoming: IncomingMessage) => void | Promise<void>>()
-  /** When each connection ends. */
+  /** Time of the end of each connection. */
   const ends = new WeakMap<Socket, Promise<number>>()
   let made = 0
   let requests = 0
@@ -117,7 +120,7 @@ export async function startUpstream(port = 0): Promise<Upstream> {
   }
 
   const server: Server = createServer((incoming, response) => {
-    // A connection that ends under a play is what plays are for.
+    // A script may break its connection at any time.
     serve(incoming, response).catch(() => incoming.socket.destroy())
   })
   server.keepAliveTimeout = 60_000
@@ -182,7 +185,7 @@ export async function startUpstream(port = 0): Promise<Upstream> {
   }
 }
 
-/** On to the fake provider, and its answer back. A connection it breaks is broken here as well. */
+/** Forwards the call to the fake provider. A connection that the provider breaks is broken here as well. */
 function answerAsUsual(
   origin: string,
   incoming: IncomingMessage,

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isObject, type Json, type JsonObject, textOf } from './json.ts'
 
-/** The formats of generation that clients speak. Declared here, because the published types must not need core. */
+/** The generation formats of clients. Declared here, because the published types must not depend on core. */
 export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
 export const formats: readonly Format[] = ['chat', 'messages', 'gemini', 'responses']
 
-/** The two formats of the suites over servers. */
+/** The two formats of tests over servers. */
 export type WireFormat = 'chat' | 'messages'
 
 /** One recorded HTTP exchange with a provider. */
@@ -18,11 +18,11 @@ export interface Exchange {
   readonly stream: boolean
   readonly features: ReadonlySet<string>
   readonly method: string
-  /** Requested model, wherever the format has it; undefined if the recording kept no request. */
+  /** Requested model, from the path or the body; undefined if the recording has no request. */
   readonly model: string | undefined
-  /** The request's body; a string or null where the recording kept none. */
+  /** Request body; a string or null if the recording has no JSON. */
   readonly request: Json
-  /** The provider's answer, byte for byte. */
+  /** Response of the provider, byte for byte. */
   readonly answer: string
 }
 
@@ -36,13 +36,13 @@ const formatsOfIndex: Readonly<Record<string, Format>> = {
 const folder =
   process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url)).replace(/\/$/, '')
 
-/** Recorded traffic is beside the checkout, or at MODELGATE_SHARED. */
+/** True if recorded traffic exists next to the checkout or at MODELGATE_SHARED. */
 export const haveRecordings = existsSync(join(folder, 'fixtures', 'INDEX.tsv'))
-/** The samples of this suite stand for all recordings; with MODELGATE_FULL=1 it goes through every one. */
+/** True with MODELGATE_FULL=1: runs all recordings instead of the samples. */
 export const fullRun = process.env.MODELGATE_FULL === '1'
-/** How long a test over all recordings may take, in milliseconds. */
+/** Timeout of a test over all recordings, in milliseconds. */
 export const patience = fullRun ? 1_800_000 : 300_000
-export const whyNoRecordings = 'no recorded traffic beside the checkout (MODELGATE_SHARED): these checks are skipped'
+export const whyNoRecordings = 'no recorded traffic next to the checkout (MODELGATE_SHARED): these checks are skipped'
 
 interface IndexLine {
   readonly path: string
@@ -90,13 +90,13 @@ function linesOf(index: string): Record<string, string>[] {
   })
 }
 
-/** Every successful recorded exchange of the four formats that stands in the index. */
+/** Returns all successful recorded exchanges of the four formats that the index lists. */
 export const recordedExchanges = (index: 'INDEX.tsv' | 'CORE.tsv' = 'INDEX.tsv'): Exchange[] =>
   (linesOf(index) as unknown as IndexLine[])
     .filter(({ format, status }) => formatsOfIndex[format] !== undefined && status === '200')
     .map(readExchange)
 
-/** One conversation as one client library held it in several formats. */
+/** One conversation that a client library recorded in several formats. */
 export interface Scenario {
   readonly name: string
   readonly exchanges: readonly Exchange[]
@@ -120,7 +120,7 @@ const formatsOfPath: readonly (readonly [RegExp, Format])[] = [
   [/\/responses$/, 'responses'],
 ]
 
-/** The generation calls that SDKs and agents were seen to make, without answers. */
+/** Returns recorded generation requests of SDKs and agents, without responses. */
 export function clientRequests(): Exchange[] {
   const place = join(folder, 'client-requests')
   if (!existsSync(place)) return []
@@ -150,7 +150,7 @@ export function clientRequests(): Exchange[] {
     })
 }
 
-/** A small request of a format, for clients that must get at an answer recorded for another request. */
+/** Returns a small request of a format, for tests that replay the response to another request. */
 export function simpleRequest(format: Format, stream: boolean): JsonObject {
   switch (format) {
     case 'chat':

@@ -2,13 +2,13 @@ import { isObject, type Json, type JsonObject, listOf, numberOf, objectOf, parse
 import type { Exchange } from './recorded-traffic.ts'
 
 /**
- * Reads an answer straight from its bytes. Undefined: it is no complete answer.
- * @param doneOptional the vendor ends its streams with the finish reason, without `[DONE]`
+ * Reads the content of a recorded response from its bytes; returns undefined if the response is incomplete.
+ * @param doneOptional the vendor ends streams with the finish reason, without `[DONE]`
  */
 export function readRecording(
   { format, stream, answer }: Pick<Exchange, 'format' | 'stream' | 'answer'>,
   doneOptional = false,
-): Answer | undefined {
+): ResponseContent | undefined {
   switch (format) {
     case 'chat':
       return stream ? chatStream(answer, doneOptional) : chatBody(answer)
@@ -21,18 +21,18 @@ export function readRecording(
   }
 }
 
-export function chatUsage(value: Json | undefined): Totals | undefined {
+export function chatUsage(value: Json | undefined): UsageTotals | undefined {
   const usage = objectOf(value)
   const input = numberOf(usage.prompt_tokens)
   const completion = numberOf(usage.completion_tokens)
   if (input === undefined || completion === undefined) return undefined
   const reasoning = numberOf(objectOf(usage.completion_tokens_details).reasoning_tokens)
-  // Vendors that count cached input elsewhere: DeepSeek, Mistral.
+  // DeepSeek and Mistral report cached input in other fields.
   const cacheRead =
     numberOf(objectOf(usage.prompt_tokens_details).cached_tokens) ??
     numberOf(usage.prompt_cache_hit_tokens) ??
     numberOf(usage.num_cached_tokens)
-  // Some vendors count reasoning beside the completion; their total gives it away.
+  // Some vendors exclude reasoning from the completion tokens; their total reveals it.
   const beside = (numberOf(usage.total_tokens) ?? 0) - input - completion
   const apart = beside > 0 && (reasoning === undefined || reasoning === beside)
   return {
@@ -43,7 +43,7 @@ export function chatUsage(value: Json | undefined): Totals | undefined {
   }
 }
 
-export function messagesUsage(value: Json | undefined): Totals | undefined {
+export function messagesUsage(value: Json | undefined): UsageTotals | undefined {
   const usage = objectOf(value)
   const fresh = numberOf(usage.input_tokens)
   const output = numberOf(usage.output_tokens)
@@ -58,13 +58,13 @@ export function messagesUsage(value: Json | undefined): Totals | undefined {
   }
 }
 
-/** Reasoning of a chat message or delta, under whichever of the vendors' names. */
+/** Returns the reasoning of a chat message or delta, under any vendor's field name. */
 export function chatReasoning(message: JsonObject): string {
   for (const key of ['reasoning_content', 'reasoning'])
     if (typeof message[key] === 'string' && message[key] !== '') return message[key]
   const details = listOf(message.reasoning_details).map(objectOf)
-  const told = details.map((detail) => textOf(detail.text) || textOf(detail.summary)).join('')
-  if (told !== '') return told
+  const reported = details.map((detail) => textOf(detail.text) || textOf(detail.summary)).join('')
+  if (reported !== '') return reported
   return listOf(message.content)
     .map(objectOf)
     .filter((part) => part.type === 'thinking')
@@ -81,7 +81,9 @@ const chatText = (content: Json | undefined): string =>
         .map((part) => textOf(part.text))
         .join('')
 
-/** The calls of a chat message, the deprecated single `function_call` among them (some vendors send an empty one). */
+/**
+ * Returns the tool calls of a chat message, including the deprecated `function_call` (some vendors send an empty one).
+ */
 export function chatCalls(message: JsonObject): { name: string; input: unknown }[] {
   const legacy = objectOf(message.function_call)
   return [
@@ -101,7 +103,7 @@ export function chatCalls(message: JsonObject): { name: string; input: unknown }
   ]
 }
 
-function chatBody(text: string): Answer | undefined {
+function chatBody(text: string): ResponseContent | undefined {
   const body = objectOf(parseJson(text))
   const choice = listOf(body.choices).map(objectOf)[0]
   if (choice === undefined) return undefined
@@ -117,12 +119,12 @@ function chatBody(text: string): Answer | undefined {
   )
 }
 
-function chatStream(stream: string, doneOptional: boolean): Answer | undefined {
+function chatStream(stream: string, doneOptional: boolean): ResponseContent | undefined {
   let text = ''
   let refusal = ''
   let reasoning = ''
   let details = ''
-  let usage: Totals | undefined
+  let usage: UsageTotals | undefined
   let finished = false
   let done = false
   const calls: { key: string; name: string; input: string; custom: boolean }[] = []
@@ -144,7 +146,7 @@ function chatStream(stream: string, doneOptional: boolean): Answer | undefined {
       if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') finished = true
       for (const piece of listOf(delta.tool_calls).map(objectOf)) {
         const call = isObject(piece.custom) ? piece.custom : objectOf(piece.function)
-        // Without an index the id tells calls apart.
+        // Without an index, the id identifies the call.
         const key = String(piece.index ?? piece.id ?? calls.length)
         let known = calls.find((candidate) => candidate.key === key)
         if (known === undefined) {
@@ -158,11 +160,11 @@ function chatStream(stream: string, doneOptional: boolean): Answer | undefined {
   }
   if (!done && !(doneOptional && finished)) return undefined
   const tools = calls.map(({ name, input, custom }) => ({ name, input: custom ? input : parsedInput(input) }))
-  // The list may repeat what was streamed as plain text, for clients that send it back.
+  // `reasoning_details` may repeat the streamed reasoning, for clients that send it back.
   return withUsage({ text, refusal, reasoning: reasoning || details, tools }, usage)
 }
 
-function blocksOf(blocks: readonly JsonObject[], stopDetails: Json | undefined): Omit<Answer, 'usage'> {
+function blocksOf(blocks: readonly JsonObject[], stopDetails: Json | undefined): Omit<ResponseContent, 'usage'> {
   const textsOf = (type: string, key: string): string =>
     blocks
       .filter((block) => block.type === type)
@@ -178,13 +180,13 @@ function blocksOf(blocks: readonly JsonObject[], stopDetails: Json | undefined):
   }
 }
 
-function messagesBody(text: string): Answer | undefined {
+function messagesBody(text: string): ResponseContent | undefined {
   const body = objectOf(parseJson(text))
   if (body.type !== 'message') return undefined
   return withUsage(blocksOf(listOf(body.content).map(objectOf), body.stop_details), messagesUsage(body.usage))
 }
 
-function messagesStream(stream: string): Answer | undefined {
+function messagesStream(stream: string): ResponseContent | undefined {
   const blocks: JsonObject[] = []
   const inputs = new Map<number, string>()
   let usage: JsonObject = {}
@@ -222,27 +224,27 @@ function messagesStream(stream: string): Answer | undefined {
   )
 }
 
-/** Content of an answer, independent of the format: a client must find it in every format. */
-export interface Answer {
+/** Content of a response, independent of the format: clients of every format must receive it. */
+export interface ResponseContent {
   readonly text: string
   readonly refusal: string
   readonly reasoning: string
   readonly tools: readonly { readonly name: string; readonly input: unknown }[]
-  readonly usage?: Totals
+  readonly usage?: UsageTotals
 }
-/** Inclusive totals: cached input is in `input`, reasoning is in `output`. */
-export interface Totals {
+/** Inclusive totals: `input` includes cached input, `output` includes reasoning. */
+export interface UsageTotals {
   readonly input: number
   readonly output: number
   readonly cacheRead?: number
   readonly reasoning?: number
 }
 
-/** Tool input as clients compare it: parsed where it is JSON, no text at all counts as no arguments. */
+/** Parses tool input for comparison: JSON is parsed, an empty text means no arguments. */
 export const parsedInput = (text: string | undefined): unknown =>
   text === undefined || text.trim() === '' ? {} : (parseJson(text) ?? text)
 
-/** The data of every event of a recorded stream, in order. Written for this file: it shares nothing with the gateway. */
+/** Returns the data of every event of a recorded stream, in order. It deliberately shares no code with the gateway. */
 export function eventData(stream: string): string[] {
   return stream
     .replaceAll('\r\n', '\n')
@@ -257,11 +259,11 @@ export function eventData(stream: string): string[] {
     .filter((data) => data !== '')
 }
 
-export const withUsage = (answer: Omit<Answer, 'usage'>, usage: Totals | undefined): Answer =>
+export const withUsage = (answer: Omit<ResponseContent, 'usage'>, usage: UsageTotals | undefined): ResponseContent =>
   usage === undefined ? answer : { ...answer, usage }
 
-/** Thoughts are counted beside the candidates, what tools added beside the prompt. */
-function geminiUsage(value: Json | undefined): Totals | undefined {
+/** Gemini counts thoughts separately from candidates, and tool input separately from the prompt. */
+function geminiUsage(value: Json | undefined): UsageTotals | undefined {
   const usage = objectOf(value)
   const prompt = numberOf(usage.promptTokenCount)
   if (prompt === undefined) return undefined
@@ -275,8 +277,8 @@ function geminiUsage(value: Json | undefined): Totals | undefined {
   }
 }
 
-/** Reads the model's parts, in a stream one chunk after another. */
-function partsOf(parts: readonly JsonObject[]): Omit<Answer, 'usage' | 'refusal'> {
+/** Reads the model's parts, of all chunks of a stream in order. */
+function partsOf(parts: readonly JsonObject[]): Omit<ResponseContent, 'usage' | 'refusal'> {
   const texts = (thought: boolean): string =>
     parts
       .filter((part) => (part.thought === true) === thought)
@@ -289,8 +291,8 @@ function partsOf(parts: readonly JsonObject[]): Omit<Answer, 'usage' | 'refusal'
   }
 }
 
-/** Arguments may come bit by bit, each with its place: `$.city` or `$.list[0]`. */
-function callsOf(pieces: readonly JsonObject[]): Answer['tools'] {
+/** Arguments may be streamed as pieces with a path: `$.city` or `$.list[0]`. */
+function callsOf(pieces: readonly JsonObject[]): ResponseContent['tools'] {
   const calls: { name: string; input: JsonObject }[] = []
   let goesOn = false
   for (const piece of pieces) {
@@ -303,7 +305,7 @@ function callsOf(pieces: readonly JsonObject[]): Answer['tools'] {
   return calls
 }
 
-/** The chunks of an answer: events, or (as older clients ask for them) one array. */
+/** Returns the chunks of a response: events, or one JSON array for older clients. */
 export const geminiChunks = (answer: string): unknown[] =>
   answer.trimStart().startsWith('[') ? listOf(parseJson(answer)) : eventData(answer).map(parseJson)
 
@@ -320,10 +322,13 @@ function addPiece(input: JsonObject, { jsonPath, stringValue, numberValue, boolV
 
 const plainEndings = new Set(['STOP', 'MAX_TOKENS'])
 
-/** A body is a stream of one chunk. An answer is over with a reason, be it that the question was refused. */
-export function readGemini(chunks: readonly unknown[], whole = false): Answer | undefined {
+/**
+ * Reads chunks as one response; a whole body is a stream of one chunk. A response is complete with a finish or block
+ * reason.
+ */
+export function readGemini(chunks: readonly unknown[], whole = false): ResponseContent | undefined {
   const parts: JsonObject[] = []
-  let usage: Totals | undefined
+  let usage: UsageTotals | undefined
   let over = false
   let refusal = ''
   for (const chunk of chunks) {
@@ -338,14 +343,14 @@ export function readGemini(chunks: readonly unknown[], whole = false): Answer | 
     if (candidate === undefined) continue
     parts.push(...listOf(objectOf(candidate.content).parts).map(objectOf))
     over ||= candidate.finishReason !== undefined
-    // With a plain ending it says nothing (`Model generated function call(s).`).
+    // With an ordinary finish reason, the message has no meaning (`Model generated function call(s).`).
     if (!plainEndings.has(textOf(candidate.finishReason))) refusal += textOf(candidate.finishMessage)
   }
-  // A whole answer without a reason ended well, if it says anything.
+  // A whole response without a finish reason is complete if it has parts.
   return over || (whole && parts.length > 0) ? withUsage({ ...partsOf(parts), refusal }, usage) : undefined
 }
 
-function responsesUsage(value: Json | undefined): Totals | undefined {
+function responsesUsage(value: Json | undefined): UsageTotals | undefined {
   const usage = objectOf(value)
   const input = numberOf(usage.input_tokens)
   const output = numberOf(usage.output_tokens)
@@ -360,7 +365,7 @@ function responsesUsage(value: Json | undefined): Totals | undefined {
   }
 }
 
-function itemsOf(items: readonly JsonObject[]): Omit<Answer, 'usage'> {
+function itemsOf(items: readonly JsonObject[]): Omit<ResponseContent, 'usage'> {
   const texts = (type: string, list: string, kind: string, key: string): string =>
     items
       .filter((item) => item.type === type)
@@ -377,12 +382,12 @@ function itemsOf(items: readonly JsonObject[]): Omit<Answer, 'usage'> {
   }
 }
 
-function callOf(item: JsonObject): Answer['tools'] {
-  // Names are unique within their namespace only.
+function callOf(item: JsonObject): ResponseContent['tools'] {
+  // Tool names are unique only within their namespace.
   const name = typeof item.namespace === 'string' ? `${item.namespace}__${item.name}` : textOf(item.name)
   if (item.type === 'function_call') return [{ name, input: parsedInput(textOf(item.arguments)) }]
   if (item.type === 'custom_tool_call') return [{ name, input: textOf(item.input) }]
-  // The search that the client runs itself; the server's own are no calls.
+  // Only a search that the client executes is a tool call; the server's own searches are not.
   if (item.type === 'tool_search_call' && item.execution === 'client')
     return [{ name: 'tool_search', input: item.arguments ?? {} }]
   return []
@@ -390,14 +395,16 @@ function callOf(item: JsonObject): Answer['tools'] {
 
 const unfinished = new Set(['failed', 'cancelled', 'queued', 'in_progress'])
 
-export function readResponsesBody(value: unknown): Answer | undefined {
+export function readResponsesBody(value: unknown): ResponseContent | undefined {
   const body = objectOf(value)
   if (!Array.isArray(body.output) || unfinished.has(textOf(body.status))) return undefined
   return withUsage(itemsOf(listOf(body.output).map(objectOf)), responsesUsage(body.usage))
 }
 
-/** The last event tells the whole answer again; servers that leave it empty have told the items one by one. */
-export function readResponsesStream(stream: string): Answer | undefined {
+/**
+ * Reads the last event, which repeats the whole response. Some servers leave it empty and send the items one by one.
+ */
+export function readResponsesStream(stream: string): ResponseContent | undefined {
   const items: JsonObject[] = []
   let answer: JsonObject | undefined
   for (const data of eventData(stream)) {

@@ -4,25 +4,25 @@ import OpenAI from 'openai'
 import { type JsonObject, objectOf, textOf } from './json.ts'
 import type { Format } from './recorded-traffic.ts'
 import {
-  type Answer,
   chatCalls,
   chatReasoning,
   chatUsage,
   messagesUsage,
+  type ResponseContent,
   readGemini,
   readResponsesBody,
 } from './response-content.ts'
 
 /** Destination of a client's calls: a server's origin, or a function in the same process. */
-export interface Place {
+export interface ClientTarget {
   readonly origin?: string
   readonly fetch?: typeof fetch
   readonly token?: string
-  /** How long an answer may take, in milliseconds. Default: 60 s. */
+  /** Time limit of a response in milliseconds. Default: 60 s. */
   readonly timeoutMs?: number
 }
 
-const options = ({ fetch, token = 'client-token', timeoutMs = 60_000 }: Place) => ({
+const options = ({ fetch, token = 'client-token', timeoutMs = 60_000 }: ClientTarget) => ({
   apiKey: token,
   maxRetries: 0,
   timeout: timeoutMs,
@@ -30,38 +30,43 @@ const options = ({ fetch, token = 'client-token', timeoutMs = 60_000 }: Place) =
   ...(fetch === undefined ? {} : { fetch }),
 })
 
-/** The official clients, base URL changed and nothing else (retries are off: a suite wants to see the first failure). */
-export const openaiClient = (place: Place): OpenAI =>
+/** Creates the official client with another base URL. Retries are off, so that tests see the first failure. */
+export const openaiClient = (place: ClientTarget): OpenAI =>
   new OpenAI({
     ...options(place),
-    // Whose environment this is has said so of another server.
+    // The environment's organization and project belong to another server.
     organization: null,
     project: null,
     adminAPIKey: null,
     baseURL: `${place.origin ?? 'http://gateway.test'}/v1`,
   })
-export const anthropicClient = (place: Place): Anthropic =>
+export const anthropicClient = (place: ClientTarget): Anthropic =>
   new Anthropic({ ...options(place), baseURL: place.origin ?? 'http://gateway.test' })
-export const googleClient = ({ origin = 'http://gateway.test', fetch, token = 'client-token' }: Place): GoogleGenAI =>
+export const googleClient = ({
+  origin = 'http://gateway.test',
+  fetch,
+  token = 'client-token',
+}: ClientTarget): GoogleGenAI =>
   new GoogleGenAI({
     apiKey: token,
     vertexai: false,
     httpOptions: { baseUrl: origin, ...(fetch === undefined ? {} : { fetch }) },
   })
 
-const usageOf = (usage: Answer['usage']): Pick<Answer, 'usage'> => (usage === undefined ? {} : { usage })
+const usageOf = (usage: ResponseContent['usage']): Pick<ResponseContent, 'usage'> =>
+  usage === undefined ? {} : { usage }
 
 /** Returns the OpenAI SDK's result for this body, from its own accumulator if it streams. */
-async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
+async function askChat(client: OpenAI, body: JsonObject): Promise<ResponseContent> {
   let reasoning = ''
   let details = ''
-  let usage: Answer['usage']
+  let usage: ResponseContent['usage']
   let completion: OpenAI.ChatCompletion
   if (body.stream === true) {
-    // The recorded body goes out as it is; its types are the recording's.
+    // The recorded body is sent unchanged, so its types are those of the recording.
     const stream = client.chat.completions.stream(body as unknown as OpenAI.ChatCompletionCreateParamsStreaming)
     stream.on('chunk', (chunk) => {
-      // The accumulator knows neither reasoning nor the usage of chunks without an id.
+      // The accumulator ignores reasoning and the usage of chunks without an id.
       const wire = chunk as unknown as JsonObject
       usage = chatUsage(wire.usage) ?? usage
       for (const choice of chunk.choices)
@@ -72,7 +77,7 @@ async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
         }
     })
     completion = await stream.finalChatCompletion()
-    // The list may repeat what was streamed as plain text, for clients that send it back.
+    // `reasoning_details` may repeat the streamed reasoning, for clients that send it back.
     if (reasoning === '') reasoning = details
   } else {
     completion = await client.chat.completions.create(body as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming)
@@ -91,7 +96,7 @@ async function askChat(client: OpenAI, body: JsonObject): Promise<Answer> {
 }
 
 /** Returns the Anthropic SDK's result for this body, from its own accumulator if it streams. */
-async function askMessages(client: Anthropic, body: JsonObject): Promise<Answer> {
+async function askMessages(client: Anthropic, body: JsonObject): Promise<ResponseContent> {
   const message =
     body.stream === true
       ? await client.messages.stream(body as unknown as Anthropic.MessageStreamParams).finalMessage()
@@ -108,8 +113,8 @@ async function askMessages(client: Anthropic, body: JsonObject): Promise<Answer>
   }
 }
 
-/** Returns the Google SDK's result; it has no accumulator of its own. The body is the wire's, with the model beside it. */
-async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonObject): Promise<Answer> {
+/** Returns the Google SDK's result; the SDK has no accumulator. The body is the wire format plus the model. */
+async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonObject): Promise<ResponseContent> {
   const { contents, generationConfig, ...rest } = body
   const config = { ...objectOf(generationConfig), ...rest }
   const parameters = { model: textOf(model), contents, config } as unknown as GenerateContentParameters
@@ -118,23 +123,23 @@ async function askGemini(client: GoogleGenAI, { model, stream, ...body }: JsonOb
     for await (const chunk of await client.models.generateContentStream(parameters)) chunks.push(chunk)
   else chunks.push(await client.models.generateContent(parameters))
   const answer = readGemini(chunks, stream !== true)
-  if (answer === undefined) throw new Error(`The SDK returned no answer: ${JSON.stringify(chunks).slice(0, 200)}`)
+  if (answer === undefined) throw new Error(`The SDK returned no response: ${JSON.stringify(chunks).slice(0, 200)}`)
   return answer
 }
 
 /** Returns the OpenAI SDK's result for this body on Responses, from its own accumulator if it streams. */
-async function askResponses(client: OpenAI, body: JsonObject): Promise<Answer> {
+async function askResponses(client: OpenAI, body: JsonObject): Promise<ResponseContent> {
   const response =
     body.stream === true
       ? await client.responses.stream(body as unknown as Parameters<typeof client.responses.stream>[0]).finalResponse()
       : await client.responses.create(body as unknown as OpenAI.Responses.ResponseCreateParamsNonStreaming)
   const answer = readResponsesBody(response)
-  if (answer === undefined) throw new Error(`The SDK returned no answer: ${JSON.stringify(response).slice(0, 200)}`)
+  if (answer === undefined) throw new Error(`The SDK returned no response: ${JSON.stringify(response).slice(0, 200)}`)
   return answer
 }
 
-/** The official client of a format asks, whole or as the body says. */
-export function askAs(format: Format, place: Place, body: JsonObject): Promise<Answer> {
+/** Sends a body with the official client of a format, streamed if the body requests it. */
+export function sendWithSdk(format: Format, place: ClientTarget, body: JsonObject): Promise<ResponseContent> {
   switch (format) {
     case 'chat':
       return askChat(openaiClient(place), body)

@@ -12,11 +12,11 @@ import express4 from 'express4'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
 import { fetchOf } from './gateways.ts'
-import type { Place } from './sdk-clients.ts'
+import type { ClientTarget } from './sdk-clients.ts'
 
-export interface Running extends Place {
+export interface Running extends ClientTarget {
   readonly origin: string
-  /** Connections open right now; undefined where there is no socket. */
+  /** Returns the number of open connections; undefined without sockets. */
   connections?(): Promise<number>
   close(): Promise<void>
 }
@@ -24,7 +24,7 @@ export interface Running extends Place {
 /** One way to serve a gateway. */
 export interface ServerKind {
   readonly name: string
-  /** A host with routes of its own answers unknown paths itself. */
+  /** True if the host has its own routes and handles unknown paths itself. */
   readonly hosted: boolean
   start(gateway: Gateway): Promise<Running>
 }
@@ -55,7 +55,7 @@ const overHttp = (name: string, hosted: boolean, listener: (gateway: Gateway) =>
   start: (gateway) => listen(createServer(listener(gateway)).on('upgrade', nodeUpgrade(gateway))),
 })
 
-/** Hosts have a route before and a route after the gateway; neither may notice it. */
+/** Adds a route before and a route after the gateway; neither may be affected. */
 const expressApp =
   (make: typeof express, ...before: express.RequestHandler[]) =>
   (gateway: Gateway): RequestListener => {
@@ -107,7 +107,7 @@ export const servers: readonly ServerKind[] = [
     },
   },
   overHttp('Hono', true, hono(honoMiddleware)),
-  // The package's own entry for Node, selected by the condition `node` of its exports.
+  // Uses the package's Node entry, selected by the `node` condition of its exports.
   overHttp('Hono on Node', true, hono(honoMiddlewareForNode)),
   {
     name: 'in process',
@@ -118,8 +118,8 @@ export const servers: readonly ServerKind[] = [
   },
 ]
 
-/** Hosts that read every body before the gateway sees the request. The bytes are gone then; what they said is not. */
+/** Hosts that parse every body before the gateway sees the request: the raw bytes are gone, the content is not. */
 export const parsingServers: readonly ServerKind[] = [
-  overHttp('Express 5 behind express.json', true, expressApp(express, express.json({ limit: '10mb' }))),
-  overHttp('Express 4 behind express.json', true, expressApp(express4, express4.json({ limit: '10mb' }))),
+  overHttp('Express 5 after express.json', true, expressApp(express, express.json({ limit: '10mb' }))),
+  overHttp('Express 4 after express.json', true, expressApp(express4, express4.json({ limit: '10mb' }))),
 ]

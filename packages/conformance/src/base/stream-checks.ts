@@ -12,7 +12,10 @@ const headers: Readonly<Record<string, string>> = {
   'anthropic-version': '2023-06-01',
 }
 
-/** An upstream that answers with these bytes, cut like this. Without web streams in between: splits come by the million. */
+/**
+ * Creates a transport that returns these bytes in these pieces. It avoids web streams, because tests try millions of
+ * splits.
+ */
 export const transportOf =
   (bytes: Uint8Array, cuts: Cuts = Math.max(1, bytes.length), breaks?: Error): Transport =>
   async () => ({
@@ -27,7 +30,7 @@ export const transportOf =
   })
 
 /** Returns the response to a streaming client of `format`, as status and text. */
-export async function answerOf(
+export async function fetchStream(
   gateway: Gateway,
   format: Format,
   body: string,
@@ -49,7 +52,7 @@ export async function answerOf(
   return { status: reply.status, text: Buffer.concat(parts).toString('utf8') }
 }
 
-/** The byte positions behind each event of a stream, the last one included. */
+/** Returns the byte offset after each event of a stream, including the last one. */
 export function eventEnds(bytes: Uint8Array): number[] {
   const text = Buffer.from(bytes).toString('latin1')
   const ends: number[] = []
@@ -58,14 +61,14 @@ export function eventEnds(bytes: Uint8Array): number[] {
   return ends
 }
 
-/** Text in a stream's terminal event, by format; one format has only the chunk with the finish reason. */
+/** Text of a stream's terminal event, by format; in Gemini, the chunk with the finish reason. */
 const terminals: Readonly<Record<Format, RegExp>> = {
   chat: /^\[DONE\]/,
   messages: /"type": ?"message_stop"/,
   gemini: /"(finishReason|blockReason)"/,
   responses: /"type": ?"response\.(completed|incomplete)"/,
 }
-/** Returns the offset of the terminal event: any cut before it leaves a proper prefix. */
+/** Returns the offset of the terminal event: a stream cut before it is incomplete. */
 export function terminalAt(bytes: Uint8Array, format: Format): number {
   const text = Buffer.from(bytes).toString('latin1')
   let at = 0
@@ -79,7 +82,7 @@ export function terminalAt(bytes: Uint8Array, format: Format): number {
 const candidatesOf = (data: string) => listOf(objectOf(parseJson(data)).candidates).map(objectOf)
 const typeOf = (data: string): string => textOf(objectOf(parseJson(data)).type)
 
-/** The event by which a client takes the answer for whole. */
+/** Recognises the event that a client takes as the successful end. */
 const claims: Readonly<Record<Format, (data: string) => boolean>> = {
   chat: (data) => data.trim() === '[DONE]',
   messages: (data) => typeOf(data) === 'message_stop',
@@ -94,10 +97,13 @@ const isError: Readonly<Record<Format, (data: string) => boolean>> = {
   responses: (data) => typeOf(data) === 'error',
 }
 
-/** How often an answer claims to be whole. */
-export const claimsIn = (format: Format, stream: string): number => eventData(stream).filter(claims[format]).length
+/** Returns how many events claim a successful end. */
+export const successClaims = (format: Format, stream: string): number => eventData(stream).filter(claims[format]).length
 
-/** The error a broken answer ends in; throws unless it is the only one, the last word, and no success was claimed. */
+/**
+ * Returns the error that ends a broken response. Throws unless it is the only error, comes last, and no success was
+ * claimed.
+ */
 export function onlyError(format: Format, answer: { status: number; text: string }): { message: string; type: string } {
   if (answer.status !== 200) {
     expect(answer.status).toBeGreaterThanOrEqual(400)
@@ -113,9 +119,9 @@ export function onlyError(format: Format, answer: { status: number; text: string
     expect(data.at(-1)).toBe(errors[0])
     return errorIn(format, objectOf(error.error))
   }
-  // Two events: some clients hear the one, some the other.
+  // Two events: clients differ in which one they read.
   expect([data.at(-2), typeOf(data.at(-1) ?? '')]).toEqual([errors[0], 'response.failed'])
-  // OpenAI documents it flat, and sends it nested.
+  // OpenAI documents a flat event and sends a nested one.
   const { message, code } = { ...objectOf(error.error), ...error }
   const failed = objectOf(objectOf(parseJson(data.at(-1) ?? '')).response)
   expect(failed).toMatchObject({ status: 'failed', error: { code: expect.any(String), message } })
@@ -128,7 +134,7 @@ function errorIn(format: Format, error: JsonObject): { message: string; type: st
   return { message: textOf(error.message), type: textOf(error[word]) }
 }
 
-/** A repeatable sequence of numbers in [0, below). */
+/** Creates a repeatable sequence of numbers in [0, below). */
 export function createPicker(seed: number): (below: number) => number {
   let state = seed
   return (below) => {

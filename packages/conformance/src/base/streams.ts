@@ -13,7 +13,7 @@ const candidates = (text: string, more: object = {}, tokens = 1): string =>
 let number = 0
 const numbered = (type: string, data: object): string => event(type, { sequence_number: number++, ...data })
 const place = { item_id: 'msg_1', output_index: 0, content_index: 0 }
-const said = (text: string, status: string): object => ({
+const messageItem = (text: string, status: string): object => ({
   id: 'msg_1',
   type: 'message',
   status,
@@ -25,7 +25,7 @@ const response = (status: string, more: object): object => ({
 })
 const delta = (text: string): string => numbered('response.output_text.delta', { ...place, delta: text, logprobs: [] })
 
-/** The same answer in every format, word by word: "one two three". Three events come before any fault. */
+/** The same response in every format, word by word: "one two three". Faults follow the third event. */
 export const good: Readonly<Record<Format, readonly string[]>> = {
   chat: [
     chunk({ role: 'assistant', content: '' }),
@@ -65,7 +65,7 @@ export const good: Readonly<Record<Format, readonly string[]>> = {
   ],
   responses: [
     numbered('response.created', response('in_progress', { output: [], usage: null })) +
-      numbered('response.output_item.added', { output_index: 0, item: said('', 'in_progress') }) +
+      numbered('response.output_item.added', { output_index: 0, item: messageItem('', 'in_progress') }) +
       numbered('response.content_part.added', {
         ...place,
         part: { type: 'output_text', annotations: [], logprobs: [], text: '' },
@@ -78,11 +78,11 @@ export const good: Readonly<Record<Format, readonly string[]>> = {
         ...place,
         part: { type: 'output_text', annotations: [], logprobs: [], text: 'one two three' },
       }),
-    numbered('response.output_item.done', { output_index: 0, item: said('one two three', 'completed') }),
+    numbered('response.output_item.done', { output_index: 0, item: messageItem('one two three', 'completed') }),
     numbered(
       'response.completed',
       response('completed', {
-        output: [said('one two three', 'completed')],
+        output: [messageItem('one two three', 'completed')],
         usage: {
           input_tokens: 3,
           input_tokens_details: { cached_tokens: 0 },
@@ -104,8 +104,8 @@ export const errorEvent: Readonly<Record<Format, string>> = {
     sequence_number: 3,
   }),
 }
-/** Error text of each dialect for `errorEvent`, in its own stream and in others. */
-export const errorWords: Readonly<Record<Format, (upstream: Format) => string>> = {
+/** Expected error message for `errorEvent` in each client format, by upstream format. */
+export const errorMessages: Readonly<Record<Format, (upstream: Format) => string>> = {
   chat: () => 'server_error',
   messages: (upstream) => (upstream === 'chat' ? 'api_error' : 'overloaded_error'),
   gemini: (upstream) => (upstream === 'chat' ? 'INTERNAL' : 'UNAVAILABLE'),
@@ -119,16 +119,19 @@ export const malformed: Readonly<Record<Format, string>> = {
   responses: 'event: response.output_text.delta\ndata: {"broken": \n\n',
 }
 
-/** A provider's 429 body, with the delay if its bodies have one. */
-export const slowDown: Readonly<Record<Format, object>> = {
+/** A provider's 429 body, with the retry delay if its bodies have one. */
+export const rateLimitBodies: Readonly<Record<Format, object>> = {
   chat: { error: { type: 'requests', code: 'rate_limit_exceeded', message: 'Slow down', param: null } },
   messages: { type: 'error', error: { type: 'rate_limit_error', message: 'Slow down' } },
   gemini: { error: { code: 429, message: 'Slow down', status: 'RESOURCE_EXHAUSTED' } },
   responses: { error: { type: 'requests', code: 'rate_limit_exceeded', message: 'Slow down', param: null } },
 }
 
-/** An upstream that plays the steps; `silence` passes before its headers. */
-export function playing(steps: readonly Step[], silence = 0): { fetch: typeof fetch; readonly aborted: boolean } {
+/** Creates an upstream that plays the steps; `silence` is the delay before its headers. */
+export function scriptedUpstream(
+  steps: readonly Step[],
+  silence = 0,
+): { fetch: typeof fetch; readonly aborted: boolean } {
   let aborted = false
   const pause = (ms: number, signal: AbortSignal | null | undefined): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -170,10 +173,12 @@ export function playing(steps: readonly Step[], silence = 0): { fetch: typeof fe
   }
 }
 
-/** The error event with the gateway's key in its words. */
-export const telling = (format: Format): string => errorEvent[format].replace('Boom', `Boom ${upstreamKey}`)
+/** Returns the error event with the gateway's API key in its message. */
+export const errorEventWithKey = (format: Format): string => errorEvent[format].replace('Boom', `Boom ${upstreamKey}`)
 
-/** An error beside all events, as Google sends it in mid-stream; in one shape that every format's reader knows. */
+/**
+ * An error outside of any event, as Google sends it in mid-stream, in a shape that every format's reader recognises.
+ */
 export const bareError = `${JSON.stringify(
   {
     type: 'error',

@@ -1,4 +1,4 @@
-// A gateway of its own process, with tokens in a Redis that others use too. Bundled and run by tokens-redis.test.ts.
+// A gateway in its own process with tokens in a shared Redis. Bundled and run by tokens-redis.test.ts.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createGateway, openai } from '@modelgate/core'
@@ -12,7 +12,7 @@ const client = createClient({ url: REDIS_URL })
 client.on('error', () => {})
 await client.connect()
 const tokens = createTokens({
-  // The test is about counting: the time that Redis takes on a busy machine must not matter.
+  // A long timeout: the test counts calls, and Redis may be slow on a busy machine.
   storage: redisStorage({ client, prefix: PREFIX, timeoutMs: 2000 }),
   prices: createPrices(JSON.parse(PRICES)),
   ledger: fileLedger({ folder: LEDGER }),

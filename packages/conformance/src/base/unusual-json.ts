@@ -1,10 +1,10 @@
 import type { Format } from './recorded-traffic.ts'
 
-/** JSON as nobody's library would write it: big integers, a key twice, escapes, spaces, a field that does not exist yet. */
+/** Valid JSON that no library would write: big integers, duplicate keys, escapes, spaces and an unknown field. */
 const oddities = '"new_field":{"a":1.0,"a":2e2,"__proto__":{"x":1}},"big":98765432109876543210'
 const oddText = String.raw`\u0041 \/ 🙂 é`
 
-/** A request in each format. Gemini's has its model in the path. */
+/** Returns a request in each format. Gemini has the model in the path. */
 export function oddRequest(format: Format, model: string): string {
   const named = `{ "seed":12345678901234567890 ,\n\t"model"  :"${model}", ${oddities},`
   switch (format) {
@@ -21,8 +21,8 @@ export function oddRequest(format: Format, model: string): string {
 
 const text = String.raw`"\u0041"`
 
-/** An answer in each format. */
-export const oddAnswer: Readonly<Record<Format, string>> = {
+/** A response in each format. */
+export const oddResponse: Readonly<Record<Format, string>> = {
   chat: `{ "id":"x",${oddities}, "choices" :[{"index":0,"message":{"role":"assistant","content":${text}},"finish_reason":"stop"}],"a":1,"a":2}\n`,
   messages: `{"type":"message", "id":"m",${oddities},"role":"assistant","content":[{"type":"text","text":${text}}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1.0}}`,
   gemini: `{ "candidates" :[{"content":{"parts":[{"text":${text}}],"role":"model"},"finishReason":"STOP"}],${oddities},"usageMetadata":{"promptTokenCount":1.0},"a":1,"a":2}\r\n`,

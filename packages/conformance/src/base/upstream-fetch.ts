@@ -1,14 +1,14 @@
-/** How a served body is cut into chunks: every so many bytes, or at these positions. */
+/** Chunk boundaries of a served body: every n bytes, or at these positions. */
 export type Cuts = number | readonly number[]
 
-/** An upstream in the process: answers every call with the same bytes, and remembers what it was sent. */
+/** An in-process upstream that returns the same bytes for every call and records the requests. */
 export interface ServedBytes {
   readonly fetch: typeof fetch
-  /** The bodies received, in order. */
+  /** Received bodies, in order. */
   readonly received: string[]
 }
 
-/** The chunks of a body: none empty, in order, and together the body. */
+/** Yields the non-empty chunks of a body, in order. */
 export function* cut(bytes: Uint8Array, cuts: Cuts): Generator<Uint8Array> {
   if (typeof cuts === 'number') {
     for (let at = 0; at < bytes.length; at += cuts) yield bytes.subarray(at, at + cuts)
@@ -21,7 +21,7 @@ export function* cut(bytes: Uint8Array, cuts: Cuts): Generator<Uint8Array> {
   }
 }
 
-/** A body that is pulled chunk by chunk, and can end in a broken connection. */
+/** Creates a body that is pulled chunk by chunk and may end with a broken connection. */
 function bodyOf(chunks: Iterator<Uint8Array>, breaks?: Error): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {

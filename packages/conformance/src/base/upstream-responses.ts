@@ -1,15 +1,15 @@
 import type { Play, UpstreamCall } from './raw-upstream.ts'
 import type { Format } from './recorded-traffic.ts'
-import { good, slowDown } from './streams.ts'
+import { good, rateLimitBodies } from './streams.ts'
 
-/** An answer's head as raw bytes, for answers that no HTTP library would write. */
+/** Returns a response head as raw bytes, for responses that no HTTP library would write. */
 export const rawHead = (status: number, headers: Readonly<Record<string, string>>, reason = 'OK'): string =>
   `HTTP/1.1 ${status} ${reason}\r\n${Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')}\r\n`
 
-/** The answer that each format gives to a call that does not stream: "one two three", three tokens in and three out. */
-export const whole: Readonly<Record<Format, object>> = {
+/** An unstreamed response in each format: "one two three", three input and three output tokens. */
+export const wholeResponse: Readonly<Record<Format, object>> = {
   chat: {
     id: 'chatcmpl-1',
     object: 'chat.completion',
@@ -59,24 +59,24 @@ export const whole: Readonly<Record<Format, object>> = {
   },
 }
 
-/** The format of a call that is known to be a generation. */
+/** Returns the format of a generation call; throws for other calls. */
 export function formatOf(call: UpstreamCall): Format {
-  if (call.format === undefined) throw new Error(`${call.method} ${call.path} is no generation`)
+  if (call.format === undefined) throw new Error(`${call.method} ${call.path} is not a generation path`)
   return call.format
 }
 
-/** Answers as a good upstream does, as asked for: streaming or not. */
-export function answerWell(call: UpstreamCall): void {
+/** Sends an ordinary response, streamed if requested. */
+export function sendGoodResponse(call: UpstreamCall): void {
   const format = formatOf(call)
   if (call.stream) {
     beginStream(call)
     for (const event of good[format]) call.response.write(event)
     call.response.end()
-  } else answerJson(call, 200, whole[format])
+  } else sendJson(call, 200, wholeResponse[format])
 }
 
-/** @param body a string is sent as it is */
-export function answerJson(
+/** @param body a string is sent unchanged */
+export function sendJson(
   call: UpstreamCall,
   status: number,
   body: object | string,
@@ -91,7 +91,7 @@ export function answerJson(
   call.response.end(text)
 }
 
-/** The head of an event stream; the events are written to `call.response`. */
+/** Starts an event stream; events are written to `call.response`. */
 export function beginStream(call: UpstreamCall): void {
   call.response.writeHead(200, { 'content-type': 'text/event-stream' })
   call.response.flushHeaders()
@@ -100,7 +100,7 @@ export function beginStream(call: UpstreamCall): void {
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Resolves with the promise's value, or undefined after this time. */
-export async function within<T>(ms: number, what: Promise<T>): Promise<T | undefined> {
+export async function resultWithin<T>(ms: number, what: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, ms, undefined)
@@ -112,38 +112,39 @@ export async function within<T>(ms: number, what: Promise<T>): Promise<T | undef
   }
 }
 
-// The ordinary answers say "one two three"; here they say something else.
+// Replacements for the words of the ordinary responses, "one two three".
 
 type Words = Readonly<Record<'one' | 'two' | 'three', string>>
 
 const inOtherWords = (text: string, words: Words): string =>
   text.replace(/\b(one|two|three)\b/g, (word) => JSON.stringify(words[word as keyof Words]).slice(1, -1))
 
-/** The events of a good stream with these words in it. */
-export const eventsSaying = (format: Format, words: Words): string[] =>
+/** Returns the events of an ordinary stream with these words. */
+export const eventsWithWords = (format: Format, words: Words): string[] =>
   good[format].map((event) => inOtherWords(event, words))
 
-/** A good whole answer with these words in it. */
-export const bodySaying = (format: Format, words: Words): string => inOtherWords(JSON.stringify(whole[format]), words)
+/** Returns an ordinary unstreamed body with these words. */
+export const bodyWithWords = (format: Format, words: Words): string =>
+  inOtherWords(JSON.stringify(wholeResponse[format]), words)
 
-/** A text with these counts in place of three tokens in and three out. */
-export const counting = (text: string, input: number, output: number): string =>
+/** Replaces the token counts of an ordinary response, which are three and three. */
+export const withTokenCounts = (text: string, input: number, output: number): string =>
   text
     .replace(/"(prompt_tokens|input_tokens|promptTokenCount)":3\b/g, `"$1":${input}`)
     .replace(/"(completion_tokens|output_tokens|candidatesTokenCount)":3\b/g, `"$1":${output}`)
     .replace(/"(total_tokens|totalTokenCount)":6\b/g, `"$1":${input + output}`)
 
-/** An error status with nothing beside it. */
-export const failing =
+/** Returns an error status with a minimal body. */
+export const failWithStatus =
   (status: number, headers: Readonly<Record<string, string>> = {}): Play =>
   (call) =>
-    answerJson(call, status, { type: 'error', error: { message: `Failed with ${status}.` } }, headers)
+    sendJson(call, status, { type: 'error', error: { message: `Failed with ${status}.` } }, headers)
 
-/** A rate limit in the words of the call's format. */
-export const limiting =
+/** Returns a rate limit error in the call's format. */
+export const failWithRateLimit =
   (headers: Readonly<Record<string, string>> = {}): Play =>
   (call) =>
-    answerJson(call, 429, slowDown[formatOf(call)], headers)
+    sendJson(call, 429, rateLimitBodies[formatOf(call)], headers)
 
-export const resetting: Play = ({ socket }: UpstreamCall) => void socket.resetAndDestroy()
-export const silent: Play = () => {}
+export const resetConnection: Play = ({ socket }: UpstreamCall) => void socket.resetAndDestroy()
+export const neverRespond: Play = () => {}

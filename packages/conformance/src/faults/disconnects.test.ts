@@ -10,12 +10,12 @@ import { type Running, type ServerKind, servers } from '../base/servers.ts'
 import { bodyOf, targetOf } from '../protocols/http-fixture.ts'
 
 const pairs = formats.flatMap((client) => formats.map((upstream) => ({ client, upstream })))
-/** Each format once on either side, for slow tests that all servers must pass. */
+/** Each format once on either side, for slow tests that run on all servers. */
 const someOfThem = formats.map((client, at) => ({ client, upstream: formats[(at + 1) % formats.length] as Format }))
 const perServer: Readonly<Record<string, number>> = { 'node:http': 320 }
 const batch = 25
 
-const said: Readonly<Record<Format, (text: string) => Record<string, unknown>>> = {
+const requestFields: Readonly<Record<Format, (text: string) => Record<string, unknown>>> = {
   chat: (content) => ({ messages: [{ role: 'user', content }] }),
   messages: (content) => ({ messages: [{ role: 'user', content }], max_tokens: 8000 }),
   gemini: (text) => ({ contents: [{ parts: [{ text }] }] }),
@@ -36,9 +36,9 @@ function post(place: Running, { client, upstream, text, stream }: Asked): Client
     agent: false,
     headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
   })
-  // The test ends the connection itself.
+  // The test destroys the connection itself.
   outgoing.on('error', () => {})
-  outgoing.end(bodyOf(client, { ...more, ...said[client](text) }))
+  outgoing.end(bodyOf(client, { ...more, ...requestFields[client](text) }))
   return outgoing
 }
 
@@ -56,124 +56,127 @@ const gatewayTo = (origin: string, finished: FinishEvent[] = []): Gateway =>
     logger: false,
   })
 
-/** The last event that a client waits for; some disconnect at it. */
+/** The last event of a response; some clients disconnect at it. */
 const lastWord: Readonly<Record<Format, string>> = {
   chat: '[DONE]',
   messages: 'message_stop',
   gemini: 'finishReason',
-  // Codex does, each time.
+  // Codex disconnects here in every call.
   responses: '"type":"response.completed"',
 }
 
-/** The moment of the disconnect, and the upstream's state at that moment. */
+/** Moments of a disconnect, with the upstream's state. */
 const moments: readonly { name: string; text: string; stream: boolean; answered: boolean }[] = [
   { name: 'before the headers', text: '[[stall]]', stream: false, answered: false },
   { name: 'before the first event', text: '[[stall]]', stream: true, answered: false },
   { name: 'in mid-stream', text: '[[words:3000]] [[slow:3]]', stream: true, answered: true },
-  { name: 'in a stream that is silent', text: '[[words:100]] [[stall after:12]]', stream: true, answered: true },
+  { name: 'in a silent stream', text: '[[words:100]] [[stall after:12]]', stream: true, answered: true },
 ]
 
-describe.each(servers.filter(({ name }) => name !== 'in process'))('$name', (server: ServerKind) => {
-  let fake: FakeProvider
-  let provider: ListeningProvider
-  let place: Running
-  const finished: FinishEvent[] = []
-  const total = perServer[server.name] ?? pairs.length * moments.length
-  const slowest: number[] = []
+describe.each(servers.filter(({ name }) => name !== 'in process'))(
+  'disconnects of clients of $name',
+  (server: ServerKind) => {
+    let fake: FakeProvider
+    let provider: ListeningProvider
+    let place: Running
+    const finished: FinishEvent[] = []
+    const total = perServer[server.name] ?? pairs.length * moments.length
+    const slowest: number[] = []
 
-  beforeAll(async () => {
-    fake = createFakeProvider({ apiKey: upstreamKey })
-    provider = await listen(fake)
-    place = await server.start(gatewayTo(provider.origin, finished))
-  })
-  afterAll(async () => {
-    await place.close()
-    await provider.close()
-  })
-
-  test(`${total} clients leave: ${total} upstream calls are aborted, and nothing stays open`, async () => {
-    const each = total / (pairs.length * moments.length)
-    let left = 0
-    for (const { client, upstream } of pairs)
-      for (const { text, stream, answered } of moments)
-        for (let done = 0; done < each; ) {
-          const size = Math.min(batch, Math.ceil(each) - done, total - left)
-          if (size <= 0) break
-          const { started } = fake.stats
-          const calls = Array.from({ length: size }, () => post(place, { client, upstream, text, stream }))
-          if (answered)
-            await Promise.all(
-              calls.map(
-                (call) =>
-                  new Promise<void>((resolve) => {
-                    call.on('response', (response: IncomingMessage) => response.once('data', () => resolve()))
-                  }),
-              ),
-            )
-          else await until(() => fake.stats.started === started + size, 'every call to reach the upstream')
-          const leaving = performance.now()
-          for (const call of calls) call.destroy()
-          left += size
-          done += size
-          await until(
-            () => fake.stats.aborted === left,
-            `${left} aborts at the upstream, of ${JSON.stringify(fake.stats)}`,
-          )
-          slowest.push(performance.now() - leaving)
-        }
-    expect(fake.stats).toMatchObject({ started: total, aborted: total, finished: 0, open: 0 })
-    // The global fetch of Node opens a new idle connection in place of each one it breaks.
-    const idle = server.name === 'Hono' ? batch : 0
-    await until(async () => (await provider.connections()) <= idle, 'no connection to the upstream')
-    await until(async () => (await place.connections?.()) === 0, 'no connection of a client')
-    await until(() => finished.length === total, `${total} calls to be settled`)
-    expect(finished.filter(({ outcome }) => outcome !== 'aborted')).toEqual([])
-    slowest.sort((one, other) => one - other)
-    console.log(
-      `disconnects: ${server.name}: ${total} clients left, ${fake.stats.aborted} upstream aborts; ` +
-        `a batch of ${batch} took ${slowest[slowest.length >> 1]?.toFixed(0)} ms (median), ${slowest.at(-1)?.toFixed(0)} ms (worst)`,
-    )
-  }, 120_000)
-
-  /** Reads a stream up to the last event of the client's format, and disconnects. */
-  const leaveAtTheEnd = (asked: Asked): Promise<void> =>
-    new Promise((resolve) => {
-      const call = post(place, asked)
-      call.on('response', (response: IncomingMessage) => {
-        let text = ''
-        response.on('data', (part: Buffer) => {
-          text += part.toString()
-          if (!text.replaceAll('": ', '":').includes(lastWord[asked.client])) return
-          call.destroy()
-          resolve()
-        })
-      })
+    beforeAll(async () => {
+      fake = createFakeProvider({ apiKey: upstreamKey })
+      provider = await listen(fake)
+      place = await server.start(gatewayTo(provider.origin, finished))
+    })
+    afterAll(async () => {
+      await place.close()
+      await provider.close()
     })
 
-  test('a client that leaves behind the last event has aborted nothing', async () => {
-    finished.length = 0
-    for (const pair of pairs) await leaveAtTheEnd({ ...pair, text: '[[say:hello]]', stream: true })
-    // Gemini's streams end with their bytes: here those do not come to an end, though the answer has.
-    const late = {
-      client: 'gemini',
-      upstream: 'gemini',
-      text: '[[say:hello]] [[stall after:99]]',
-      stream: true,
-    } as const
-    await leaveAtTheEnd(late)
-    await until(() => finished.length === pairs.length + 1, 'every call to be settled')
-    const others = finished.filter(({ outcome }) => outcome !== 'finished')
-    expect(others.map(({ format, upstreamFormat, outcome }) => `${format} from ${upstreamFormat}: ${outcome}`)).toEqual(
-      [],
-    )
-  })
-})
+    test(`abort ${total} upstream calls for ${total} disconnects and leave nothing open`, async () => {
+      const each = total / (pairs.length * moments.length)
+      let left = 0
+      for (const { client, upstream } of pairs)
+        for (const { text, stream, answered } of moments)
+          for (let done = 0; done < each; ) {
+            const size = Math.min(batch, Math.ceil(each) - done, total - left)
+            if (size <= 0) break
+            const { started } = fake.stats
+            const calls = Array.from({ length: size }, () => post(place, { client, upstream, text, stream }))
+            if (answered)
+              await Promise.all(
+                calls.map(
+                  (call) =>
+                    new Promise<void>((resolve) => {
+                      call.on('response', (response: IncomingMessage) => response.once('data', () => resolve()))
+                    }),
+                ),
+              )
+            else await until(() => fake.stats.started === started + size, 'every call to reach the upstream')
+            const leaving = performance.now()
+            for (const call of calls) call.destroy()
+            left += size
+            done += size
+            await until(
+              () => fake.stats.aborted === left,
+              `${left} aborts at the upstream, of ${JSON.stringify(fake.stats)}`,
+            )
+            slowest.push(performance.now() - leaving)
+          }
+      expect(fake.stats).toMatchObject({ started: total, aborted: total, finished: 0, open: 0 })
+      // Node's global fetch opens a new idle connection for each one that it breaks.
+      const idle = server.name === 'Hono' ? batch : 0
+      await until(async () => (await provider.connections()) <= idle, 'no connection to the upstream')
+      await until(async () => (await place.connections?.()) === 0, 'no connection of a client')
+      await until(() => finished.length === total, `${total} calls to be settled`)
+      expect(finished.filter(({ outcome }) => outcome !== 'aborted')).toEqual([])
+      slowest.sort((one, other) => one - other)
+      console.log(
+        `disconnects: ${server.name}: ${total} clients disconnected, ${fake.stats.aborted} upstream aborts;` +
+          `a batch of ${batch} took ${slowest[slowest.length >> 1]?.toFixed(0)} ms (median), ${slowest.at(-1)?.toFixed(0)} ms (worst)`,
+      )
+    }, 120_000)
+
+    /** Reads a stream to the last event of the client's format, then disconnects. */
+    const leaveAtTheEnd = (asked: Asked): Promise<void> =>
+      new Promise((resolve) => {
+        const call = post(place, asked)
+        call.on('response', (response: IncomingMessage) => {
+          let text = ''
+          response.on('data', (part: Buffer) => {
+            text += part.toString()
+            if (!text.replaceAll('": ', '":').includes(lastWord[asked.client])) return
+            call.destroy()
+            resolve()
+          })
+        })
+      })
+
+    test('records a client that disconnects after the last event as finished, not aborted', async () => {
+      finished.length = 0
+      for (const pair of pairs) await leaveAtTheEnd({ ...pair, text: '[[say:hello]]', stream: true })
+      // Gemini streams end with their bytes. This response is complete, but its body stays open.
+      const late = {
+        client: 'gemini',
+        upstream: 'gemini',
+        text: '[[say:hello]] [[stall after:99]]',
+        stream: true,
+      } as const
+      await leaveAtTheEnd(late)
+      await until(() => finished.length === pairs.length + 1, 'every call to be settled')
+      const others = finished.filter(({ outcome }) => outcome !== 'finished')
+      expect(
+        others.map(({ format, upstreamFormat, outcome }) => `${format} from ${upstreamFormat}: ${outcome}`),
+      ).toEqual([])
+    })
+  },
+)
 
 describe('backpressure', () => {
   const filler = 'x'.repeat(1000)
   const event = (data: object, type?: string): string =>
     `${type === undefined ? '' : `event: ${type}\n`}data: ${JSON.stringify(type === undefined ? data : { type, ...data })}\n\n`
-  /** How a stream opens in each format, and what can follow for ever. */
+  /** Opening and repeated events of an endless stream in each format. */
   const words: Readonly<Record<Format, { readonly open: string; readonly delta: string }>> = {
     chat: {
       open: '',
@@ -247,13 +250,13 @@ describe('backpressure', () => {
     return { server, sent: () => sent }
   }
 
-  // Each waits for its own sockets to fall silent.
+  // Concurrent, because each test waits until its sockets fall silent.
   test.concurrent.each(
     servers
       .filter(({ name }) => name !== 'in process')
       .flatMap((server) => (server.name === 'node:http' ? pairs : someOfThem).map((pair) => ({ server, ...pair }))),
   )(
-    '$server.name, $client from $upstream: a client that does not read stops the upstream',
+    '$server.name, $client from $upstream: pauses the upstream while the client does not read',
     async ({ server, client, upstream }) => {
       const { server: source, sent } = endless()
       await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve))
@@ -270,15 +273,15 @@ describe('backpressure', () => {
           last = sent()
           return still && last === now
         },
-        'the upstream to come to a stand',
+        'the upstream to pause',
         20_000,
       )
-      // Kernel buffers of two connections, and little more.
+      // The kernel buffers of two connections, and little more.
       expect(last).toBeLessThan(32 * 1024 * 1024)
       call.destroy()
       await until(
         () => new Promise<boolean>((resolve) => source.getConnections((_, count) => resolve(count === 0))),
-        'the upstream to be let go',
+        'the upstream to be aborted',
       )
       await place.close()
       source.close()

@@ -8,7 +8,7 @@ import { eventsOf } from './router-upstreams.ts'
 /** Framing and end of an upstream's response body. */
 interface Framing {
   readonly headers: string
-  /** Writes the head and the end around the body. */
+  /** Returns the head and the end of the response to this body. */
   readonly before: (body: string) => string
   readonly after: string
 }
@@ -23,13 +23,13 @@ const complete = {
 } as const
 const cut = {
   'a cut between two chunks': chunked(''),
-  'a cut between two chunks of a connection that is to be closed': chunked('', 'connection: close\r\n'),
+  'a cut between two chunks of a connection: close response': chunked('', 'connection: close\r\n'),
   'a cut within a chunk': { ...chunked(''), before: () => 'ffff\r\n', after: '' },
   'a cut before the content-length': { headers: 'content-length: 65535\r\n', before: () => '', after: '' },
-  'the end of its connection alone': { headers: '', before: () => '', after: '' },
+  'only the end of the connection': { headers: '', before: () => '', after: '' },
 } satisfies Record<string, Framing>
 
-/** A chat stream of one choice as its events, without the closing `[DONE]`. */
+/** Events of a chat stream with one choice, without the final `[DONE]`. */
 const withoutDone = eventsOf(['hel', 'lo']).slice(0, -1)
 const withoutUsage = withoutDone.slice(0, -1)
 const unfinished = withoutUsage.slice(0, -1)
@@ -58,7 +58,7 @@ interface Outcome {
   readonly finished: readonly FinishEvent[]
 }
 
-/** One streamed call of the openai SDK through a gateway with one chat upstream. */
+/** Streams one call of the OpenAI SDK through a gateway with one chat upstream. */
 async function stream(
   body: string,
   framing: Framing,
@@ -117,13 +117,13 @@ async function stream(
   return { text, error, finished }
 }
 
-/** The kind of an error of the gateway, or of one that the upstream's stream said. */
+/** Returns the kind of a gateway error, or of an error in the upstream's stream. */
 const kindOf = (error: unknown): unknown => {
   const { info, kind } = error as { info?: { kind: string }; kind?: string }
   return info?.kind ?? kind
 }
 
-/** The same events as those of a completion. */
+/** Converts the events to those of a completion. */
 const asCompletions = (events: readonly string[]): string[] =>
   events.map((event) =>
     event.replace(/"delta":\{(?:[^{}]*"content":("[^"]*"))?[^{}]*\}/, (_, text = '""') => `"text":${text}`),
@@ -133,38 +133,43 @@ const operations: readonly Operation[] = ['chat', 'responses', 'completions', 'c
 const bodyFor = (operation: Operation, events: readonly string[]): string =>
   (operation === 'completions' ? asCompletions(events) : events).join('')
 
-describe.each(operations)('a stream without [DONE] to a client of %s', (operation) => {
-  describe.each(Object.entries(complete))('that ends with %s', (_name, framing) => {
-    test('ends well after the finish reason and the usage', async () => {
+describe.each(operations)('stream without [DONE] for a client of %s', (operation) => {
+  describe.each(Object.entries(complete))('with %s at the end', (_name, framing) => {
+    test('succeeds after the finish reason and the usage', async () => {
       const { text, error, finished } = await stream(bodyFor(operation, withoutDone), framing, { operation })
       expect([text, error]).toEqual(['hello', undefined])
       expect(finished).toMatchObject([{ outcome: 'finished', basis: 'reported', usage: { output: { total: 2 } } }])
     })
 
-    test('ends well without usage, which is estimated', async () => {
+    test('succeeds without usage, which is estimated', async () => {
       const { text, error, finished } = await stream(bodyFor(operation, withoutUsage), framing, { operation })
       expect([text, error]).toEqual(['hello', undefined])
       expect(finished).toMatchObject([{ outcome: 'finished', basis: 'estimated' }])
     })
 
-    test('is reported as cut without a finish reason', async () => {
+    test('is reported as cut off without a finish reason', async () => {
       const { error, finished } = await stream(bodyFor(operation, unfinished), framing, { operation })
       expect(error).toBeDefined()
       expect(finished.map(({ outcome, error }) => [outcome, kindOf(error)])).toEqual([['failed', 'upstream_truncated']])
     })
   })
 
-  test.each(Object.entries(cut))('is reported as cut by %s, also after the finish reason', async (_name, framing) => {
-    for (const events of [withoutDone, withoutUsage]) {
-      const { error, finished } = await stream(bodyFor(operation, events), framing, { operation })
-      expect(error).toBeDefined()
-      expect(finished.map(({ outcome, error }) => [outcome, kindOf(error)])).toEqual([['failed', 'upstream_truncated']])
-    }
-  })
+  test.each(Object.entries(cut))(
+    'is reported as cut off by %s, even after the finish reason',
+    async (_name, framing) => {
+      for (const events of [withoutDone, withoutUsage]) {
+        const { error, finished } = await stream(bodyFor(operation, events), framing, { operation })
+        expect(error).toBeDefined()
+        expect(finished.map(({ outcome, error }) => [outcome, kindOf(error)])).toEqual([
+          ['failed', 'upstream_truncated'],
+        ])
+      }
+    },
+  )
 })
 
-describe('a satisfied content-length', () => {
-  test.each(['undici', 'fetch'] as const)('ends a stream well (%s)', async (transport) => {
+describe('stream with a complete content-length', () => {
+  test.each(['undici', 'fetch'] as const)('succeeds with the transport %s', async (transport) => {
     const body = bodyFor('chat', withoutDone)
     const headers = `content-length: ${Buffer.byteLength(body)}\r\n`
     const { text, error } = await stream(body, { headers, before: () => '', after: '' }, { transport })
@@ -172,7 +177,7 @@ describe('a satisfied content-length', () => {
   })
 })
 
-describe('a gateway that calls upstreams by fetch', () => {
+describe('gateway that calls upstreams with fetch', () => {
   test('accepts a stream without [DONE] whose body ends with a terminating chunk', async () => {
     const framing = complete['a terminating chunk']
     for (const operation of operations) {
@@ -181,19 +186,19 @@ describe('a gateway that calls upstreams by fetch', () => {
     }
   })
 
-  test.each(Object.entries(cut))('reports %s', async (_name, framing) => {
+  test.each(Object.entries(cut))('reports %s as an error', async (_name, framing) => {
     const { error, finished } = await stream(bodyFor('chat', withoutDone), framing, { transport: 'fetch' })
     expect(error).toBeDefined()
     expect(finished.map(({ outcome, error }) => [outcome, kindOf(error)])).toEqual([['failed', 'upstream_truncated']])
   })
 })
 
-describe('a stream of several choices without [DONE]', () => {
+describe('stream of several choices without [DONE]', () => {
   const framing = complete['a terminating chunk']
   const second = withoutDone.map((event) => event.replace('"index":0', '"index":1'))
 
   test.each(['chat', 'completions'] as const)(
-    'is cut as long as one choice of %s has no finish reason',
+    'is cut off while any choice of %s lacks a finish reason',
     async (operation) => {
       const { error, finished } = await stream(bodyFor(operation, withoutDone), framing, { operation, n: 2 })
       expect(error).toBeDefined()
@@ -201,10 +206,13 @@ describe('a stream of several choices without [DONE]', () => {
     },
   )
 
-  test.each(['chat', 'completions'] as const)('ends well once every choice of %s has one', async (operation) => {
-    const events = [...withoutDone.slice(0, -1), ...second]
-    const { text, error, finished } = await stream(bodyFor(operation, events), framing, { operation, n: 2 })
-    expect([text, error]).toEqual(['hellohello', undefined])
-    expect(finished).toMatchObject([{ outcome: 'finished' }])
-  })
+  test.each(['chat', 'completions'] as const)(
+    'succeeds when every choice of %s has a finish reason',
+    async (operation) => {
+      const events = [...withoutDone.slice(0, -1), ...second]
+      const { text, error, finished } = await stream(bodyFor(operation, events), framing, { operation, n: 2 })
+      expect([text, error]).toEqual(['hellohello', undefined])
+      expect(finished).toMatchObject([{ outcome: 'finished' }])
+    },
+  )
 })

@@ -6,14 +6,14 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fetchOf, gatewayTo, requestTo } from '../base/gateways.ts'
 import { type Format, formats, simpleRequest } from '../base/recorded-traffic.ts'
 import { serveBytes } from '../base/upstream-fetch.ts'
-import { clocked, stopClock, told } from './router-fixture.ts'
+import { readResponse, runClockUntil, stopClock } from './router-fixture.ts'
 
 type Fetch = typeof globalThis.fetch
 
 const baseURL = 'http://gateway.test'
 const messages = [{ role: 'user' as const, content: 'hi' }]
 
-/** Every SDK call of a format whose answer must contain something. */
+/** SDK calls whose response must have content. */
 const calls: readonly [name: string, format: Format, ask: (fetch: Fetch) => Promise<unknown>][] = [
   ['openai chat.completions', 'chat', (fetch) => openaiOf(fetch).chat.completions.create({ model: 'm', messages })],
   ['openai completions', 'chat', (fetch) => openaiOf(fetch).completions.create({ model: 'm', prompt: 'hi' })],
@@ -45,7 +45,7 @@ const calls: readonly [name: string, format: Format, ask: (fetch: Fetch) => Prom
 
 const openaiOf = (fetch: Fetch): OpenAI => new OpenAI({ apiKey: 'k', baseURL: `${baseURL}/v1`, fetch, maxRetries: 0 })
 
-/** Google's SDK calls the global `fetch`. */
+/** Replaces the global `fetch`, which Google's SDK calls. */
 async function googleOf(fetch: Fetch, ask: (client: GoogleGenAI) => Promise<unknown>): Promise<unknown> {
   vi.stubGlobal('fetch', fetch)
   try {
@@ -62,7 +62,7 @@ const upstreams: Readonly<Record<Format, Upstream>> = {
   gemini: gemini({ apiKey: 'up', baseURL: 'http://upstream.test' }),
 }
 
-/** Bodies without an answer, and the status that clients of all formats get. */
+/** Bodies without content, and the status that clients of all formats receive. */
 const bodies: readonly [body: string, status: number][] = [
   ['{}', 502],
   ['{"choices":[]}', 502],
@@ -76,7 +76,7 @@ const bodies: readonly [body: string, status: number][] = [
   ['{"error":{"message":"Out of luck.","code":700}}', 502],
 ]
 
-describe.each(bodies)('200 with %s', (body, status) => {
+describe.each(bodies)('upstream response 200 with %s', (body, status) => {
   test.each(calls)(`makes the SDK throw ${status}: %s`, async (_name, format, ask) => {
     const finished: FinishEvent[] = []
     const gateway = gatewayTo(format, {
@@ -97,7 +97,7 @@ describe.each(bodies)('200 with %s', (body, status) => {
       formats.flatMap((upstream) => [false, true].map((stream) => ({ client, upstream, stream }))),
     ),
   )(
-    'is the same for a $client client of a $upstream upstream (stream: $stream)',
+    'is the same error for a $client client of a $upstream upstream (stream: $stream)',
     async ({ client, upstream, stream }) => {
       const gateway = gatewayTo(upstream, { fetch: serveBytes(body, { stream: false }).fetch })
       const request = requestTo(client, JSON.stringify(simpleRequest(client, stream)), {}, { stream })
@@ -106,15 +106,23 @@ describe.each(bodies)('200 with %s', (body, status) => {
   )
 })
 
-/** An answer of chat that holds an error, as OpenRouter documents it, and the status that clients of all formats get. */
+/**
+ * Chat responses that contain an error, as OpenRouter documents them, and the status that clients of all formats
+ * receive.
+ */
 const failedAnswers: readonly [name: string, more: object, choice: object, status: number][] = [
-  ['an error beside the choices', { error: { message: 'Slow down.', code: 429 } }, { finish_reason: 'stop' }, 429],
-  ['an error without a status beside them', { error: { message: 'Provider down.' } }, { finish_reason: 'stop' }, 502],
+  ['an error next to the choices', { error: { message: 'Slow down.', code: 429 } }, { finish_reason: 'stop' }, 429],
+  [
+    'an error without a status next to the choices',
+    { error: { message: 'Provider down.' } },
+    { finish_reason: 'stop' },
+    502,
+  ],
   ['a choice with an error', {}, { finish_reason: 'error', error: { message: 'Slow down.', code: 429 } }, 429],
-  ['a choice that finished with an error', {}, { finish_reason: 'error' }, 502],
+  ['a choice with finish_reason error', {}, { finish_reason: 'error' }, 502],
 ]
 
-describe.each(failedAnswers)('a 200 with %s', (_name, more, choice, status) => {
+describe.each(failedAnswers)('upstream response 200 with %s', (_name, more, choice, status) => {
   const frame = { id: 'c1', created: 1, model: 'm', ...more }
   const message = { role: 'assistant', content: 'Half an ans' }
   const whole = JSON.stringify({
@@ -124,7 +132,7 @@ describe.each(failedAnswers)('a 200 with %s', (_name, more, choice, status) => {
   })
   const event = (body: object): string =>
     `data: ${JSON.stringify({ id: 'c1', created: 1, model: 'm', object: 'chat.completion.chunk', ...body })}\n\n`
-  const said = event({ choices: [{ index: 0, delta: message, finish_reason: null }] })
+  const output = event({ choices: [{ index: 0, delta: message, finish_reason: null }] })
   const failed = event({ ...more, choices: [{ index: 0, delta: { content: '' }, ...choice }] })
   const done = 'data: [DONE]\n\n'
   const witnessed = (body: string, stream: boolean) => {
@@ -137,7 +145,7 @@ describe.each(failedAnswers)('a 200 with %s', (_name, more, choice, status) => {
   }
 
   test.each(formats.flatMap((client) => [false, true].map((stream) => ({ client, stream }))))(
-    'is an error to a $client client (stream: $stream)',
+    'is an error for a $client client (stream: $stream)',
     async ({ client, stream }) => {
       const { gateway, finished } = witnessed(whole, false)
       const request = requestTo(client, JSON.stringify(simpleRequest(client, stream)), {}, { stream })
@@ -146,14 +154,14 @@ describe.each(failedAnswers)('a 200 with %s', (_name, more, choice, status) => {
     },
   )
 
-  test('is an error to a client of completions', async () => {
+  test('is an error for a client of completions', async () => {
     const { gateway } = witnessed(whole, false)
     const asked = openaiOf(fetchOf(gateway)).completions.create({ model: 'm', prompt: 'hi' })
     await expect(asked).rejects.toMatchObject({ status })
   })
 
-  test.each(formats)('fails the stream of a %s client in the middle', async (client) => {
-    const { gateway, finished } = witnessed(said + failed + done, true)
+  test.each(formats)('ends the stream of a %s client with an error in mid-stream', async (client) => {
+    const { gateway, finished } = witnessed(output + failed + done, true)
     const request = requestTo(client, JSON.stringify(simpleRequest(client, true)), {}, { stream: true })
     const response = await gateway.fetch(request)
     expect(response.status).toBe(200)
@@ -161,22 +169,22 @@ describe.each(failedAnswers)('a 200 with %s', (_name, more, choice, status) => {
     expect(finished).toMatchObject([{ outcome: 'failed' }])
   })
 
-  test('passes to a chat client in the middle of a stream as it came', async () => {
-    const { gateway } = witnessed(said + failed + done, true)
+  test('passes through unchanged to a chat client in mid-stream', async () => {
+    const { gateway } = witnessed(output + failed + done, true)
     const request = requestTo('chat', JSON.stringify(simpleRequest('chat', true)), {}, { stream: true })
     const text = await (await gateway.fetch(request)).text()
-    expect(text.startsWith(said + failed.trimEnd())).toBe(true)
+    expect(text.startsWith(output + failed.trimEnd())).toBe(true)
   })
 
-  test.each(formats)('is the status of a stream that begins with it: %s', async (client) => {
+  test.each(formats)('is the response status of a %s stream that begins with it', async (client) => {
     const { gateway } = witnessed(failed + done, true)
     const request = requestTo(client, JSON.stringify(simpleRequest(client, true)), {}, { stream: true })
     expect((await gateway.fetch(request)).status).toBeGreaterThanOrEqual(400)
   })
 })
 
-describe('a target that answers 200 without an answer', () => {
-  test('is left for the next one', async () => {
+describe('target that returns 200 without content', () => {
+  test('is skipped for the next target', async () => {
     const answer = JSON.stringify({
       choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
     })
@@ -199,11 +207,11 @@ describe('a target that answers 200 without an answer', () => {
   })
 })
 
-describe('a streaming call that is refused with a body that stalls', () => {
+describe('streaming call that is rejected with a stalled body', () => {
   beforeEach(stopClock)
   afterEach(() => void vi.useRealTimers())
 
-  test.each([false, true])('gets the status of the refusal (stream: %s)', async (stream) => {
+  test.each([false, true])('receives the status of the rejection (stream: %s)', async (stream) => {
     const stalled: Fetch = async () =>
       new Response(
         new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('{"err')) }),
@@ -214,6 +222,6 @@ describe('a streaming call that is refused with a body that stalls', () => {
       )
     const gateway = gatewayTo('chat', { fetch: stalled, limits: { firstByteMs: 1000 } })
     const body = JSON.stringify(simpleRequest('chat', stream))
-    expect((await clocked(gateway.fetch(requestTo('chat', body)).then(told))).status).toBe(400)
+    expect((await runClockUntil(gateway.fetch(requestTo('chat', body)).then(readResponse))).status).toBe(400)
   })
 })

@@ -22,7 +22,7 @@ async function chatText(client: OpenAI): Promise<string> {
 const sse = (event: { readonly type: string; readonly [key: string]: unknown }): string =>
   `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 
-/** A stream of the messages format with these events in front. */
+/** A Messages stream that begins with these events. */
 const messagesStream = (...first: string[]): string =>
   [
     ...first,
@@ -44,15 +44,15 @@ const messagesStream = (...first: string[]): string =>
     sse({ type: 'message_stop' }),
   ].join('')
 
-describe('an unknown event before message_start', () => {
+describe('unknown event before message_start', () => {
   const unknown = sse({ type: 'session_started', session: 'x' })
 
-  test('does not break the stream of the openai SDK', async () => {
+  test('does not break the stream of the OpenAI SDK', async () => {
     const { fetch } = serveBytes(messagesStream(unknown, unknown), { stream: true })
     expect(await chatText(openaiTo(fetchOf(gatewayTo('messages', { fetch }))))).toBe('hello')
   })
 
-  test('passes to the anthropic SDK', async () => {
+  test('reaches the Anthropic SDK', async () => {
     const { fetch } = serveBytes(messagesStream(unknown), { stream: true })
     const client = new Anthropic({
       apiKey: 'k',
@@ -66,23 +66,23 @@ describe('an unknown event before message_start', () => {
     expect(text).toEqual(['hello'])
   })
 
-  test.each(['content_block_delta', 'message_stop'])('does not excuse a missing message_start (%s)', async (type) => {
+  test.each(['content_block_delta', 'message_stop'])('does not replace a missing message_start (%s)', async (type) => {
     const { fetch } = serveBytes(messagesStream(sse({ type, index: 0, delta: { type: 'text_delta', text: 'x' } })), {
       stream: true,
     })
     await expect(chatText(openaiTo(fetchOf(gatewayTo('messages', { fetch }))))).rejects.toMatchObject({ status: 502 })
   })
 
-  test('cannot fill the memory', async () => {
+  test('is not buffered without a limit', async () => {
     const { fetch } = serveBytes(messagesStream(unknown.repeat(1000)), { stream: true })
     await expect(chatText(openaiTo(fetchOf(gatewayTo('messages', { fetch }))))).rejects.toMatchObject({ status: 502 })
   })
 })
 
-describe('an event with empty data', () => {
+describe('event with empty data', () => {
   const blank = ['data:\n\n', 'data: \n\n', 'data\n\n', ': comment\ndata:\n\n', 'id: 1\ndata:\n\n', 'data:\r\n\r\n']
 
-  test.each(blank)('is kept from the openai SDK, which parses the data of every event: %j', async (empty) => {
+  test.each(blank)('is not sent to the OpenAI SDK, which parses the data of every event: %j', async (empty) => {
     const events = eventsOf(['hel', 'lo'])
     for (const body of [
       empty + events.join(''),
@@ -94,7 +94,7 @@ describe('an event with empty data', () => {
     }
   })
 
-  test.each(blank)('is kept from the openai SDK in a Responses stream: %j', async (empty) => {
+  test.each(blank)('is not sent to the OpenAI SDK in a Responses stream: %j', async (empty) => {
     const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'm', output: [], status: 'in_progress' }
     const body = [
       sse({ type: 'response.created', response }),
@@ -110,7 +110,7 @@ describe('an event with empty data', () => {
   })
 })
 
-/** The openai SDK in front of a Node gateway whose upstream answers with these bytes. */
+/** Creates an OpenAI client of a Node gateway whose upstream returns these bytes. */
 async function overSockets(response: string | Uint8Array): Promise<OpenAI> {
   const server = createServer((socket: Socket) => {
     socket.on('error', () => undefined)
@@ -143,27 +143,27 @@ const withHead = (body: string | Uint8Array, ...headers: string[]): Uint8Array =
   ])
 const jsonType = 'content-type: application/json'
 
-describe('a response that cannot be read', () => {
+describe('unreadable upstream response', () => {
   const casesOf = (jsonType: string): readonly [string, string | Uint8Array, RegExp][] => [
-    ['a status line that is none', 'HTTP/1.1 abc\r\n\r\n', /not valid HTTP/],
+    ['an invalid status line', 'HTTP/1.1 abc\r\n\r\n', /not valid HTTP/],
     [
       'two content-lengths',
       `HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n${jsonType}\r\n\r\n{}`,
       /not valid HTTP/,
     ],
     [
-      'a chunk size that is none',
+      'an invalid chunk size',
       `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n${jsonType}\r\n\r\nxyz\r\n{}\r\n`,
       /not valid HTTP/,
     ],
-    ['headers that are too large', withHead('{}', jsonType, `x-large: ${'x'.repeat(20_000)}`), /headers are too large/],
+    ['oversized headers', withHead('{}', jsonType, `x-large: ${'x'.repeat(20_000)}`), /headers are too large/],
     [
       'an unknown encoding',
       withHead('{}', jsonType, 'content-encoding: lzma'),
       /content-encoding that cannot be decoded/,
     ],
     [
-      'data that is not in its encoding',
+      'data that is not in its declared encoding',
       withHead('{}  not gzip', jsonType, 'content-encoding: gzip'),
       /does not match its content-encoding/,
     ],
@@ -183,44 +183,50 @@ describe('a response that cannot be read', () => {
   })
 })
 
-describe('an interim response that was not asked for', () => {
-  test('does not keep the answer from the openai SDK', async () => {
+describe('unexpected interim response', () => {
+  test('does not hide the final response from the OpenAI SDK', async () => {
     const response = Buffer.concat([Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'), withHead(completion(), jsonType)])
     const { choices } = await (await overSockets(response)).chat.completions.create({ model: 'm', messages })
     expect(choices[0]?.message.content).toBe('hello')
   })
 })
 
-describe('a response in another charset than UTF-8', () => {
+describe('response in a charset other than UTF-8', () => {
   const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1')
   const type = 'content-type: application/json; charset=ISO-8859-1'
 
-  test('reaches the openai SDK with its letters', async () => {
+  test('reaches the OpenAI SDK with all letters intact', async () => {
     const client = await overSockets(withHead(latin1(completion('Grüße à tous')), type))
     const { choices } = await client.chat.completions.create({ model: 'm', messages })
     expect(choices[0]?.message.content).toBe('Grüße à tous')
   })
 
-  test('reaches the openai SDK with its letters as a stream', async () => {
+  test('reaches the OpenAI SDK with all letters intact as a stream', async () => {
     const body = latin1(eventsOf(['Grüße ', 'à tous']).join(''))
     const client = await overSockets(withHead(body, 'content-type: text/event-stream; charset=latin1'))
     expect(await chatText(client)).toBe('Grüße à tous')
   })
 
-  /** JSON is UTF-8 (RFC 8259). Any other charset would be a guess, so the bytes pass unchanged and the client reads them as without a gateway. */
+  /**
+   * JSON is UTF-8 (RFC 8259). Any other charset would be a guess: the bytes pass unchanged, and the client reads them
+   * as it would without a gateway.
+   */
   test.each([
     [Buffer.from(completion('Grüße à tous'), 'latin1'), 'application/json'],
     [Buffer.from(completion('Grüße \ufffd')), 'application/json; charset=utf-8'],
-  ])('passes as it came where no charset is named, and is labelled as UTF-8 only if it is (%#)', async (body, type) => {
-    const fetch = async () => new Response(body, { headers: { 'content-type': 'application/json' } })
-    const response = await gatewayTo('chat', { fetch }).fetch(
-      requestTo('chat', JSON.stringify({ model: 'm', messages })),
-    )
-    expect(response.headers.get('content-type')).toBe(type)
-    expect(Buffer.from(await response.arrayBuffer()).equals(body)).toBe(true)
-  })
+  ])(
+    'passes unchanged without a charset, and is labelled as UTF-8 only if it is valid UTF-8 (%#)',
+    async (body, type) => {
+      const fetch = async () => new Response(body, { headers: { 'content-type': 'application/json' } })
+      const response = await gatewayTo('chat', { fetch }).fetch(
+        requestTo('chat', JSON.stringify({ model: 'm', messages })),
+      )
+      expect(response.headers.get('content-type')).toBe(type)
+      expect(Buffer.from(await response.arrayBuffer()).equals(body)).toBe(true)
+    },
+  )
 
-  test('keeps its bytes where the charset is unknown, or UTF-8', async () => {
+  test('keeps its bytes if the charset is unknown or UTF-8', async () => {
     for (const charset of ['utf-8', 'UTF8', '"utf-8"', 'x-unheard-of']) {
       const client = await overSockets(
         withHead(completion('Grüße'), `content-type: application/json; charset=${charset}`),

@@ -1,61 +1,84 @@
 import type { GatewayConfig } from '@modelgate/core'
 import { requestTo, upstreamOf } from '../base/gateways.ts'
 import { type Format, formats, simpleRequest } from '../base/recorded-traffic.ts'
-import { type Behaviour, dice, pass, quiet, type World, world } from './router-fixture.ts'
-import { bodyOf, completion, eventsOf, failing, forever, refused, type Step, silent, wait } from './router-upstreams.ts'
+import {
+  advanceClock,
+  type Behaviour,
+  createWorld,
+  type RouterWorld,
+  runPendingWork,
+  seededRandom,
+} from './router-fixture.ts'
+import {
+  bodyOf,
+  completion,
+  eventsOf,
+  failWith,
+  forever,
+  neverRespond,
+  refuseConnection,
+  type Step,
+  wait,
+} from './router-upstreams.ts'
 
-type Deed = 'ok' | 'slow' | '400' | '500' | 'refused' | 'silent' | 'cut' | 'idle' | 'event'
+type UpstreamBehaviour = 'ok' | 'slow' | '400' | '500' | 'refused' | 'silent' | 'cut' | 'idle' | 'event'
 export interface Scenario {
-  /** Behaviour of the upstream at the first attempt, the second, …; the last stays. */
-  readonly deeds: readonly Deed[]
-  /** `m`: two targets; `h`: the same with hedging; `o`: one. */
+  /** Behaviour of the upstream per attempt; the last one repeats. */
+  readonly behaviours: readonly UpstreamBehaviour[]
+  /** `m`: two targets; `h`: two targets with hedging; `o`: one target. */
   readonly route: 'm' | 'h' | 'o'
   readonly stream?: true
-  /** Milliseconds after which the client leaves, or once it has read something. */
-  readonly leaves?: number | 'reading'
+  /** Milliseconds until the client disconnects, or `reading`: after the first data. */
+  readonly disconnects?: number | 'reading'
   readonly outcome: 'finished' | 'failed' | 'aborted'
   readonly attempts: number
 }
 
 const scenarios: Readonly<Record<string, Scenario>> = {
-  ok: { deeds: ['ok'], route: 'm', outcome: 'finished', attempts: 1 },
-  'ok, streamed': { deeds: ['ok'], route: 'm', stream: true, outcome: 'finished', attempts: 1 },
-  retry: { deeds: ['500', 'ok'], route: 'm', outcome: 'finished', attempts: 2 },
-  'retry, streamed': { deeds: ['refused', 'ok'], route: 'o', stream: true, outcome: 'finished', attempts: 2 },
-  fallback: { deeds: ['silent', 'ok'], route: 'm', outcome: 'finished', attempts: 2 },
-  error: { deeds: ['400'], route: 'm', outcome: 'failed', attempts: 1 },
-  outage: { deeds: ['500'], route: 'm', outcome: 'failed', attempts: 3 },
-  timeout: { deeds: ['silent'], route: 'o', outcome: 'failed', attempts: 1 },
-  'left before the answer': { deeds: ['slow'], route: 'm', leaves: 60, outcome: 'aborted', attempts: 1 },
-  'left during a stream': {
-    deeds: ['slow'],
+  ok: { behaviours: ['ok'], route: 'm', outcome: 'finished', attempts: 1 },
+  'ok, streamed': { behaviours: ['ok'], route: 'm', stream: true, outcome: 'finished', attempts: 1 },
+  retry: { behaviours: ['500', 'ok'], route: 'm', outcome: 'finished', attempts: 2 },
+  'retry, streamed': { behaviours: ['refused', 'ok'], route: 'o', stream: true, outcome: 'finished', attempts: 2 },
+  fallback: { behaviours: ['silent', 'ok'], route: 'm', outcome: 'finished', attempts: 2 },
+  error: { behaviours: ['400'], route: 'm', outcome: 'failed', attempts: 1 },
+  outage: { behaviours: ['500'], route: 'm', outcome: 'failed', attempts: 3 },
+  timeout: { behaviours: ['silent'], route: 'o', outcome: 'failed', attempts: 1 },
+  'aborted before the response': { behaviours: ['slow'], route: 'm', disconnects: 60, outcome: 'aborted', attempts: 1 },
+  'aborted during a stream': {
+    behaviours: ['slow'],
     route: 'm',
     stream: true,
-    leaves: 'reading',
+    disconnects: 'reading',
     outcome: 'aborted',
     attempts: 1,
   },
-  'left both of a race': { deeds: ['silent'], route: 'h', leaves: 180, outcome: 'aborted', attempts: 2 },
-  cut: { deeds: ['cut'], route: 'm', stream: true, outcome: 'failed', attempts: 1 },
-  idle: { deeds: ['idle'], route: 'm', stream: true, outcome: 'failed', attempts: 1 },
-  'error event': { deeds: ['event'], route: 'm', stream: true, outcome: 'failed', attempts: 1 },
-  'hedge won': { deeds: ['slow', 'ok'], route: 'h', outcome: 'finished', attempts: 2 },
-  'hedge won, streamed': { deeds: ['silent', 'ok'], route: 'h', stream: true, outcome: 'finished', attempts: 2 },
+  'aborted both hedged attempts': {
+    behaviours: ['silent'],
+    route: 'h',
+    disconnects: 180,
+    outcome: 'aborted',
+    attempts: 2,
+  },
+  cut: { behaviours: ['cut'], route: 'm', stream: true, outcome: 'failed', attempts: 1 },
+  idle: { behaviours: ['idle'], route: 'm', stream: true, outcome: 'failed', attempts: 1 },
+  'error event': { behaviours: ['event'], route: 'm', stream: true, outcome: 'failed', attempts: 1 },
+  'hedge won': { behaviours: ['slow', 'ok'], route: 'h', outcome: 'finished', attempts: 2 },
+  'hedge won, streamed': { behaviours: ['silent', 'ok'], route: 'h', stream: true, outcome: 'finished', attempts: 2 },
 }
 export const exitNames = Object.keys(scenarios)
 
 export interface Exits {
-  readonly world: World<'a' | 'b'>
-  /** Expected result of each call, by its model's name. */
+  readonly world: RouterWorld<'a' | 'b'>
+  /** Expected result of each call, by its model name. */
   readonly expected: ReadonlyMap<string, Scenario>
-  /** The provider's own books: what it answered to the end. */
+  /** The provider's own totals of complete responses. */
   readonly served: { readonly answers: number; readonly input: number; readonly output: number }
 }
 
 /**
- * Calls that end in every way there is, at random, 250 at a time, by a clock that does not run. Some formats each.
+ * Runs calls with every kind of outcome in random order, 250 at a time, with a stopped clock and some formats each.
  *
- * @param credentials the calls take them in turn
+ * @param credentials used by the calls in turn
  */
 export async function randomExits(
   total: number,
@@ -64,7 +87,7 @@ export async function randomExits(
     credentials = [],
   }: { config?: Partial<GatewayConfig<'a' | 'b'>>; credentials?: readonly string[] } = {},
 ): Promise<Exits> {
-  const random = dice(25)
+  const random = seededRandom(25)
   const begun = new Map<string, number>()
   const served = { answers: 0, input: 0, output: 0 }
 
@@ -73,10 +96,10 @@ export async function randomExits(
     const scenario = scenarios[model.split('/')[1] ?? ''] as Scenario
     const nth = begun.get(model) ?? 0
     begun.set(model, nth + 1)
-    const deed = scenario.deeds[Math.min(nth, scenario.deeds.length - 1)]
-    if (deed === '400' || deed === '500') return failing(Number(deed))(call)
-    if (deed === 'refused') return refused(call)
-    if (deed === 'silent') return silent(call)
+    const deed = scenario.behaviours[Math.min(nth, scenario.behaviours.length - 1)]
+    if (deed === '400' || deed === '500') return failWith(Number(deed))(call)
+    if (deed === 'refused') return refuseConnection(call)
+    if (deed === 'silent') return neverRespond(call)
     const input = 1 + Math.floor(random() * 1000)
     const output = 1 + Math.floor(random() * 1000)
     const charge = (): void => {
@@ -99,7 +122,7 @@ export async function randomExits(
     return new Response(bodyOf(events, call.signal, charge), { headers: { 'content-type': 'text/event-stream' } })
   }
 
-  const w = world(
+  const w = createWorld(
     { a: provider, b: provider },
     {
       upstreams: { a: upstreamOf('chat', 'http://a.test'), b: upstreamOf('chat', 'http://b.test') },
@@ -114,14 +137,14 @@ export async function randomExits(
   const headersFor = (id: number): Record<string, string> =>
     credentials.length === 0 ? {} : { authorization: `Bearer ${credentials[id % credentials.length]}` }
   const call = async (format: Format, name: string, id: number): Promise<void> => {
-    const { route, stream = false, leaves } = scenarios[name] as Scenario
+    const { route, stream = false, disconnects } = scenarios[name] as Scenario
     const model = `${route}/${name}/${id}`
     const client = new AbortController()
     const body = JSON.stringify({ ...simpleRequest(format, stream), ...(format === 'gemini' ? {} : { model }) })
     const request = new Request(requestTo(format, body, headersFor(id), { model, stream }), { signal: client.signal })
-    if (typeof leaves === 'number') setTimeout(() => client.abort(), leaves)
+    if (typeof disconnects === 'number') setTimeout(() => client.abort(), disconnects)
     const response = await w.gateway.fetch(request)
-    if (leaves !== 'reading') return void (await response.text().catch(() => ''))
+    if (disconnects !== 'reading') return void (await response.text().catch(() => ''))
     const reader = response.body?.getReader()
     await reader?.read()
     client.abort()
@@ -141,10 +164,10 @@ export async function randomExits(
     const all = Promise.all(batch).finally(() => {
       done = true
     })
-    while (!done) await pass(20, 20)
+    while (!done) await advanceClock(20, 20)
     await all
   }
-  await quiet()
+  await runPendingWork()
 
   return { world: w, expected, served }
 }

@@ -14,12 +14,12 @@ import { type JsonObject, objectOf, parseJson } from '../base/json.ts'
 
 await loadLazyModules()
 
-/** One call as an upstream got it. */
+/** One call as an upstream received it. */
 export interface UpstreamCall {
   readonly upstream: string
   /** 1 for the first call to this upstream. */
   readonly nth: number
-  /** Milliseconds since 1970, by the clock of the test. */
+  /** Milliseconds since 1970, by the test's clock. */
   readonly at: number
   readonly url: string
   readonly headers: Headers
@@ -30,33 +30,36 @@ export interface UpstreamCall {
 
 export type Behaviour = (call: UpstreamCall) => Response | Promise<Response>
 
-/** Response that the client got. */
-export interface Told {
+/** Response that the client received. */
+export interface ClientResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
   readonly json: JsonObject
 }
 
-export interface World<U extends string> {
+export interface RouterWorld<U extends string> {
   readonly gateway: Gateway
-  /** In the order in which they came. */
+  /** Upstream calls in order of arrival. */
   readonly calls: readonly UpstreamCall[]
   to(upstream: U): readonly UpstreamCall[]
   readonly finished: readonly FinishEvent[]
   readonly logged: readonly unknown[]
-  /** From now on. */
+  /** Changes the behaviour of an upstream for later calls. */
   behave(upstream: U, behaviour: Behaviour): void
-  /** A chat call of model `m`, read to its end. */
-  chat(extra?: object, headers?: Record<string, string>, signal?: AbortSignal): Promise<Told>
+  /** Sends a chat call of model `m` and reads the whole response. */
+  chat(extra?: object, headers?: Record<string, string>, signal?: AbortSignal): Promise<ClientResponse>
   request(extra?: object, headers?: Record<string, string>, signal?: AbortSignal): Request
 }
 
-/** A gateway whose upstreams are functions in the process; by default model `m` has all of them as targets, in order. */
-export function world<U extends string>(
+/**
+ * Creates a gateway whose upstreams are functions in this process. By default, model `m` has all of them as targets, in
+ * order.
+ */
+export function createWorld<U extends string>(
   behaviours: Readonly<Record<U, Behaviour>>,
   config: Partial<GatewayConfig<U>> = {},
-): World<U> {
+): RouterWorld<U> {
   const names = Object.keys(behaviours) as U[]
   const current = new Map<string, Behaviour>(Object.entries(behaviours) as [string, Behaviour][])
   const counts = new Map<string, number>()
@@ -68,7 +71,7 @@ export function world<U extends string>(
     auth: 'none',
     upstreams,
     models: { m: names } as unknown as GatewayConfig<U>['models'],
-    // The default store would log that it ends with the process.
+    // The default store would log that it lasts only as long as the process.
     responses: { store: memoryResponseStore() },
     logger: { warn: (...all) => logged.push(all), error: (...all) => logged.push(all) },
     plugins: [{ name: 'books', onFinish: (event) => void finished.push(event) }],
@@ -89,12 +92,12 @@ export function world<U extends string>(
       }
       calls.push(call)
       const behaviour = current.get(upstream)
-      if (behaviour === undefined) throw new TypeError(`There is no upstream ${upstream} in this world`)
+      if (behaviour === undefined) throw new TypeError(`Unknown upstream '${upstream}' of the test world`)
       return behaviour(call)
     }) as typeof fetch,
     ...config,
   })
-  const request: World<U>['request'] = (extra = {}, headers = {}, signal) =>
+  const request: RouterWorld<U>['request'] = (extra = {}, headers = {}, signal) =>
     new Request('http://gateway.test/v1/chat/completions', {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
@@ -109,7 +112,7 @@ export function world<U extends string>(
     logged,
     behave: (upstream, behaviour) => void current.set(upstream, behaviour),
     request,
-    chat: async (extra, headers, signal) => told(await gateway.fetch(request(extra, headers, signal))),
+    chat: async (extra, headers, signal) => readResponse(await gateway.fetch(request(extra, headers, signal))),
   }
 }
 
@@ -118,50 +121,50 @@ type ApiKey = NonNullable<OpenAIOptions['apiKey']>
 export const upstreamNamed = (name: string, apiKey: ApiKey = `key-of-${name}`) =>
   openai({ apiKey, baseURL: `http://${name}.test/v1` })
 
-export async function told(response: Response): Promise<Told> {
+export async function readResponse(response: Response): Promise<ClientResponse> {
   const text = await response.text()
   return { status: response.status, headers: response.headers, text, json: objectOf(parseJson(text)) }
 }
 
-/** Clock, timers and `performance` stand still from here on, until they are moved. */
+/** Stops the clock, timers and `performance` until the test advances them. */
 export const stopClock = (): void => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'], now: 1_800_000_000_000 })
 }
 
-/** Lets everything happen that needs no time. (What calls load when they first need it is imported above: that would take some.) */
-export async function quiet(turns = 8): Promise<void> {
+/** Runs everything that needs no time. Lazily loaded modules are imported above, because loading takes time. */
+export async function runPendingWork(turns = 8): Promise<void> {
   for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Moves the clock from timer to timer until the work is done: no time passes that somebody did not wait for. */
-export async function clocked<T>(work: Promise<T>): Promise<T> {
+/** Advances the clock from timer to timer until the work is done: no time passes that nothing waits for. */
+export async function runClockUntil<T>(work: Promise<T>): Promise<T> {
   let done = false
   const over = (): void => {
     done = true
   }
   work.then(over, over)
-  await quiet()
+  await runPendingWork()
   for (let idle = 0; !done; ) {
-    if (vi.getTimerCount() === 0 && ++idle > 50) throw new Error('Nothing is waited for, and yet the work is not done')
+    if (vi.getTimerCount() === 0 && ++idle > 50) throw new Error('The work is not done, but no timer is pending')
     await vi.advanceTimersToNextTimerAsync()
-    await quiet()
+    await runPendingWork()
   }
   return work
 }
 
-/** Moves the clock on, in steps, so that what a timer sets off happens at its own time. */
-export async function pass(ms: number, step = 10): Promise<void> {
+/** Advances the clock in steps, so that the effects of a timer happen at their own time. */
+export async function advanceClock(ms: number, step = 10): Promise<void> {
   for (let left = ms; left > 0; left -= step) {
     await vi.advanceTimersByTimeAsync(Math.min(step, left))
-    await quiet(2)
+    await runPendingWork(2)
   }
 }
 
-/** A line for whoever runs the suite: what was promised, as it was measured. */
-export const figure = (line: number, text: string): void => console.info(`reliability ${line}: ${text}`)
+/** Prints a measured figure for a line of the promises. */
+export const printFigure = (line: number, text: string): void => console.info(`reliability ${line}: ${text}`)
 
-/** Same random numbers in every run. */
-export function dice(seed: number): () => number {
+/** Creates the same random numbers in every run. */
+export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

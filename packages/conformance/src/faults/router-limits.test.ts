@@ -1,22 +1,30 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Behaviour, clocked, figure, quiet, stopClock, told, world } from './router-fixture.ts'
 import {
-  after,
+  type Behaviour,
+  createWorld,
+  printFigure,
+  readResponse,
+  runClockUntil,
+  runPendingWork,
+  stopClock,
+} from './router-fixture.ts'
+import {
   bodyOf,
   completion,
+  delayed,
   eventsOf,
-  failing,
+  failWith,
   forever,
+  neverRespond,
   type Step,
-  silent,
   streaming,
-  well,
+  succeed,
 } from './router-upstreams.ts'
 
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())
 
-/** A whole answer in these steps. */
+/** An unstreamed response in these steps. */
 const json =
   (...steps: readonly Step[]): Behaviour =>
   ({ signal }) =>
@@ -25,7 +33,7 @@ const half = completion().slice(0, 40)
 const rest = completion().slice(40)
 const events = eventsOf(['one ', 'two ', 'three'])
 
-describe('a limit', () => {
+describe('time limit', () => {
   const cases: readonly {
     name: string
     line: number
@@ -37,9 +45,9 @@ describe('a limit', () => {
     ms: number
   }[] = [
     {
-      name: 'no answer',
+      name: 'no response',
       line: 11,
-      behaviour: silent,
+      behaviour: neverRespond,
       limits: { firstByteMs: 2000 },
       stream: false,
       status: 504,
@@ -47,9 +55,9 @@ describe('a limit', () => {
       ms: 2000,
     },
     {
-      name: 'no answer to a stream',
+      name: 'no response to a streaming request',
       line: 11,
-      behaviour: silent,
+      behaviour: neverRespond,
       limits: { firstByteMs: 2000 },
       stream: true,
       status: 504,
@@ -57,7 +65,7 @@ describe('a limit', () => {
       ms: 2000,
     },
     {
-      name: 'headers, but no first event',
+      name: 'headers but no first event',
       line: 11,
       behaviour: streaming([forever]),
       limits: { firstByteMs: 2000 },
@@ -67,7 +75,7 @@ describe('a limit', () => {
       ms: 2000,
     },
     {
-      name: 'only comments, and no first event',
+      name: 'only comments and no first event',
       line: 11,
       behaviour: streaming(Array.from({ length: 100 }, (): Step[] => [': ping\n\n', 100]).flat()),
       limits: { firstByteMs: 2000 },
@@ -110,9 +118,9 @@ describe('a limit', () => {
       ms: 2500,
     },
     {
-      name: 'a whole answer that takes too long',
+      name: 'an unstreamed response that takes too long',
       line: 12,
-      behaviour: after(9000, well),
+      behaviour: delayed(9000, succeed),
       limits: { totalMs: 2500 },
       stream: false,
       status: 504,
@@ -122,9 +130,9 @@ describe('a limit', () => {
   ]
 
   test.each(cases)(
-    '$name: told at the limit, with its own code',
+    'reports $name at the limit with its own code',
     async ({ name, line, behaviour, limits, stream, status, code, ms }) => {
-      // A target's own limit goes before the gateway's.
+      // A target's own limit takes precedence over the gateway's.
       for (const config of [
         { limits },
         {
@@ -132,11 +140,11 @@ describe('a limit', () => {
           models: { m: { upstream: 'a' as const, limits } },
         },
       ]) {
-        const w = world({ a: behaviour }, config)
+        const w = createWorld({ a: behaviour }, config)
         const started = Date.now()
-        const answer = await clocked(w.chat({ stream }))
+        const answer = await runClockUntil(w.chat({ stream }))
         const took = Date.now() - started
-        figure(line, `${name}: ${answer.status} ${code} after ${took} ms of ${ms} ms`)
+        printFigure(line, `${name}: ${answer.status} ${code} after ${took} ms of ${ms} ms`)
         expect(answer.status).toBe(status)
         expect(answer.text).toContain(code)
         expect(answer.text).not.toContain('[DONE]')
@@ -145,35 +153,35 @@ describe('a limit', () => {
         expect(w.calls[0]?.signal.aborted).toBe(true)
         expect(w.finished).toHaveLength(1)
         expect(w.finished[0]).toMatchObject({ outcome: 'failed', status })
-        await quiet()
+        await runPendingWork()
         expect(vi.getTimerCount()).toBe(0)
       }
     },
   )
 
-  test('a connection that does not stand in time has its own code', async () => {
+  test('reports a slow connection with its own code', async () => {
     const late: Behaviour = () => {
       throw new TypeError('fetch failed', {
         cause: Object.assign(new Error('late'), { code: 'UND_ERR_CONNECT_TIMEOUT' }),
       })
     }
-    const answer = await clocked(world({ a: late }, { retry: false }).chat())
+    const answer = await runClockUntil(createWorld({ a: late }, { retry: false }).chat())
     expect(answer.status).toBe(504)
     expect(answer.text).toContain('upstream_connect_timeout')
   })
 
-  test('an upstream that keeps talking is not idle, in events as in JSON', async () => {
+  test('does not treat an upstream that keeps sending as idle, in events and in JSON', async () => {
     const limits = { idleMs: 500 }
     const slow = (parts: readonly string[]): Step[] => parts.flatMap((part): Step[] => [300, part])
-    const streamed = world({ a: streaming(slow(events)) }, { limits })
-    expect((await clocked(streamed.chat({ stream: true }))).text).toContain('[DONE]')
-    const whole = world({ a: json(...slow([half, '', ' ', ' ', ' ', rest])) }, { limits })
-    expect((await clocked(whole.chat())).status).toBe(200)
+    const streamed = createWorld({ a: streaming(slow(events)) }, { limits })
+    expect((await runClockUntil(streamed.chat({ stream: true }))).text).toContain('[DONE]')
+    const whole = createWorld({ a: json(...slow([half, '', ' ', ' ', ' ', rest])) }, { limits })
+    expect((await runClockUntil(whole.chat())).status).toBe(200)
   })
 
-  test('our own patience is not begun anew with the same target, but the next is asked', async () => {
-    const w = world({ a: silent, b: well }, { limits: { firstByteMs: 1000 } })
-    const answer = await clocked(w.chat())
+  test('is not restarted for the same target, but applies to the next one', async () => {
+    const w = createWorld({ a: neverRespond, b: succeed }, { limits: { firstByteMs: 1000 } })
+    const answer = await runClockUntil(w.chat())
     expect(answer.status).toBe(200)
     expect(w.finished[0]?.attempts).toMatchObject([
       { upstream: 'a', reason: 'first', error: 'upstream_timeout', latencyMs: 1000 },
@@ -185,10 +193,10 @@ describe('a limit', () => {
 describe('hedging', () => {
   const hedgedM = (hedgeMs: number) => ({ models: { m: { targets: ['a' as const, 'b' as const], hedgeMs } } })
 
-  test.each([false, true])('the second wins, the first is aborted (stream: %s)', async (stream) => {
-    const w = world({ a: after(5000, well), b: after(50, well) }, hedgedM(200))
+  test.each([false, true])('aborts the first attempt if the second wins (stream: %s)', async (stream) => {
+    const w = createWorld({ a: delayed(5000, succeed), b: delayed(50, succeed) }, hedgedM(200))
     const started = Date.now()
-    const answer = await clocked(w.chat({ stream }))
+    const answer = await runClockUntil(w.chat({ stream }))
     expect(Date.now() - started).toBe(250)
     expect(answer.status).toBe(200)
     expect(w.to('a')[0]?.signal.aborted).toBe(true)
@@ -200,14 +208,14 @@ describe('hedging', () => {
     ])
     expect(w.finished[0]).toMatchObject({ upstream: 'b', outcome: 'finished' })
     expect(answer.headers.get('modelgate-upstream')).toBe('b')
-    await quiet()
+    await runPendingWork()
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test.each([false, true])('the first wins after all, the second is aborted (stream: %s)', async (stream) => {
-    const w = world({ a: after(300, well), b: after(5000, well) }, hedgedM(200))
+  test.each([false, true])('aborts the second attempt if the first wins (stream: %s)', async (stream) => {
+    const w = createWorld({ a: delayed(300, succeed), b: delayed(5000, succeed) }, hedgedM(200))
     const started = Date.now()
-    const answer = await clocked(w.chat({ stream }))
+    const answer = await runClockUntil(w.chat({ stream }))
     expect([answer.status, Date.now() - started]).toEqual([200, 300])
     expect(w.to('b')[0]?.signal.aborted).toBe(true)
     expect(w.to('a')[0]?.signal.aborted).toBe(false)
@@ -218,64 +226,65 @@ describe('hedging', () => {
     expect(answer.headers.get('modelgate-upstream')).toBe('a')
   })
 
-  test('a first that is fast enough stays alone', async () => {
-    const w = world({ a: after(100, well), b: well }, hedgedM(200))
-    await clocked(w.chat())
+  test('sends no second attempt if the first is fast enough', async () => {
+    const w = createWorld({ a: delayed(100, succeed), b: succeed }, hedgedM(200))
+    await runClockUntil(w.chat())
     expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a'])
   })
 
-  test('one that fails leaves the race to the other', async () => {
-    const w = world({ a: after(300, failing(500)), b: after(400, well) }, hedgedM(200))
-    expect((await clocked(w.chat())).status).toBe(200)
+  test('continues with the other attempt if one fails', async () => {
+    const w = createWorld({ a: delayed(300, failWith(500)), b: delayed(400, succeed) }, hedgedM(200))
+    expect((await runClockUntil(w.chat())).status).toBe(200)
     expect(w.finished[0]?.attempts).toMatchObject([
       { upstream: 'a', error: 'upstream_error' },
       { upstream: 'b', reason: 'hedge', status: 200 },
     ])
   })
 
-  test('the request’s own fault ends both', async () => {
-    const w = world({ a: after(300, failing(400)), b: after(400, well) }, hedgedM(200))
-    expect((await clocked(w.chat())).status).toBe(400)
+  test('ends both attempts on a client error', async () => {
+    const w = createWorld({ a: delayed(300, failWith(400)), b: delayed(400, succeed) }, hedgedM(200))
+    expect((await runClockUntil(w.chat())).status).toBe(400)
     expect(w.to('b')[0]?.signal.aborted).toBe(true)
   })
 
-  test('a fault that only the second one finds is not the call’s', async () => {
-    const w = world({ a: after(600, well), b: failing(400) }, hedgedM(200))
-    expect((await clocked(w.chat())).status).toBe(200)
+  test('ignores a client error that only the second target reports', async () => {
+    const w = createWorld({ a: delayed(600, succeed), b: failWith(400) }, hedgedM(200))
+    expect((await runClockUntil(w.chat())).status).toBe(200)
     expect(w.finished).toMatchObject([{ upstream: 'a', attempts: [{ status: 200 }, { reason: 'hedge', status: 400 }] }])
   })
 
-  test('a client that leaves aborts both', async () => {
-    const w = world({ a: silent, b: silent }, hedgedM(200))
+  test('aborts both attempts if the client disconnects', async () => {
+    const w = createWorld({ a: neverRespond, b: neverRespond }, hedgedM(200))
     const client = new AbortController()
     const answer = w.chat({}, {}, client.signal).catch(() => undefined)
-    await quiet()
+    await runPendingWork()
     await vi.advanceTimersByTimeAsync(300)
-    await quiet()
+    await runPendingWork()
     expect(w.calls).toHaveLength(2)
     client.abort()
-    await clocked(answer)
+    await runClockUntil(answer)
     expect(w.calls.map(({ signal }) => signal.aborted)).toEqual([true, true])
     expect(w.finished).toMatchObject([{ outcome: 'aborted', status: 499 }])
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('is taken off the retry budget', async () => {
-    const w = world(
-      { a: after(1000, well), b: after(2000, well) },
+  test('uses the retry budget', async () => {
+    const w = createWorld(
+      { a: delayed(1000, succeed), b: delayed(2000, succeed) },
       { ...hedgedM(200), retry: { budgetFloor: 2, budgetRatio: 0 } },
     )
-    await clocked(Promise.all(Array.from({ length: 10 }, () => w.chat())))
+    await runClockUntil(Promise.all(Array.from({ length: 10 }, () => w.chat())))
     expect(w.to('a')).toHaveLength(10)
     expect(w.to('b')).toHaveLength(2)
   })
 
-  test('one winner of 500 races, and as many aborted as were called for nothing', async () => {
+  test('ends 500 races with one winner each and aborts every superfluous attempt', async () => {
     let at = 0
-    const racing: Behaviour = (call) => after(((at++ * 37) % 100) * 10 + (call.upstream === 'a' ? 1 : 2), well)(call)
-    const w = world({ a: racing, b: racing }, { ...hedgedM(100), retry: { budgetFloor: 1e6 } })
-    const answers = await clocked(
-      Promise.all(Array.from({ length: 500 }, async () => told(await w.gateway.fetch(w.request())))),
+    const racing: Behaviour = (call) =>
+      delayed(((at++ * 37) % 100) * 10 + (call.upstream === 'a' ? 1 : 2), succeed)(call)
+    const w = createWorld({ a: racing, b: racing }, { ...hedgedM(100), retry: { budgetFloor: 1e6 } })
+    const answers = await runClockUntil(
+      Promise.all(Array.from({ length: 500 }, async () => readResponse(await w.gateway.fetch(w.request())))),
     )
     expect(answers.every(({ status }) => status === 200)).toBe(true)
     const attempts = w.finished.flatMap((event) => event.attempts)

@@ -1,30 +1,38 @@
 import { anthropic, type RequestTraits, type RoutePlan } from '@modelgate/core'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Behaviour, clocked, pass, stopClock, upstreamNamed, type World, world } from './router-fixture.ts'
-import { after, failing, refused, well } from './router-upstreams.ts'
+import {
+  advanceClock,
+  type Behaviour,
+  createWorld,
+  type RouterWorld,
+  runClockUntil,
+  stopClock,
+  upstreamNamed,
+} from './router-fixture.ts'
+import { delayed, failWith, refuseConnection, succeed } from './router-upstreams.ts'
 
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())
 
 type Three = 'a' | 'b' | 'c'
-const three = { a: well, b: well, c: well }
+const three = { a: succeed, b: succeed, c: succeed }
 const planned = (plan: RoutePlan<Three>, behaviours: Record<Three, Behaviour> = three) =>
-  world(behaviours, { models: { m: plan } })
-const counts = (w: World<Three>): Record<string, number> => ({
+  createWorld(behaviours, { models: { m: plan } })
+const counts = (w: RouterWorld<Three>): Record<string, number> => ({
   a: w.to('a').length,
   b: w.to('b').length,
   c: w.to('c').length,
 })
-const names = (w: World<Three>): string[] => w.calls.map(({ upstream }) => upstream)
+const names = (w: RouterWorld<Three>): string[] => w.calls.map(({ upstream }) => upstream)
 
-describe('strategies', () => {
-  test('order: the first as long as it answers', async () => {
+describe('routing strategies', () => {
+  test('order uses the first target while it succeeds', async () => {
     const w = planned({ targets: ['b', 'a', 'c'] })
-    for (let i = 0; i < 20; i++) await clocked(w.chat())
+    for (let i = 0; i < 20; i++) await runClockUntil(w.chat())
     expect(counts(w)).toEqual({ a: 0, b: 20, c: 0 })
   })
 
-  test('weighted: each its share', async () => {
+  test('weighted distributes calls by weight', async () => {
     const w = planned({
       targets: [
         { upstream: 'a', weight: 6 },
@@ -32,7 +40,7 @@ describe('strategies', () => {
         { upstream: 'c', weight: 1 },
       ],
     })
-    await clocked(Promise.all(Array.from({ length: 2000 }, () => w.chat())))
+    await runClockUntil(Promise.all(Array.from({ length: 2000 }, () => w.chat())))
     const { a = 0, b = 0, c = 0 } = counts(w)
     expect(a + b + c).toBe(2000)
     for (const [got, share] of [
@@ -44,34 +52,34 @@ describe('strategies', () => {
   })
 
   test.each([false, true])(
-    'fastest: the one with the shortest time to its first event, also when that changes (stream: %s)',
+    'fastest uses the target with the shortest time to the first event, also after a change (stream: %s)',
     async (stream) => {
       const w = planned(
         { targets: ['a', 'b', 'c'], strategy: 'fastest' },
-        { a: after(300, well), b: after(50, well), c: after(200, well) },
+        { a: delayed(300, succeed), b: delayed(50, succeed), c: delayed(200, succeed) },
       )
       const ask = async (times: number): Promise<string[]> => {
         const before = w.calls.length
-        for (let i = 0; i < times; i++) await clocked(w.chat({ stream }))
+        for (let i = 0; i < times; i++) await runClockUntil(w.chat({ stream }))
         return names(w).slice(before)
       }
-      // Each is measured once.
+      // Every target is measured once.
       expect(new Set(await ask(3))).toEqual(new Set(['a', 'b', 'c']))
       expect(new Set(await ask(20))).toEqual(new Set(['b']))
-      w.behave('b', after(900, well))
+      w.behave('b', delayed(900, succeed))
       const changed = await ask(30)
       expect(changed.at(-1)).toBe('c')
       expect(changed.indexOf('c')).toBeLessThan(10)
-      // A slow target is tried again later.
-      w.behave('a', after(10, well))
-      await pass(61_000, 61_000)
+      // A slow target is measured again later.
+      w.behave('a', delayed(10, succeed))
+      await advanceClock(61_000, 61_000)
       await ask(6)
       expect(new Set(await ask(10))).toEqual(new Set(['a']))
     },
   )
 
   const sticky = (keys: string[]) =>
-    world(three, {
+    createWorld(three, {
       upstreams: { a: upstreamNamed('a', keys), b: upstreamNamed('b', keys), c: upstreamNamed('c', keys) },
       models: { m: { targets: ['a', 'b', 'c'], strategy: 'sticky' } },
     })
@@ -95,55 +103,55 @@ describe('strategies', () => {
         {},
       ],
     ],
-  ])('sticky: the same %s goes to the same target and key; different ones are spread', async (_name, of) => {
+  ])('sticky routes the same %s to the same target and key, and distributes different ones', async (_name, of) => {
     const w = sticky(['key-one', 'key-two'])
     const places = new Map<number, Set<string>>()
     for (let i = 0; i < 240; i++) {
       const session = i % 60
-      await clocked(w.chat(...of(session)))
+      await runClockUntil(w.chat(...of(session)))
       const seen = places.get(session) ?? new Set()
-      places.set(session, seen.add(place(w.calls.at(-1) as World<Three>['calls'][number])))
+      places.set(session, seen.add(place(w.calls.at(-1) as RouterWorld<Three>['calls'][number])))
     }
     for (const seen of places.values()) expect(seen.size).toBe(1)
     expect(new Set([...places.values()].map(([only]) => only)).size).toBe(6)
   })
 
-  test('sticky: another target or key only while the own one rests', async () => {
+  test('sticky uses another target or key only during a cooldown', async () => {
     const w = sticky(['key-one', 'key-two'])
     const ask = async (): Promise<string> => {
-      const { status } = await clocked(w.chat({ prompt_cache_key: 'mine' }))
+      const { status } = await runClockUntil(w.chat({ prompt_cache_key: 'mine' }))
       expect(status).toBe(200)
-      return place(w.calls.at(-1) as World<Three>['calls'][number])
+      return place(w.calls.at(-1) as RouterWorld<Three>['calls'][number])
     }
     const own = await ask()
     const upstream = own.split(' ')[0] as Three
     const auth = own.slice(upstream.length + 1)
     w.behave(upstream, (call) =>
-      (call.headers.get('authorization') === auth ? failing(429, { 'retry-after': '20' }) : well)(call),
+      (call.headers.get('authorization') === auth ? failWith(429, { 'retry-after': '20' }) : succeed)(call),
     )
     const otherKey = await ask()
     expect(otherKey).toMatch(new RegExp(`^${upstream} `))
     expect(otherKey).not.toBe(own)
     expect([await ask(), await ask()]).toEqual([otherKey, otherKey])
-    w.behave(upstream, refused)
+    w.behave(upstream, refuseConnection)
     let elsewhere = await ask()
     for (let i = 0; i < 6; i++) elsewhere = await ask()
     expect(elsewhere.split(' ')[0]).not.toBe(upstream)
     expect(await ask()).toBe(elsewhere)
-    w.behave(upstream, well)
-    await pass(30_000, 5000)
+    w.behave(upstream, succeed)
+    await advanceClock(30_000, 5000)
     expect(await ask()).toBe(own)
     expect(await ask()).toBe(own)
   })
 })
 
-describe('plans', () => {
-  test('a lower priority number goes first, the others are there for when it fails', async () => {
+describe('route plans', () => {
+  test('prefer lower priority numbers and fall back to the others', async () => {
     const w = planned({ targets: [{ upstream: 'a', priority: 2 }, { upstream: 'b' }, { upstream: 'c', priority: 1 }] })
-    await clocked(w.chat())
-    w.behave('b', failing(400 + 3))
-    w.behave('c', failing(401))
-    await clocked(w.chat())
+    await runClockUntil(w.chat())
+    w.behave('b', failWith(400 + 3))
+    w.behave('c', failWith(401))
+    await runClockUntil(w.chat())
     expect(names(w)).toEqual(['b', 'b', 'c', 'a'])
   })
 
@@ -159,25 +167,25 @@ describe('plans', () => {
   const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]
   test.each<[string, object, string]>([
     ['plain text', {}, 'c'],
-    ['an image', { messages: image }, 'a'],
+    ['select targets by when: %s', { messages: image }, 'a'],
     ['tools', { tools }, 'b'],
     ['both', { messages: image, tools }, 'a'],
   ])('when: %s', async (_name, extra, expected) => {
     const w = planned({ targets: [{ upstream: 'a', when: 'images' }, { upstream: 'b', when: ['tools', 'json'] }, 'c'] })
-    await clocked(w.chat(extra))
+    await runClockUntil(w.chat(extra))
     expect(names(w)).toEqual([expected])
   })
 
-  test('when: a predicate on the request', async () => {
+  test('select targets by a predicate on the request', async () => {
     const asked: RequestTraits[] = []
     const long = (request: RequestTraits): boolean => {
       asked.push(request)
       return request.bodyChars > 1000 || request.header('x-tier') === 'gold'
     }
     const w = planned({ targets: [{ upstream: 'a', when: long }, 'b'] })
-    await clocked(w.chat())
-    await clocked(w.chat({}, { 'x-tier': 'gold' }))
-    await clocked(w.chat({ messages: [{ role: 'user', content: 'long '.repeat(500) }] }))
+    await runClockUntil(w.chat())
+    await runClockUntil(w.chat({}, { 'x-tier': 'gold' }))
+    await runClockUntil(w.chat({ messages: [{ role: 'user', content: 'long '.repeat(500) }] }))
     expect(names(w)).toEqual(['b', 'a', 'a'])
     expect(asked[0]).toMatchObject({
       model: 'm',
@@ -188,13 +196,13 @@ describe('plans', () => {
     })
   })
 
-  test('when: nobody is meant: 400, and no call', async () => {
+  test('return 400 without an upstream call if no when condition matches', async () => {
     const w = planned({ targets: [{ upstream: 'a', when: 'audio' }] })
-    const answer = await clocked(w.chat())
+    const answer = await runClockUntil(w.chat())
     expect([answer.status, w.calls.length, w.finished.length]).toEqual([400, 0, 1])
   })
 
-  test('defaults fill in, overrides win and are reported, null takes out', async () => {
+  test('apply defaults and overrides, report overrides, and remove fields set to null', async () => {
     const w = planned({
       targets: [
         {
@@ -205,7 +213,7 @@ describe('plans', () => {
         },
       ],
     })
-    await clocked(
+    await runClockUntil(
       w.chat({ temperature: 0.9, top_p: 1, user: 'me', metadata: { team: 'mine' }, future_field: { a: 1 } }),
     )
     expect(w.calls[0]?.body).toMatchObject({
@@ -225,7 +233,7 @@ describe('plans', () => {
     expect(replaced.some((path) => path.startsWith('/temperature'))).toBe(false)
   })
 
-  test('lossless first, within one priority', async () => {
+  test('prefer lossless targets within one priority', async () => {
     const message: Behaviour = () =>
       Response.json({
         id: 'msg_1',
@@ -240,8 +248,8 @@ describe('plans', () => {
     const upstreams = { a: anthropic({ apiKey: 'key-of-a', baseURL: 'http://a.test' }), b: upstreamNamed('b') }
     const lossy = { logit_bias: { '50256': -100 }, max_tokens: 10 }
     const ask = async (plan: RoutePlan<'a' | 'b'>, extra: object): Promise<string | undefined> => {
-      const w = world({ a: message, b: well }, { upstreams, models: { m: plan } })
-      expect((await clocked(w.chat(extra))).status).toBe(200)
+      const w = createWorld({ a: message, b: succeed }, { upstreams, models: { m: plan } })
+      expect((await runClockUntil(w.chat(extra))).status).toBe(200)
       return w.calls[0]?.upstream
     }
     expect(await ask({ targets: ['a', 'b'] }, { max_tokens: 10 })).toBe('a')
@@ -257,8 +265,8 @@ describe('plans', () => {
     ['x-large', 'a big-x'],
     ['anything.at.all', 'b anything.at.all'],
     [`${'*'.repeat(200)}`, `b ${'*'.repeat(200)}`],
-  ])('wildcards: %s', async (model, expected) => {
-    const w = world(three, {
+  ])('match wildcards: %s', async (model, expected) => {
+    const w = createWorld(three, {
       models: {
         exact: 'a',
         '*': 'b',
@@ -266,20 +274,20 @@ describe('plans', () => {
         '*-large': { upstream: 'a', model: 'big-*' },
       },
     })
-    expect((await clocked(w.chat({ model }))).status).toBe(200)
+    expect((await runClockUntil(w.chat({ model }))).status).toBe(200)
     expect(`${w.calls[0]?.upstream} ${w.calls[0]?.body.model}`).toBe(expected)
   })
 })
 
-describe('what is seen from outside', () => {
+describe('routing information in responses', () => {
   test.each([
-    ['an answer', {}, well, 200],
-    ['a stream', { stream: true }, well, 200],
-    ['an error', {}, failing(400), 400],
-    ['an error after all attempts', {}, failing(500), 502],
-  ] as const)('%s says where the call went', async (_name, extra, behaviour, status) => {
-    const w = world({ a: behaviour }, { models: { m: { upstream: 'a', model: 'real' } } })
-    const { headers, ...answer } = await clocked(w.chat(extra))
+    ['an answer', {}, succeed, 200],
+    ['a stream', { stream: true }, succeed, 200],
+    ['an error', {}, failWith(400), 400],
+    ['an error after all attempts', {}, failWith(500), 502],
+  ] as const)('names the target of %s', async (_name, extra, behaviour, status) => {
+    const w = createWorld({ a: behaviour }, { models: { m: { upstream: 'a', model: 'real' } } })
+    const { headers, ...answer } = await runClockUntil(w.chat(extra))
     expect(answer.status).toBe(status)
     const id = headers.get('modelgate-request-id')
     expect(id).toMatch(/^req_/)
@@ -291,14 +299,14 @@ describe('what is seen from outside', () => {
     expect(w.finished[0]?.attempts).toHaveLength(w.calls.length)
   })
 
-  test('trace context goes on with every attempt; a state without its parent does not', async () => {
-    const w = world({ a: failing(500), b: well })
+  test('passes trace context to every attempt, but no tracestate without its traceparent', async () => {
+    const w = createWorld({ a: failWith(500), b: succeed })
     const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=1,b=2' }
-    await clocked(w.chat({}, trace))
+    await runClockUntil(w.chat({}, trace))
     expect(w.calls).toHaveLength(3)
     for (const { headers } of w.calls)
       expect({ traceparent: headers.get('traceparent'), tracestate: headers.get('tracestate') }).toEqual(trace)
-    await clocked(w.chat({}, { tracestate: 'a=1' }))
+    await runClockUntil(w.chat({}, { tracestate: 'a=1' }))
     expect(w.calls.at(-1)?.headers.get('tracestate')).toBeNull()
   })
 })

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fullRun } from '../base/recorded-traffic.ts'
 import { exitNames, randomExits } from './router-exits.ts'
-import { figure, pass, stopClock } from './router-fixture.ts'
+import { advanceClock, printFigure, stopClock } from './router-fixture.ts'
 
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())
 
-test('every call is told of once, however it ends, and the sums are those of the upstream', async () => {
+test('reports every call exactly once, however it ends, with the totals of the upstream', async () => {
   const total = fullRun ? 10_000 : 4000
   const { world: w, expected, served } = await randomExits(total)
   const times = new Map<string, number>()
@@ -23,9 +23,9 @@ test('every call is told of once, however it ends, and the sums are those of the
     sums.output += usage?.output.total ?? 0
   }
   const once = [...expected.keys()].filter((model) => times.get(model) === 1).length
-  figure(
+  printFigure(
     25,
-    `${total} calls, ${exitNames.length} kinds of exits, ${w.calls.length} upstream calls: told of once ${once}; ${sums.answers} answered, tokens ${sums.input}+${sums.output}, the upstream's ledger ${served.input}+${served.output}`,
+    `${total} calls, ${exitNames.length} kinds of outcomes, ${w.calls.length} upstream calls: reported once ${once}; ${sums.answers} finished, tokens ${sums.input}+${sums.output}, the upstream counted ${served.input}+${served.output}`,
   )
   expect(wrong).toEqual([])
   expect(once).toBe(total)
@@ -33,7 +33,7 @@ test('every call is told of once, however it ends, and the sums are those of the
   expect(new Set(w.finished.map(({ requestId }) => requestId)).size).toBe(total)
   expect(sums).toEqual(served)
   expect(w.finished.reduce((sum, { attempts }) => sum + attempts.length, 0)).toBe(w.calls.length)
-  await pass(2000, 500)
+  await advanceClock(2000, 500)
   expect(vi.getTimerCount()).toBe(0)
   expect(w.logged).toEqual([])
 })

@@ -8,11 +8,12 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { gatewayTo, requestTo, upstreamOf } from '../base/gateways.ts'
 import { formats, simpleRequest } from '../base/recorded-traffic.ts'
 import { type ServerKind, servers } from '../base/servers.ts'
-import { figure, type Told, told } from './router-fixture.ts'
+import { type ClientResponse, printFigure, readResponse } from './router-fixture.ts'
 import { completion, eventsOf } from './router-upstreams.ts'
 
-// Over real sockets, with undici's transport: what a clock that stands still cannot show. The transport by itself is tested
-// in packages/node (undici-transport.test.ts, exchange-body.test.ts), every server with every fault in wire.test.ts.
+// Tests over real sockets with undici's transport, for effects that a stopped clock cannot show. The transport itself
+// is tested in packages/node (undici-transport.test.ts, exchange-body.test.ts), every server with every fault in
+// wire.test.ts.
 
 const overNode = servers.find(({ name }) => name === 'node:http') as ServerKind
 
@@ -27,7 +28,7 @@ async function listening(server: Server | RequestListener): Promise<{ origin: st
   return { origin: `http://127.0.0.1:${port}`, port }
 }
 
-/** A port on which nobody listens. */
+/** Returns a port on which no server listens. */
 async function closedPort(): Promise<number> {
   const server = createNetServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -36,12 +37,14 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-async function started(gateway: ReturnType<typeof createGateway>): Promise<(request: Request) => Promise<Told>> {
+async function started(
+  gateway: ReturnType<typeof createGateway>,
+): Promise<(request: Request) => Promise<ClientResponse>> {
   const running = await overNode.start(gateway)
   onTestFinished(running.close)
   return async (request) => {
     const { pathname, search } = new URL(request.url)
-    return told(
+    return readResponse(
       await fetch(`${running.origin}${pathname}${search}`, {
         method: 'POST',
         headers: request.headers,
@@ -51,50 +54,53 @@ async function started(gateway: ReturnType<typeof createGateway>): Promise<(requ
   }
 }
 
-describe('an upstream that cannot be reached', () => {
+describe('unreachable upstream', () => {
   const unreachable: readonly [string, () => Promise<string>, RegExp][] = [
     ['a refused connection', async () => `http://127.0.0.1:${await closedPort()}`, /127\.0\.0\.1/],
     ['an unknown host', async () => 'http://secret-host.invalid', /secret-host/],
     [
-      'no TLS where TLS is spoken',
+      'no TLS on a TLS port',
       async () => `https://127.0.0.1:${(await listening((_, res) => void res.end())).port}`,
       /127\.0\.0\.1/,
     ],
   ]
-  test.each(unreachable)('%s is 502 in every dialect, at once, without its name', async (name, where, secret) => {
-    const baseURL = await where()
-    const since = performance.now()
-    await lookup(new URL(baseURL).hostname).catch(() => undefined)
-    const dnsMs = performance.now() - since
-    const times: number[] = []
-    for (const format of formats) {
-      const ask = await started(gatewayTo('chat', { baseURL, retry: {}, breaker: false }))
-      const request = (): Request => requestTo(format, JSON.stringify(simpleRequest(format, false)))
-      // The first one pays for what is loaded once.
-      await ask(request())
-      for (let i = 0; i < 5; i++) {
-        const from = performance.now()
-        const answer = await ask(request())
-        times.push(performance.now() - from)
-        expect(answer.status).toBe(502)
-        expect(answer.json).toHaveProperty('error')
-        expect(answer.text).not.toMatch(secret)
-        expect(answer.text).not.toMatch(/ECONN|ENOTFOUND|EAI_AGAIN|EPROTO|SSL|node:/)
+  test.each(unreachable)(
+    'returns 502 in every dialect without delay and without its name: %s',
+    async (name, where, secret) => {
+      const baseURL = await where()
+      const since = performance.now()
+      await lookup(new URL(baseURL).hostname).catch(() => undefined)
+      const dnsMs = performance.now() - since
+      const times: number[] = []
+      for (const format of formats) {
+        const ask = await started(gatewayTo('chat', { baseURL, retry: {}, breaker: false }))
+        const request = (): Request => requestTo(format, JSON.stringify(simpleRequest(format, false)))
+        // The first call pays for lazily loaded modules.
+        await ask(request())
+        for (let i = 0; i < 5; i++) {
+          const from = performance.now()
+          const answer = await ask(request())
+          times.push(performance.now() - from)
+          expect(answer.status).toBe(502)
+          expect(answer.json).toHaveProperty('error')
+          expect(answer.text).not.toMatch(secret)
+          expect(answer.text).not.toMatch(/ECONN|ENOTFOUND|EAI_AGAIN|EPROTO|SSL|node:/)
+        }
       }
-    }
-    times.sort((a, b) => a - b)
-    const median = times[Math.floor(times.length / 2)] as number
-    figure(
-      13,
-      `${name}: 502 after ${median.toFixed(1)} ms (DNS ${dnsMs.toFixed(1)} ms), ${times.length} calls, slowest ${times.at(-1)?.toFixed(1)} ms`,
-    )
-    // On a busy machine the median counts, not the maximum.
-    expect(median).toBeLessThan(50 + dnsMs)
-  })
+      times.sort((a, b) => a - b)
+      const median = times[Math.floor(times.length / 2)] as number
+      printFigure(
+        13,
+        `${name}: 502 after ${median.toFixed(1)} ms (DNS ${dnsMs.toFixed(1)} ms), ${times.length} calls, slowest ${times.at(-1)?.toFixed(1)} ms`,
+      )
+      // The median, because the maximum is unreliable on a busy machine.
+      expect(median).toBeLessThan(50 + dnsMs)
+    },
+  )
 })
 
 describe('connections', () => {
-  test('the keep-alive race: no call fails, none arrives twice', async () => {
+  test('keep-alive race: no call fails and none arrives twice', async () => {
     const seen: string[] = []
     const server = createServer((req, res) => {
       let text = ''
@@ -103,7 +109,7 @@ describe('connections', () => {
       })
       req.on('end', () => {
         seen.push(/call (\d+)\./.exec(text)?.[1] ?? '')
-        // Said by hand, so that node adds no hint of its timeout: the gateway would avoid the race.
+        // Written by hand, so that Node adds no keep-alive hint, which would make the gateway avoid the race.
         const body = completion()
         res
           .writeHead(200, {
@@ -116,7 +122,7 @@ describe('connections', () => {
     })
     server.keepAliveTimeout = 10
     const { origin } = await listening(server)
-    // The router's own retries are off: they would hide what the transport lets through.
+    // Disables the router's retries, which would hide failures of the transport.
     const ask = await started(gatewayTo('chat', { baseURL: origin, retry: false, breaker: false }))
     const total = 2000
     let sent = 0
@@ -132,11 +138,11 @@ describe('connections', () => {
       }),
     )
     const twice = seen.length - new Set(seen).size
-    figure(16, `keep-alive race: ${failed} of ${total} calls failed, ${twice} arrived twice`)
+    printFigure(16, `keep-alive race: ${failed} of ${total} calls failed, ${twice} arrived twice`)
     expect([failed, twice, seen.length]).toEqual([0, 0, total])
   })
 
-  test('a prompt that breaks its server is sent three times at most, however many connections look closed', async () => {
+  test('send a prompt that crashes its server at most three times, however many connections break', async () => {
     let broken = 0
     const { origin } = await listening(async (req, res) => {
       let text = ''
@@ -157,22 +163,22 @@ describe('connections', () => {
         retry: { budgetFloor: 100, backoffMs: 1 },
       }),
     )
-    const say = (model: string, content: string): Promise<Told> =>
+    const say = (model: string, content: string): Promise<ClientResponse> =>
       ask(requestTo('chat', JSON.stringify({ model, messages: [{ role: 'user', content }] })))
     const most: number[] = []
     for (const model of ['one', 'two', 'three']) {
-      // Connections that have answered before: a reset on one of them may mean that it was closed all along.
+      // Connections with earlier responses: a reset may mean that they had been closed before.
       await Promise.all(Array.from({ length: 8 }, () => say(model, 'well')))
       broken = 0
       expect((await say(model, 'poison')).status).toBe(502)
       most.push(broken)
     }
-    figure(20, `a reset on used connections, one to three targets: ${most.join(', ')} upstream calls`)
+    printFigure(20, `a reset on used connections, one to three targets: ${most.join(', ')} upstream calls`)
     expect(Math.min(...most)).toBeGreaterThanOrEqual(2)
     expect(Math.max(...most)).toBeLessThanOrEqual(3)
   })
 
-  test('a redirect is not followed', async () => {
+  test('do not follow a redirect', async () => {
     let elsewhere = 0
     const target = await listening((_, res) => {
       elsewhere++
@@ -190,7 +196,7 @@ describe('connections', () => {
         expect(answer.text).not.toContain(String(target.port))
       }
     }
-    figure(17, `5 kinds of redirects, whole and streamed: 502, ${elsewhere} followed`)
+    printFigure(17, `5 kinds of redirects, whole and streamed: 502, ${elsewhere} followed`)
     expect(elsewhere).toBe(0)
   })
 
@@ -201,7 +207,7 @@ describe('connections', () => {
     ...('zstdCompressSync' in zlib ? [['zstd', zlib.zstdCompressSync as (data: Buffer) => Buffer] as const] : []),
   ].map(([name, encode]) => [name as string, encode as (data: Buffer) => Buffer])
 
-  test.each(encodings)('an upstream that answers in %s though nobody asked for it', async (encoding, encode) => {
+  test.each(encodings)('decode or reject a response in %s that was not requested', async (encoding, encode) => {
     const long = 'ä€😀'.repeat(5000)
     const { origin } = await listening(async (req, res) => {
       let text = ''
@@ -225,11 +231,11 @@ describe('connections', () => {
         const length = answer.headers.get('content-length')
         if (length !== null) expect(Buffer.byteLength(answer.text)).toBe(Number(length))
       }
-    figure(18, `${encoding}: right bytes for ${formats.length} dialects, whole and streamed`)
+    printFigure(18, `${encoding}: correct bytes for ${formats.length} dialects, unstreamed and streamed`)
   })
 
-  test('a connection that does not stand in time has its own code, at the target’s own limit', async () => {
-    // It takes the connection and never says a word of TLS.
+  test("report a slow connection with its own code at the target's limit", async () => {
+    // Accepts connections but never answers the TLS handshake.
     const server = createNetServer()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const sockets = new Set<Socket>()
@@ -247,7 +253,7 @@ describe('connections', () => {
     const from = performance.now()
     const answer = await ask(requestTo('chat', JSON.stringify(simpleRequest('chat', false))))
     const took = performance.now() - from
-    figure(11, `no connection: ${answer.status} upstream_connect_timeout after ${took.toFixed(0)} ms of 500 ms`)
+    printFigure(11, `no connection: ${answer.status} upstream_connect_timeout after ${took.toFixed(0)} ms of 500 ms`)
     expect(answer.status).toBe(504)
     expect(answer.text).toContain('upstream_connect_timeout')
     expect(took).toBeGreaterThan(400)

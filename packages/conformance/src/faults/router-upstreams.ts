@@ -1,6 +1,6 @@
 import type { Behaviour } from './router-fixture.ts'
 
-/** Waits; rejects as `fetch` does when the caller leaves. */
+/** Waits; rejects like `fetch` if the caller aborts. */
 export function wait(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const leave = (): void => {
@@ -25,7 +25,7 @@ const usageOf = (input: number, output: number): object => ({
   total_tokens: input + output,
 })
 
-/** A stream of the chat format that says these words, as its events. */
+/** Returns the events of a chat stream with these words. */
 export const eventsOf = (words: readonly string[], input = 3, output = words.length): string[] => [
   chunk({ role: 'assistant', content: '' }),
   ...words.map((content) => chunk({ content })),
@@ -37,7 +37,7 @@ export const eventsOf = (words: readonly string[], input = 3, output = words.len
 /** Step of a body: bytes, milliseconds of silence, a broken connection, or permanent silence. */
 export type Step = string | Uint8Array | number | 'reset'
 
-/** A body that does these steps as it is read. `done` is told once it has been read to its end. */
+/** Creates a body that runs these steps as it is read. `done` is called when it has been read completely. */
 export function bodyOf(steps: readonly Step[], signal: AbortSignal, done?: () => void): ReadableStream<Uint8Array> {
   const left = [...steps]
   return new ReadableStream<Uint8Array>(
@@ -66,7 +66,7 @@ export const streaming =
   ({ signal }) =>
     new Response(bodyOf(steps, signal), { headers: { 'content-type': 'text/event-stream' } })
 
-export const saying =
+export const respondWith =
   (body: string, headers: Record<string, string> = { 'content-type': 'application/json' }, status = 200): Behaviour =>
   () =>
     new Response(body, { status, headers })
@@ -81,12 +81,12 @@ export const completion = (text = 'hello', input = 3, output = 1): string =>
     usage: usageOf(input, output),
   })
 
-/** Answers well: a stream where one is asked for. */
-export const well: Behaviour = (call) =>
-  call.body.stream === true ? streaming(eventsOf(['hel', 'lo']))(call) : saying(completion())(call)
+/** Returns a successful response, streamed if requested. */
+export const succeed: Behaviour = (call) =>
+  call.body.stream === true ? streaming(eventsOf(['hel', 'lo']))(call) : respondWith(completion())(call)
 
-/** An error status, in the words of the chat format. */
-export const failing =
+/** Returns an error status in the chat format. */
+export const failWith =
   (status: number, headers: Record<string, string> = {}, error: object = {}): Behaviour =>
   () =>
     Response.json(
@@ -97,27 +97,27 @@ export const failing =
 const connectionLost = (): TypeError =>
   new TypeError('fetch failed', { cause: Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }) })
 
-export const refused: Behaviour = () => {
+export const refuseConnection: Behaviour = () => {
   throw new TypeError('fetch failed', {
     cause: Object.assign(new Error('connect ECONNREFUSED 10.1.2.3:443'), { code: 'ECONNREFUSED' }),
   })
 }
 
-/** Nothing ever comes. */
-export const silent: Behaviour = async ({ signal }) => {
+/** Never responds. */
+export const neverRespond: Behaviour = async ({ signal }) => {
   await wait(forever, signal)
   throw signal.reason
 }
 
-export const after =
+export const delayed =
   (ms: number, behaviour: Behaviour): Behaviour =>
   async (call) => {
     await wait(ms, call.signal)
     return behaviour(call)
   }
 
-/** One behaviour after the other; the last one stays. */
-export const inTurn = (...behaviours: readonly Behaviour[]): Behaviour => {
+/** Uses one behaviour per call; the last one repeats. */
+export const oneAfterAnother = (...behaviours: readonly Behaviour[]): Behaviour => {
   let at = 0
   return (call) => (behaviours[Math.min(at++, behaviours.length - 1)] as Behaviour)(call)
 }

@@ -1,14 +1,14 @@
 import { gemini } from '@modelgate/core'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Behaviour, clocked, figure, pass, stopClock, world } from './router-fixture.ts'
-import { failing, inTurn, refused, well } from './router-upstreams.ts'
+import { advanceClock, type Behaviour, createWorld, printFigure, runClockUntil, stopClock } from './router-fixture.ts'
+import { failWith, oneAfterAnother, refuseConnection, succeed } from './router-upstreams.ts'
 
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())
 
 const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1000).toUTCString()
 
-describe('what an upstream asks to wait', () => {
+describe('retry delay of an upstream', () => {
   const stated: readonly [string, () => Record<string, string>, number][] = [
     ['Retry-After in seconds', () => ({ 'retry-after': '2' }), 2000],
     ['Retry-After as a date', () => ({ 'retry-after': inSeconds(3) }), 3000],
@@ -17,58 +17,64 @@ describe('what an upstream asks to wait', () => {
     ['a date that is past', () => ({ 'retry-after': inSeconds(-60) }), 0],
   ]
   test.each(stated.flatMap(([name, headers, ms]) => [429, 503].map((status) => ({ name, headers, ms, status }))))(
-    '$name on $status: waited for',
+    'waits for $name on $status',
     async ({ name, headers, ms, status }) => {
-      const w = world({ a: inTurn(failing(status, headers()), well) })
-      const answer = await clocked(w.chat())
+      const w = createWorld({ a: oneAfterAnother(failWith(status, headers()), succeed) })
+      const answer = await runClockUntil(w.chat())
       expect(answer.status).toBe(200)
       const waited = (w.calls[1]?.at ?? 0) - (w.calls[0]?.at ?? 0)
-      figure(21, `${name} of ${ms} ms on ${status}: waited ${waited} ms`)
+      printFigure(21, `${name} of ${ms} ms on ${status}: waited ${waited} ms`)
       expect(Math.abs(waited - ms)).toBeLessThanOrEqual(50)
       expect(w.finished[0]?.attempts[1]?.reason).toBe('retry')
     },
   )
 
-  test.each(['soon', '-5', 'NaN', '1e999', ''])('Retry-After: %j is none: the back-off holds', async (value) => {
-    const w = world({ a: inTurn(failing(429, { 'retry-after': value }), well) })
-    expect((await clocked(w.chat())).status).toBe(200)
+  test.each(['soon', '-5', 'NaN', '1e999', ''])('ignores Retry-After: %j and uses the back-off', async (value) => {
+    const w = createWorld({ a: oneAfterAnother(failWith(429, { 'retry-after': value }), succeed) })
+    expect((await runClockUntil(w.chat())).status).toBe(200)
     expect((w.calls[1]?.at ?? 0) - (w.calls[0]?.at ?? 0)).toBeLessThanOrEqual(501)
   })
 
-  test('an hour is not waited for but passed on, and the upstream is left alone', async () => {
-    const w = world({ a: failing(429, { 'retry-after': '3600' }) })
+  test('reports a delay of one hour instead of waiting, and opens the circuit', async () => {
+    const w = createWorld({ a: failWith(429, { 'retry-after': '3600' }) })
     const started = Date.now()
-    const answer = await clocked(w.chat())
+    const answer = await runClockUntil(w.chat())
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '3600'])
     expect(Date.now() - started).toBeLessThanOrEqual(50)
-    figure(21, `Retry-After of 1 h: passed on after ${Date.now() - started} ms, ${w.calls.length} upstream call`)
-    await pass(60_000, 60_000)
-    const later = await clocked(w.chat())
+    printFigure(21, `Retry-After of 1 h: passed on after ${Date.now() - started} ms, ${w.calls.length} upstream call`)
+    await advanceClock(60_000, 60_000)
+    const later = await runClockUntil(w.chat())
     expect([later.status, later.headers.get('retry-after'), w.calls.length]).toEqual([429, '3540', 1])
   })
 
-  test('a stream’s client is not kept waiting longer than it would wait for a first event', async () => {
+  test('waits no longer for a stream than for its first event', async () => {
     for (const [stream, status, calls] of [
       [true, 429, 1],
       [false, 200, 2],
     ] as const) {
-      const w = world({ a: inTurn(failing(429, { 'retry-after': '8' }), well) }, { limits: { holdMs: 5000 } })
-      const answer = await clocked(w.chat({ stream }))
+      const w = createWorld(
+        { a: oneAfterAnother(failWith(429, { 'retry-after': '8' }), succeed) },
+        { limits: { holdMs: 5000 } },
+      )
+      const answer = await runClockUntil(w.chat({ stream }))
       expect([answer.status, w.calls.length]).toEqual([status, calls])
       if (status === 429) expect(answer.headers.get('retry-after')).toBe('8')
     }
   })
 
-  test('the limit of waiting is the configuration’s', async () => {
-    const w = world({ a: inTurn(failing(429, { 'retry-after': '8' }), well) }, { retry: { maxWaitMs: 7000 } })
-    expect((await clocked(w.chat())).status).toBe(429)
+  test('limits waiting by configuration', async () => {
+    const w = createWorld(
+      { a: oneAfterAnother(failWith(429, { 'retry-after': '8' }), succeed) },
+      { retry: { maxWaitMs: 7000 } },
+    )
+    expect((await runClockUntil(w.chat())).status).toBe(429)
     expect(w.calls).toHaveLength(1)
   })
 
-  test('with another target, nobody waits', async () => {
-    const w = world({ a: failing(429, { 'retry-after': '2' }), b: well })
+  test('is skipped with another target', async () => {
+    const w = createWorld({ a: failWith(429, { 'retry-after': '2' }), b: succeed })
     const started = Date.now()
-    expect((await clocked(w.chat())).status).toBe(200)
+    expect((await runClockUntil(w.chat())).status).toBe(200)
     expect(Date.now() - started).toBeLessThanOrEqual(50)
     expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a', 'b'])
   })
@@ -91,23 +97,23 @@ describe('what an upstream asks to wait', () => {
       usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 1, totalTokenCount: 4 },
     })
 
-  test('Google’s RetryInfo', async () => {
-    const w = world(
-      { g: inTurn(google, generated) },
+  test('reads Google’s RetryInfo', async () => {
+    const w = createWorld(
+      { g: oneAfterAnother(google, generated) },
       { upstreams: { g: gemini({ apiKey: 'key-of-g', baseURL: 'http://g.test' }) } },
     )
-    expect((await clocked(w.chat())).status).toBe(200)
+    expect((await runClockUntil(w.chat())).status).toBe(200)
     const waited = (w.calls[1]?.at ?? 0) - (w.calls[0]?.at ?? 0)
-    figure(21, `RetryInfo of 1500 ms: waited ${waited} ms`)
+    printFigure(21, `RetryInfo of 1500 ms: waited ${waited} ms`)
     expect(Math.abs(waited - 1500)).toBeLessThanOrEqual(50)
   })
 
-  test('a call that comes meanwhile waits for the end of the rest, and a little of its own', async () => {
-    const w = world({ a: inTurn(failing(429, { 'retry-after': '4' }), well) })
+  test('delays calls during the cooldown until its end plus jitter', async () => {
+    const w = createWorld({ a: oneAfterAnother(failWith(429, { 'retry-after': '4' }), succeed) })
     const first = w.chat()
-    await pass(1000)
+    await advanceClock(1000)
     const others = Array.from({ length: 20 }, () => w.chat())
-    const all = await clocked(Promise.all([first, ...others]))
+    const all = await runClockUntil(Promise.all([first, ...others]))
     expect(all.map(({ status }) => status)).toEqual(all.map(() => 200))
     const since = w.calls.slice(1).map(({ at }) => at - (w.calls[0]?.at ?? 0))
     expect(Math.min(...since)).toBeGreaterThanOrEqual(4000)
@@ -116,26 +122,26 @@ describe('what an upstream asks to wait', () => {
   })
 })
 
-describe('the back-off', () => {
-  test('spreads those who failed together', async () => {
-    const w = world(
-      { a: inTurn(...Array.from({ length: 20 }, () => failing(503)), well) },
+describe('back-off', () => {
+  test('spreads clients that failed together', async () => {
+    const w = createWorld(
+      { a: oneAfterAnother(...Array.from({ length: 20 }, () => failWith(503)), succeed) },
       { retry: { budgetFloor: 100, backoffMs: 500 }, breaker: false },
     )
-    const all = await clocked(Promise.all(Array.from({ length: 20 }, () => w.chat())))
+    const all = await runClockUntil(Promise.all(Array.from({ length: 20 }, () => w.chat())))
     expect(all.every(({ status }) => status === 200)).toBe(true)
     const waits = w.finished.map(({ attempts }) => attempts[1]?.waitedMs ?? 0)
     const spread = (Math.max(...waits) - Math.min(...waits)) / 500
-    figure(21, `20 clients' back-offs spread over ${Math.round(spread * 100)} % of the window`)
+    printFigure(21, `20 clients' back-offs spread over ${Math.round(spread * 100)} % of the window`)
     expect(spread).toBeGreaterThanOrEqual(0.5)
     expect(Math.max(...waits)).toBeLessThanOrEqual(500)
   })
 
-  test('is what an upstream that refuses connections costs where there is no other', async () => {
-    const w = world({ a: refused })
+  test('applies to an upstream that refuses connections if there is no other', async () => {
+    const w = createWorld({ a: refuseConnection })
     const started = Date.now()
-    const answer = await clocked(w.chat())
-    figure(
+    const answer = await runClockUntil(w.chat())
+    printFigure(
       13,
       `a refused connection, with retries: ${answer.status} after ${Date.now() - started} ms of the stopped clock`,
     )
@@ -148,8 +154,8 @@ describe('the back-off', () => {
   test('doubles', async () => {
     const longest = [0, 0, 0]
     for (let i = 0; i < 60; i++) {
-      const w = world({ a: failing(500) }, { retry: { attempts: 4, backoffMs: 100, maxBackoffMs: 300 } })
-      await clocked(w.chat())
+      const w = createWorld({ a: failWith(500) }, { retry: { attempts: 4, backoffMs: 100, maxBackoffMs: 300 } })
+      await runClockUntil(w.chat())
       for (const [at, { waitedMs = 0 }] of (w.finished[0]?.attempts ?? []).slice(1).entries())
         longest[at] = Math.max(longest[at] ?? 0, waitedMs)
     }
@@ -160,53 +166,56 @@ describe('the back-off', () => {
   })
 })
 
-describe('the retry budget', () => {
+describe('retry budget', () => {
   test.each([
     ['with the breaker', undefined],
-    ['without it', false as const],
-  ])('holds in a full outage, %s', async (name, breaker) => {
+    ['without the breaker', false as const],
+  ])('limits retries in a full outage %s', async (name, breaker) => {
     const calls = 200
-    const w = world({ a: failing(503) }, breaker === undefined ? {} : { breaker })
+    const w = createWorld({ a: failWith(503) }, breaker === undefined ? {} : { breaker })
     const answers: Promise<unknown>[] = []
     for (let i = 0; i < calls; i++) {
       answers.push(w.chat())
-      await pass(20)
+      await advanceClock(20)
     }
-    await clocked(Promise.all(answers))
+    await runClockUntil(Promise.all(answers))
     const retries = w.finished.reduce((sum, { attempts }) => sum + Math.max(0, attempts.length - 1), 0)
-    figure(
+    printFigure(
       22,
       `full outage ${name}, ${calls} calls, ${w.calls.length} upstream calls, retries ${(retries / calls) * 100} %`,
     )
     expect(retries).toBeLessThanOrEqual(calls * 0.2)
-    // The breaker leaves little to be tried again.
+    // The breaker leaves few calls to retry.
     if (breaker === false) expect(retries).toBeGreaterThanOrEqual(calls * 0.15)
   })
 
-  test('of a few calls is three, and clients retry overloads beyond it by themselves', async () => {
-    const w = world({ a: failing(503) }, { breaker: false })
-    const answers = await clocked(Promise.all(Array.from({ length: 5 }, () => w.chat())))
+  test('allows three retries for a few calls, and leaves further retries to clients', async () => {
+    const w = createWorld({ a: failWith(503) }, { breaker: false })
+    const answers = await runClockUntil(Promise.all(Array.from({ length: 5 }, () => w.chat())))
     expect(w.calls).toHaveLength(8)
     for (const { headers } of answers) expect(headers.has('x-should-retry')).toBe(false)
   })
 
-  test('comes back with time', async () => {
-    const w = world({ a: failing(503) }, { breaker: false, retry: { budgetFloor: 1, budgetRatio: 0 } })
+  test('recovers with time', async () => {
+    const w = createWorld({ a: failWith(503) }, { breaker: false, retry: { budgetFloor: 1, budgetRatio: 0 } })
     for (const [seconds, expected] of [
       [0, 2],
       [1, 1],
       [11, 2],
     ] as const) {
-      await pass(seconds * 1000, 1000)
+      await advanceClock(seconds * 1000, 1000)
       const before = w.calls.length
-      await clocked(w.chat())
+      await runClockUntil(w.chat())
       expect(w.calls.length - before).toBe(expected)
     }
   })
 
-  test('is each upstream’s own', async () => {
-    const w = world({ a: failing(503), b: failing(503) }, { breaker: false, retry: { budgetFloor: 0, budgetRatio: 0 } })
-    await clocked(w.chat())
+  test('is separate for each upstream', async () => {
+    const w = createWorld(
+      { a: failWith(503), b: failWith(503) },
+      { breaker: false, retry: { budgetFloor: 0, budgetRatio: 0 } },
+    )
+    await runClockUntil(w.chat())
     expect(w.calls.map(({ upstream }) => upstream)).toEqual(['a', 'b'])
   })
 })

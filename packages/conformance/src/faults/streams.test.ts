@@ -1,25 +1,25 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { fetchOf, gatewayTo, requestTo, upstreamKey } from '../base/gateways.ts'
 import { type Format, formats, simpleRequest } from '../base/recorded-traffic.ts'
-import { anthropicClient, askAs, googleClient, openaiClient } from '../base/sdk-clients.ts'
+import { anthropicClient, googleClient, openaiClient, sendWithSdk } from '../base/sdk-clients.ts'
 import { onlyError } from '../base/stream-checks.ts'
 import {
   bareError,
   errorEvent,
-  errorWords,
+  errorEventWithKey,
+  errorMessages,
   good,
   malformed,
-  playing,
+  rateLimitBodies,
   type Step,
-  slowDown,
-  telling,
+  scriptedUpstream,
 } from '../base/streams.ts'
 
-/** The official client's own accumulator, or for Google's the chunks in order. */
+/** Uses the official client's accumulator, or Google's chunks in order. */
 const ask = (format: Format, fetch: typeof globalThis.fetch) =>
-  askAs(format, { fetch }, { ...simpleRequest(format, true), stream: true })
+  sendWithSdk(format, { fetch }, { ...simpleRequest(format, true), stream: true })
 
-/** The SDK's raw iterator, for those who use no helper. */
+/** Uses the SDK's raw iterator instead of its helper. */
 async function iterate(format: Format, fetch: typeof globalThis.fetch): Promise<number> {
   const messages = [{ role: 'user' as const, content: 'Hello' }]
   const model = 'recorded'
@@ -47,21 +47,21 @@ const raw = async (
 let checks = 0
 afterAll(() => console.log(`faults: ${checks} faulty streams, every client format × upstream format`))
 
-// Most of the time is waiting: concurrent tests share it.
-describe.concurrent.each(pairs)('$client from $upstream', ({ client, upstream }) => {
+// Concurrent, because most of the time is waiting.
+describe.concurrent.each(pairs)('faulty stream for a $client client from $upstream', ({ client, upstream }) => {
   const events = good[upstream]
   const broken: Readonly<Record<string, readonly Step[]>> = {
     'a reset': [...events.slice(0, 3), 'reset'],
     'a clean end of file': events.slice(0, 3),
-    'an end of file in an event': [...events.slice(0, 3), events[3]?.slice(0, 20) ?? ''],
+    'an end of file within an event': [...events.slice(0, 3), events[3]?.slice(0, 20) ?? ''],
     'a stall': [...events.slice(0, 3), 'hang'],
     'an error event': [...events.slice(0, 3), errorEvent[upstream]],
     'a malformed event': [...events.slice(0, 2), malformed[upstream], ...events.slice(2)],
   }
 
-  test.each(Object.keys(broken))('%s in mid-stream: the SDK throws, helper and raw iterator', async (name) => {
+  test.each(Object.keys(broken))('makes the SDK throw in helper and raw iterator after %s', async (name) => {
     for (const read of [ask, iterate]) {
-      const up = playing(broken[name] ?? [])
+      const up = scriptedUpstream(broken[name] ?? [])
       const gateway = gatewayTo(upstream, { fetch: up.fetch, limits: { idleMs: 150 } })
       await expect(read(client, fetchOf(gateway))).rejects.toThrow()
       checks++
@@ -69,9 +69,9 @@ describe.concurrent.each(pairs)('$client from $upstream', ({ client, upstream })
   })
 
   test.each(Object.keys(broken).filter((name) => name !== 'a malformed event' || client !== upstream))(
-    '%s in mid-stream: one error in the dialect, no success, and the words before it',
+    'ends in one error of the dialect, without success, after the earlier words: %s',
     async (name) => {
-      const up = playing(broken[name] ?? [])
+      const up = scriptedUpstream(broken[name] ?? [])
       const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch, limits: { idleMs: 150 } })))
       expect(answer.status).toBe(200)
       expect(answer.text).toContain('one')
@@ -81,14 +81,14 @@ describe.concurrent.each(pairs)('$client from $upstream', ({ client, upstream })
     },
   )
 
-  test('an error event keeps its type where the dialect knows it', async () => {
-    const up = playing([...events.slice(0, 3), errorEvent[upstream]])
+  test('keeps the type of an error event if the dialect knows it', async () => {
+    const up = scriptedUpstream([...events.slice(0, 3), errorEvent[upstream]])
     const error = onlyError(client, await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch }))))
-    expect(error.type).toBe(errorWords[client](upstream))
+    expect(error.type).toBe(errorMessages[client](upstream))
   })
 
-  test('what stands behind an error event in the same chunk is not passed on, and the upstream key is taken out', async () => {
-    const up = playing([[...events.slice(0, 3), telling(upstream), ...events.slice(3)].join('')])
+  test('drops events after an error event in the same chunk, and redacts the upstream key', async () => {
+    const up = scriptedUpstream([[...events.slice(0, 3), errorEventWithKey(upstream), ...events.slice(3)].join('')])
     const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch })))
     expect(answer.text).toContain('one')
     expect(onlyError(client, answer).message).toContain('at the provider')
@@ -96,9 +96,9 @@ describe.concurrent.each(pairs)('$client from $upstream', ({ client, upstream })
   })
 
   test.each(['', '\n'])(
-    'an error that is no event is told as one, without the upstream key, with %j behind it',
+    'reports an error outside of an event, with the upstream key redacted, followed by %j',
     async (end) => {
-      const up = playing([...events.slice(0, 3), bareError + end])
+      const up = scriptedUpstream([...events.slice(0, 3), bareError + end])
       const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch })))
       expect(answer.text).toContain('one')
       expect(onlyError(client, answer).message).toContain('at the provider')
@@ -106,60 +106,63 @@ describe.concurrent.each(pairs)('$client from $upstream', ({ client, upstream })
     },
   )
 
-  test('an error event before any word is a status', async () => {
-    const up = playing([errorEvent[upstream]])
+  test('returns an error event before any text as a status', async () => {
+    const up = scriptedUpstream([errorEvent[upstream]])
     const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch })))
     expect(answer.status).toBeGreaterThanOrEqual(500)
     expect(onlyError(client, answer).message).toContain('Boom at the provider')
   })
 
-  test('429 with Retry-After reaches the client as 429, however late', async () => {
+  test('passes a late 429 with Retry-After to the client as 429', async () => {
     const fetch: typeof globalThis.fetch = async () => {
       await new Promise((resolve) => setTimeout(resolve, 40))
-      return Response.json(slowDown[upstream], { status: 429, headers: { 'retry-after': '9' } })
+      return Response.json(rateLimitBodies[upstream], { status: 429, headers: { 'retry-after': '9' } })
     }
     const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch })))
     expect(answer.status).toBe(429)
     expect(answer.headers.get('retry-after')).toBe('9')
   })
 
-  test('heartbeats while the upstream is silent, and the SDK does not mind them', async () => {
+  test('sends heartbeats during silence, which the SDK ignores', async () => {
     const steps = events.flatMap((step): Step[] => [step, { wait: 50 }])
     const limits = { heartbeatMs: 12 }
-    const gateway = (): typeof globalThis.fetch => fetchOf(gatewayTo(upstream, { fetch: playing(steps).fetch, limits }))
+    const gateway = (): typeof globalThis.fetch =>
+      fetchOf(gatewayTo(upstream, { fetch: scriptedUpstream(steps).fetch, limits }))
     expect(await ask(client, gateway())).toMatchObject({ text: 'one two three', usage: { input: 3, output: 3 } })
-    const quiet = await raw(client, fetchOf(gatewayTo(upstream, { fetch: playing(events).fetch })))
+    const quiet = await raw(client, fetchOf(gatewayTo(upstream, { fetch: scriptedUpstream(events).fetch })))
     const beating = await raw(client, gateway())
-    // Responses clients get comments.
+    // Responses clients receive heartbeats as comments.
     const blocksIn = (text: string): number => text.split('\n\n').length
     expect(blocksIn(beating.text)).toBeGreaterThan(blocksIn(quiet.text) + 5)
     if (client === 'messages') expect(beating.text).toContain('event: ping\ndata: {"type":"ping"}')
     checks++
   })
 
-  test('an upstream without a first event is held back only so long: then 200 and heartbeats', async () => {
+  test('starts the response with 200 and heartbeats if the first event is late', async () => {
     const limits = { holdMs: 30, heartbeatMs: 15 }
-    // Longer than a test may take: the response comes before the first event.
-    const silent = playing([{ wait: 120_000 }, ...events])
+    // Longer than the test's timeout: the response must start before the first event.
+    const silent = scriptedUpstream([{ wait: 120_000 }, ...events])
     const response = await gatewayTo(upstream, { fetch: silent.fetch, limits }).fetch(request(client))
     expect(response.status).toBe(200)
     const steps: Step[] = [{ wait: 600 }, ...events]
-    const fetch = fetchOf(gatewayTo(upstream, { fetch: playing(steps).fetch, limits }))
+    const fetch = fetchOf(gatewayTo(upstream, { fetch: scriptedUpstream(steps).fetch, limits }))
     expect(await ask(client, fetch)).toMatchObject({ text: 'one two three' })
     await response.body?.cancel()
   })
 
-  test('an upstream that sends not even headers is held back only so long, too', async () => {
+  test("starts the response with 200 and heartbeats if the upstream's headers are late", async () => {
     const limits = { holdMs: 30, heartbeatMs: 15 }
-    const response = await gatewayTo(upstream, { fetch: playing(events, 120_000).fetch, limits }).fetch(request(client))
+    const response = await gatewayTo(upstream, { fetch: scriptedUpstream(events, 120_000).fetch, limits }).fetch(
+      request(client),
+    )
     expect(response.status).toBe(200)
     await response.body?.cancel()
-    const fetch = fetchOf(gatewayTo(upstream, { fetch: playing(events, 120).fetch, limits }))
+    const fetch = fetchOf(gatewayTo(upstream, { fetch: scriptedUpstream(events, 120).fetch, limits }))
     expect(await ask(client, fetch)).toMatchObject({ text: 'one two three' })
   })
 
-  test('an upstream that never begins is 504 at its limit', async () => {
-    const up = playing(events, 120_000)
+  test('returns 504 at the limit if the upstream never starts', async () => {
+    const up = scriptedUpstream(events, 120_000)
     const answer = await raw(client, fetchOf(gatewayTo(upstream, { fetch: up.fetch, limits: { firstByteMs: 80 } })))
     expect(answer.status).toBe(504)
     expect(up.aborted).toBe(true)

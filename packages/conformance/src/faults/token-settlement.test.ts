@@ -2,12 +2,12 @@ import { createPrices, createTokens, memoryLedger, memoryStorage } from '@modelg
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fullRun } from '../base/recorded-traffic.ts'
 import { exitNames, randomExits } from './router-exits.ts'
-import { quiet, stopClock } from './router-fixture.ts'
+import { runPendingWork, stopClock } from './router-fixture.ts'
 
 beforeEach(stopClock)
 afterEach(() => void vi.useRealTimers())
 
-test('every call is settled once, however it ends, and the books agree with each other and with the upstream', async () => {
+test('settles every call once, however it ends, with records that agree with the limits and the upstream', async () => {
   const total = fullRun ? 10_000 : 4000
   const ledger = memoryLedger()
   const tokens = createTokens({
@@ -31,9 +31,9 @@ test('every call is settled once, however it ends, and the books agree with each
     credentials: issued.map(({ secret }) => secret),
     config: { auth: tokens.authenticate },
   })
-  await quiet()
+  await runPendingWork()
 
-  // One record for each call, and each as its exit should be, but for those that were not let in.
+  // One record per authenticated call, each with the expected outcome.
   expect(new Set(ledger.records.map(({ model }) => model)).size).toBe(total)
   expect(ledger.records).toHaveLength(total)
   const refused = ledger.records.filter(({ status, attempts }) => status === 429 && attempts.length === 0)
@@ -55,7 +55,7 @@ test('every call is settled once, however it ends, and the books agree with each
         usage === undefined ? undefined : true,
       )
 
-  // The counts that limits and budgets go by say the same as the records.
+  // The counts of limits and budgets agree with the records.
   const counted: string[] = []
   for (const [at, id] of ids.entries()) {
     const own = ledger.records.filter(({ token }) => token === id)
@@ -77,7 +77,7 @@ test('every call is settled once, however it ends, and the books agree with each
   }
   expect(counted.sort()).toEqual(['concurrent', 'concurrent', 'money', 'requests', 'requests', 'tokens', 'tokens'])
   console.log(
-    `${total} calls, ${exitNames.length} kinds of exits and refusals: ${ledger.records.length} settlements, ${refused.length} not let in`,
+    `${total} calls, ${exitNames.length} kinds of outcomes and rejections: ${ledger.records.length} settlements, ${refused.length} not authenticated`,
   )
   expect(world.logged).toEqual([])
   await tokens.close()

@@ -6,11 +6,11 @@ import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { type Running, type ServerKind, servers } from '../base/servers.ts'
-import { figure } from './router-fixture.ts'
+import { printFigure } from './router-fixture.ts'
 
-if (withoutRedisToKill !== undefined) console.warn(`skipped: tests with a Redis that goes away: ${withoutRedisToKill}`)
+if (withoutRedisToKill !== undefined) console.warn(`skipped: tests with a Redis outage: ${withoutRedisToKill}`)
 
-describe.skipIf(withoutRedisToKill !== undefined)('while Redis does not answer', () => {
+describe.skipIf(withoutRedisToKill !== undefined)('Redis outage', () => {
   let redis: TestRedis
   let client: ReturnType<typeof createClient>
   const started: { running: Running; close(): Promise<void> }[] = []
@@ -60,7 +60,7 @@ describe.skipIf(withoutRedisToKill !== undefined)('while Redis does not answer',
     vi.waitFor(async () => expect((await call(secret)).status).toBe(200), { timeout: 5000, interval: 50 })
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-  it('authentication is closed at once, says when to come again, and opens by itself', async () => {
+  it('rejects calls at once with a retry delay, and recovers by itself', async () => {
     const { tokens, call } = await gatewayWith({})
     const { secret } = await tokens.issue({ limits: { requests: 1000 } })
     expect((await call(secret)).status).toBe(200)
@@ -79,16 +79,16 @@ describe.skipIf(withoutRedisToKill !== undefined)('while Redis does not answer',
       expect(body.error?.message).toContain('try again')
     }
     const sorted = others.map(({ ms }) => ms).sort((a, b) => a - b)
-    figure(
+    printFigure(
       41,
       `Redis stopped: the first call refused after ${first.ms.toFixed(0)} ms, the others after ${sorted[10]?.toFixed(1)} ms (median), ${sorted.at(-1)?.toFixed(1)} ms (longest); back ${backMs.toFixed(0)} ms after Redis`,
     )
-    // It waits for the limit of an admission, 500 ms.
+    // The first call waits for the admission limit of 500 ms.
     expect(first.ms).toBeLessThan(1500)
     expect(sorted[10]).toBeLessThan(20)
   })
 
-  it('the last known answer counts where it is configured, limits go on in this process, and then end', async () => {
+  it('uses cached authentication if configured, enforces limits in this process, and then rejects', async () => {
     const { tokens, call } = await gatewayWith({ staleMs: 60_000, localMs: 600 })
     const { id, secret } = await tokens.issue({ limits: { requests: 5, window: 'hour' } })
     expect((await call(secret)).status).toBe(200)
@@ -99,19 +99,19 @@ describe.skipIf(withoutRedisToKill !== undefined)('while Redis does not answer',
     await pause(700)
     const late = await call(secret)
     redis.thaw()
-    // Another token: this one is over its limit.
+    // Another token, because this one is over its limit.
     const other = await vi.waitFor(() => tokens.issue({}), { timeout: 5000, interval: 50 })
     await back(call, other.secret)
     const letIn = statuses.filter((status) => status === 200).length
     expect(letIn).toBeGreaterThan(0)
-    // One limit in all beyond what Redis had counted.
+    // At most one limit in total beyond the count in Redis.
     expect(letIn).toBeLessThanOrEqual(5)
     expect(new Set(statuses)).toEqual(new Set([200, 429]))
     expect(late.status).toBe(503)
     await vi.waitFor(async () => expect((await tokens.usage(id)).limits[0]?.used).toBe(1 + letIn), { timeout: 5000 })
-    figure(
+    printFigure(
       41,
-      `limits in this process: ${letIn} of 5 let in while Redis was away, 503 once that was over; all counted in Redis when it was back`,
+      `limits in this process: ${letIn} of 5 accepted during the Redis outage, 503 after that; all counted in Redis after recovery`,
     )
   })
 })

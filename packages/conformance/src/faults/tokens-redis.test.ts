@@ -8,7 +8,7 @@ import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Bundled, bundle, type Child } from '../base/child-process.ts'
 
-/** Ten dollars for a million tokens of either kind. */
+/** Ten dollars per million input or output tokens. */
 const table = { models: { '*': { input: 10, output: 10 } } }
 const dollarsPerToken = 10 / 1e6
 const callers = 200
@@ -17,7 +17,7 @@ const mostOutput = 300
 
 if (withoutRedis !== undefined) console.warn(`skipped: tests with Redis: ${withoutRedis}`)
 
-describe.skipIf(withoutRedis !== undefined)('one budget, two processes, 200 callers at a time', () => {
+describe.skipIf(withoutRedis !== undefined)('one budget in two processes with 200 concurrent callers', () => {
   const prefix = `conformance-${process.pid}:`
   let server: Awaited<ReturnType<typeof sharedRedis>>
   let program: Bundled
@@ -36,9 +36,9 @@ describe.skipIf(withoutRedis !== undefined)('one budget, two processes, 200 call
   })
 
   /**
-   * Callers that go on until the budget is used up.
+   * Runs callers until the budget is used up.
    *
-   * @param extra tokens of input beyond what the gateway can estimate
+   * @param extra input tokens beyond the gateway's estimate
    */
   async function spend(name: string, money: number, extra: number) {
     const served = { calls: 0, input: 0, output: 0 }
@@ -111,13 +111,13 @@ describe.skipIf(withoutRedis !== undefined)('one budget, two processes, 200 call
     return { served, spent, sum, usage, statuses, token }
   }
 
-  it('holds to the last cent where calls take no more than was reserved', async () => {
+  it('is enforced to the last cent if calls use no more than reserved', async () => {
     const money = 15
     const { served, spent, sum, usage, statuses, token } = await spend('honest', money, 0)
     expect([...statuses.keys()].sort()).toEqual(['200 ok', '429 insufficient_quota'])
     expect(statuses.get('429 insufficient_quota')).toBe(callers)
     expect(spent).toBeLessThanOrEqual(money)
-    // The rest of the budget is less than the reservation of one more call.
+    // The remaining budget is smaller than the reservation of one more call.
     expect(spent).toBeGreaterThan(money - callers * 1200 * dollarsPerToken)
     expect(sum).toMatchObject({ token: token.id, inputTokens: served.input, outputTokens: served.output })
     expect(sum?.costs).toEqual([{ amount: expect.closeTo(spent, 9), currency: 'USD' }])
@@ -126,7 +126,7 @@ describe.skipIf(withoutRedis !== undefined)('one budget, two processes, 200 call
     expect(usage.totals.cost).toBeCloseTo(spent, 9)
   })
 
-  it('is overspent by no more than what was in flight where they take more', async () => {
+  it('is exceeded by at most the calls in flight if they use more than reserved', async () => {
     const money = 10
     const { served, spent, sum } = await spend('surprising', money, 2000)
     const beyond = callers * 2400 * dollarsPerToken

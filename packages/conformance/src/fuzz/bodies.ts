@@ -9,7 +9,7 @@ const schema = {
   additionalProperties: false,
 }
 
-/** Feature-rich requests of each format. The model is added when a request is made. */
+/** Feature-rich requests of each format. The tests add the model. */
 export const bodies: { readonly [F in Format]: readonly JsonObject[] } = {
   chat: [
     { messages: [{ role: 'user', content: 'hello' }] },

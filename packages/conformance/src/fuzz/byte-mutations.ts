@@ -2,7 +2,7 @@ import { pick, type Step } from './json-mutations.ts'
 
 const encoder = new TextEncoder()
 
-/** Bytes that stop a reader of UTF-8, of lines or of JSON. */
+/** Bytes that are special in UTF-8, lines or JSON. */
 const awkward: readonly Uint8Array[] = [
   ...[[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82], [0x80], [0x00], [0x0a], [0x0d]],
   ...[
@@ -31,7 +31,7 @@ const joined = (...parts: readonly Uint8Array[]): Uint8Array => {
   return whole
 }
 
-/** A repeatable sequence of bytes. */
+/** Returns a repeatable sequence of bytes. */
 function noise(length: number, seed: number): Uint8Array {
   let state = seed + 1
   return Uint8Array.from({ length }, () => {
@@ -59,8 +59,8 @@ const changes: readonly ((bytes: Uint8Array, at: number, how: number) => Uint8Ar
   (_, at, how) => noise(at % 300, how),
 ]
 
-/** The bytes after these changes. */
-export function spoilBytes(whole: string | Uint8Array, steps: readonly Step[]): Uint8Array {
+/** Returns the bytes after these mutations. */
+export function mutateBytes(whole: string | Uint8Array, steps: readonly Step[]): Uint8Array {
   let bytes = typeof whole === 'string' ? encoder.encode(whole) : whole
   for (const [what, where, how] of steps) bytes = pick(changes, what)(bytes, where % (bytes.length + 1), how)
   return bytes

@@ -1,26 +1,28 @@
 import { createGateway, type FinishEvent, type Gateway } from '@modelgate/core'
-import { forgetful, upstreamOf } from '../base/gateways.ts'
+import { noSharedHealth, upstreamOf } from '../base/gateways.ts'
 import { formats } from '../base/recorded-traffic.ts'
 import { type Play, play } from './upstream.ts'
 
-/** A gateway whose upstreams, one for each format, play what they are told to. */
+/** A gateway with a scripted upstream for each format. */
 export interface FuzzGateway {
   readonly gateway: Gateway
-  /** The next call gets this play. */
+  /** Scripts the next upstream call. */
   begin(play: Play): void
-  /** The next call gets the answer of a real upstream. */
-  answerWith(fetch: typeof globalThis.fetch): void
-  /** Returns the error in the events that plugins got, or undefined. @param called true if the call certainly went upstream */
-  wrongBooks(called: boolean): string | undefined
+  /** Forwards the next upstream call to a real fake provider. */
+  forwardTo(fetch: typeof globalThis.fetch): void
+  /**
+   * Returns the error in the events of plugins, or undefined. @param called true if the upstream was certainly called
+   */
+  accountingDefect(called: boolean): string | undefined
 }
 
-/** Recognises the exception of `String` and templates for an object whose `toString` is no function. */
+/** Recognises the exception for an object whose `toString` is not a function. */
 const isNoWord = (cause: unknown): boolean =>
   cause instanceof TypeError && cause.message.includes('Cannot convert object to primitive value')
 
 /** Models are `chat-model`, `messages-model`, `gemini-model` and `responses-model`. */
 export function fuzzGateway(): FuzzGateway {
-  let answer: typeof fetch = () => Promise.reject(new Error('nothing is played'))
+  let answer: typeof fetch = () => Promise.reject(new Error('no script is set'))
   let finished: FinishEvent[] = []
   const gateway = createGateway({
     auth: 'none',
@@ -30,7 +32,7 @@ export function fuzzGateway(): FuzzGateway {
     logger: false,
     retry: false,
     breaker: false,
-    health: forgetful,
+    health: noSharedHealth,
     fetch: (input, init) => answer(input, init),
   })
   return {
@@ -39,16 +41,16 @@ export function fuzzGateway(): FuzzGateway {
       answer = (_, init) => play(next, init?.signal)
       finished = []
     },
-    answerWith(fetch) {
+    forwardTo(fetch) {
       answer = fetch
       finished = []
     },
-    wrongBooks(called) {
+    accountingDefect(called) {
       if (finished.some(({ error }) => error instanceof Error && isNoWord(error.cause)))
-        return 'a value could not be made a word of'
+        return 'a value without a primitive form caused an exception'
       return finished.length === 1 || (!called && finished.length === 0)
         ? undefined
-        : `onFinish told ${finished.length} times`
+        : `onFinish was called ${finished.length} times`
     },
   }
 }

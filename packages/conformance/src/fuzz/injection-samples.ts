@@ -4,7 +4,7 @@ import type { JsonObject } from '../base/json.ts'
 import { bodies } from './bodies.ts'
 import { richAnswers } from './responses.ts'
 
-// The bodies of the fuzz tests, and what vendors and newer clients write beyond them.
+// The bodies of the fuzz tests, with fields that vendors and newer clients add.
 
 const more: { readonly [F in Format]: readonly JsonObject[] } = {
   chat: [

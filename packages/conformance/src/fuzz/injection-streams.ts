@@ -6,7 +6,7 @@ import { chatUsage } from './injection-samples.ts'
 import { readSse } from './oracle.ts'
 import { writtenStreams } from './streams.ts'
 
-// The streams of the fuzz tests, and what vendors and newer servers send beyond them.
+// The streams of the fuzz tests, with events that vendors and newer servers add.
 
 const encoder = new TextEncoder()
 const eventsOf = (text: string): readonly StreamEvent[] =>

@@ -26,7 +26,7 @@ const trips = pairs.map((pair) => ({ pair, client: pair[0].format, upstream: pai
 const numbers = Array.from({ length: 20 }, (_, at) => at)
 const numberAt = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)
 
-/** Pointers into the whole answer for a place in an event, as losses name it. */
+/** Maps a place in an event to pointers into the whole response, as loss reports name it. */
 const placesIn: { readonly [F in UpstreamFormat]: (event: JsonObject, pointer: string) => readonly string[] } = {
   chat: (event, pointer) => [
     pointer,
@@ -43,7 +43,7 @@ const placesIn: { readonly [F in UpstreamFormat]: (event: JsonObject, pointer: s
       ? pointer.replace(/^\/delta/, '')
       : `/content/${event.index}${pointer.replace(/^\/(delta|content_block)(?=\/)/, '')}`,
   ],
-  // Only blocks that no other format has are left out whole. They are numbered through the stream.
+  // Only blocks that no other format has are dropped whole. Their number counts through the stream.
   gemini: (event, pointer) => {
     const found = /^\/candidates\/0\/content\/parts\/(\d+)(?<rest>.*)/.exec(pointer)
     const part = listOf(objectOf(objectOf(listOf(event.candidates)[0]).content).parts)[Number(found?.[1])]
@@ -70,7 +70,7 @@ const nameOf = (event: string, data: Json): string => {
   return [event, ...kinds].join(' ')
 }
 
-/** Exempt places, with reasons. */
+/** Exempt places with the reasons. */
 const exempt: readonly { readonly from: UpstreamFormat; readonly shape: RegExp; readonly why: string }[] = [
   {
     from: 'responses',
@@ -122,7 +122,7 @@ function tallyOf(kind: string, from?: UpstreamFormat): Tally {
   return tally
 }
 
-describe('an unknown field in every object and an unknown element in every list', () => {
+describe('unknown field in every object and unknown element in every list', () => {
   afterAll(() => {
     const totals = new Map<string, Record<string, number>>()
     for (const [name, { counts, exempt: passed }] of tallies) {
@@ -152,7 +152,7 @@ describe('an unknown field in every object and an unknown element in every list'
     expect(tally.wrong, tally.wrong.join('\n')).toEqual([])
   })
 
-  test.each(trips)('of an answer arrives or is reported: $upstream → $client', ({ pair: [client, upstream] }) => {
+  test.each(trips)('of a response arrives or is reported: $upstream → $client', ({ pair: [client, upstream] }) => {
     const tally = tallyOf(`answers ${upstream.format} ${client.format}`, upstream.format)
     const asked = askingFor(client.format, false)
     for (const body of answersOf[upstream.format]) {

@@ -2,28 +2,28 @@ import { GatewayError, type Loss, openai } from '@modelgate/core'
 import { type Codec, type Lane, redactorOf, translateLane, type UpstreamCodec } from '@modelgate/core/test-support'
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 
-// The injection test puts an unknown field into every object of a body, and an unknown element into every list. Each of
-// them has to arrive at the other side or to be reported.
+// The injection test adds an unknown field to every object of a body, and an unknown element to every list. Each must
+// arrive at the other side or be reported.
 
 export const unknownField = 'xInjected'
 export const unknownText = 'injected-value'
 const unknownNumber = 918_273_645
 
-/** Something unknown, and where it is put: a JSON Pointer, in an event for a stream. */
+/** An unknown value and its place: a JSON Pointer, within an event for a stream. */
 export interface Injection {
   readonly pointer: string
-  /** The place with list positions replaced by the types of the entries: places of one shape are probed once. */
+  /** The place with list positions replaced by entry types: places of the same shape are tested once. */
   readonly shape: string
   readonly body: Json
 }
 
 const step = (name: string | number): string => `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`
 
-/** The kind of a list entry: its type, or the names of its members where it has none. */
+/** Returns the kind of a list entry: its type, or its member names without a type. */
 const kindOf = (value: Json): string =>
   isObject(value) ? (typeof value.type === 'string' ? value.type : Object.keys(value).join('+')) : typeof value
 
-/** An element that no format knows, of the same sort as the list's first entry. */
+/** Returns an element that no format knows, of the same JSON type as the list's first entry. */
 function elementFor(list: readonly Json[]): Json {
   const [first] = list
   if (typeof first === 'number') return unknownNumber
@@ -31,7 +31,7 @@ function elementFor(list: readonly Json[]): Json {
   return { type: unknownField, [unknownField]: unknownText }
 }
 
-/** Every injection into a body: one for each object and list in it. */
+/** Returns all injections into a body: one per object and list. */
 export function injectionsInto(body: Json): Injection[] {
   const found: Injection[] = []
   const visit = (value: Json, pointer: string, shape: string, put: (changed: Json) => Json): void => {
@@ -84,7 +84,7 @@ export function laneFor(client: Codec, upstream: UpstreamCodec, value: JsonObjec
 export interface Outcome {
   readonly sent: string
   readonly losses: readonly Loss[]
-  /** The error that the call ended in. */
+  /** Error that ended the call. */
   readonly refusal?: string
 }
 
@@ -106,7 +106,7 @@ export const sendRequest = (client: Codec, upstream: UpstreamCodec, body: JsonOb
     ({ body: sent }) => String(sent),
   )
 
-/** The losses of the answer alone. */
+/** Keeps only the losses of the response. */
 const ofAnswer = ({ sent, losses, refusal }: Outcome): Outcome => ({
   sent,
   losses: losses.filter(({ side }) => side === 'answer'),
@@ -123,7 +123,7 @@ export const sendAnswer = (client: Codec, upstream: UpstreamCodec, asked: JsonOb
 
 export interface StreamEvent {
   readonly event: string
-  /** Text where it is no JSON. */
+  /** A string if the data is not JSON. */
   readonly data: Json
 }
 
@@ -154,7 +154,7 @@ export const sendStream = (
 
 export type Verdict = 'kept' | 'reported' | 'refused' | 'silent'
 
-/** The text, and what stands in base64 in it, in the clear. */
+/** Returns the text with base64 content decoded. */
 function readable(text: string): string {
   const encoded = text.match(/[A-Za-z0-9+/]{24,}={0,2}/g) ?? []
   return [text, ...encoded.map((one) => Buffer.from(one, 'base64').toString('latin1'))].join('\n').toLowerCase()
@@ -163,8 +163,8 @@ function readable(text: string): string {
 const keyOf = ({ path, kind, detail }: Loss): string => `${path}\n${kind}\n${detail}`
 
 /**
- * Kept: the value is in the sent body. Reported: a loss of this body alone names the place, or the object that holds it is left
- * out whole with a report that names it, with or without the injection.
+ * Kept: the value is in the sent body. Reported: a loss of this body names the place, or the enclosing object is
+ * dropped with a report that names it, with or without the injection.
  *
  * @param places the pointers of the place, as losses name it
  */

@@ -16,7 +16,7 @@ interface Leaf {
   readonly text: string
 }
 
-/** One mutation: kind, place and variant. Any numbers are valid: each is taken modulo the number of choices. */
+/** One mutation: kind, place and variant. All numbers are valid: each is taken modulo the number of choices. */
 export type Step = readonly [what: number, where: number, how: number]
 
 export const pick = <T>(list: readonly T[], at: number): T => list[at % list.length] as T
@@ -50,7 +50,7 @@ interface Slot {
   readonly at: number
 }
 
-/** Every place in the tree, the root's first. */
+/** Returns every place in the tree, the root's first. */
 function slotsOf(parent: ObjectNode | ListNode, slots: Slot[] = []): Slot[] {
   const { length } = parent.kind === 'list' ? parent.items : parent.members
   for (let at = 0; at < length; at++) {
@@ -91,7 +91,7 @@ function insert({ parent, at }: Slot, how: number): void {
   else parent.members.splice(at, 0, { key: hostileKey(how >> 3), value })
 }
 
-/** A text, with something in it that is awkward. */
+/** Inserts a special sequence into a text. */
 function spoilText(slot: Slot, how: number): void {
   const node = nodeAt(slot)
   if (node.kind !== 'leaf' || !node.text.startsWith('"') || node.text.length < 2) {
@@ -103,14 +103,12 @@ function spoilText(slot: Slot, how: number): void {
     how,
   )
   const at = 1 + (how % (node.text.length - 1))
-  // Not into the middle of an escape: that would be another kind of change.
+  // An insertion within an escape would be another kind of mutation.
   const safe = node.text[at - 1] === '\\' ? at - 1 : at
   put(slot, leaf(`${node.text.slice(0, safe)}${awkward}${node.text.slice(safe)}`))
 }
 
-/**
- * Mutations of a place in a tree, with another place to copy from. The kinds with the deepest effect are listed several times.
- */
+/** Mutations of a place, with another place to copy from. Kinds with a deep effect are listed several times. */
 const changes: readonly ((slot: Slot, how: number, other: Slot) => void)[] = [
   (slot, how) => put(slot, leaf(pick(values, how))),
   (slot, how) => put(slot, leaf(pick(values, how))),
@@ -136,15 +134,15 @@ const changes: readonly ((slot: Slot, how: number, other: Slot) => void)[] = [
   (slot, how) => (how % 4 === 0 ? put(slot, leaf(pick(broken, how >> 2))) : put(slot, leaf(pick(values, how >> 2)))),
 ]
 
-/** The tree after these changes, as text. The tree itself stays as it is. */
-export function spoil(node: Node, steps: readonly Step[]): string {
+/** Returns the tree as text after these mutations. The tree itself stays unchanged. */
+export function mutateJson(node: Node, steps: readonly Step[]): string {
   if (steps.length === 0) return textOfNode(node)
   const top: ListNode = { kind: 'list', items: [copyOf(node)] }
   for (const [what, where, how] of steps) {
     const slots = slotsOf(top)
     if (slots.length === 0) break
     pick(changes, what)(pick(slots, where), how, pick(slots, where * 7 + how))
-    // Changes on changes grow fast.
+    // Repeated mutations grow a tree fast.
     if (slots.length > 3000) break
   }
   return top.items.map(textOfNode).join(' ')

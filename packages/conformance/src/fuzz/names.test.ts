@@ -17,24 +17,24 @@ import { describe, test } from 'vitest'
 import { gatewayTo, upstreamKey } from '../base/gateways.ts'
 import { parseJson } from '../base/json.ts'
 import { bodies } from './bodies.ts'
-import { spoilBytes } from './byte-mutations.ts'
-import { nodeOf, pick, type Step, spoil } from './json-mutations.ts'
+import { mutateBytes } from './byte-mutations.ts'
+import { mutateJson, nodeOf, pick, type Step } from './json-mutations.ts'
 import { isDialectError } from './oracle.ts'
 import { choice, stepsUpTo } from './recipes.ts'
 import { levelsOf } from './requests.ts'
-import { about, fuzz, fuzzPatience, settled, watchProcess } from './runs.ts'
+import { fuzz, fuzzPatience, settled, watchProcess, withFacts } from './runs.ts'
 
 watchProcess()
 
 const decoder = new TextDecoder()
-/** Any text, mostly of special characters. */
+/** Texts that consist mostly of special characters. */
 const texts = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'*?[]{}()\\/.,;:="\' %&#@\r\n\t\0-_aZ09é\u{1f600}\ud800'), maxLength: 40 }),
   fc.string({ unit: 'binary', maxLength: 20 }),
 )
 
-describe('names', () => {
-  /** Matches by dynamic programming: one row for each character of the pattern. */
+describe('name matching', () => {
+  /** Matches by dynamic programming: one row per character of the pattern. */
   function fits(pattern: string, name: string): boolean {
     let row = [true, ...Array.from(name.split(''), () => false)]
     for (const sign of pattern.split('')) {
@@ -53,7 +53,7 @@ describe('names', () => {
   const names = fc.string({ unit: fc.constantFrom('a', 'b', '-'), maxLength: 24 })
 
   test(
-    'with stars match what a matcher without any cleverness matches',
+    'agrees with a simple reference matcher for patterns with stars',
     () =>
       fuzz(
         'names with stars',
@@ -94,7 +94,7 @@ describe('names', () => {
     .tuple(fc.array(segments, { maxLength: 6 }), texts)
     .map(([parts, text]) => `/${parts.join('/')}${text}`)
   test(
-    'of paths never break the table',
+    'handles every path without an exception',
     () =>
       fuzz(
         'paths',
@@ -115,13 +115,13 @@ const inboundOf = (headers: Readonly<Record<string, string>>, query = ''): Inbou
   signal: new AbortController().signal,
 })
 
-describe('headers', () => {
+describe('header parsing', () => {
   const names = ['authorization', 'x-api-key', 'x-goog-api-key', 'sec-websocket-protocol']
   const values = fc
     .tuple(fc.constantFrom('', 'Bearer ', 'bearer', 'Basic ', 'openai-insecure-api-key.', 'realtime, '), texts)
     .map((parts) => parts.join(''))
   test(
-    'are read without a fault',
+    'accepts any value without an exception',
     () =>
       fuzz(
         'headers',
@@ -149,14 +149,14 @@ describe('headers', () => {
   const tokens = createTokens({ storage: memoryStorage() })
   const issued = tokens.issue({ name: 'fuzz' })
   test(
-    'let nobody in but who has the whole token',
+    'authenticates only a credential that is exactly the token',
     () =>
       fuzz(
         'credentials',
         fc.tuple(stepsUpTo(2), texts, fc.boolean()),
         async ([bytes, text, own]) => {
           const { secret } = await issued
-          const credential = own ? decoder.decode(spoilBytes(secret, bytes)) : text
+          const credential = own ? decoder.decode(mutateBytes(secret, bytes)) : text
           try {
             const identity = await tokens.authenticate(credential, {
               method: 'GET',
@@ -165,7 +165,7 @@ describe('headers', () => {
             })
             return (identity !== null) === (credential === secret)
               ? undefined
-              : `'${credential}' lets in ${JSON.stringify(identity)}`
+              : `'${credential}' authenticates ${JSON.stringify(identity)}`
           } catch (error) {
             return error instanceof GatewayError && error.info.kind === 'authentication' && credential !== secret
               ? undefined
@@ -178,25 +178,25 @@ describe('headers', () => {
   )
 })
 
-describe('JSON', () => {
+describe('JSON outline', () => {
   const nodes = Object.values(bodies).flat().map(nodeOf)
   test(
-    'is measured as a parser would',
+    'agrees with a parser',
     () =>
       fuzz(
         'JSON',
         fc.tuple(choice, stepsUpTo(4), stepsUpTo(1)),
         ([base, steps, bytes]) => {
-          const text = decoder.decode(spoilBytes(spoil(pick(nodes, base), steps), bytes))
+          const text = decoder.decode(mutateBytes(mutateJson(pick(nodes, base), steps), bytes))
           const { tooDeep, members } = scanJson(text, 128)
           const value = parseJson(text)
           // A parser keeps only the last of duplicate names.
           if (value !== undefined && levelsOf(value) > 128 && !(tooDeep && nestsDeeper(text, 128)))
-            return about('it nests too deep', text)
+            return withFacts('it nests too deeply', text)
           if (typeof value !== 'object' || value === null || Array.isArray(value) || tooDeep) return undefined
           const found = members.map(({ key, start, end }) => [key, parseJson(text.slice(start, end))])
           const same = JSON.stringify(Object.fromEntries(found)) === JSON.stringify(value)
-          return about(same ? undefined : 'members read otherwise', text, JSON.stringify(found))
+          return withFacts(same ? undefined : "members differ from the parser's", text, JSON.stringify(found))
         },
         4000,
       ),
@@ -204,7 +204,7 @@ describe('JSON', () => {
   )
 })
 
-describe('realtime', () => {
+describe('realtime sessions', () => {
   const gateway = gatewayTo('chat', { upstream: openai({ apiKey: upstreamKey, baseURL: 'http://upstream.test/v1' }) })
   const handshake = {
     upgrade: 'websocket',
@@ -242,7 +242,7 @@ describe('realtime', () => {
   })
 
   test(
-    'opens or refuses, and reads whatever comes',
+    'open or are rejected, and handle any message',
     () =>
       fuzz(
         'realtime',
@@ -265,12 +265,12 @@ describe('realtime', () => {
           const { session } = opening
           for (const [base, steps, bytes] of messages) {
             const text = decoder.decode(
-              spoilBytes(spoil(events[base] as (typeof events)[number], steps), bytes as readonly Step[]),
+              mutateBytes(mutateJson(events[base] as (typeof events)[number], steps), bytes as readonly Step[]),
             )
             const passed = session.readUpstream(text)
-            if (passed.includes(upstreamKey)) return about('a message passes on the key', text, passed)
-            // Parts of the key, and its remains, are redacted too.
-            if (passed !== text && !text.includes('key')) return about('a message passes otherwise', text, passed)
+            if (passed.includes(upstreamKey)) return withFacts('a message contains the upstream key', text, passed)
+            // Fragments of the key are redacted too.
+            if (passed !== text && !text.includes('key')) return withFacts('a message was changed', text, passed)
           }
           if (Buffer.byteLength(session.closeReason(`${reason} ${upstreamKey}`.repeat(9))) > 123)
             return 'a reason is too long'

@@ -2,12 +2,12 @@ import type { JsonObject } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import { bodies } from './bodies.ts'
 
-/** A JSON call of another operation than generation. */
+/** A JSON call of an operation other than generation. */
 export interface OperationCall {
-  /** `{model}` is replaced by the model's name, which goes into the body if the path has no place for it. */
+  /** `{model}` is replaced by the model's name; without it, the name goes into the body. */
   readonly path: string
   readonly dialect: Format
-  /** Models that serve it, by their names in the gateway of the fuzz tests. */
+  /** Names of models that serve the operation in the fuzz gateway. */
   readonly models: readonly string[]
   readonly body: JsonObject
 }

@@ -1,21 +1,21 @@
 import { isObject, type Json, type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 
-// Rules for valid responses, derived from the formats alone: no code of the gateway is used here.
+// Rules for valid responses, derived from the formats alone: no gateway code is used here.
 
-/** An event as the standard of server-sent events reads it. */
-export interface Sent {
+/** A server-sent event as the standard defines it. */
+export interface SseEvent {
   readonly event: string
   readonly data: string
-  /** False: the input ended in front of its blank line. */
+  /** False if the input ended before the event's blank line. */
   readonly whole: boolean
 }
 
-/** Reads every event with data by the standard's own steps, including an unfinished one at the end. */
-export function readSse(bytes: Uint8Array): Sent[] {
-  // The decoder takes one byte order mark, the grammar allows another.
+/** Parses every event with data by the standard's algorithm, including an unfinished one at the end. */
+export function readSse(bytes: Uint8Array): SseEvent[] {
+  // The decoder removes one byte order mark, the grammar allows another.
   const text = new TextDecoder().decode(bytes).replace(/^\uFEFF/, '')
-  const sent: Sent[] = []
+  const sent: SseEvent[] = []
   let event = ''
   let data: string[] = []
   const dispatch = (whole: boolean): void => {
@@ -24,7 +24,7 @@ export function readSse(bytes: Uint8Array): Sent[] {
     data = []
   }
   const lines = text.split(/\r\n|\n|\r/)
-  // Behind the last line end there is no line yet.
+  // The text after the last line end is not a line yet.
   const rest = lines.pop() ?? ''
   const take = (line: string): void => {
     const colon = line.indexOf(':')
@@ -45,22 +45,23 @@ export function readSse(bytes: Uint8Array): Sent[] {
 
 const typeOf = (value: Json | undefined): string => textOf(objectOf(value).type)
 /**
- * Returns the type of an event: some readers use its name, others its data. Empty if the two contradict or the data is no JSON.
+ * Returns the type of an event: some readers use its name, others its data. Empty if the two contradict or the data is
+ * not JSON.
  */
 function wordOf(value: Json | undefined, event: string): string {
   const { type } = objectOf(value)
   if (value === undefined || (typeof type === 'string' && event !== '' && type !== event)) return ''
   return textOf(type) === '' ? event : textOf(type)
 }
-const said = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== false
+const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== '' && value !== false
 
-/** Events by which a client of the format considers an answer complete. */
+/** Events by which a client of the format considers a response complete. */
 const successes: Readonly<Record<Format, (data: string, value: Json | undefined, event: string) => boolean>> = {
   chat: (data) => data.trim() === '[DONE]',
-  // Its clients read past what has no name.
+  // Clients of Messages ignore events without a name.
   messages: (_, value, event) => event === 'message_stop' && wordOf(value, event) === event,
   gemini: (_, value) =>
-    listOf(objectOf(value).candidates).some((one) => said(objectOf(one).finishReason)) ||
+    listOf(objectOf(value).candidates).some((one) => isSet(objectOf(one).finishReason)) ||
     (objectOf(objectOf(value).promptFeedback).blockReason ?? undefined) !== undefined,
   responses: (_, value, event) => ['response.completed', 'response.incomplete'].includes(wordOf(value, event)),
 }
@@ -70,67 +71,67 @@ const terminals: ReadonlySet<string> = new Set(['message_stop', 'response.comple
 /** Returns true for an event that a client of the format considers an error. */
 const errors: Readonly<Record<Format, (value: Json | undefined, event: string) => boolean>> = {
   chat: (value, event) => Boolean(objectOf(value).error) || event === 'error',
-  // Its clients read past what has no name.
+  // Clients of Messages ignore events without a name.
   messages: (_, event) => event === 'error',
   gemini: (value) => Boolean(objectOf(value).error),
   responses: (value, event) => wordOf(value, event) === 'error' || Boolean(objectOf(value).error),
 }
 /**
- * Returns true for an event by which an upstream can have meant an error.
+ * Returns true for an event that an upstream may have meant as an error.
  *
- * @param passed the event reaches the client unchanged, which then judges a contradictory name itself
+ * @param passed the event reaches the client unchanged, which decides about a contradictory name itself
  */
 function isFault(format: Format, value: Json | undefined, event: string, passed: boolean): boolean {
   if (event === 'error') return true
-  const told = Boolean(objectOf(value).error)
-  if (format === 'messages') return event === '' && (typeOf(value) === 'error' || (typeOf(value) === '' && told))
-  return (typeOf(value) === 'error' || told) && (format !== 'responses' || !passed || event === '')
+  const reported = Boolean(objectOf(value).error)
+  if (format === 'messages') return event === '' && (typeOf(value) === 'error' || (typeOf(value) === '' && reported))
+  return (typeOf(value) === 'error' || reported) && (format !== 'responses' || !passed || event === '')
 }
 
-export interface StreamTold {
-  readonly events: readonly Sent[]
-  /** Places of the events that claim success, of errors, and of those that are no JSON though they should be. */
+export interface StreamSummary {
+  readonly events: readonly SseEvent[]
+  /** Indexes of the events that claim success, of errors, and of those with invalid JSON. */
   readonly successes: readonly number[]
   readonly errors: readonly number[]
   readonly broken: readonly number[]
 }
 
-function readTold(format: Format, bytes: Uint8Array): StreamTold {
+function summarizeStream(format: Format, bytes: Uint8Array): StreamSummary {
   const events = readSse(bytes)
-  const told = { events, successes: [] as number[], errors: [] as number[], broken: [] as number[] }
+  const reported = { events, successes: [] as number[], errors: [] as number[], broken: [] as number[] }
   for (const [place, { data, event }] of events.entries()) {
-    // Blanks around it, a byte order mark among them, take nothing from it.
+    // Whitespace and a byte order mark around the JSON are ignored.
     const parsed = parseJson(data.trim())
-    // One format can be had as an array, and some servers send its elements by several.
+    // Gemini streams may be one array, and some servers send several elements per event.
     const values = Array.isArray(parsed) ? parsed : [parsed]
-    if (values.some((value) => successes[format](data, value, event))) told.successes.push(place)
-    else if (values.some((value) => errors[format](value, event))) told.errors.push(place)
-    if (parsed === undefined && !['', '[DONE]'].includes(data.trim())) told.broken.push(place)
+    if (values.some((value) => successes[format](data, value, event))) reported.successes.push(place)
+    else if (values.some((value) => errors[format](value, event))) reported.errors.push(place)
+    if (parsed === undefined && !['', '[DONE]'].includes(data.trim())) reported.broken.push(place)
   }
-  return told
+  return reported
 }
 
 /** Results that an upstream's bytes allow. */
-export interface Allowed {
-  /** The terminal event is among them, whole or lacking only its blank line. */
+export interface AllowedResult {
+  /** The bytes contain the terminal event, complete or lacking only its blank line. */
   readonly success: boolean
-  /** The upstream itself told of an error. */
+  /** The upstream reported an error. */
   readonly error: boolean
 }
 
-/**
- * @param passed the client gets the upstream's own events, and sees by itself what is broken in them
- */
-function allowedBy(format: Format, bytes: Uint8Array, passed: boolean): Allowed {
-  const { events, successes: named, broken } = readTold(format, bytes)
+/** @param passed the client receives the upstream's own events and detects defects in them itself */
+function allowedBy(format: Format, bytes: Uint8Array, passed: boolean): AllowedResult {
+  const { events, successes: named, broken } = summarizeStream(format, bytes)
   const places = (holds: (value: Json | undefined, event: string) => boolean): number[] =>
     events.flatMap(({ data, event }, place) => (holds(parseJson(data.trim()), event) ? [place] : []))
   const faults = places((value, event) => isFault(format, value, event, passed))
-  // Some servers leave the name out, or give another.
+  // Some servers omit the event name or use another one.
   const ends = [...named, ...places((value) => terminals.has(typeOf(value)))]
-  // Google's own readers take both spellings; who passes an event on leaves that to its client.
+  // Google's readers accept both spellings; a pass-through leaves that to the client.
   if (format === 'gemini' && !passed)
-    ends.push(...places((value) => listOf(objectOf(value).candidates).some((one) => said(objectOf(one).finish_reason))))
+    ends.push(
+      ...places((value) => listOf(objectOf(value).candidates).some((one) => isSet(objectOf(one).finish_reason))),
+    )
   const bare = /(^|[\r\n])\s*\{/.test(new TextDecoder().decode(bytes))
   const fatal = Math.min(faults[0] ?? events.length, passed ? events.length : (broken[0] ?? events.length))
   return {
@@ -139,7 +140,7 @@ function allowedBy(format: Format, bytes: Uint8Array, passed: boolean): Allowed 
   }
 }
 
-/** The fields of an error object; undefined where it is not in the dialect. */
+/** Returns true if the error object conforms to the dialect. */
 function dialectError(format: Format, status: number, body: JsonObject): boolean {
   const error = objectOf(body.error)
   if (textOf(error.message) === '') return false
@@ -148,7 +149,7 @@ function dialectError(format: Format, status: number, body: JsonObject): boolean
   return textOf(error.type) !== ''
 }
 
-/** Returns true if the body is an error as the dialect's own clients read it. */
+/** Returns true if the body is an error that the dialect's own clients can read. */
 export const isDialectError = (format: Format, status: number, text: string): boolean => {
   const body = parseJson(text)
   return isObject(body) && dialectError(format, status, body)
@@ -164,16 +165,16 @@ const internals: readonly RegExp[] = [
 ]
 
 /** Returns the internal detail that a text leaks, or undefined. */
-export function toldOfInside(text: string, secrets: readonly string[]): string | undefined {
+export function internalLeak(text: string, secrets: readonly string[]): string | undefined {
   for (const secret of secrets) if (text.includes(secret)) return `it tells '${secret}'`
   for (const pattern of internals) {
     const found = pattern.exec(text)
-    if (found !== null) return `it tells of the inside: ${found[0].trim().slice(0, 80)}`
+    if (found !== null) return `the text leaks an internal detail: ${found[0].trim().slice(0, 80)}`
   }
   return undefined
 }
 
-export interface Came {
+export interface ClientResponse {
   readonly status: number
   readonly bytes: Uint8Array
   readonly text: string
@@ -185,52 +186,55 @@ export interface Came {
  * @param sent bytes that the upstream sent
  * @param ownFault the upstream's status blamed the request
  */
-export function wrongStream(
+export function streamDefect(
   client: Format,
   upstream: Format,
   sent: Uint8Array,
-  came: Came,
+  came: ClientResponse,
   ownFault: boolean,
 ): string | undefined {
   const allowed = allowedBy(upstream, sent, client === upstream)
-  if (came.status !== 200) return wrongRefusal(client, came, ownFault || allowed.error)
-  const told = readTold(client, came.bytes)
-  const { events } = told
-  if (client !== upstream && told.broken.length > 0)
-    return `an event is no JSON: ${events[told.broken[0] as number]?.data}`
-  if (told.successes.length > 0 && !allowed.success) return 'it claims success, and the upstream did not'
-  if (client === upstream && told.successes.length > 0) {
-    // Events after the upstream's end arrived in the same chunk, and are not read.
-    const own = readTold(upstream, sent).errors.length
-    return client !== 'gemini' && told.errors.length > own ? 'success, and then an error of the gateway' : undefined
+  if (came.status !== 200) return errorDefect(client, came, ownFault || allowed.error)
+  const reported = summarizeStream(client, came.bytes)
+  const { events } = reported
+  if (client !== upstream && reported.broken.length > 0)
+    return `an event is not JSON: ${events[reported.broken[0] as number]?.data}`
+  if (reported.successes.length > 0 && !allowed.success) return 'the stream claims success, but the upstream did not'
+  if (client === upstream && reported.successes.length > 0) {
+    // Events after the upstream's end may arrive in the same chunk and are not read.
+    const own = summarizeStream(upstream, sent).errors.length
+    return client !== 'gemini' && reported.errors.length > own
+      ? 'the stream claims success before an error of the gateway'
+      : undefined
   }
   if (client === upstream) {
-    // It is told again only where its clients would not hear of it.
+    // A second error is allowed only where clients would not recognise the first.
     const last = parseJson(events.at(-1)?.data ?? '')
-    if (allowed.success && told.errors.length === 0 && terminals.has(typeOf(last))) return undefined
-    if (told.errors.length === 0 && typeOf(last) === 'response.failed') return undefined
+    if (allowed.success && reported.errors.length === 0 && terminals.has(typeOf(last))) return undefined
+    if (reported.errors.length === 0 && typeOf(last) === 'response.failed') return undefined
   }
-  if (told.errors.length > 1) return `${told.errors.length} errors`
-  if (told.successes.length > 1) return `${told.successes.length} claims of success`
-  if (told.successes.length > 0 && told.errors.length > 0) return 'success and an error'
-  if (told.successes.length === 0 && told.errors.length === 0) return 'neither success nor an error'
-  if (told.errors.length === 1) {
-    // Heartbeats are no part of an answer.
+  if (reported.errors.length > 1) return `${reported.errors.length} errors`
+  if (reported.successes.length > 1) return `the stream claims success ${reported.successes.length} times`
+  if (reported.successes.length > 0 && reported.errors.length > 0) return 'the stream contains success and an error'
+  if (reported.successes.length === 0 && reported.errors.length === 0)
+    return 'the stream contains neither success nor an error'
+  if (reported.errors.length === 1) {
+    // Heartbeats are not part of a response.
     const behind = events
-      .slice((told.errors[0] as number) + 1)
+      .slice((reported.errors[0] as number) + 1)
       .map(({ data }) => typeOf(parseJson(data)))
       .filter((type) => type !== 'keepalive')
     const follows = client === 'responses' && behind[0] === 'response.failed' ? 1 : 0
-    if (behind.length > follows) return 'the error is not its last word'
+    if (behind.length > follows) return 'the error is not the last event'
   }
   return undefined
 }
 
 /** Returns the error in an error response, or undefined. @param ownFault the upstream blamed the request */
-export function wrongRefusal(client: Format, { status, text }: Came, ownFault: boolean): string | undefined {
+export function errorDefect(client: Format, { status, text }: ClientResponse, ownFault: boolean): string | undefined {
   if (status === 500) return 'status 500'
   if (status < 400) return `status ${status}`
-  if (status < 500 && !ownFault) return `status ${status} for an upstream's fault`
-  if (!isDialectError(client, status, text)) return `${status} is not in the dialect`
+  if (status < 500 && !ownFault) return `status ${status} for an upstream error`
+  if (!isDialectError(client, status, text)) return `status ${status} has a body outside of the dialect`
   return undefined
 }

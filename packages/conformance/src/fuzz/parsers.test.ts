@@ -14,18 +14,18 @@ import {
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { gatewayTo, upstreamKey } from '../base/gateways.ts'
-import { spoilBytes } from './byte-mutations.ts'
+import { mutateBytes } from './byte-mutations.ts'
 import { pick } from './json-mutations.ts'
-import { isDialectError, readSse, toldOfInside } from './oracle.ts'
+import { internalLeak, isDialectError, readSse } from './oracle.ts'
 import { choice, rarely, stepsUpTo } from './recipes.ts'
-import { about, fuzz, fuzzPatience, settled, watchProcess } from './runs.ts'
+import { fuzz, fuzzPatience, settled, watchProcess, withFacts } from './runs.ts'
 import { type StreamRecipe, streamBases, streamOf } from './streams.ts'
 
 watchProcess()
 
 const decoder = new TextDecoder()
 const pieces = fc.constantFrom(1, 2, 3, 7, 50, 100_000)
-/** Returns a parser's result: it must not depend on the chunks, and errors must be of the expected kinds. */
+/** Returns a parser's result. It must not depend on chunk boundaries, and errors must be of the expected kinds. */
 async function readings(
   read: (size: number) => Promise<string>,
   sizes: readonly number[],
@@ -45,7 +45,7 @@ async function readings(
     : `pieces of ${sizes.join(', ')} bytes: ${found.join('\n--\n')}`
 }
 
-describe('server-sent events', () => {
+describe('parser of server-sent events', () => {
   const recipes: fc.Arbitrary<StreamRecipe> = fc.record({
     base: choice,
     events: stepsUpTo(3),
@@ -61,7 +61,7 @@ describe('server-sent events', () => {
   }
 
   test(
-    'are read as the standard reads them, at any split',
+    'agrees with the standard at any split',
     () =>
       fuzz(
         'server-sent events',
@@ -71,8 +71,8 @@ describe('server-sent events', () => {
           const standard = readSse(bytes).filter(({ whole }) => whole)
           const found = decode(bytes, size)
           const wanted = JSON.stringify(standard.map(({ event, data }) => ({ event, data })))
-          return about(
-            found === wanted ? undefined : 'read otherwise',
+          return withFacts(
+            found === wanted ? undefined : 'the events differ',
             JSON.stringify(decoder.decode(bytes)),
             wanted,
             found,
@@ -84,7 +84,7 @@ describe('server-sent events', () => {
   )
 })
 
-describe('frames of AWS', () => {
+describe('parser of AWS event stream frames', () => {
   const good = [
     eventFrame('messageStart', { role: 'assistant' }),
     frame([textHeader(':event-type', 'a'), { name: 'b', type: 0, value: new Uint8Array(0) }], '{}'),
@@ -94,13 +94,13 @@ describe('frames of AWS', () => {
   const recipes = fc.record({ frames: fc.array(fc.nat(3), { maxLength: 4 }), bytes: stepsUpTo(3), size: pieces })
 
   test(
-    'are read, or are no answer',
+    'parses any bytes or reports an invalid response',
     () =>
       fuzz(
         'frames of AWS',
         recipes,
         ({ frames, bytes, size }) => {
-          const all = spoilBytes(concatBytes(frames.map((at) => good[at] as Uint8Array)), bytes)
+          const all = mutateBytes(concatBytes(frames.map((at) => good[at] as Uint8Array)), bytes)
           const read = async (size: number): Promise<string> => {
             let text = ''
             for await (const part of framesToEvents(inPieces(all, size), (event, data) => ({ event, data })))
@@ -116,7 +116,7 @@ describe('frames of AWS', () => {
   )
 })
 
-describe('uploads', () => {
+describe('parser of uploads', () => {
   const part = (head: string, body: string): string =>
     `--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`
   const forms = [
@@ -146,17 +146,17 @@ describe('uploads', () => {
   const gateway = gatewayTo('chat', { fetch: async () => Response.json({ text: 'hi' }) })
 
   test(
-    'are read the same at any split, or refused in the dialect',
+    'returns the same result at any split, or an error in the dialect',
     () =>
       fuzz(
         'uploads',
         recipes,
         async ({ form, bytes, size, type }) => {
-          const all = spoilBytes(forms[form] as string, bytes)
+          const all = mutateBytes(forms[form] as string, bytes)
           const contentType = types[type] as string
           const read = async (size: number): Promise<string> =>
             JSON.stringify(await parseForm(inPieces(all, size), contentType, memorySpool()))
-          // For a carriage return without its line feed in a part's head, the parser sees the error at some splits only.
+          // The parser detects a carriage return without its line feed in a part's head at some splits only.
           const odd = /\r(?!\n)/.test(decoder.decode(all))
           const differs = await readings(read, odd ? [size] : [1_000_000, size], kinds)
           const response = await settled(
@@ -172,9 +172,9 @@ describe('uploads', () => {
             status >= 500
               ? `status ${status}`
               : status >= 400 && !isDialectError('chat', status, text)
-                ? `${status} is not in the dialect`
-                : toldOfInside(text, [upstreamKey])
-          return about(differs ?? wrong, JSON.stringify(decoder.decode(all)), contentType, `${status} ${text}`)
+                ? `status ${status} has a body outside of the dialect`
+                : internalLeak(text, [upstreamKey])
+          return withFacts(differs ?? wrong, JSON.stringify(decoder.decode(all)), contentType, `${status} ${text}`)
         },
         1000,
       ),

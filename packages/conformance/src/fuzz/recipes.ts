@@ -4,12 +4,12 @@ import type { RequestRecipe } from './requests.ts'
 import type { StreamRecipe } from './streams.ts'
 import type { PlayRecipe } from './upstream.ts'
 
-// Every case is derived from numbers: they are fast to generate and easy to shrink.
+// Every case is derived from numbers, which are fast to generate and easy to shrink.
 
 const number = fc.nat(0xffff)
-/** An index into a table: small numbers are no more likely than others. */
+/** An index into a table, with uniform distribution. */
 export const choice: Arbitrary<number> = fc.noBias(number)
-/** Changes to make, at most so many. */
+/** A list of mutations with a maximum length. */
 export const stepsUpTo = (most: number): Arbitrary<Step[]> =>
   fc.noBias(fc.array(fc.tuple(number, number, number), { maxLength: most, size: 'max' }))
 
@@ -33,6 +33,6 @@ export const streamRecipes: Arbitrary<StreamRecipe> = fc.record({
   layout: choice,
 })
 
-/** @param weight how much oftener an answer's head is as it should be */
+/** @param weight ratio of ordinary to mutated response heads */
 export const playRecipes = (weight: number): Arbitrary<PlayRecipe> =>
   fc.record({ head: rarely(fc.array(choice, { maxLength: 3 }), [], weight), cuts: choice, ending: choice })

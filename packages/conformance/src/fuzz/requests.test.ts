@@ -1,16 +1,16 @@
 import { cohere, createGateway, type FinishEvent, jina, voyage } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
 import { beforeAll, expect, test } from 'vitest'
-import { forgetful, upstreamKey, upstreamOf } from '../base/gateways.ts'
+import { noSharedHealth, upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { isObject, parseJson } from '../base/json.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { good } from '../base/streams.ts'
-import { whole } from '../base/upstream-responses.ts'
-import { isDialectError, toldOfInside } from './oracle.ts'
+import { wholeResponse } from '../base/upstream-responses.ts'
+import { internalLeak, isDialectError } from './oracle.ts'
 import { requestRecipes } from './recipes.ts'
 import { type FuzzRequest, isGood, requestBases, requestOf } from './requests.ts'
-import { about, fuzz, fuzzPatience, settled, watchProcess } from './runs.ts'
-import { withWordless } from './unprintable-values.ts'
+import { fuzz, fuzzPatience, settled, watchProcess, withFacts } from './runs.ts'
+import { withUnprintableValues } from './unprintable-values.ts'
 
 watchProcess()
 
@@ -32,7 +32,7 @@ const formatOf = (path: string): Format | undefined =>
           : undefined
 const provider = createFakeProvider({ keepRequests: 0 })
 const answers = Object.fromEntries(
-  formats.map((format) => [format, { stream: good[format].join(''), whole: JSON.stringify(whole[format]) }]),
+  formats.map((format) => [format, { stream: good[format].join(''), whole: JSON.stringify(wholeResponse[format]) }]),
 )
 const media = (mimeType: string): object => ({
   candidates: [
@@ -40,17 +40,17 @@ const media = (mimeType: string): object => ({
   ],
 })
 const hugeVector = /imension\w*"\s*:\s*(\d{5,}|\d[\d.]*[eE])/
-/** An upstream with a valid answer to everything. */
+/** An upstream with a valid response to every request. */
 async function upstream(input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const { pathname } = new URL(String(input))
   const body = typeof init?.body === 'string' ? init.body : decoder.decode(init?.body as Uint8Array)
   sent.push(body)
   const format = formatOf(pathname)
-  // The provider that plays would fill its memory with the vector.
+  // A requested embedding of this size would exhaust the fake provider's memory.
   if (hugeVector.test(body))
     return Response.json({ error: { message: 'too long', type: 'invalid_request_error' } }, { status: 400 })
   if (format === undefined) return provider.fetch(input, init)
-  // Pictures and speech are asked for as chat, too.
+  // Images and speech are also requested in generateContent.
   if (body.includes('responseModalities'))
     return Response.json(body.includes('AUDIO') ? media('audio/L16;rate=24000') : media('image/png'))
   const asked = parseJson(body)
@@ -74,7 +74,7 @@ const gateway = createGateway<string>({
   logger: false,
   retry: false,
   breaker: false,
-  health: forgetful,
+  health: noSharedHealth,
   explain: true,
   limits: { depth },
   fetch: upstream,
@@ -94,31 +94,31 @@ async function ask(request: FuzzRequest): Promise<{ status: number; text: string
 }
 
 function complaint(request: FuzzRequest, { status, text }: { status: number; text: string }): string | undefined {
-  if (status >= 500 && status !== 501) return `status ${status}, and all upstreams are well`
-  const inside = status < 400 ? toldOfInside('', []) : toldOfInside(text, [upstreamKey, 'upstream.test'])
+  if (status >= 500 && status !== 501) return `status ${status} although all upstreams succeed`
+  const inside = status < 400 ? internalLeak('', []) : internalLeak(text, [upstreamKey, 'upstream.test'])
   if (inside !== undefined) return inside
-  // An unknown path is answered in the chat completions format.
+  // An unknown path returns an error in the Chat Completions format.
   const dialects: readonly Format[] = status === 404 || status === 405 ? [request.dialect, 'chat'] : [request.dialect]
   if (status >= 400 && !dialects.some((dialect) => isDialectError(dialect, status, text)))
-    return `${status} is not in the dialect of ${request.dialect}`
-  for (const body of sent) if (!isObject(parseJson(body))) return `what went upstream is no JSON object: ${body}`
+    return `status ${status} has a body outside of the ${request.dialect} dialect`
+  for (const body of sent) if (!isObject(parseJson(body))) return `the upstream body is not a JSON object: ${body}`
   if (!isGood(request.body, depth)) {
-    if (status < 400) return `status ${status} for a body that is none`
-    if (sent.length > 0) return 'a body that is none went upstream'
+    if (status < 400) return `status ${status} for an invalid body`
+    if (sent.length > 0) return 'an invalid body reached the upstream'
   }
-  if (finished.length > 1) return `onFinish told ${finished.length} times`
-  if (sent.length > 0 && finished.length !== 1) return `onFinish told ${finished.length} times`
+  if (finished.length > 1) return `onFinish was called ${finished.length} times`
+  if (sent.length > 0 && finished.length !== 1) return `onFinish was called ${finished.length} times`
   return undefined
 }
 
 beforeAll(async () => {
-  // Lazy loading would look like slowness.
+  // Lazy loading would be measured as slowness.
   for (let base = 0; base < bases.length; base++)
     await settled(ask(requestOf(bases, { base, steps: [], bytes: [], head: [] })))
 }, 60_000)
 
 test(
-  'no request breaks it: each is answered, refused in its own words, and goes upstream as JSON or not at all',
+  'requests: fuzzed input is served or rejected in its dialect, and reaches upstreams as JSON only',
   () =>
     fuzz(
       'requests',
@@ -129,7 +129,7 @@ test(
         sent = []
         const answer = await settled(ask(request))
         const { path, query, headers, upstream: name, body } = request
-        return about(
+        return withFacts(
           complaint(request, answer),
           `${path}?${query} for ${name} ${JSON.stringify(headers)}`,
           decoder.decode(body),
@@ -141,7 +141,7 @@ test(
   fuzzPatience,
 )
 
-test('an object that cannot be made a word of breaks nothing, wherever it stands', async () => {
+test('requests: an object without a primitive form causes no exception at any place', async () => {
   const found: string[] = []
   const seen = new Set<string>()
   for (let base = 0; base < bases.length; base++) {
@@ -149,7 +149,7 @@ test('an object that cannot be made a word of breaks nothing, wherever it stands
     const what = `${request.path} ${request.upstream} ${decoder.decode(request.body)}`
     if (seen.has(what)) continue
     seen.add(what)
-    for (const { body, place } of withWordless(request.body)) {
+    for (const { body, place } of withUnprintableValues(request.body)) {
       finished = []
       sent = []
       const asked = { ...request, body }

@@ -2,8 +2,8 @@ import { pathOf, queryOf } from '../base/gateways.ts'
 import type { JsonObject } from '../base/json.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { bodies } from './bodies.ts'
-import { spoilBytes } from './byte-mutations.ts'
-import { type Node, nodeOf, pick, type Step, spoil } from './json-mutations.ts'
+import { mutateBytes } from './byte-mutations.ts'
+import { mutateJson, type Node, nodeOf, pick, type Step } from './json-mutations.ts'
 import { operationCalls } from './operations.ts'
 
 /** A request before its mutations. */
@@ -11,7 +11,7 @@ interface Base {
   readonly path: string
   readonly query: string
   readonly dialect: Format
-  /** A format's name, or another upstream's: `<name>-model` goes to it. */
+  /** A format or another upstream; the model `<upstream>-model` leads to it. */
   readonly upstream: string
   readonly body: Node
   readonly generates: boolean
@@ -20,7 +20,7 @@ interface Base {
 const named = (body: JsonObject, model: string): JsonObject =>
   JSON.parse(JSON.stringify(body).replaceAll('{model}', model)) as JsonObject
 
-/** @param model the name by which a gateway knows an upstream's model */
+/** @param model returns the gateway's model name for an upstream */
 export const requestBases = (model: (upstream: string) => string, withOperations: boolean): readonly Base[] => {
   const generations = formats.flatMap((client) =>
     formats.flatMap((upstream) =>
@@ -127,12 +127,12 @@ const segments: readonly string[] = [
   ...['%F0%9F%98%80', '%ED%A0%80', 'a%0d%0ab', ' ', 'a//b', 'tunedModels/x', '{model}', '%7Bmodel%7D', 'null'],
 ]
 
-/** The numbers that a request is made of. */
+/** The numbers that determine a request. */
 export interface RequestRecipe {
   readonly base: number
   readonly steps: readonly Step[]
   readonly bytes: readonly Step[]
-  /** Mostly none: what is wrong with the head ends most calls. */
+  /** Usually empty, because an invalid head ends most calls. */
   readonly head: readonly Step[]
 }
 
@@ -161,10 +161,10 @@ export function requestOf(bases: readonly Base[], { base, steps, bytes, head }: 
       headers[name] = value
     }
   }
-  return { ...asked, headers, body: spoilBytes(spoil(body, steps), bytes), dialect, upstream, generates }
+  return { ...asked, headers, body: mutateBytes(mutateJson(body, steps), bytes), dialect, upstream, generates }
 }
 
-/** The path with another model in it, or another version in front. */
+/** Returns the path with another model or another version prefix. */
 function respelled(path: string, where: number, how: number): string {
   const named = /^(.*\/models\/)(.+)(:\w+)$/.exec(path)
   if (named !== null) return `${named[1]}${pick(segments, how)}${named[3]}`
@@ -183,7 +183,7 @@ export function isGood(body: Uint8Array, depth: number): boolean {
   }
 }
 
-/** How many levels of objects and lists there are; without recursion, which deep ones would not survive. */
+/** Returns the nesting depth of objects and lists; without recursion, which deep values would overflow. */
 export function levelsOf(value: unknown): number {
   let deepest = 0
   const open: { value: unknown; level: number }[] = [{ value, level: 1 }]

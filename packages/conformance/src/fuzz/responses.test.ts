@@ -5,17 +5,17 @@ import { requestTo, upstreamKey } from '../base/gateways.ts'
 import { isObject, type Json, listOf, type objectOf, parseJson } from '../base/json.ts'
 import { type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from '../base/recorded-traffic.ts'
 import { errorEvent } from '../base/streams.ts'
-import { whole } from '../base/upstream-responses.ts'
-import { spoilBytes } from './byte-mutations.ts'
+import { wholeResponse } from '../base/upstream-responses.ts'
+import { mutateBytes } from './byte-mutations.ts'
 import { fuzzGateway } from './gateway.ts'
-import { type Node, nodeOf, pick, type Step, spoil } from './json-mutations.ts'
-import { toldOfInside, wrongRefusal } from './oracle.ts'
+import { mutateJson, type Node, nodeOf, pick, type Step } from './json-mutations.ts'
+import { errorDefect, internalLeak } from './oracle.ts'
 import { choice, playRecipes, rarely, stepsUpTo } from './recipes.ts'
 import { type FuzzRequest, requestBases, requestOf } from './requests.ts'
 import { richAnswers } from './responses.ts'
-import { about, apart, fuzz, fuzzPatience, longRun, settled, watchProcess } from './runs.ts'
-import { withWordless } from './unprintable-values.ts'
-import { type Play, type PlayRecipe, playOf, sentBy } from './upstream.ts'
+import { excludeFromTiming, fuzz, fuzzPatience, longRun, settled, watchProcess, withFacts } from './runs.ts'
+import { withUnprintableValues } from './unprintable-values.ts'
+import { type Play, type PlayRecipe, playOf, sentBytes } from './upstream.ts'
 
 watchProcess()
 
@@ -51,7 +51,7 @@ const failures = formats.map((format) => ({
     ) ?? null,
   ),
 }))
-/** The short run is the same everywhere: recordings are not. */
+/** The short run uses no recordings, so that it is the same everywhere. */
 const recorded =
   longRun && haveRecordings
     ? recordedExchanges('CORE.tsv')
@@ -59,7 +59,7 @@ const recorded =
         .map(({ format, answer }) => ({ format, body: nodeOf(parseJson(answer) ?? null) }))
     : []
 const bases: readonly { readonly format: Format; readonly body: Node }[] = [
-  ...formats.map((format) => ({ format, body: nodeOf(whole[format] as Json) })),
+  ...formats.map((format) => ({ format, body: nodeOf(wholeResponse[format] as Json) })),
   ...formats.flatMap((format) => richAnswers[format].map((body) => ({ format, body: nodeOf(body) }))),
   ...failures,
   ...recorded,
@@ -82,7 +82,7 @@ async function ask(request: Request): Promise<Came> {
   }
 }
 
-/** Minimum of a valid answer in each format. */
+/** Minimum of a valid response in each format. */
 const shapes: { readonly [F in Format]: (body: ReturnType<typeof objectOf>) => boolean } = {
   chat: ({ choices }) => listOf(choices).every(isObject) && listOf(choices).length > 0,
   messages: ({ type, content }) => type === 'message' && Array.isArray(content),
@@ -93,28 +93,28 @@ const shapes: { readonly [F in Format]: (body: ReturnType<typeof objectOf>) => b
 /** Returns true if the upstream sent a complete JSON object. */
 function isWhole(play: Play): boolean {
   if (typeof play.ending === 'object' || play.ending === 'hang') return false
-  return isObject(parseJson(decoder.decode(sentBy(play))))
+  return isObject(parseJson(decoder.decode(sentBytes(play))))
 }
 
 function judge(client: Format, upstream: Format, play: Play, came: Came): string | undefined {
   const { status } = play
   if (came.status !== 200) {
-    if (status === 401 && came.status < 500) return `an upstream's 401 is told as ${came.status}`
+    if (status === 401 && came.status < 500) return `an upstream's 401 became ${came.status}`
     const ownFault =
       (status >= 400 && status < 500) || /rror|fail|message|detail|code|SAFETY|BLOCK/i.test(decoder.decode(play.bytes))
-    return wrongRefusal(client, came, ownFault)
+    return errorDefect(client, came, ownFault)
   }
-  if (status < 200 || status > 299) return `an upstream's ${status} is told as 200`
-  if (!isWhole(play)) return 'an answer that is none is told as one'
+  if (status < 200 || status > 299) return `an upstream's ${status} became 200`
+  if (!isWhole(play)) return 'an invalid response became a successful one'
   const body = parseJson(came.text)
-  if (!isObject(body)) return 'the answer is no JSON object'
-  if (client !== upstream && !shapes[client](body)) return 'the answer is not in the dialect'
+  if (!isObject(body)) return 'the response is not a JSON object'
+  if (client !== upstream && !shapes[client](body)) return 'the response is not in the dialect'
   return undefined
 }
 
 function tryAnswer({ base, client, steps, bytes, play }: Recipe): Promise<string | undefined> {
   const { format, body } = pick(bases, base)
-  const answer = apart(() => playOf(spoilBytes(spoil(body, steps), bytes), play, 'application/json'))
+  const answer = excludeFromTiming(() => playOf(mutateBytes(mutateJson(body, steps), bytes), play, 'application/json'))
   return tryPlay(pick(formats, client), format, answer)
 }
 
@@ -122,13 +122,13 @@ async function tryPlay(client: Format, format: Format, play: Play): Promise<stri
   under.begin(play)
   const request = JSON.stringify(simpleRequest(client, false)).replace('"recorded"', `"${format}-model"`)
   const came = await settled(ask(requestTo(client, request, {}, { model: `${format}-model` })))
-  return apart(() => {
+  return excludeFromTiming(() => {
     const complaint =
       judge(client, format, play, came) ??
-      toldOfInside(came.text, [...(came.status === 200 ? [] : [upstreamKey]), 'upstream.test', '10.0.0.7']) ??
-      under.wrongBooks(true)
+      internalLeak(came.text, [...(came.status === 200 ? [] : [upstreamKey]), 'upstream.test', '10.0.0.7']) ??
+      under.accountingDefect(true)
     const { bytes, ...how } = play
-    return about(
+    return withFacts(
       complaint && `${client} from ${format}: ${complaint}`,
       JSON.stringify(how),
       decoder.decode(bytes),
@@ -137,7 +137,7 @@ async function tryPlay(client: Format, format: Format, play: Play): Promise<stri
   })
 }
 
-/** Answers of other operations than generation, as an upstream gave them to valid requests. */
+/** Valid responses of operations other than generation. */
 interface OperationBase {
   readonly request: FuzzRequest
   readonly type: string
@@ -155,7 +155,7 @@ async function findOperations(): Promise<void> {
     if (generates || !(formats as readonly string[]).includes(upstream) || seen.has(`${path} ${upstream}`)) continue
     seen.add(`${path} ${upstream}`)
     let given: { type: string; bytes: Uint8Array } | undefined
-    under.answerWith(async (input, init) => {
+    under.forwardTo(async (input, init) => {
       const response = await provider.fetch(input, init)
       const bytes = new Uint8Array(await response.arrayBuffer())
       const type = response.headers.get('content-type') ?? ''
@@ -174,34 +174,34 @@ const operationRequest = ({ path, headers, body }: FuzzRequest): Request =>
 
 async function tryOperation(recipe: Recipe): Promise<string | undefined> {
   const { request, type, body } = pick(operationBases, recipe.base)
-  const play = apart(() => {
-    const raw = body instanceof Uint8Array ? body : encoder.encode(spoil(body, recipe.steps))
-    return playOf(spoilBytes(raw, recipe.bytes), recipe.play, type)
+  const play = excludeFromTiming(() => {
+    const raw = body instanceof Uint8Array ? body : encoder.encode(mutateJson(body, recipe.steps))
+    return playOf(mutateBytes(raw, recipe.bytes), recipe.play, type)
   })
   under.begin(play)
   let broke = false
   const came = await settled(
     ask(operationRequest(request)).catch((error: unknown): Came => {
-      // Bytes that pass as they are have no place for an error: the connection breaks, as theirs did.
+      // Bytes that pass through have no place for an error: the client's connection breaks like the upstream's.
       if (typeof play.ending === 'object' || play.ending === 'hang') broke = true
       else throw error
       return { status: 200, type: '', bytes: new Uint8Array(0), text: '' }
     }),
   )
-  return apart(() => {
+  return excludeFromTiming(() => {
     const { status } = play
     const text = decoder.decode(play.bytes)
     const ownFault = (status >= 400 && status < 500) || /rror|fail|message|detail|code|SAFETY|BLOCK/i.test(text)
     const countsHere = request.path.includes('ount') || request.path.includes('input_tokens')
     const complaint =
-      (came.status !== 200 && came.status !== 501 ? wrongRefusal(request.dialect, came, ownFault) : undefined) ??
+      (came.status !== 200 && came.status !== 501 ? errorDefect(request.dialect, came, ownFault) : undefined) ??
       (came.status === 200 && came.type.includes('application/json') && !broke && !isObject(parseJson(came.text))
-        ? 'the answer is no JSON object'
+        ? 'the response is not a JSON object'
         : undefined) ??
-      toldOfInside(came.text, ['upstream.test', '10.0.0.7']) ??
-      under.wrongBooks(!countsHere)
+      internalLeak(came.text, ['upstream.test', '10.0.0.7']) ??
+      under.accountingDefect(!countsHere)
     const { bytes: _, ...how } = play
-    return about(
+    return withFacts(
       complaint && `${request.path} from ${request.upstream}: ${complaint}`,
       JSON.stringify(how),
       text,
@@ -216,23 +216,27 @@ beforeAll(async () => {
   await settled(findOperations())
 }, 60_000)
 
-describe('no answer breaks it', () => {
+describe('responses', () => {
   test(
-    'of generation: it is carried over, or told as an error',
+    'of generation: fuzzed input is translated or reported as an error',
     () => fuzz('answers', recipes, tryAnswer, 1500),
     fuzzPatience,
   )
-  test('where an object stands that cannot be made a word of', async () => {
+  test('of generation: an object without a primitive form causes no exception at any place', async () => {
     const found: string[] = []
     let nth = 0
-    // Each place for two of the four clients, in turn.
+    // Each place is tested with two of the four clients, in rotation.
     for (const { format, body } of bases.slice(0, bases.length - recorded.length))
-      for (const { body: spoilt, place } of withWordless(encoder.encode(spoil(body, []))))
+      for (const { body: spoilt, place } of withUnprintableValues(encoder.encode(mutateJson(body, []))))
         for (const client of [formats[nth % 4] ?? 'chat', formats[(nth++ + 2) % 4] ?? 'chat']) {
           const wrong = await tryPlay(client, format, playOf(spoilt, none.play, 'application/json'))
           if (wrong !== undefined) found.push(`${place}: ${wrong}`)
         }
     expect(found).toEqual([])
   }, 240_000)
-  test('of other operations', () => fuzz('answers of operations', recipes, tryOperation, 1000), fuzzPatience)
+  test(
+    'of other operations: fuzzed input is passed on or reported as an error',
+    () => fuzz('responses of operations', recipes, tryOperation, 1000),
+    fuzzPatience,
+  )
 })

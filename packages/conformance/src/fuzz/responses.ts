@@ -3,7 +3,7 @@ import type { Format } from '../base/recorded-traffic.ts'
 
 const usage = { prompt_tokens: 3, completion_tokens: 9, total_tokens: 12, prompt_tokens_details: { cached_tokens: 1 } }
 
-/** Feature-rich answers, as each format's servers write them. */
+/** Feature-rich responses, as each format's servers write them. */
 export const richAnswers: { readonly [F in Format]: readonly JsonObject[] } = {
   chat: [
     {

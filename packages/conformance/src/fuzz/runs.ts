@@ -1,19 +1,19 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { afterAll, beforeAll, expect, vi } from 'vitest'
 
-/** `FUZZ_RUNS=1000000` is the long run; without it, a short one with the same seed every time. */
+/** `FUZZ_RUNS=1000000` selects the long run; otherwise a short run with a fixed seed. */
 const wanted = Number(process.env.FUZZ_RUNS ?? 0)
 export const longRun = wanted > 0
 /**
- * The long run has a new seed each time, printed to reproduce a failure: `FUZZ_SEED=… FUZZ_RUNS=…`. One value alone:
- * `FUZZ_REPLAY=…`.
+ * The long run uses a new seed each time and prints it. `FUZZ_SEED=… FUZZ_RUNS=…` reproduces a failure, `FUZZ_REPLAY=…`
+ * a single value.
  */
 const seed = Number(process.env.FUZZ_SEED ?? (longRun ? Date.now() % 0x7fffffff : 20261121))
 const batch = 20_000
 /** Timeout of a test, in milliseconds. */
 export const fuzzPatience = longRun ? 24 * 3_600_000 : 240_000
 
-/** More CPU time than this is a hang, in milliseconds. */
+/** CPU time in milliseconds that counts as a hang. */
 const hangMs = 1000
 const cpuMs = (): number => {
   const { user, system } = process.cpuUsage()
@@ -21,8 +21,8 @@ const cpuMs = (): number => {
 }
 
 let apartMs = 0
-/** Work of the test itself, such as writing an answer of a hundred megabytes: nobody hangs meanwhile. */
-export function apart<T>(work: () => T): T {
+/** Excludes the test's own work, such as writing a response of a hundred megabytes, from the measured time. */
+export function excludeFromTiming<T>(work: () => T): T {
   const begun = cpuMs()
   const result = work()
   apartMs += cpuMs() - begun
@@ -33,10 +33,10 @@ let lost: unknown[] = []
 const onLost = (reason: unknown): void => void lost.push(reason)
 const own = Object.getOwnPropertyNames(Object.prototype).length
 
-/** The clock of the machine: that of the gateway is moved by the runs. */
+/** The machine's clock: the runs advance the gateway's clock. */
 const realNow = performance.now.bind(performance)
 
-/** For each test file: timers that the runs may move, and an eye on promises that nobody looks after. */
+/** Installs fake timers and a check for unhandled rejections in each test file. */
 export function watchProcess(): void {
   beforeAll(() => {
     process.on('unhandledRejection', onLost)
@@ -50,12 +50,12 @@ export function watchProcess(): void {
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
-/** Longest wait of any timer: the limit for a first byte, and a margin. */
+/** Longest wait of any timer: the first-byte limit plus a margin. */
 const longestWaitMs = 3_600_000
 
 /**
- * Resolves with the result of the work. Throws if it never settles: neither after many turns of the loop, nor after all timers
- * have fired.
+ * Resolves with the result of the work. Throws if it settles neither after many turns of the event loop nor after all
+ * timers have fired.
  */
 export async function settled<T>(work: Promise<T>): Promise<T> {
   let over = false
@@ -68,22 +68,22 @@ export async function settled<T>(work: Promise<T>): Promise<T> {
     await vi.advanceTimersByTimeAsync(60_000)
     await turn()
   }
-  // Covers work in threads of the system: loading a module, a digest.
+  // Allows for work in system threads: loading a module, a digest.
   for (let turns = 0; turns < 2000 && !over; turns++) await turn()
   for (const end = realNow() + 5000; realNow() < end && !over; ) await turn()
-  if (!over) throw new Error('it hangs: nothing is left that could wake it')
+  if (!over) throw new Error('the call hangs: no timer or other work is pending')
   return work
 }
 
-/** Told apart by their first line, whatever numbers are in it. */
+/** Groups complaints by their first line without numbers. */
 const kindOf = (complaint: string): string => (complaint.split('\n', 1)[0] ?? '').replace(/\d+/g, '#').slice(0, 200)
 
 /**
- * Tries a property on many values. The short form fails with the smallest value that breaks it; the long one goes on, and fails
- * with one value for each kind of complaint.
+ * Tests a property with many values. The short run fails with the smallest failing value; the long run continues and
+ * reports one value per kind of complaint.
  *
- * @param complaint what is wrong; undefined: nothing
- * @param short how many runs in the short form; in the long form `FUZZ_RUNS` of them
+ * @param complaint returns the error, or undefined
+ * @param short number of runs in the short form; the long form has `FUZZ_RUNS`
  */
 export async function fuzz<T>(
   name: string,
@@ -94,7 +94,7 @@ export async function fuzz<T>(
   if (process.env.FUZZ_REPLAY !== undefined) {
     const at = realNow()
     const found = await complaint(JSON.parse(process.env.FUZZ_REPLAY) as T)
-    console.log(`fuzz: ${name}: ${Math.round(realNow() - at)} ms: ${found ?? 'nothing is wrong'}`)
+    console.log(`fuzz: ${name}: ${Math.round(realNow() - at)} ms: ${found ?? 'no complaint'}`)
     return
   }
   const runs = longRun ? wanted : short
@@ -118,10 +118,10 @@ export async function fuzz<T>(
     if (lost.length > 0) {
       const [first] = lost
       lost = []
-      return `a rejection nobody handled: ${textOf(first)}`
+      return `unhandled rejection: ${textOf(first)}`
     }
     if (Object.getOwnPropertyNames(Object.prototype).length !== own || 'polluted' in {})
-      return 'Object.prototype has been altered'
+      return 'Object.prototype was modified'
     return undefined
   }
   for (let from = 0; from < runs; from += batch) {
@@ -148,14 +148,14 @@ export async function fuzz<T>(
   console.log(`fuzz: ${name}: ${done} runs, seed ${seed}, ${seconds.toFixed(1)} s`)
   expect(done).toBeGreaterThanOrEqual(runs)
   if (kinds.size === 0) return
-  const told = [...kinds.values()].map(({ count, example }) => `${count} × ${example}`)
-  throw new Error(`${name}: FUZZ_SEED=${seed}: ${kinds.size} kinds of complaints\n\n${told.join('\n\n')}`)
+  const reported = [...kinds.values()].map(({ count, example }) => `${count} × ${example}`)
+  throw new Error(`${name}: FUZZ_SEED=${seed}: ${kinds.size} kinds of complaints\n\n${reported.join('\n\n')}`)
 }
 
 const textOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
 
-/** Complaints with the case they are about, cut to what can be read. */
-export const about = (complaint: string | undefined, ...facts: readonly string[]): string | undefined =>
+/** Appends the facts of a case to a complaint, truncated to a readable length. */
+export const withFacts = (complaint: string | undefined, ...facts: readonly string[]): string | undefined =>
   complaint === undefined
     ? undefined
     : [complaint, ...facts.map((fact) => (fact.length > 3000 ? `${fact.slice(0, 3000)}…` : fact))].join('\n')

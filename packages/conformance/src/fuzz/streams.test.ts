@@ -4,19 +4,19 @@ import { requestTo, upstreamKey } from '../base/gateways.ts'
 import { type Format, formats, haveRecordings, recordedExchanges, simpleRequest } from '../base/recorded-traffic.ts'
 import { fuzzGateway } from './gateway.ts'
 import { pick } from './json-mutations.ts'
-import { toldOfInside, wrongStream } from './oracle.ts'
+import { internalLeak, streamDefect } from './oracle.ts'
 import { choice, playRecipes, rarely, streamRecipes } from './recipes.ts'
-import { about, fuzz, fuzzPatience, longRun, settled, watchProcess } from './runs.ts'
+import { fuzz, fuzzPatience, longRun, settled, watchProcess, withFacts } from './runs.ts'
 import { type StreamRecipe, streamBase, streamBases, streamOf } from './streams.ts'
-import { withWordless } from './unprintable-values.ts'
-import { type Play, type PlayRecipe, playOf, sentBy } from './upstream.ts'
+import { withUnprintableValues } from './unprintable-values.ts'
+import { type Play, type PlayRecipe, playOf, sentBytes } from './upstream.ts'
 
 watchProcess()
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** The short run is the same everywhere: recordings are not. */
+/** The short run uses no recordings, so that it is the same everywhere. */
 const recorded =
   longRun && haveRecordings
     ? recordedExchanges('CORE.tsv')
@@ -30,9 +30,9 @@ interface Recipe {
   readonly stream: StreamRecipe
   readonly play: PlayRecipe
   readonly client: number
-  /** Pieces of the answer after which the client leaves; none: it stays. */
+  /** Number of chunks after which the client disconnects; null: never. */
   readonly leaves: number | null
-  /** One dialect's streams can be had as one JSON array. */
+  /** Gemini streams may be one JSON array. */
   readonly array: boolean
 }
 
@@ -54,7 +54,7 @@ function requestFor(client: Format, upstream: Format, array: boolean): Request {
   return array ? new Request(request.url.replace('?alt=sse', ''), request) : request
 }
 
-/** Returns the elements of an array as the events of a stream, without parsing: too deep ones must pass too. */
+/** Returns the elements of an array as stream events, without parsing: elements nested too deeply must pass too. */
 function eventsOf(text: string): string | undefined {
   const trimmed = text.trim()
   if (!trimmed.startsWith('[') || !trimmed.endsWith(']')) return undefined
@@ -91,19 +91,17 @@ async function ask(request: Request, leaves: number | null): Promise<Came> {
 
 function judge(client: Format, upstream: Format, play: Play, came: Came, array: boolean): string | undefined {
   const { status } = play
-  const told = { ...came }
+  const reported = { ...came }
   if (array && came.status === 200) {
     const events = eventsOf(came.text)
     if (events === undefined) return 'the array is not closed'
-    told.text = events
-    told.bytes = Buffer.from(events)
+    reported.text = events
+    reported.bytes = Buffer.from(events)
   }
-  const wrong = wrongStream(client, upstream, sentBy(play), told, status >= 400 && status < 500)
+  const wrong = streamDefect(client, upstream, sentBytes(play), reported, status >= 400 && status < 500)
   return (
     wrong ??
-    (status === 401 && came.status !== 200 && came.status < 500
-      ? `an upstream's 401 is told as ${came.status}`
-      : undefined)
+    (status === 401 && came.status !== 200 && came.status < 500 ? `an upstream's 401 became ${came.status}` : undefined)
   )
 }
 
@@ -125,10 +123,10 @@ async function tryPlay(
   const came = await settled(ask(requestFor(client, upstream, array), leaves))
   const complaint =
     (leaves === null ? judge(client, upstream, play, came, array) : undefined) ??
-    toldOfInside(came.text, [upstreamKey, 'upstream.test', '10.0.0.7']) ??
-    under.wrongBooks(true)
+    internalLeak(came.text, [upstreamKey, 'upstream.test', '10.0.0.7']) ??
+    under.accountingDefect(true)
   const { bytes, ...how } = play
-  return about(
+  return withFacts(
     complaint && `${client} from ${upstream}: ${complaint}`,
     JSON.stringify(how),
     decoder.decode(bytes),
@@ -136,7 +134,7 @@ async function tryPlay(
   )
 }
 
-/** A stream as it came. */
+/** A stream without mutations. */
 const still = { events: [], within: [], bytes: [], layout: 0 }
 const calm = { head: [], cuts: 0, ending: 0 }
 
@@ -147,28 +145,28 @@ beforeAll(async () => {
 }, 60_000)
 
 test(
-  'no stream breaks it: each ends in success if the upstream said so, or else in one error',
+  'streams: fuzzed input ends in success if the upstream succeeded, or else in one error',
   () => fuzz('streams', recipes, tryStream, 1500),
   fuzzPatience,
 )
 
-/** The stream again and again, with an object that cannot be made a word of in place of one value of one event. */
+/** Yields the stream with an object without a primitive form in place of each value of each event. */
 function* withWordlessEvents(stream: string): Generator<{ body: Uint8Array; place: string }> {
   const lines = stream.split('\n')
   for (const [at, line] of lines.entries()) {
     const data = line.startsWith('data: {') ? line.slice('data: '.length) : ''
     if (data === '') continue
-    for (const { body, place } of withWordless(encoder.encode(data))) {
+    for (const { body, place } of withUnprintableValues(encoder.encode(data))) {
       const spoilt = [...lines.slice(0, at), `data: ${decoder.decode(body)}`, ...lines.slice(at + 1)].join('\n')
       yield { body: encoder.encode(spoilt), place: `line ${at}, ${place}` }
     }
   }
 }
 
-test('no stream breaks it where an object stands that cannot be made a word of', async () => {
+test('streams: an object without a primitive form causes no exception at any place', async () => {
   const found: string[] = []
   let nth = 0
-  // Each place for two of the four clients, in turn.
+  // Each place is tested with two of the four clients, in rotation.
   for (const base of streamBases)
     for (const { body, place } of withWordlessEvents(decoder.decode(streamOf(base, { ...still, base: 0 }))))
       for (const client of [formats[nth % 4] ?? 'chat', formats[(nth++ + 2) % 4] ?? 'chat']) {

@@ -2,14 +2,14 @@ import { upstreamKey } from '../base/gateways.ts'
 import { parseJson } from '../base/json.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { errorEvent, good } from '../base/streams.ts'
-import { spoilBytes } from './byte-mutations.ts'
-import { type Node, nodeOf, pick, type Step, spoil } from './json-mutations.ts'
+import { mutateBytes } from './byte-mutations.ts'
+import { mutateJson, type Node, nodeOf, pick, type Step } from './json-mutations.ts'
 import { readSse } from './oracle.ts'
 
-/** One event, before anything is done to it. */
+/** One event before its mutations. */
 interface Event {
   readonly event: string
-  /** Text where it is no JSON. */
+  /** A string if the data is not JSON. */
   readonly data: Node | string
 }
 
@@ -222,7 +222,7 @@ const richResponses = [
   }),
 ].join('')
 
-/** Streams written by hand: plain ones, and ones with everything in them. */
+/** Handwritten streams: plain ones and feature-rich ones. */
 export const writtenStreams: readonly { readonly format: Format; readonly text: string }[] = [
   ...formats.map((format) => ({ format, text: good[format].join('') })),
   { format: 'chat', text: richChat },
@@ -233,7 +233,7 @@ export const writtenStreams: readonly { readonly format: Format; readonly text: 
 ]
 export const streamBases: readonly StreamBase[] = writtenStreams.map(({ format, text }) => streamBase(format, text))
 
-/** Lines that are no events, events of nobody, and the gateway's secret in an upstream's mouth. */
+/** Comments, unknown events, and events that contain the gateway's upstream key. */
 const foreign: readonly string[] = [
   ...[
     ': comment\n\n',
@@ -281,12 +281,12 @@ const foreign: readonly string[] = [
   ...formats.map((format) => good[format][1] as string),
 ]
 
-/** The numbers that a stream is made of. */
+/** The numbers that determine a stream. */
 export interface StreamRecipe {
   readonly base: number
-  /** Done to the list of events. */
+  /** Mutations of the list of events. */
   readonly events: readonly Step[]
-  /** Done within events: the first number of each says in which. */
+  /** Mutations within events; the first number selects the event. */
   readonly within: readonly (readonly [place: number, step: Step])[]
   readonly bytes: readonly Step[]
   readonly layout: number
@@ -308,7 +308,7 @@ const eventChanges: readonly ((texts: string[], at: number, how: number, base: S
   (texts, at, how) => void texts.splice(at, 0, pick(foreign, how)),
   (texts, at) => void texts.splice(at),
   (texts, at, how) => {
-    // Another event's name, or none.
+    // Another event name, or none.
     texts[at] = (texts[at] as string).replace(/^event: .*\n/, how % 2 === 0 ? '' : 'event: message_stop\n')
   },
   (texts, at) => {
@@ -322,7 +322,7 @@ const eventChanges: readonly ((texts: string[], at: number, how: number, base: S
     texts[at] = text.slice(0, how % (text.length + 1))
   },
   (texts, at, how) => {
-    // JSON may stand in several lines.
+    // JSON may span several data lines.
     texts[at] =
       how % 2 === 0 ? (texts[at] as string).replace(',"', ',\ndata: "') : (texts[at] as string).replaceAll('":', '" : ')
   },
@@ -337,7 +337,7 @@ export function streamOf(base: StreamBase, { events, within, bytes, layout }: St
     steps.set(at, [...(steps.get(at) ?? []), step])
   }
   const texts = base.events.map(({ event, data }, at) => {
-    const text = typeof data === 'string' ? data : spoil(data, steps.get(at) ?? [])
+    const text = typeof data === 'string' ? data : mutateJson(data, steps.get(at) ?? [])
     return `${event === '' ? '' : `event: ${event}\n`}data: ${text}\n\n`
   })
   for (const [what, where, how] of events) {
@@ -346,5 +346,5 @@ export function streamOf(base: StreamBase, { events, within, bytes, layout }: St
   }
   const end = pick(lineEnds, layout)
   const text = texts.join('')
-  return spoilBytes(`${layout % 16 === 9 ? '\uFEFF' : ''}${end === '\n' ? text : text.replaceAll('\n', end)}`, bytes)
+  return mutateBytes(`${layout % 16 === 9 ? '\uFEFF' : ''}${end === '\n' ? text : text.replaceAll('\n', end)}`, bytes)
 }

@@ -1,13 +1,13 @@
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** An object without a string or number value: `String` throws, and so does a template. */
+/** An object that has no primitive form: `String` and templates throw for it. */
 const wordless = { toString: 1, valueOf: 2 }
 
-/** A JSON document again and again, one of its values replaced by such an object each time, and where that stands. */
-export function* withWordless(document: Uint8Array): Generator<{ body: Uint8Array; place: string }> {
+/** Yields the JSON document with such an object in place of each of its values, and the place. */
+export function* withUnprintableValues(document: Uint8Array): Generator<{ body: Uint8Array; place: string }> {
   const whole = JSON.parse(decoder.decode(document)) as object
-  const replaced = function* (holder: object, at: string): ReturnType<typeof withWordless> {
+  const replaced = function* (holder: object, at: string): ReturnType<typeof withUnprintableValues> {
     for (const [key, own] of Object.entries(holder)) {
       const place = `${at}/${key}`
       for (const value of [wordless, [wordless]]) {

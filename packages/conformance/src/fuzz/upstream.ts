@@ -1,11 +1,11 @@
 import { pick } from './json-mutations.ts'
 
-/** How an upstream's answer ends, or does not begin. */
+/** The delivery of an upstream response. */
 export interface Play {
   readonly status: number
   readonly headers: readonly (readonly [string, string])[]
   readonly bytes: Uint8Array
-  /** Bytes of a piece; 0: all in one. */
+  /** Chunk size in bytes; 0: one chunk. */
   readonly piece: number
   readonly ending: Ending
 }
@@ -14,7 +14,7 @@ type Ending = 'end' | 'hang' | 'no answer' | { readonly throws: unknown; readonl
 
 const code = (name: string): Error => Object.assign(new Error(`connect ${name} 10.0.0.7:443`), { code: name })
 
-/** Exceptions of transports, valid and invalid ones. */
+/** Exceptions of transports, ordinary and unusual ones. */
 const thrown: readonly unknown[] = [
   ...[
     new Error('ECONNRESET'),
@@ -80,7 +80,7 @@ const more: readonly (readonly [string, string])[] = [
 ]
 const bodiless = new Set([204, 205, 304])
 
-/** The numbers that an answer's delivery is made of. */
+/** The numbers that determine the delivery of a response. */
 export interface PlayRecipe {
   /** Mutations of the status, the content type and one more header; a missing entry leaves the default. */
   readonly head: readonly number[]
@@ -88,7 +88,7 @@ export interface PlayRecipe {
   readonly ending: number
 }
 
-/** @param good the content type that it should have */
+/** @param good the expected content type */
 export function playOf(bytes: Uint8Array, { head, cuts, ending }: PlayRecipe, good: string): Play {
   const [status = 200, type = 0, header = 0] = head
   const given = head.length === 0 ? 200 : pick(statuses, status)
@@ -105,11 +105,11 @@ export function playOf(bytes: Uint8Array, { head, cuts, ending }: PlayRecipe, go
   }
 }
 
-/** Returns the bytes that a play has sent when it is over; none if it does not begin. */
-export const sentBy = ({ bytes, ending }: Play): Uint8Array =>
+/** Returns the bytes that a completed delivery has sent; empty if it never starts. */
+export const sentBytes = ({ bytes, ending }: Play): Uint8Array =>
   ending === 'no answer' || (typeof ending === 'object' && ending.when !== 'body') ? new Uint8Array(0) : bytes
 
-/** Plays it as `fetch` would. May throw before it returns: some do. */
+/** Delivers a response like `fetch`. May throw synchronously, as some transports do. */
 export function play(
   { status, headers, bytes, piece, ending }: Play,
   signal: AbortSignal | null | undefined,
@@ -125,7 +125,7 @@ export function play(
   if (bodiless.has(status))
     return Promise.resolve(new Response(null, { status, headers: headers as [string, string][] }))
   let at = 0
-  // A million of pieces would only be slow.
+  // A million chunks would only be slow.
   const size = piece === 0 ? Math.max(1, bytes.length) : Math.max(piece, Math.ceil(bytes.length / 3000))
   const body = new ReadableStream<Uint8Array>(
     {

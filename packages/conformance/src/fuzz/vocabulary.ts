@@ -64,13 +64,13 @@ export const values: readonly string[] = [
   ...[`[${'0,'.repeat(500)}0]`, `{${Array.from({ length: 300 }, (_, at) => `"k${at}":${at}`).join(',')}}`],
 ]
 
-/** No JSON at all. */
+/** Invalid JSON. */
 export const broken: readonly string[] = [
   ...['NaN', 'Infinity', 'undefined', "'a'", '01', '+1', '.5', '1.', '0x10', '"\\x"', '"\\u12"', '"\n"', '"', '', ','],
   ...['[1,]', '{"a":1,}', '{a:1}', '/* no */1', '1 2', ']', '}', '[', '{', '"a" "b"', '\u0000', 'nul', '-', '1e'],
 ]
 
-/** Terms of the formats, so that a mutation can reach another branch instead of an early rejection. */
+/** Terms of the formats, so that mutations reach other branches instead of an early rejection. */
 export const words: readonly string[] = [
   ...['text', 'image', 'image_url', 'input_text', 'input_image', 'input_file', 'input_audio', 'output_text', 'refusal'],
   ...[
@@ -170,7 +170,7 @@ export const words: readonly string[] = [
   ],
 ]
 
-/** Names that mean something, to a format or to JavaScript. */
+/** Keys with a meaning in a format or in JavaScript. */
 export const keys: readonly string[] = [
   ...[
     '__proto__',

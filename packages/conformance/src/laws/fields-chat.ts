@@ -3,7 +3,7 @@ import { type Field, pdf, png, schema, user } from './field-case.ts'
 
 const weather = { type: 'function', function: { name: 'get_weather', description: 'Weather', parameters: schema } }
 
-/** A finished tool loop, as chat clients send it. */
+/** A complete tool loop, as chat clients send it. */
 const chatLoop = (call: JsonObject, result: JsonObject): JsonObject => ({
   tools: [weather],
   messages: [
@@ -19,7 +19,7 @@ const chatLoop = (call: JsonObject, result: JsonObject): JsonObject => ({
   ],
 })
 
-/** Fields of chat clients, to an upstream of the messages format. */
+/** Fields of chat clients with an upstream of the Messages format. */
 export const chatFields: readonly Field[] = [
   { name: 'temperature', give: { temperature: 0.5 }, arrives: { '/temperature': 0.5 } },
   { name: 'a temperature beyond 1', give: { temperature: 1.5 }, arrives: { '/temperature': 1 }, lost: '/temperature' },
@@ -31,7 +31,7 @@ export const chatFields: readonly Field[] = [
   { name: 'a blank stop', give: { stop: ['\n', 'END'] }, arrives: { '/stop_sequences': ['END'] }, lost: '/stop' },
   { name: 'max_tokens', give: { max_tokens: 77 }, arrives: { '/max_tokens': 77 } },
   { name: 'max_completion_tokens', give: { max_completion_tokens: 78 }, arrives: { '/max_tokens': 78 } },
-  // Anthropic requires a bound: that the client set none is no loss.
+  // Anthropic requires a limit; the client's missing limit is not a loss.
   { name: 'no max_tokens', give: {}, arrives: { '/max_tokens': 8192 } },
   { name: 'presence_penalty', give: { presence_penalty: 1 }, lost: '/presence_penalty' },
   { name: 'frequency_penalty', give: { frequency_penalty: 1 }, lost: '/frequency_penalty' },
@@ -53,7 +53,7 @@ export const chatFields: readonly Field[] = [
   { name: 'verbosity', give: { verbosity: 'low' }, lost: '/verbosity' },
   { name: 'prediction', give: { prediction: { type: 'content', content: 'x' } }, lost: '/prediction' },
   { name: 'web_search_options', give: { web_search_options: {} }, lost: '/web_search_options' },
-  { name: 'a field nobody knows', give: { brand_new: { a: 1 } }, lost: '/brand_new' },
+  { name: 'an unknown field', give: { brand_new: { a: 1 } }, lost: '/brand_new' },
   {
     name: 'reasoning_effort',
     give: { reasoning_effort: 'high', max_tokens: 64_000 },
@@ -148,7 +148,7 @@ export const chatFields: readonly Field[] = [
     },
   },
   {
-    name: 'an image by address',
+    name: 'an image by URL',
     give: user({ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }),
     arrives: { '/messages/0/content/0': { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } } },
   },
@@ -179,7 +179,7 @@ export const chatFields: readonly Field[] = [
     refused: true,
   },
   {
-    name: 'a part nobody knows',
+    name: 'an unknown part',
     give: user({ type: 'text', text: 'see' }, { type: 'hologram', data: 'x' }),
     lost: '/messages/0/content/1',
   },
@@ -200,7 +200,7 @@ export const chatFields: readonly Field[] = [
     },
   },
   {
-    name: 'arguments that are no JSON',
+    name: 'arguments that are not JSON',
     give: chatLoop({ function: { name: 'get_weather', arguments: '{"city": ' } }, {}),
     lost: '/messages/1/tool_calls/0',
   },
@@ -252,7 +252,7 @@ export const chatFields: readonly Field[] = [
     harmless: true,
   },
   {
-    name: 'functions and function_call, the old way',
+    name: 'deprecated functions and function_call',
     give: { functions: [weather.function], function_call: { name: 'get_weather' } },
     arrives: { '/tools/0/name': 'get_weather', '/tool_choice/name': 'get_weather' },
   },

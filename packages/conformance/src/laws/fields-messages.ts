@@ -3,7 +3,7 @@ import { type Field, pdf, png, schema, user } from './field-case.ts'
 
 const weatherTool = { name: 'get_weather', description: 'Weather', input_schema: schema }
 
-/** A finished tool loop, as messages clients send it. */
+/** A complete tool loop, as Messages clients send it. */
 const loop = (call: JsonObject, result: JsonObject, before: Json[] = []): JsonObject => ({
   tools: [weatherTool],
   messages: [
@@ -16,7 +16,7 @@ const loop = (call: JsonObject, result: JsonObject, before: Json[] = []): JsonOb
   ],
 })
 
-/** Fields of messages clients, to an upstream of the chat format. */
+/** Fields of Messages clients with an upstream of the chat format. */
 export const messagesFields: readonly Field[] = [
   { name: 'max_tokens', give: { max_tokens: 77 }, arrives: { '/max_completion_tokens': 77 } },
   { name: 'temperature', give: { temperature: 0.5 }, arrives: { '/temperature': 0.5 } },
@@ -25,7 +25,7 @@ export const messagesFields: readonly Field[] = [
   { name: 'stream', give: { stream: true }, arrives: { '/stream': true, '/stream_options/include_usage': true } },
   { name: 'stop_sequences', give: { stop_sequences: ['END'] }, arrives: { '/stop': ['END'] } },
   {
-    name: 'more stop sequences than chat takes',
+    name: 'more stop sequences than chat accepts',
     give: { stop_sequences: ['a', 'b', 'c', 'd', 'e'] },
     lost: '/stop_sequences',
   },
@@ -70,7 +70,7 @@ export const messagesFields: readonly Field[] = [
     lost: '/context_management',
     harmless: true,
   },
-  { name: 'a field nobody knows', give: { brand_new: 1 }, lost: '/brand_new' },
+  { name: 'an unknown field', give: { brand_new: 1 }, lost: '/brand_new' },
   {
     name: 'thinking with a budget',
     give: { max_tokens: 9000, thinking: { type: 'enabled', budget_tokens: 8000 } },
@@ -157,7 +157,7 @@ export const messagesFields: readonly Field[] = [
     arrives: { '/messages/0/content/0/image_url/url': `data:image/png;base64,${png}` },
   },
   {
-    name: 'an image by address',
+    name: 'an image by URL',
     give: user({ type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }),
     arrives: { '/messages/0/content/0/image_url/url': 'https://example.com/a.png' },
   },

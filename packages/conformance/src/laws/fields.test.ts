@@ -60,7 +60,7 @@ async function tell(format: WireFormat, body: JsonObject, onLoss: 'warn' | 'reje
       return Response.json(answer[other(format)])
     },
   })
-  // Only the request counts here: a stream request gets no stream.
+  // Only the request matters here: streaming requests get an unstreamed response.
   const response = await gateway.fetch(requestTo(format, JSON.stringify(body)))
   return {
     status: response.status,
@@ -80,9 +80,9 @@ function valueAt(body: JsonObject | undefined, pointer: string): Json | undefine
   return value
 }
 
-function expectRefused(told: Told, field: string): void {
-  expect([told.status, told.sent]).toEqual([400, undefined])
-  const error = objectOf(told.body.error)
+function expectRefused(reported: Told, field: string): void {
+  expect([reported.status, reported.sent]).toEqual([400, undefined])
+  const error = objectOf(reported.body.error)
   expect(`${textOf(error.param)} ${textOf(error.message)}`).toContain(field.slice(1).replaceAll('/', '.'))
   counts.refused++
 }
@@ -90,60 +90,64 @@ function expectRefused(told: Told, field: string): void {
 const counts = { arrived: 0, reported: 0, refused: 0, leaves: 0 }
 afterAll(() =>
   console.log(
-    `fields: ${chatFields.length} of chat and ${messagesFields.length} of messages: ${counts.arrived} places where something arrives, ` +
-      `${counts.reported} reported, ${counts.refused} calls refused, ${counts.leaves} free texts followed`,
+    `fields: ${chatFields.length} of chat and ${messagesFields.length} of messages: ${counts.arrived} places where a value arrives,` +
+      `${counts.reported} reported, ${counts.refused} calls rejected, ${counts.leaves} free texts followed`,
   ),
 )
 
-describe.each(['chat', 'messages'] as const)('%s, field by field, to the other format', (format) => {
-  test.each(tables[format] as Field[])('$name', async ({ give, arrives, lost, harmless, refused }) => {
-    const told = await tell(format, { ...smallest[format], ...give })
-    if (refused) {
-      expectRefused(told, lost ?? '')
-      return
-    }
-    expect(told.sent, JSON.stringify(told.body)).toBeDefined()
-    for (const [pointer, value] of Object.entries(arrives ?? {})) {
-      expect(valueAt(told.sent, pointer), `${pointer} in ${JSON.stringify(told.sent)}`).toEqual(value)
-      counts.arrived++
-    }
-    const strict = await tell(format, { ...smallest[format], ...give }, 'reject')
-    if (lost === undefined) {
-      expect(arrives, 'a field must arrive or be reported').toBeDefined()
-      expect(told.losses.filter(({ severity }) => severity !== 'note')).toEqual([])
-      expect(strict.sent).toBeDefined()
-      return
-    }
-    const severity = harmless ? 'note' : 'warn'
-    const loss = told.losses.find((one) => one.path === lost && one.severity === severity)
-    expect(loss, `${severity} at ${lost} among ${JSON.stringify(told.losses)}`).toBeDefined()
-    expect(loss?.detail).toMatch(/\w/)
-    counts.reported++
-    if (give.stream !== true) expect(told.header).toContain(`"${lost}";kind=${loss?.kind};severity=${loss?.severity}`)
-    if (harmless) {
-      expect(strict.sent).toBeDefined()
-      return
-    }
-    expectRefused(strict, lost)
-  })
+describe.each(['chat', 'messages'] as const)('translation of %s fields to the other format', (format) => {
+  test.each(tables[format] as Field[])(
+    'arrives or is reported: $name',
+    async ({ give, arrives, lost, harmless, refused }) => {
+      const reported = await tell(format, { ...smallest[format], ...give })
+      if (refused) {
+        expectRefused(reported, lost ?? '')
+        return
+      }
+      expect(reported.sent, JSON.stringify(reported.body)).toBeDefined()
+      for (const [pointer, value] of Object.entries(arrives ?? {})) {
+        expect(valueAt(reported.sent, pointer), `${pointer} in ${JSON.stringify(reported.sent)}`).toEqual(value)
+        counts.arrived++
+      }
+      const strict = await tell(format, { ...smallest[format], ...give }, 'reject')
+      if (lost === undefined) {
+        expect(arrives, 'a field must arrive or be reported').toBeDefined()
+        expect(reported.losses.filter(({ severity }) => severity !== 'note')).toEqual([])
+        expect(strict.sent).toBeDefined()
+        return
+      }
+      const severity = harmless ? 'note' : 'warn'
+      const loss = reported.losses.find((one) => one.path === lost && one.severity === severity)
+      expect(loss, `${severity} at ${lost} among ${JSON.stringify(reported.losses)}`).toBeDefined()
+      expect(loss?.detail).toMatch(/\w/)
+      counts.reported++
+      if (give.stream !== true)
+        expect(reported.header).toContain(`"${lost}";kind=${loss?.kind};severity=${loss?.severity}`)
+      if (harmless) {
+        expect(strict.sent).toBeDefined()
+        return
+      }
+      expectRefused(strict, lost)
+    },
+  )
 
-  test('no free text of any of these requests disappears without a word', async () => {
-    // Each text is made unique, and then looked up in the upstream's request and in the report.
+  test('reports every free text that does not arrive', async () => {
+    // Each text is made unique, then searched in the upstream's request and in the loss report.
     for (const { name, give, refused } of tables[format]) {
       if (refused) continue
       const { body, leaves } = marked({ ...smallest[format], ...give })
-      const told = await tell(format, body)
-      const sent = JSON.stringify(told.sent)
+      const described = await tell(format, body)
+      const sent = JSON.stringify(described.sent)
       for (const { pointer, text } of leaves) {
         counts.leaves++
-        const reported = told.losses.some(({ path }) => pointer.startsWith(path) || path.startsWith(pointer))
+        const reported = described.losses.some(({ path }) => pointer.startsWith(path) || path.startsWith(pointer))
         if (!reported) expect(sent, `${name}: ${pointer}`).toContain(text)
       }
     }
   })
 })
 
-/** Values with a meaning of their own: a change would make another request. */
+/** Fields whose values have a meaning: a change would make another request. */
 const meaning = new Set([
   ...'type role model tool_choice mode detail ttl effort verbosity service_tier reasoning_effort stop'.split(' '),
   ...'format media_type url file_data data signature id tool_use_id tool_call_id arguments modalities required'.split(

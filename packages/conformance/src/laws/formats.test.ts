@@ -11,9 +11,11 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isObject, parseJson } from '../base/json.ts'
 import { haveRecordings, recordedExchanges } from '../base/recorded-traffic.ts'
-import { type Answer, readRecording } from '../base/response-content.ts'
+import { type ResponseContent, readRecording } from '../base/response-content.ts'
 import { cut } from '../base/upstream-fetch.ts'
 import {
+  comparableValue,
+  contentOf,
   createContext,
   createExchange,
   eventsOf,
@@ -21,50 +23,48 @@ import {
   fieldsOf,
   fold,
   gistOf,
+  isMeaningless,
   requests,
   responses,
   run,
-  saidIn,
-  saysNothing,
   streamOf,
-  whatSays,
 } from './support.ts'
 
 const runs = { numRuns: 150, seed: 20261121 }
 const pieces = fc.integer({ min: 1, max: 5 })
 let agreeing = 0
 
-describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of $format', ({ codec }) => {
+describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of the $format codec', ({ codec }) => {
   const encode = (request: Parameters<typeof codec.encodeRequest>[0], context = createContext()) =>
     codec.encodeRequest(request, context)
 
-  test('what it writes, it accepts, reads and writes again the same', () => {
+  test('decodes and encodes its own output without a change', () => {
     fc.assert(
       fc.property(requests, (request) => {
         const wire = encode(request)
         expect(codec.validateRequest(structuredClone(wire))).toEqual(wire)
         const context = createContext()
         expect(encode(codec.decodeRequest(structuredClone(wire), context), context)).toEqual(wire)
-        // It has no losses in its own output.
+        // A codec has no losses in its own output.
         expect(context.report.losses.filter(({ severity }) => severity !== 'note')).toEqual([])
       }),
       runs,
     )
   })
 
-  test('every field of a request comes back, or is in the report', () => {
+  test('preserves or reports every field of a request', () => {
     fc.assert(
       fc.property(requests, (request) => {
         const context = createContext()
         const back = codec.decodeRequest(encode(request, context), createContext())
         const reported = context.report.losses.map(({ path }) => path)
         for (const field of fieldsOf(request)) {
-          if (saysNothing(request, field)) continue
+          if (isMeaningless(request, field)) continue
           const isAbout = (path: string): boolean => path === `/${field}` || path.startsWith(`/${field}/`)
           if (reported.some((path) => isAbout(path) && !path.endsWith('/strict'))) continue
           expect([field, fieldAt(back, field)]).toMatchObject([
             field,
-            whatSays(field, fieldAt(request, field), reported),
+            comparableValue(field, fieldAt(request, field), reported),
           ])
         }
       }),
@@ -72,16 +72,16 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
     )
   })
 
-  test('every text, call and result of a conversation comes back', () => {
+  test('preserves every text, tool call and tool result of a conversation', () => {
     fc.assert(
       fc.property(requests, (request) => {
-        expect(saidIn(codec.decodeRequest(encode(request), createContext()))).toEqual(saidIn(request))
+        expect(contentOf(codec.decodeRequest(encode(request), createContext()))).toEqual(contentOf(request))
       }),
       runs,
     )
   })
 
-  test('an answer comes back as it was', () => {
+  test('preserves a response', () => {
     fc.assert(
       fc.property(responses, (response) => {
         const wire = codec.encodeResponse(response, createExchange())
@@ -91,7 +91,7 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
     )
   })
 
-  test('a stream, folded, is the answer', () => {
+  test('folds a stream into the response', () => {
     fc.assert(
       fc.property(responses, pieces, (response, count) => {
         expect(gistOf(fold(eventsOf(response, count)))).toEqual(gistOf(response))
@@ -102,12 +102,12 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
     )
   })
 
-  test('a proper prefix of a stream ends in one truncation, and in nothing else', () => {
+  test('reports every proper prefix of a stream as one truncation and nothing else', () => {
     fc.assert(
       fc.property(responses, pieces, fc.nat(), (response, count, at) => {
         const wire = streamOf(codec, response, count)
         const read = (length: number) => run(codec.decodeStream(createExchange()), wire.slice(0, length))
-        // Some formats send more after their terminal event, one has nothing but the reason in its last chunk.
+        // Some formats send more after their terminal event; Gemini has only the finish reason in its last chunk.
         const lengths = wire.map((_, length) => length)
         const proper = lengths.filter((length) => read(length).every(({ type }) => type !== 'response-end'))
         expect(proper).toEqual(lengths.slice(0, proper.length))
@@ -120,7 +120,7 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
     )
   })
 
-  test('any split of a stream’s bytes gives the same events', () => {
+  test('decodes the same events from any split of a stream’s bytes', () => {
     fc.assert(
       fc.property(responses, pieces, fc.array(fc.nat(), { maxLength: 6 }), (response, count, positions) => {
         const wire = streamOf(codec, response, count)
@@ -141,7 +141,7 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
     )
   })
 
-  test('an error keeps its kind on the way through the dialect', () => {
+  test('preserves the kind of an error', () => {
     for (const kind of [
       'invalid_request',
       'rate_limited',
@@ -154,7 +154,7 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
       const { status, body } = codec.encodeError({ kind, status: 400, message: 'It did not work.' }, 'req_1')
       const back = codec.decodeError(status, body)
       expect(back.message).toContain('It did not work.')
-      // Formats without a name for a kind use the next wider one.
+      // Formats without a name for a kind use a more general one.
       const wider: Readonly<Record<string, string>> = {
         model_not_found: 'not_found',
         context_length_exceeded: 'invalid_request',
@@ -165,7 +165,7 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
   })
 })
 
-describe('splice', () => {
+describe('splice of the model name', () => {
   const space = fc.stringMatching(/^[ \t\r\n]{0,3}$/)
   const member = fc.tuple(
     fc.oneof(fc.constantFrom('seed', 'user', 'm\\u006fdels', 'a\\"model'), fc.stringMatching(/^[a-z]{1,5}$/)),
@@ -201,41 +201,38 @@ describe('splice', () => {
   })
 })
 
-/** A count that is not there is a count of none; several pieces of reasoning are set apart by blank lines. */
-const comparable = (answer: Answer | undefined): unknown =>
+/** A missing count equals zero; several pieces of reasoning are separated by blank lines. */
+const comparable = (answer: ResponseContent | undefined): unknown =>
   answer && {
     ...answer,
     reasoning: answer.reasoning.replaceAll('\n', ''),
     usage: answer.usage && inclusive({ cacheRead: 0, reasoning: 0, ...answer.usage }),
   }
 
-/** Azure's grok counts cached tokens beside `prompt_tokens`, which then has fewer than they are. */
+/** Azure's Grok excludes cached tokens from `prompt_tokens`, which is then smaller than the cached count. */
 const inclusive = <T extends { readonly input: number; readonly cacheRead: number }>(usage: T): T =>
   usage.cacheRead > usage.input ? { ...usage, input: usage.input + usage.cacheRead } : usage
 
-test.skipIf(!haveRecordings)(
-  'both lanes agree: a recorded answer says the same when it is decoded and encoded again',
-  () => {
-    for (const exchange of recordedExchanges()) {
-      const body = parseJson(exchange.answer)
-      const read = readRecording(exchange)
-      if (exchange.stream || read === undefined || !isObject(body)) continue
-      const codec = codecOf(exchange.format)
-      const again: JsonObject = codec.encodeResponse(
-        codec.decodeResponse(body as JsonObject, createExchange()),
-        createExchange(),
-      )
-      expect(comparable(readRecording({ ...exchange, answer: JSON.stringify(again) })), exchange.path).toEqual(
-        comparable(read),
-      )
-      agreeing++
-    }
-    expect(agreeing).toBeGreaterThan(2050)
-  },
-)
+test.skipIf(!haveRecordings)('pass-through and translation of a recorded response agree', () => {
+  for (const exchange of recordedExchanges()) {
+    const body = parseJson(exchange.answer)
+    const read = readRecording(exchange)
+    if (exchange.stream || read === undefined || !isObject(body)) continue
+    const codec = codecOf(exchange.format)
+    const again: JsonObject = codec.encodeResponse(
+      codec.decodeResponse(body as JsonObject, createExchange()),
+      createExchange(),
+    )
+    expect(comparable(readRecording({ ...exchange, answer: JSON.stringify(again) })), exchange.path).toEqual(
+      comparable(read),
+    )
+    agreeing++
+  }
+  expect(agreeing).toBeGreaterThan(2050)
+})
 
 afterAll(() =>
   console.log(
-    `laws: ${codecs.map(({ format }) => format).join(', ')}: 8 laws of ${runs.numRuns} cases each; ${agreeing} recorded answers agree on both lanes`,
+    `laws: ${codecs.map(({ format }) => format).join(', ')}: 8 laws of ${runs.numRuns} cases each; ${agreeing} recorded responses agree`,
   ),
 )

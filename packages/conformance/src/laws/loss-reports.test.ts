@@ -6,7 +6,7 @@ import { laneFor, type Outcome, type StreamEvent, sendAnswer, sendRequest, sendS
 import { askingFor } from '../openapi/response-translations.ts'
 
 const short = ({ path, kind, severity }: Loss): string => `${path} ${kind} ${severity}`
-const told = ({ losses }: Outcome): string[] => losses.map(short)
+const reported = ({ losses }: Outcome): string[] => losses.map(short)
 
 const least: { readonly [F in Format]: JsonObject } = {
   chat: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
@@ -34,7 +34,7 @@ const ended = { type: 'message_stop' }
 const response = { id: 'r', model: 'm', output: [], status: 'in_progress' }
 const item = { id: 'i', type: 'message', role: 'assistant', content: [] }
 
-describe('losses that were silent or had no name', () => {
+describe('losses that used to be silent or unnamed', () => {
   it.each<[string, () => Outcome, string]>([
     [
       'tool_usage of a response',
@@ -79,7 +79,7 @@ describe('losses that were silent or had no name', () => {
       '/output/0 unknown note',
     ],
     [
-      'the media type of a file by its address, messages',
+      'the media type of a file by URL, messages',
       () =>
         request('gemini', 'messages', {
           contents: [
@@ -89,7 +89,7 @@ describe('losses that were silent or had no name', () => {
       '/contents/0/parts/0 unsupported note',
     ],
     [
-      'the media type of a file by its address, responses',
+      'the media type of a file by URL, responses',
       () =>
         request('gemini', 'responses', {
           contents: [
@@ -99,7 +99,7 @@ describe('losses that were silent or had no name', () => {
       '/contents/0/parts/0 unsupported note',
     ],
     [
-      'a schema that is not to be enforced, where all are',
+      'an unenforced schema in a format that enforces all',
       () =>
         request('chat', 'gemini', {
           response_format: { type: 'json_schema', json_schema: { name: 'n', schema: asked, strict: false } },
@@ -107,7 +107,7 @@ describe('losses that were silent or had no name', () => {
       '/response_format/json_schema/strict approximated note',
     ],
     [
-      'an allOf of one beside additionalProperties',
+      'a single allOf next to additionalProperties',
       () => {
         const { type, ...inner } = asked
         return request('messages', 'responses', strictTool({ type, allOf: [inner], additionalProperties: false }))
@@ -115,7 +115,7 @@ describe('losses that were silent or had no name', () => {
       '/tools/0 approximated warn',
     ],
     [
-      'an allOf of one beside items',
+      'a single allOf next to items',
       () => {
         const list = { type: 'array', allOf: [{ prefixItems: [{ type: 'string' }] }], items: { type: 'number' } }
         return request('messages', 'gemini', strictTool({ type: 'object', properties: { a: list }, required: ['a'] }))
@@ -147,14 +147,14 @@ describe('losses that were silent or had no name', () => {
         ),
       '/weather unsupported note',
     ],
-  ])('%s is reported', (_, run, wanted) => {
+  ])('include %s', (_, run, wanted) => {
     const outcome = run()
     expect(outcome.refusal).toBeUndefined()
-    expect(told(outcome)).toContain(wanted)
+    expect(reported(outcome)).toContain(wanted)
     expect(outcome.losses.filter(({ path, detail }) => path === '' || detail === '')).toEqual([])
   })
 
-  it('keeps input_transformations for clients of messages', () => {
+  it('exclude input_transformations for clients of Messages', () => {
     const delta = {
       type: 'message_delta',
       delta: { stop_reason: 'end_turn', new_field: 7 },
@@ -205,42 +205,42 @@ describe('documented defaults', () => {
     ),
   )
 
-  it.each(entries)('are no losses: $pointer, $from → $to', ({ client, upstream, pointer, value }) => {
+  it.each(entries)('are not reported as losses: $pointer, $from → $to', ({ client, upstream, pointer, value }) => {
     const { losses } = sendRequest(client, upstream, withValue(nested[client.format], pointer, value))
     const place = pointer.replaceAll('*', '0')
     expect(losses.filter(({ path, severity }) => path === place && severity !== 'fatal')).toEqual([])
   })
 
-  it('are losses with any other value', () => {
-    expect(told(request('chat', 'messages', { store: true }))).toEqual(['/store unsupported note'])
-    expect(told(request('chat', 'messages', { store: false }))).toEqual([])
-    expect(told(request('responses', 'chat', { truncation: 'auto' }))).toEqual(['/truncation unsupported warn'])
-    expect(told(request('responses', 'chat', { truncation: 'disabled' }))).toEqual([])
+  it('are reported as losses with any other value', () => {
+    expect(reported(request('chat', 'messages', { store: true }))).toEqual(['/store unsupported note'])
+    expect(reported(request('chat', 'messages', { store: false }))).toEqual([])
+    expect(reported(request('responses', 'chat', { truncation: 'auto' }))).toEqual(['/truncation unsupported warn'])
+    expect(reported(request('responses', 'chat', { truncation: 'disabled' }))).toEqual([])
   })
 })
 
-describe('a bound on tokens that the client did not set', () => {
+describe('token limit that the client did not set', () => {
   const whole = (stop: string): JsonObject => ({
     ...message,
     content: [{ type: 'text', text: 'a' }],
     stop_reason: stop,
   })
 
-  it('is no loss of a request', () => {
+  it('is not a loss of a request', () => {
     const { sent, losses } = request('chat', 'messages', {})
     expect(objectOf(parseJson(sent)).max_tokens).toBe(8192)
     expect(losses).toEqual([])
   })
 
-  it.each(['chat', 'gemini', 'responses'] as const)('is reported to %s when an answer ends at it', (client) => {
+  it.each(['chat', 'gemini', 'responses'] as const)('is reported to %s when it ends a response', (client) => {
     const cut = '/stop_reason clamped warn'
-    expect(told(answer('messages', client, whole('end_turn')))).not.toContain(cut)
-    expect(told(answer('messages', client, whole('max_tokens')))).toContain(cut)
+    expect(reported(answer('messages', client, whole('end_turn')))).not.toContain(cut)
+    expect(reported(answer('messages', client, whole('max_tokens')))).toContain(cut)
     const delta = { type: 'message_delta', delta: { stop_reason: 'max_tokens' } }
-    expect(told(stream('messages', client, began, delta, ended))).toContain(cut)
+    expect(reported(stream('messages', client, began, delta, ended))).toContain(cut)
   })
 
-  it('is not reported where the client set one', () => {
+  it('is not reported if the client set one', () => {
     const lane = laneFor(codecOf('chat'), codecOf('messages'), { ...least.chat, max_completion_tokens: 5 })
     lane.readResponse(new TextEncoder().encode(JSON.stringify(whole('max_tokens'))))
     expect(lane.report.losses).toEqual([])
@@ -275,20 +275,20 @@ describe('fields that chat and responses share', () => {
     })
   })
 
-  it('are reported where the other side has no place for them', () => {
-    const said = [{ role: 'assistant', content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: breakpoint }] }]
-    const outcome = request('chat', 'responses', { messages: [...said, { role: 'user', content: 'hi' }] })
-    expect(told(outcome)).toEqual(['/messages/0/content/0/prompt_cache_breakpoint unsupported note'])
+  it('are reported if the other side has no place for them', () => {
+    const text = [{ role: 'assistant', content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: breakpoint }] }]
+    const outcome = request('chat', 'responses', { messages: [...text, { role: 'user', content: 'hi' }] })
+    expect(reported(outcome)).toEqual(['/messages/0/content/0/prompt_cache_breakpoint unsupported note'])
     expect(outcome.sent).not.toContain('prompt_cache_breakpoint')
-    expect(told(request('chat', 'messages', chatBody)).filter((one) => one.includes('breakpoint'))).toHaveLength(2)
+    expect(reported(request('chat', 'messages', chatBody)).filter((one) => one.includes('breakpoint'))).toHaveLength(2)
   })
 })
 
-describe('the thinking object of chat requests', () => {
+describe('thinking object of chat requests', () => {
   const budget = { thinking: { type: 'enabled', budget_tokens: 2000 }, max_completion_tokens: 9000 }
   const claude = 'claude-sonnet-4-5'
 
-  it('is translated for messages', () => {
+  it('is translated to Messages', () => {
     const { sent, losses } = request('chat', 'messages', budget, claude)
     expect(objectOf(parseJson(sent)).thinking).toEqual({ type: 'enabled', budget_tokens: 2000 })
     expect(losses).toEqual([])
@@ -298,30 +298,30 @@ describe('the thinking object of chat requests', () => {
     expect(objectOf(parseJson(adaptive.sent)).thinking).toMatchObject({ type: 'adaptive' })
   })
 
-  it('is translated for Bedrock', () => {
+  it('is translated to Bedrock', () => {
     const { sent, losses } = request('chat', 'converse', budget, 'anthropic.claude-sonnet-4-5-v1:0')
     const fields = objectOf(objectOf(parseJson(sent)).additionalModelRequestFields)
     expect(fields.thinking).toEqual({ type: 'enabled', budget_tokens: 2000 })
     expect(losses).toEqual([])
   })
 
-  it('is translated for generateContent', () => {
+  it('is translated to generateContent', () => {
     const { sent } = request('chat', 'gemini', budget, 'gemini-2.5-pro')
     const { generationConfig } = objectOf(parseJson(sent))
     expect(objectOf(objectOf(generationConfig).thinkingConfig).thinkingBudget).toBe(2000)
   })
 
-  it('names what of it is not known', () => {
+  it('reports its unknown fields', () => {
     const outcome = request('chat', 'messages', { thinking: { ...budget.thinking, new_field: 1 } }, claude)
-    expect(told(outcome)).toContain('/thinking/new_field unsupported warn')
+    expect(reported(outcome)).toContain('/thinking/new_field unsupported warn')
   })
 })
 
-describe('the header', () => {
+describe('modelgate-loss header', () => {
   const note = (path: string, detail = 'a hint'): Loss => ({ path, kind: 'unsupported', severity: 'note', detail })
   const warning = (path: string): Loss => ({ path, kind: 'unsupported', severity: 'warn', detail: 'lost' })
 
-  it('holds warnings first, and notes that differ in their place only once', () => {
+  it('lists warnings first, and combines notes that differ only in their place', () => {
     const losses = [
       note('/a'),
       note('/b'),
@@ -339,7 +339,7 @@ describe('the header', () => {
     )
   })
 
-  it('counts what does not fit, warnings and notes apart', () => {
+  it('counts the entries that do not fit, warnings and notes separately', () => {
     const many = Array.from({ length: 100 }, (_, at) => warning(`/field_${at}`))
     const header = lossHeader([...Array.from({ length: 7 }, (_, at) => note(`/n${at}`)), ...many]) ?? ''
     const listed = header.match(/severity=warn/g)?.length ?? 0

@@ -13,19 +13,19 @@ import {
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import {
+  comparableValue,
+  contentOf,
   createContext,
   createExchange,
   fieldAt,
   fieldsOf,
   fold,
   gistOf,
+  isMeaningless,
   requests,
   responses,
   run,
-  saidIn,
-  saysNothing,
   streamOf,
-  whatSays,
 } from './support.ts'
 
 const pairs = codecs.flatMap((client) =>
@@ -37,10 +37,10 @@ function nameOf(client: Codec, upstream: Codec): string {
 const runs = { numRuns: 60, seed: 20261121 }
 const pieces = fc.integer({ min: 1, max: 5 })
 
-/** Returns a request of one format as the lane passes it to an encoder. */
+/** Returns a request of one format as the pipeline passes it to an encoder. */
 function asked(client: Codec, request: ModelRequest, context = createContext()): ModelRequest {
   const wire = client.encodeRequest(request, createContext())
-  // A format may have model and stream in its path; the route copies them into the body.
+  // Formats with model and stream in the path: the route copies them into the body.
   const body: JsonObject = client.modelInPath === undefined ? wire : { ...wire, model: 'demo', stream: request.stream }
   const decoded = client.decodeRequest(structuredClone(body), context)
   return { ...decoded, at: { ...client.fieldPointers, ...decoded.at } }
@@ -50,15 +50,15 @@ function asked(client: Codec, request: ModelRequest, context = createContext()):
 const doneAnyway = ({ reasoning }: ModelRequest, field: string): boolean =>
   field === 'output.includeUsage' || (field === 'reasoning.adaptive' && reasoning?.adaptive === false)
 
-/** An answer of the upstream on its way to the client, piece by piece. */
+/** Translates the events of an upstream response to the client's format. */
 function told(client: Codec, upstream: Codec, events: readonly ReturnType<typeof streamOf>[number][]): ModelEvent[] {
   const exchange = createExchange()
   const decoded = run(upstream.decodeStream(exchange), events)
   return run(client.decodeStream(createExchange()), run(client.encodeStream(exchange), decoded))
 }
 
-describe.each(pairs)('$name', ({ client, upstream }) => {
-  test('what a client says arrives in a body that the upstream takes, or is in the report', () => {
+describe.each(pairs)('translation $name', ({ client, upstream }) => {
+  test('preserves or reports every part of a request, in a body that the upstream accepts', () => {
     fc.assert(
       fc.property(requests, (request) => {
         const context = createContext()
@@ -69,20 +69,20 @@ describe.each(pairs)('$name', ({ client, upstream }) => {
         const back = upstream.decodeRequest(structuredClone(body), createContext())
         const reported = context.report.losses.map(({ path }) => path)
         for (const field of fieldsOf(decoded)) {
-          if (saysNothing(decoded, field) || doneAnyway(decoded, field)) continue
+          if (isMeaningless(decoded, field) || doneAnyway(decoded, field)) continue
           const place = decoded.at?.[field] ?? `/${field}`
           const isAbout = (path: string): boolean => path === place || path.startsWith(`${place}/`)
           if (reported.some((path) => isAbout(path) && !path.endsWith('/strict'))) continue
-          const value = whatSays(field, fieldAt(decoded, field), reported)
+          const value = comparableValue(field, fieldAt(decoded, field), reported)
           expect([field, fieldAt(back, field)]).toMatchObject([field, value])
         }
-        expect(saidIn(back)).toEqual(saidIn(decoded))
+        expect(contentOf(back)).toEqual(contentOf(decoded))
       }),
       runs,
     )
   })
 
-  test('an answer says the same, whole and streamed', () => {
+  test('has the same content unstreamed and streamed', () => {
     fc.assert(
       fc.property(responses, pieces, (response, count) => {
         const exchange = createExchange()
@@ -96,7 +96,7 @@ describe.each(pairs)('$name', ({ client, upstream }) => {
     )
   })
 
-  test('a stream that breaks off is one error to the client, and no ending', () => {
+  test('ends a truncated stream in one error and without a finish event', () => {
     fc.assert(
       fc.property(responses, pieces, fc.nat(), (response, count, at) => {
         const wire = streamOf(upstream, response, count)
@@ -119,7 +119,7 @@ const toolNames = ['first', 'second', 'third'] as const
 const functionOf = (name: string): Tool => ({ type: 'function', name, schema: { type: 'object', properties: {} } })
 const changing = codecs.filter(({ capabilities }) => capabilities.requests['turns.laterEffort'].client)
 
-/** A user's words, each followed by a change or none: an effort, or a tool that comes or goes. */
+/** User texts, each optionally followed by a change of the effort or the tools. */
 const changes = fc.array(
   fc.oneof(
     fc.constant(undefined),
@@ -142,7 +142,7 @@ function changedConversation(list: readonly (SettingsChange | undefined)[]): Mod
   return { model: 'demo', stream: false, turns, reasoning: { effort: 'high' }, tools: { list: [offered, ...added] } }
 }
 
-/** The effort and the tools that apply at the end. */
+/** Returns the effort and the tools in effect at the end. */
 function inForce(list: readonly (SettingsChange | undefined)[]): { effort: unknown; tools: string[] } {
   const tools = new Set(['zeroth'])
   let effort: unknown = 'high'
@@ -171,17 +171,17 @@ describe.each(
     target: { model: 'claude-opus-5', quirks: { laterChanges: accepted } },
   })
   /** The client's own format lacks some fields. */
-  const said = (list: readonly (SettingsChange | undefined)[]) =>
+  const text = (list: readonly (SettingsChange | undefined)[]) =>
     client.capabilities.requests['turns.removedTools'].client
       ? list
       : list.filter((one) => one?.removedTools === undefined)
 
   test.each([{ accepted: [] }, { accepted: ['effort' as const, 'tools' as const] }])(
-    'arrive in place, or as the values at the end and in the report: accepted $accepted',
+    'arrive in place, or as the final values with a report: accepted $accepted',
     ({ accepted }) => {
       fc.assert(
         fc.property(changes, (drawn) => {
-          const list = said(drawn)
+          const list = text(drawn)
           const wire = client.encodeRequest(
             { ...changedConversation(list), at: { ...client.fieldPointers } },
             contextWith(['effort', 'tools']),
@@ -194,7 +194,7 @@ describe.each(
           expect(upstream.validateRequest(structuredClone(body))).toEqual(body)
           const back = upstream.decodeRequest(structuredClone(body), createContext())
           const kept = changesIn(back)
-          // Each change arrives, or is in the report.
+          // Each change arrives or is reported.
           expect(
             kept.length + context.report.losses.filter(({ kind }) => kind === 'approximated').length,
           ).toBeGreaterThanOrEqual(changesIn(decoded).length)

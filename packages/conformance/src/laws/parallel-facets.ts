@@ -7,8 +7,8 @@ import { requestOf } from '../recordings/checks.ts'
 import { createContext } from './support.ts'
 
 /** Content of a recorded conversation, independent of the format: it must be the same in every format. */
-export interface Spoken {
-  /** Instructions, in whichever role. */
+export interface ConversationContent {
+  /** Instructions in any role. */
   readonly system: string
   /** Texts and media of the user, in order. */
   readonly said: readonly string[]
@@ -20,10 +20,10 @@ export interface Spoken {
   readonly sampling: Json
   readonly stream: boolean
 }
-export type Facet = keyof Spoken
+export type Facet = keyof ConversationContent
 export const facets: readonly Facet[] = ['system', 'said', 'results', 'tools', 'choice', 'output', 'sampling', 'stream']
 
-/** The request of an exchange in the IR; undefined where the recording kept none. */
+/** Returns the request of an exchange in the IR; undefined if the recording has none. */
 export function decodedRequest(exchange: Exchange): ModelRequest | undefined {
   const body = requestOf(exchange)
   if (body === undefined) return undefined
@@ -33,19 +33,21 @@ export function decodedRequest(exchange: Exchange): ModelRequest | undefined {
   return codec.decodeRequest(structuredClone({ ...body, ...inPath }), createContext())
 }
 
-export function spokenIn(request: ModelRequest): Spoken {
+export function spokenIn(request: ModelRequest): ConversationContent {
   const user = request.turns.filter(({ role }) => role === 'user').flatMap(({ parts }) => parts)
   const system = request.turns.filter(({ role }) => role === 'system' || role === 'developer')
   const { tools, output = {}, sampling = {} } = request
-  // One format requires a token limit, and libraries make one up there. One answer and full sampling are the defaults.
+  // Messages requires a token limit, which libraries invent there. One choice and full sampling are the defaults.
   const { maxTokens: _maxTokens, choices, topP, ...bounds } = sampling
   return {
     system: system
-      .flatMap(({ parts }) => parts.map(tell))
+      .flatMap(({ parts }) => parts.map(describePart))
       .join('\n')
       .trim(),
-    said: user.filter(({ type }) => type !== 'tool-result').map((part) => withoutIds(tell(part))),
-    results: user.flatMap((part) => (part.type === 'tool-result' ? [unwrapped(part.parts.map(tell).join('\n'))] : [])),
+    said: user.filter(({ type }) => type !== 'tool-result').map((part) => withoutIds(describePart(part))),
+    results: user.flatMap((part) =>
+      part.type === 'tool-result' ? [unwrapped(part.parts.map(describePart).join('\n'))] : [],
+    ),
     tools: (tools?.list ?? []).map(tellTool),
     choice: { choice: (tools?.choice ?? 'auto') as Json, parallel: tools?.parallel ?? true },
     output: tellOutput(output),
@@ -60,7 +62,10 @@ export function spokenIn(request: ModelRequest): Spoken {
 
 const withoutIds = (text: string): string => text.replace(/(Attachments from tool call) [\w-]+/, '$1')
 
-/** One format takes results as objects only: each library has its own way to make one of a text. Keys stand in any order. */
+/**
+ * Gemini accepts tool results as objects only: each library wraps texts in its own way. The order of keys is
+ * irrelevant.
+ */
 function unwrapped(text: string): string {
   const value = parsedInput(text)
   if (text === '' || !isObject(value)) return text
@@ -78,8 +83,8 @@ export const sorted = (value: Json): string =>
         isObject(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
       )
 
-/** A part as text: what it says, or what it shows. */
-export function tell(part: Part): string {
+/** Describes a part as text. */
+export function describePart(part: Part): string {
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -90,7 +95,7 @@ export function tell(part: Part): string {
     case 'tool-call':
       return `${part.name} ${JSON.stringify(parsedInput(part.input))}`
     case 'tool-result':
-      return part.parts.map(tell).join('\n')
+      return part.parts.map(describePart).join('\n')
     case 'native':
       return `[${part.format}: ${String(part.value.type ?? Object.keys(part.value)[0])}]`
   }
@@ -99,7 +104,7 @@ export function tell(part: Part): string {
 function tellMedia({ kind, source }: MediaPart): string {
   switch (source.type) {
     case 'base64': {
-      // The recordings cut long data: what is left is the same beginning.
+      // The recordings truncate long data: only the beginning is comparable.
       const bytes = Buffer.from(source.data.slice(0, 400), 'base64')
       return `[${kind} ${createHash('sha256').update(bytes).digest('hex').slice(0, 12)}]`
     }
@@ -112,7 +117,10 @@ function tellMedia({ kind, source }: MediaPart): string {
   }
 }
 
-/** A tool by its meaning: strictness is another setting, and what only makes a schema strict goes with it. */
+/**
+ * Describes a tool without strictness, which is a separate setting, and without schema fields that only strictness
+ * needs.
+ */
 function tellTool(tool: Tool): Json {
   if (tool.type === 'native') return `[${tool.format}: ${String(tool.value.type ?? Object.keys(tool.value)[0])}]`
   const { name, description = '' } = tool

@@ -3,7 +3,7 @@ import type { Facet } from './parallel-facets.ts'
 /** A known difference between recordings of one conversation, caused by the library. */
 export interface Reason {
   readonly facet: Facet
-  /** The exchanges, by their path. */
+  /** Matches the paths of the exchanges. */
   readonly where: RegExp
   readonly reason: string
 }
@@ -12,7 +12,7 @@ export const reasons: readonly Reason[] = [
   {
     facet: 'sampling',
     where: /openai-responses\/.*gpt-5-nano_(replaces_previous_system|successfully_uses_the_system)/,
-    reason: 'this model takes no temperature, so the library sends none',
+    reason: 'this model does not accept a temperature, so the library sends none',
   },
   {
     facet: 'results',
@@ -22,22 +22,22 @@ export const reasons: readonly Reason[] = [
   {
     facet: 'results',
     where: /respects_(choice_required|specific_tool_choice)/,
-    reason: 'the result repeats the coordinates that each model made up',
+    reason: 'the result repeats the coordinates that each model invented',
   },
   {
     facet: 'choice',
     where: /openai-chat\/.*mistral.*respects_choice_required/,
-    reason: 'this vendor knows no `required`: the library names the only tool',
+    reason: 'this vendor has no `required`: the library names the only tool',
   },
   {
     facet: 'said',
     where: /anthropic-messages\/.*handles_multiple_pdfs/,
-    reason: 'this provider fetches documents by their address, for the others the library does',
+    reason: 'this provider fetches documents by URL, for the others the library does',
   },
   {
     facet: 'said',
     where: /(gemini|ollama_granite).*can_understand_remote_images_without_extension/,
-    reason: 'these providers fetch no images by their address: the library does',
+    reason: 'these providers do not fetch images by URL: the library does',
   },
   ...(['results', 'tools'] as const).map((facet) => ({
     facet,
@@ -47,18 +47,17 @@ export const reasons: readonly Reason[] = [
   ...(['results', 'tools'] as const).map((facet) => ({
     facet,
     where: /openai-chat\/test_tool_search__test_tool_search_eval_openai-chat\.0[56]/,
-    reason: 'this model searched with other words, and found one tool more',
+    reason: 'this model used another search query and found one more tool',
   })),
   {
     facet: 'stream',
     where: /reports_consistent_token_counts_compared_to_non-streaming/,
-    reason: 'asks the same twice, once streamed and once not',
+    reason: 'sends the same request twice, streamed and unstreamed',
   },
-  { facet: 'tools', where: /chat_web_search_with/, reason: "each vendor's own search on its server" },
+  { facet: 'tools', where: /chat_web_search_with/, reason: 'each vendor has its own server-side search' },
   ...(['system', 'said', 'results', 'tools'] as const).map((facet) => ({
     facet,
     where: /test_tool_search__test_(cross_provider|live_tool_search)/,
-    reason:
-      "found tools are told in each vendor's own blocks; two versions of the library word their prompt differently",
+    reason: 'each vendor has its own blocks for found tools; two versions of the library word their prompt differently',
   })),
 ]

@@ -13,12 +13,12 @@ import { parseJson } from '../base/json.ts'
 import { type Exchange, haveRecordings, recordedExchanges, whyNoRecordings } from '../base/recorded-traffic.ts'
 import { parsedInput } from '../base/response-content.ts'
 import { createTally, useOf } from '../recordings/checks.ts'
-import { decodedRequest, tell } from './parallel-facets.ts'
+import { decodedRequest, describePart } from './parallel-facets.ts'
 import { createExchange, run } from './support.ts'
 
 if (!haveRecordings) console.log(`replay: ${whyNoRecordings}`)
 
-/** The recorded answer in the IR. */
+/** Returns the recorded response in the IR. */
 function decodedAnswer({ format, stream, answer }: Exchange, request: ModelRequest): ModelResponse {
   const codec = codecOf(format)
   const exchange = { ...createExchange(), request, target: { model: 'demo', quirks: { doneOptional: true } } }
@@ -27,11 +27,11 @@ function decodedAnswer({ format, stream, answer }: Exchange, request: ModelReque
   return foldEvents(run(codec.decodeStream(exchange), [...decoder.pushText(answer), ...decoder.end()]))
 }
 
-/** Returns the part of the model's answer that a client must keep when it sends it back. */
+/** Returns the part of the model's response that a client must keep when it sends it back. */
 const spokenBy = (parts: readonly Part[]): unknown => ({
   text: parts
     .filter(({ type }) => type === 'text')
-    .map(tell)
+    .map(describePart)
     .join('')
     .replaceAll(/\s+/g, ' ')
     .trim(),
@@ -40,7 +40,7 @@ const spokenBy = (parts: readonly Part[]): unknown => ({
     .map(({ name, input }) => ({ name, input: parsedInput(input) })),
 })
 
-/** Consecutive calls of one conversation: the second sends the first one's answer back. */
+/** Returns consecutive calls of one conversation: the second sends the first one's response back. */
 function pairsOf(exchanges: readonly Exchange[]): [Exchange, Exchange][] {
   const byPath = new Map(exchanges.map((exchange) => [exchange.path, exchange]))
   return exchanges.flatMap((exchange): [Exchange, Exchange][] => {
@@ -51,48 +51,49 @@ function pairsOf(exchanges: readonly Exchange[]): [Exchange, Exchange][] {
 }
 
 const sameTurn = (one: Turn | undefined, other: Turn | undefined): boolean =>
-  one?.role === other?.role && JSON.stringify(one?.parts.map(tell)) === JSON.stringify(other?.parts.map(tell))
+  one?.role === other?.role &&
+  JSON.stringify(one?.parts.map(describePart)) === JSON.stringify(other?.parts.map(describePart))
 
-/** Returns the following content of the assistant; some libraries write a turn for each part. */
+/** Returns the following content of the assistant; some libraries write one turn per part. */
 function repliesAt(at: number, turns: readonly Turn[]): Part[] {
   const rest = turns.slice(at)
   const end = rest.findIndex(({ role }) => role !== 'assistant')
   return (end < 0 ? rest : rest.slice(0, end)).flatMap(({ parts }) => parts)
 }
 
-/** Seals as bytes: some libraries read them as base64, and write the other alphabet of it. */
+/** Returns seals as bytes: some libraries re-encode them with the other base64 alphabet. */
 const sealsOf = (parts: readonly Part[]): string[] =>
   parts.flatMap((part) => ('seal' in part && part.seal !== undefined ? [plain(part.seal.data)] : []))
-/** The codec's own prefix says which part a seal signs; one library puts all signatures on thoughts. */
+/** The codec's prefix names the part that a seal signs; one library puts all signatures on thoughts. */
 const plain = (seal: string): string =>
   seal
     .replace(/^@\w+:/, '')
     .replaceAll('-', '+')
     .replaceAll('_', '/')
 
-/** Changes that a library makes to an answer before it sends it back. */
+/** Changes that a library makes to a response before it sends it back. */
 const changed: readonly { readonly where: RegExp; readonly reason: string }[] = [
-  { where: /^crewai\/anthropic-messages\//, reason: 'the text beside calls is left out' },
+  { where: /^crewai\/anthropic-messages\//, reason: 'the text next to tool calls is dropped' },
   { where: /(crew_with_tool|test_agents_and_tools)/, reason: 'the agent writes its own observations into the text' },
-  { where: /cross_provider_capability_replay_google/, reason: 'the other provider answered in between' },
-  { where: /tool_search/, reason: 'the tool got a namespace of its name, or what was found stands in between' },
+  { where: /cross_provider_capability_replay_google/, reason: 'the other provider responded in between' },
+  { where: /tool_search/, reason: 'the tool has a namespace of its name, or search results are in between' },
 ]
-/** Seals that are not what they were. */
+/** Scenarios whose seals differ for a known reason. */
 const cut: readonly RegExp[] = [
-  // The recording cut the answer's, not the request's.
+  // The recording truncated the response's seal, but not the request's.
   /image_generation_with_tool_output/,
-  // An entry of `reasoning_details` is one seal; the library leaves out what it does not know.
+  // An entry of `reasoning_details` is one seal; the library drops fields that it does not know.
   /chat_with_extended_thinking_openrouter/,
 ]
 
-describe.skipIf(!haveRecordings)('an answer that a client sends back', () => {
+describe.skipIf(!haveRecordings)('recorded response that a client sends back', () => {
   const { counts, count, check, expectNoneWrong } = createTally()
   afterAll(() => {
-    const told = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
-    console.log(`replay: recorded answers sent back by their clients: ${told.join(' · ')}`)
+    const reported = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
+    console.log(`replay: recorded answers sent back by their clients: ${reported.join(' · ')}`)
   })
 
-  test('decodes to what it was when it was given', async () => {
+  test('decodes to the same content as the original', async () => {
     for (const [first, second] of pairsOf(recordedExchanges())) {
       const asked = decodedRequest(first)
       if (asked === undefined || useOf(first).kind !== 'answer') continue

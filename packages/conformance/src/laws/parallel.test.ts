@@ -6,17 +6,20 @@ import {
   type Scenario,
   whyNoRecordings,
 } from '../base/recorded-traffic.ts'
-import { decodedRequest, type Facet, facets, type Spoken, sorted, spokenIn } from './parallel-facets.ts'
+import { type ConversationContent, decodedRequest, type Facet, facets, sorted, spokenIn } from './parallel-facets.ts'
 import { reasons } from './parallel-reasons.ts'
 
 if (!haveRecordings) console.log(`parallel: ${whyNoRecordings}`)
 
 interface Spoke {
   readonly exchange: Exchange
-  readonly spoken: Spoken
+  readonly spoken: ConversationContent
 }
 
-/** The same moment of the same conversation: what the user asked first, how much was said and how often tools answered since. */
+/**
+ * Groups requests by the moment of the conversation: the first user text, and the number of later texts and tool
+ * results.
+ */
 function momentsOf({ exchanges }: Scenario): Spoke[][] {
   const moments = new Map<string, Spoke[]>()
   for (const exchange of exchanges) {
@@ -29,7 +32,7 @@ function momentsOf({ exchanges }: Scenario): Spoke[][] {
   return [...moments.values()].filter((list) => new Set(list.map(({ exchange }) => exchange.format)).size > 1)
 }
 
-/** The values of a facet, each with the exchanges that have it; those that differ for a known reason are left out. */
+/** Returns the values of a facet with the exchanges that have them, without values that differ for a known reason. */
 function valuesOf(facet: Facet, moment: readonly Spoke[], used: Set<unknown>): Map<string, string[]> {
   const values = new Map<string, string[]>()
   for (const { exchange, spoken } of moment) {
@@ -48,18 +51,18 @@ function valuesOf(facet: Facet, moment: readonly Spoke[], used: Set<unknown>): M
   return values
 }
 
-describe.skipIf(!haveRecordings)('one conversation on several formats', () => {
+describe.skipIf(!haveRecordings)('one conversation recorded in several formats', () => {
   const scenarios = haveRecordings ? parallelScenarios() : []
   const counts = { wholly: 0, reasoned: 0, moments: 0, requests: 0, alone: 0 }
   afterAll(() =>
     console.log(
-      `parallel: ${scenarios.length} scenarios, ${counts.moments} moments with ${counts.requests} requests in two formats or more; ` +
-        `${counts.wholly} scenarios agree wholly, ${counts.reasoned} but for ${reasons.length} written-down reasons, ` +
+      `parallel: ${scenarios.length} scenarios, ${counts.moments} moments with ${counts.requests} requests in two formats or more;` +
+        `${counts.wholly} scenarios agree completely, ${counts.reasoned} except for ${reasons.length} documented reasons,` +
         `${counts.alone} have no moment in two formats`,
     ),
   )
 
-  test('decodes to the same IR, whichever wire it came from', () => {
+  test('decodes to the same IR from every format', () => {
     const used = new Set<unknown>()
     const wrong: unknown[] = []
     for (const scenario of scenarios) {
@@ -81,7 +84,7 @@ describe.skipIf(!haveRecordings)('one conversation on several formats', () => {
       else counts.wholly++
     }
     expect(wrong).toEqual([])
-    // A reason that nothing needs any more is no reason.
+    // Unused reasons must be removed.
     expect(reasons.filter((reason) => !used.has(reason))).toEqual([])
     expect(counts.wholly).toBeGreaterThan(30)
   })

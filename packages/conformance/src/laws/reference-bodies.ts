@@ -6,7 +6,7 @@ import {
 } from '@modelgate/core/test-support'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 
-/** A place of the table, with how to write a body that is valid but for its reference. */
+/** A place of the reference table, with a function that writes a body that is valid except for its reference. */
 export interface PlaceCase {
   readonly scheme: ReferenceScheme
   readonly place: ReferencePlace
@@ -24,10 +24,12 @@ const bases: Readonly<Record<ReferenceScheme, JsonObject>> = {
   embeddings: { content: { parts: [{ text: 'hello' }] } },
 }
 
-/** A prompt that the configuration has to accept: without one there are no variables. */
+/** A prompt that the configuration must accept: variables require a prompt. */
 export const listedPrompt = 'listed-prompt'
 
-/** Members that an object needs beside the reference, by the path down to that object. The first pattern that fits counts. */
+/**
+ * Members that an object needs next to the reference, by the path to that object. The first matching pattern applies.
+ */
 const companions: readonly (readonly [ReferenceScheme, RegExp, JsonObject])[] = [
   ['chat', /^messages\[\]$/, { role: 'user' }],
   ['chat', /content\[\]$/, { type: 'document_reference' }],
@@ -80,7 +82,7 @@ function companionOf(scheme: ReferenceScheme, at: string, whole: string): JsonOb
   return companions.find(([of, pattern]) => of === scheme && pattern.test(at))?.[2] ?? {}
 }
 
-/** The block of Messages that holds what comes behind it. */
+/** Returns the Messages block that can contain the rest of the path. */
 function blockOf(at: string, whole: string): JsonObject {
   const rest = whole.slice(at.length)
   if (at.endsWith('source.content[]')) return { type: 'image' }
@@ -88,7 +90,7 @@ function blockOf(at: string, whole: string): JsonObject {
   return rest.startsWith('.file_id') ? { type: 'container_upload' } : { type: 'document' }
 }
 
-/** The value at the end of a path, within all that has to stand around it. */
+/** Returns the value at the end of a path, wrapped in its required surroundings. */
 function nested(scheme: ReferenceScheme, path: string, at: string, id: string): unknown {
   const rest = path.slice(at.length)
   if (rest === '') return id
@@ -110,7 +112,7 @@ const caseOf = (scheme: ReferenceScheme, place: ReferencePlace): PlaceCase => ({
   body: (id) => ({ ...bases[scheme], ...(nested(scheme, place.path, '', id) as JsonObject) }),
 })
 
-/** Every place of the table, in the bodies of chat formats. */
+/** Every place of the table in bodies of generation formats. */
 export const chatPlaces: readonly (PlaceCase & { readonly scheme: Format })[] = formats.flatMap((format) =>
   referencePlaces[format]
     // A whole request within the request: only for counting tokens.

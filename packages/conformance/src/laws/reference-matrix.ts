@@ -8,11 +8,11 @@ import {
 import { upstreamOf } from '../base/gateways.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import { good } from '../base/streams.ts'
-import { whole } from '../base/upstream-responses.ts'
+import { wholeResponse } from '../base/upstream-responses.ts'
 import { chatPlaces, listedPrompt, operationPlaces, type PlaceCase } from './reference-bodies.ts'
 
 /** Outcome of a reference: it is sent to the upstream, or rejected with a 400 that names the setting. */
-type Fate = 'sent' | 'refused'
+type Decision = 'sent' | 'refused'
 
 /** Owner, caller and gateway of a reference. */
 interface State {
@@ -22,21 +22,21 @@ interface State {
   readonly receivedBy?: 'alice' | 'bob' | 'nameless'
   /** Runs between that response and the request. */
   forget?(scene: Scene): void
-  /** Caller that refers to it. Default: alice. */
+  /** Caller that sends the reference. Default: alice. */
   readonly caller?: 'alice' | 'nameless'
-  /** Another way to write the body, as JSON, where the reference stands under this name. */
+  /** Rewrites the JSON body that contains the reference under this name. */
   write?(text: string, name: string, id: string): string
-  /** The gateway rejects the caller before it looks for references: an identity needs an id. */
+  /** The gateway rejects the caller before it checks references: an identity needs an id. */
   readonly unauthenticated?: true
-  /** It is refused, but not for its owner. */
+  /** Rejected for another reason than its owner. */
   readonly malformed?: true
   /** The configuration accepts the id. */
   readonly accepted?: true
-  /** The caller owns it, if its kind can be received. */
+  /** The caller owns the id, if its kind occurs in responses. */
   readonly owned?: true
 }
 
-/** A gateway over an upstream that answers every call, with the id in each place where a response can have one. */
+/** A gateway over an upstream that responds to every call with the id in each place where a response can have one. */
 interface Scene {
   gateway: Gateway
   readonly clear: () => void
@@ -47,7 +47,7 @@ interface Scene {
 const listed = 'listed-id'
 const hour = 3_600_000
 
-/** Large enough to be read in outline. */
+/** Large enough for outline parsing. */
 const enlarged = (text: string): string => text.replace(/\}$/, `,"padding":"${'All work and no play. '.repeat(3000)}"}`)
 
 const states: readonly State[] = [
@@ -60,7 +60,7 @@ const states: readonly State[] = [
   { name: 'an identity without id', receivedBy: 'nameless', caller: 'nameless', unauthenticated: true },
   { name: 'store: false', receivedBy: 'alice', config: { responses: { store: false } } },
   {
-    name: 'given twice',
+    name: 'duplicate name',
     malformed: true,
     write: (text, name, id) =>
       text
@@ -68,12 +68,12 @@ const states: readonly State[] = [
         .replace(`["${id}"]`, `["${id}"],"${name}":[]`),
   },
   {
-    name: 'its name in escapes',
+    name: 'escaped name',
     write: (text, name) => text.replace(`"${name}"`, `"\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}"`),
   },
   { name: 'in a large body', write: enlarged },
   {
-    name: 'own, in a large body',
+    name: 'owned, in a large body',
     receivedBy: 'alice',
     owned: true,
     write: enlarged,
@@ -85,7 +85,7 @@ const states: readonly State[] = [
   },
   { name: "auth: 'none'", receivedBy: 'alice', config: { auth: 'none', responses: {} } },
   {
-    name: 'on the list',
+    name: 'accepted by the configuration',
     accepted: true,
     config: {
       references: {
@@ -108,9 +108,9 @@ const paths: Readonly<Record<Format, (model: string, stream: boolean) => string>
   gemini: (model, stream) => `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
 }
 
-/** Answers with the id wherever a response of the format can have the id of a stored object. */
+/** Returns a response with the id in every place where the format has the id of a stored object. */
 function answerWith(format: Format, id: string): object {
-  const { [format]: plain } = whole
+  const { [format]: plain } = wholeResponse
   switch (format) {
     case 'chat':
       return {
@@ -192,11 +192,11 @@ const send = (gateway: Gateway, path: string, body: object | string, caller: str
 
 const leafOf = ({ place }: PlaceCase): string => place.path.replaceAll('[]', '').split('.').at(-1) ?? ''
 
-/** Kinds whose ids a caller can receive in a response of the same format. */
+/** Returns true for kinds whose ids a caller can receive in a response of the same format. */
 const canReceive = ({ scheme, place: { kind } }: PlaceCase): boolean =>
   scheme !== 'gemini' && (kind === 'responses' || kind === 'containers')
 
-function fateOf(state: State, one: PlaceCase): Fate {
+function fateOf(state: State, one: PlaceCase): Decision {
   return state.accepted === true || (state.owned === true && canReceive(one)) ? 'sent' : 'refused'
 }
 
@@ -206,10 +206,10 @@ export interface MatrixResult {
 }
 
 /**
- * Sends each reference of the table, as each format's clients write it, in each state, to an upstream of the client's format and to
- * one of another: whole and streamed.
+ * Sends each reference of the table, as each format's clients write it, in each state, to an upstream of the same and
+ * of another format: unstreamed and streamed.
  *
- * @param short half of the calls: whole and streamed in turn
+ * @param short half of the calls: unstreamed and streamed in turn
  */
 export async function referenceMatrix(short: boolean): Promise<MatrixResult> {
   const complaints: string[] = []
@@ -254,7 +254,7 @@ export async function referenceMatrix(short: boolean): Promise<MatrixResult> {
   return { asked: asked + operations.asked, complaints: [...complaints, ...operations.complaints] }
 }
 
-/** A request without the reference. */
+/** Returns a request without the reference. */
 function plainBody(scheme: Format): object {
   const body: Record<string, unknown> = {
     chat: { messages: [{ role: 'user', content: 'hello' }] },
@@ -267,7 +267,7 @@ function plainBody(scheme: Format): object {
 }
 
 function complaintOf(
-  fate: Fate,
+  fate: Decision,
   { place: { kind } }: PlaceCase,
   id: string,
   status: number,
@@ -294,7 +294,7 @@ const operationPaths = {
     `/v1beta/models/gemini-model:${path.startsWith('requests') ? 'batchEmbedContents' : 'embedContent'}`,
 } as const
 
-/** References in bodies of other operations: none of them has an owner. */
+/** Tests references in bodies of other operations, which never have an owner. */
 async function operationsMatrix(): Promise<MatrixResult> {
   const complaints: string[] = []
   const calls: string[] = []

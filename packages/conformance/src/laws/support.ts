@@ -19,13 +19,13 @@ import { parsedInput } from '../base/response-content.ts'
 
 const target: TargetTraits = { model: 'demo', quirks: {} }
 
-/** A context with a clock that stands still and ids that count. */
+/** Creates a context with a fixed clock and sequential ids. */
 export function createContext(): CodecContext & { readonly target: TargetTraits } {
   let ids = 0
   return { report: createReport(), newId: (prefix) => `${prefix}made${ids++}`, now: () => 1_800_000_000, target }
 }
 
-/** A request for every optional part of an answer. */
+/** A request for every optional part of a response. */
 const asked: ModelRequest = {
   model: 'demo',
   turns: [{ role: 'user', parts: [{ type: 'text', text: 'hello' }] }],
@@ -54,13 +54,13 @@ const schema = fc.constantFrom<JsonObject>(
 const sometimes = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(arbitrary, { nil: undefined, freq: 2 })
 
-/** Without the keys that are undefined: wire objects and the IR know only present and absent. */
+/** Removes keys that are undefined: wire objects and the IR distinguish only present and absent. */
 type Present<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 function present<T extends object>(value: T): Present<T> {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Present<T>
 }
 
-/** A conversation: user turns, assistant turns, now and then a tool loop, ending with the user. */
+/** A conversation of user turns, assistant turns and occasional tool loops that ends with the user. */
 const conversation: fc.Arbitrary<Turn[]> = fc
   .array(
     fc.record({
@@ -104,7 +104,7 @@ const conversation: fc.Arbitrary<Turn[]> = fc
           ),
         })
     }
-    // Two user turns in a row are one in some formats: an answer stands between them.
+    // Some formats merge two consecutive user turns, so a response separates them.
     if (turns.at(-1)?.role === 'user') turns.push({ role: 'assistant', parts: [{ type: 'text', text: 'ok' }] })
     turns.push({ role: 'user', parts: [{ type: 'text', text: last }] })
     return turns
@@ -135,7 +135,7 @@ const tools = fc
       ),
   )
 
-/** The groups of fields a request can have, each field there or not. */
+/** Groups of optional request fields. */
 const groups = fc.record({
   sampling: sometimes(
     fc
@@ -169,7 +169,7 @@ const groups = fc.record({
   metadata: sometimes(fc.dictionary(name, text, { minKeys: 1, maxKeys: 2 })),
 })
 
-/** Requests in the IR, each field with a place of its own, so that a loss can be traced back to it. */
+/** Requests in the IR, each field with its own pointer, so that a loss can be traced back to it. */
 export const requests: fc.Arbitrary<ModelRequest> = fc
   .record({ turns: conversation, system: sometimes(text), stream: fc.boolean(), tools: sometimes(tools), groups })
   .map(({ turns, system, stream, tools: toolbox, groups: rest }) => {
@@ -191,7 +191,7 @@ export const requests: fc.Arbitrary<ModelRequest> = fc
     return { ...request, at: Object.fromEntries(fieldsOf(request).map((field) => [field, `/${field}`])) }
   })
 
-/** The names under which the IR's places are kept (`sampling.topK`). */
+/** Returns the paths of the IR's fields, such as `sampling.topK`. */
 export const fieldsOf = (request: ModelRequest): string[] =>
   (['sampling', 'tools', 'reasoning', 'output', 'user'] as const)
     .flatMap((group) => Object.keys(request[group] ?? {}).map((field) => `${group}.${field}`))
@@ -203,12 +203,15 @@ export const fieldAt = (request: ModelRequest, field: string): unknown => {
   return name === '' ? value : (value as Record<string, unknown> | undefined)?.[name]
 }
 
-/** Returns true if `parallelTools` means nothing: several calls are the default, and without tools their number is irrelevant. */
-export const saysNothing = ({ tools }: ModelRequest, field: string): boolean =>
+/**
+ * Returns true if `parallelTools` means nothing: several calls are the default, and without tools their number is
+ * irrelevant.
+ */
+export const isMeaningless = ({ tools }: ModelRequest, field: string): boolean =>
   field === 'tools.parallel' && (tools?.parallel === true || tools?.choice === 'none')
 
-/** Not to be strict is what every format does unasked; one cannot be told to be, of a single tool, and says so. */
-export const whatSays = (field: string, value: unknown, reported: readonly string[]): unknown =>
+/** Removes strict: false, which is every format's default, and strict: true where its loss is reported. */
+export const comparableValue = (field: string, value: unknown, reported: readonly string[]): unknown =>
   field !== 'tools.list'
     ? value
     : (value as Tool[]).map((tool) => {
@@ -218,8 +221,8 @@ export const whatSays = (field: string, value: unknown, reported: readonly strin
         return strict === true && !reported.includes(`${at}/strict`) ? said : rest
       })
 
-/** Every text, call and result of a conversation, in order. */
-export const saidIn = (request: ModelRequest): unknown[] =>
+/** Returns every text, call and result of a conversation, in order. */
+export const contentOf = (request: ModelRequest): unknown[] =>
   request.turns.flatMap(({ parts }) =>
     parts.map((part) =>
       part.type === 'tool-result'
@@ -230,7 +233,7 @@ export const saidIn = (request: ModelRequest): unknown[] =>
     ),
   )
 
-/** Answers in the IR. */
+/** Responses in the IR. */
 export const responses: fc.Arbitrary<ModelResponse> = fc
   .record({
     reasoning: sometimes(text),
@@ -256,7 +259,7 @@ export const responses: fc.Arbitrary<ModelResponse> = fc
     } satisfies ModelResponse
   })
 
-/** Content of an answer, in terms that every format shares. */
+/** Content of a response, in terms that every format shares. */
 export interface Gist {
   text: string
   reasoning: string
@@ -280,7 +283,7 @@ export function gistOf(response: ModelResponse): Gist {
   }
 }
 
-/** The events of an answer, as an upstream's decoder would give them. */
+/** Returns the events of a response, as an upstream's decoder would emit them. */
 export function eventsOf(response: ModelResponse, pieces: number): ModelEvent[] {
   const { id, model, created, choices, usage } = response
   const events: ModelEvent[] = [{ type: 'response-start', id, model, created }]
@@ -308,19 +311,20 @@ export function eventsOf(response: ModelResponse, pieces: number): ModelEvent[] 
   return events
 }
 
-/** Puts a decoded stream together again; throws for a list of events that breaks the IR's rules. */
+/** Folds a decoded stream into a response. Throws if the events break the IR's rules. */
 export function fold(events: readonly ModelEvent[]): ModelResponse {
   const start = events[0]
-  if (start?.type !== 'response-start') throw new Error(`A stream starts with its start, not with ${start?.type}`)
+  if (start?.type !== 'response-start')
+    throw new Error(`The stream does not begin with response-start, but with ${start?.type}`)
   const parts: Part[] = []
   const open = new Set<number>()
   const response: ModelResponse = { id: start.id, model: start.model, created: start.created, choices: [] }
   let over = false
   for (const event of events.slice(1)) {
-    if (over) throw new Error(`${event.type} behind the end`)
+    if (over) throw new Error(`${event.type} after the end`)
     switch (event.type) {
       case 'part-start':
-        if (event.part !== parts.length) throw new Error(`part ${event.part} starts as number ${parts.length}`)
+        if (event.part !== parts.length) throw new Error(`part ${event.part} starts with index ${parts.length}`)
         parts.push({ ...event.value })
         open.add(event.part)
         break
@@ -337,7 +341,7 @@ export function fold(events: readonly ModelEvent[]): ModelResponse {
         if (!open.delete(event.part)) throw new Error(`part ${event.part} ends twice`)
         break
       case 'choice-end':
-        if (open.size > 0) throw new Error('the choice ends with a part still open')
+        if (open.size > 0) throw new Error('the choice ends with an open part')
         response.choices.push({ parts, finish: event.finish })
         break
       case 'usage':
@@ -345,7 +349,7 @@ export function fold(events: readonly ModelEvent[]): ModelResponse {
         if (event.serviceTier !== undefined) response.serviceTier = event.serviceTier
         break
       case 'error':
-        throw new Error(`the stream broke: ${event.error.message}`)
+        throw new Error(`the stream failed: ${event.error.message}`)
       case 'response-end':
         over = true
         break
@@ -356,11 +360,11 @@ export function fold(events: readonly ModelEvent[]): ModelResponse {
   return response
 }
 
-/** All events through a machine, its end included. */
+/** Runs all events through a state machine, including its end. */
 export function run<In, Out>(machine: { push(input: In): Out[]; end(): Out[] }, inputs: readonly In[]): Out[] {
   return [...inputs.flatMap((input) => machine.push(input)), ...machine.end()]
 }
 
-/** The stream of an answer in a codec's own wire format. */
+/** Returns the stream of a response in a codec's wire format. */
 export const streamOf = (codec: Codec, response: ModelResponse, pieces: number): SseEvent[] =>
   run(codec.encodeStream(createExchange()), eventsOf(response, pieces))

@@ -2,10 +2,10 @@ import Anthropic from '@anthropic-ai/sdk'
 import { anthropic as anthropicUpstream, createGateway, gemini, openai } from '@modelgate/core'
 import { describe, expect, it } from 'vitest'
 
-// Claude Code searches its deferred tools by itself, and says what it found in `tool_reference` blocks.
+// Claude Code searches its deferred tools itself and sends the results in `tool_reference` blocks.
 
 const references = ['WebFetch', 'NotebookEdit'].map((tool_name) => ({ type: 'tool_reference' as const, tool_name }))
-const told = 'Tools found, ready to be called: WebFetch, NotebookEdit'
+const reported = 'Tools found, ready to be called: WebFetch, NotebookEdit'
 const apiKey = 'upstream-key'
 const upstreams = {
   chat: openai({ apiKey, baseURL: 'http://upstream.test', formats: ['chat'] }),
@@ -58,19 +58,19 @@ async function send(upstream: keyof typeof upstreams, more: object[] = []): Prom
   return { sent, lost }
 }
 
-describe('the result of a search for tools by the Anthropic SDK', () => {
+describe('tool search result of the Anthropic SDK', () => {
   it.each(['chat', 'responses', 'gemini'] as const)(
     'reaches an upstream of %s as text, without a loss',
     async (format) => {
       const { sent, lost } = await send(format)
-      expect(sent).toContain(told)
+      expect(sent).toContain(reported)
       expect(lost.filter((path) => path.startsWith('/messages'))).toEqual([])
     },
   )
 
-  it('reaches an upstream of messages as it was written, even where the body is written anew', async () => {
+  it('reaches an upstream of Messages unchanged, even if the body is re-encoded', async () => {
     const { sent } = await send('messages', [{ type: 'text', text: 'mgs1.gemini.c2VhbA==' }])
     expect(sent).toContain(JSON.stringify(references).slice(0, -1))
-    expect(sent).not.toContain(told)
+    expect(sent).not.toContain(reported)
   })
 })

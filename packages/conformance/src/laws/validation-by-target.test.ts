@@ -21,7 +21,7 @@ let serial = 0
 
 const usage = { input_tokens: 3, output_tokens: 1, total_tokens: 4 }
 
-/** Answers as each provider does, and accepts everything. */
+/** Returns each provider's response to any request. */
 function answerOf(path: string, body: JsonObject): JsonObject {
   if (path.endsWith('/chat/completions'))
     return {
@@ -122,27 +122,27 @@ const chat = new OpenAI({ apiKey: 'me', baseURL: `${base}/v1`, fetch: gateway.fe
 const claude = (apiKey = 'me') =>
   new Anthropic({ apiKey, baseURL: base, fetch: gateway.fetch, maxRetries: 0, logLevel: 'off' })
 
-/** Values that an SDK's types lack. */
+/** Passes values that an SDK's types lack. */
 const unpublished = <T>(value: unknown): T => value as T
 const hello = [{ role: 'user', content: 'Hello' }] as const
 
-describe('a value that only the provider knows reaches an upstream of the same format', () => {
+describe('value that only the provider knows, sent to an upstream of the same format', () => {
   test.each([
     ['an effort of Groq', { reasoning_effort: 'default' }],
     ['a role', { messages: [...hello, { role: 'latest_reminder', content: 'Be brief.' }] }],
     ['a part without its content', { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }],
-    ['a bound of tokens', { max_tokens: 0 }],
-  ])('chat: %s', async (_name, fields) => {
+    ['a token limit', { max_tokens: 0 }],
+  ])('passes through from a chat client: %s', async (_name, fields) => {
     await chat.chat.completions.create(unpublished({ model: 'gpt', messages: hello, ...fields }))
     expect(received[0]?.body).toEqual({ model: 'gpt', messages: hello, ...fields })
   })
 
   test.each([
-    ['a result without the id of its call', { input: [{ type: 'function_call_output', output: 'sunny' }] }],
+    ['a result without its call id', { input: [{ type: 'function_call_output', output: 'sunny' }] }],
     ['an effort', { reasoning: { effort: 'default' } }],
     ['a truncation', { truncation: 'middle' }],
     ['a role', { input: [{ role: 'critic', content: 'Hm.' }] }],
-  ])('responses: %s', async (_name, fields) => {
+  ])('passes through from a Responses client: %s', async (_name, fields) => {
     const body = { model: 'gpt', input: 'Hello', ...fields }
     await chat.responses.create(unpublished(body))
     expect(received[0]?.body).toEqual(body)
@@ -152,13 +152,13 @@ describe('a value that only the provider knows reaches an upstream of the same f
     ['a role', { messages: [...hello, { role: 'tool', content: 'sunny' }] }],
     ['an effort', { output_config: { effort: 'extreme' } }],
     ['a thinking type', { thinking: { type: 'enabled' } }],
-  ])('messages: %s', async (_name, fields) => {
+  ])('passes through from a Messages client: %s', async (_name, fields) => {
     const body = { model: 'claude', max_tokens: 9, messages: hello, ...fields }
     await claude().messages.create(unpublished(body))
     expect(received[0]?.body).toEqual(body)
   })
 
-  test('gemini: the role `assistant`', async () => {
+  test('passes through from a Gemini client: the role `assistant`', async () => {
     const { port } = server.address() as AddressInfo
     const client = new GoogleGenAI({ apiKey: 'me', httpOptions: { baseUrl: `http://127.0.0.1:${port}` } })
     const contents = [
@@ -171,7 +171,7 @@ describe('a value that only the provider knows reaches an upstream of the same f
   })
 })
 
-describe('the limits of the specification hold for every target', () => {
+describe('specification limits for every target', () => {
   test.each([
     [{ temperature: 2.1 }],
     [{ top_p: 1.1 }],
@@ -183,14 +183,14 @@ describe('the limits of the specification hold for every target', () => {
     [{ messages: [{ role: 'user' }] }],
     [{ messages: [{ content: 'Hello' }] }],
     [{ stream: 'yes' }],
-  ])('chat: %j is a 400', async (fields) => {
+  ])('reject chat with %j with 400', async (fields) => {
     const call = chat.chat.completions.create(unpublished({ model: 'gpt', messages: hello, ...fields }))
     await expect(call).rejects.toMatchObject({ status: 400 })
     expect(received).toEqual([])
   })
 
   test.each([[{ max_tokens: 0 }], [{ max_tokens: -1 }], [{ max_tokens: undefined }], [{ temperature: 1.1 }]])(
-    'messages: %j is a 400',
+    'reject Messages with %j with 400',
     async (fields) => {
       const call = claude().messages.create(unpublished({ model: 'claude', max_tokens: 9, messages: hello, ...fields }))
       await expect(call).rejects.toMatchObject({ status: 400 })
@@ -198,7 +198,7 @@ describe('the limits of the specification hold for every target', () => {
     },
   )
 
-  test('messages: `max_tokens: 0` fills the cache where something is marked for it, and is refused by a translation', async () => {
+  test('accept Messages with `max_tokens: 0`, which fills the cache, with a cache breakpoint only, and reject it in translation', async () => {
     const marked = { cache_control: { type: 'ephemeral' as const } }
     const body = { max_tokens: 0, messages: [...hello], system: [{ type: 'text' as const, text: 'Long.', ...marked }] }
     const answer = await claude().messages.create({ model: 'claude', ...body })
@@ -209,7 +209,7 @@ describe('the limits of the specification hold for every target', () => {
   })
 })
 
-describe('a target that cannot be given a value', () => {
+describe('target that does not support a value', () => {
   test('is skipped and reported, and the next one serves the call', async () => {
     const body = { model: 'claude-first', messages: hello, reasoning_effort: 'default' }
     const { response } = await chat.chat.completions
@@ -228,7 +228,7 @@ describe('a target that cannot be given a value', () => {
     ])
   })
 
-  test('makes the call a 400 in the words of its format if no other target is left', async () => {
+  test('causes a 400 in the client’s dialect if no other target is left', async () => {
     const call = chat.chat.completions.create(
       unpublished({ model: 'claude', messages: hello, reasoning_effort: 'default' }),
     )
@@ -236,7 +236,7 @@ describe('a target that cannot be given a value', () => {
     expect(received).toEqual([])
   })
 
-  test('is shown as refused by an explanation', async () => {
+  test('is listed as rejected by explain', async () => {
     const { plan } = await gateway.explain(`${base}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: 'Bearer me', 'content-type': 'application/json' },
@@ -249,13 +249,13 @@ describe('a target that cannot be given a value', () => {
   })
 })
 
-describe('a thread of Anthropic’s SDK', () => {
+describe('diagnostics thread of Anthropic’s SDK', () => {
   const turn = { model: 'claude', max_tokens: 9 }
   const threads = (): unknown[] => received.map(({ body }) => objectOf(body.thread).type)
 
   test.each([
-    ['whole', async (thread: Thread, text: string) => void (await thread.send(said(text)))],
-    ['streamed', async (thread: Thread, text: string) => void (await thread.stream(said(text)).finalMessage())],
+    ['whole', async (thread: Thread, text: string) => void (await thread.send(output(text)))],
+    ['streamed', async (thread: Thread, text: string) => void (await thread.stream(output(text)).finalMessage())],
   ])('passes to Anthropic with one key for all turns, %s', async (_name, say) => {
     const thread = claude().beta.messages.thread(turn)
     for (const text of ['one', 'two', 'three', 'four']) await say(thread, text)
@@ -266,11 +266,11 @@ describe('a thread of Anthropic’s SDK', () => {
 
   test('uses all keys for different callers', async () => {
     for (let caller = 0; caller < 24; caller++)
-      await claude(`caller-${caller}`).beta.messages.thread(turn).send(said('Hello'))
+      await claude(`caller-${caller}`).beta.messages.thread(turn).send(output('Hello'))
     expect(new Set(received.map(({ key }) => key)).size).toBe(3)
   })
 
-  test('of another caller is not found, and the SDK sends the whole conversation again', async () => {
+  test('is unknown to another caller, so that the SDK sends the whole conversation again', async () => {
     const body = { ...turn, messages: [...hello] }
     const first = await claude('alice').beta.messages.create({ ...body, thread: { type: 'create' } })
     const thread = { type: 'continue', previous_message_id: first.id } as const
@@ -282,16 +282,16 @@ describe('a thread of Anthropic’s SDK', () => {
     expect(threads()).toEqual(['create', 'continue'])
   })
 
-  test.each(['gpt', 'other'])('is not kept by %s: the SDK goes on without it', async (model) => {
+  test.each(['gpt', 'other'])('is dropped for %s, and the SDK continues without it', async (model) => {
     const thread = claude().beta.messages.thread({ ...turn, model, unsupportedRequestBehavior: 'continue_unthreaded' })
-    await thread.send(said('one'))
-    await thread.send(said('two'))
+    await thread.send(output('one'))
+    await thread.send(output('two'))
     expect(threads()).toEqual([undefined, undefined])
     expect(JSON.stringify(received[1]?.body)).toContain('one')
   })
 })
 
-const said = (content: string) => ({ role: 'user' as const, content })
+const output = (content: string) => ({ role: 'user' as const, content })
 type Thread = ReturnType<Anthropic['beta']['messages']['thread']>
 
 let server: Server

@@ -9,9 +9,9 @@ export interface Carried {
   readonly losses: readonly Loss[]
 }
 
-/** A value that may stand for another one, because the other format says the same thing so. */
+/** A value that may replace another one, because the other format expresses the same this way. */
 export interface Meaning {
-  /** Paths of the fields it is about. */
+  /** Paths of the fields. */
   readonly at: RegExp
   readonly value: Json
   /** Values that the other side may have instead, if the body changed. */
@@ -19,8 +19,8 @@ export interface Meaning {
 }
 
 /**
- * Reported: a loss names the field, something in it, or the block that holds it. A loss that the same body has without the
- * field is about something else, unless the block is gone as a whole.
+ * Reported: a loss names the field, something in it, or the block that contains it. A loss that also occurs without the
+ * field does not count, unless the whole block is dropped.
  */
 export function isReported(
   { subject, body }: Probe,
@@ -28,20 +28,20 @@ export function isReported(
   without: Carried,
   send: (body: JsonObject) => Carried,
 ): boolean {
-  return carried.losses.some(({ path: told, kind, detail }) => {
-    const path = standing(body, told)
+  return carried.losses.some(({ path: reported, kind, detail }) => {
+    const path = standing(body, reported)
     if (path === subject || path.startsWith(`${subject}/`)) return true
     if (path === '' || !subject.startsWith(`${path}/`)) return false
-    if (!without.losses.some((other) => other.path === told && other.detail === detail)) return true
+    if (!without.losses.some((other) => other.path === reported && other.detail === detail)) return true
     if (kind !== 'unsupported') return false
     return [undefined, stranger].some((one) => equal(send(replaced(body, path, one)).sent, carried.sent))
   })
 }
 
-/** A block that no format knows: what is written in its place is gone. */
+/** A block that no format knows: the value written in its place is dropped. */
 const stranger: JsonObject = { type: 'stranger', stranger: {} }
 
-/** The body with something else, or nothing, at a place. */
+/** Returns the body with something else, or nothing, at a place. */
 function replaced(body: JsonObject, pointer: string, by: JsonObject | undefined): JsonObject {
   const copy = structuredClone(body)
   const holder = valueAt(copy, parentOf(pointer))
@@ -54,20 +54,20 @@ function replaced(body: JsonObject, pointer: string, by: JsonObject | undefined)
   return copy
 }
 
-/** The pointer, or what there is of it in the body: codecs name some fields as the IR does. */
+/** Returns the longest part of the pointer that exists in the body: codecs name some fields as the IR does. */
 function standing(body: JsonObject, pointer: string): string {
   let path = pointer
   while (path !== '' && valueAt(body, path) === undefined) path = parentOf(path)
   return path
 }
 
-/** In the same format the value stays at its place. */
+/** Returns true if the value is unchanged at its place in the same format. */
 export const isUntouched = ({ pointer, value }: Probe, { sent }: Carried): boolean =>
   equal(valueAt(sent, pointer) ?? null, value)
 
 /**
- * Arrived: the text is there; or where the body differs from others (without the field, or with another value in it), the
- * value, one that says the same, or a key of that name; or, for mere presence, any difference.
+ * Arrived: the text is in the body; or, if the body differs from one without the field or with another value, the
+ * value, an equivalent value or a key of that name; for mere presence, any difference.
  */
 export function arrival(
   { kind, token, value, path }: Probe,
@@ -83,7 +83,7 @@ export function arrival(
   return meanings.find((meaning) => meaning.at.test(path) && equal(meaning.value, value) && says([...meaning.as]))
 }
 
-/** All texts of a body, those in base64 also in the clear. */
+/** Returns all texts of a body, with base64 also decoded. */
 function readable(body: JsonObject): string {
   const texts = leaves(body).filter((leaf): leaf is string => typeof leaf === 'string')
   const encoded = texts.filter((text) => text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text))
@@ -92,7 +92,9 @@ function readable(body: JsonObject): string {
 
 const equal = (a: Json, b: Json): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** Formats write the same word in capitals or not, the same number as a number or as text, and media types in data URLs. */
+/**
+ * Compares values across formats: enum values ignore case, numbers may be strings, and media types may be in data URLs.
+ */
 function same(wanted: Json, found: Json): boolean {
   const [a, b] = [wanted, found].map((value) =>
     (typeof value === 'string' ? value : JSON.stringify(value)).toLowerCase(),
@@ -110,7 +112,9 @@ interface Change {
   readonly leaf: Json
 }
 
-/** Every value of the first body that is not at the same place in the second, and every one that is gone. */
+/**
+ * Returns every value of the first body that differs from the second at the same place, and every one that is missing.
+ */
 function changes(now: JsonObject, before: JsonObject): Change[] {
   const a = places(now)
   const b = places(before)
@@ -130,7 +134,7 @@ function places(value: Json, at = '', into: Map<string, Json> = new Map()): Map<
   return into
 }
 
-/** The value at a JSON Pointer. */
+/** Returns the value at a JSON Pointer. */
 function valueAt(body: Json, pointer: string): Json | undefined {
   let value: Json | undefined = body
   for (const step of pointer.split('/').slice(1)) {

@@ -6,9 +6,12 @@ import { haveSpecifications, whyNoSpecifications } from './schema.ts'
 
 if (!haveSpecifications) console.log(whyNoSpecifications)
 
-test.skipIf(!haveSpecifications)('the checked-in list is what the published documents say', async () => {
-  await expect(deriveList()).toMatchFileSnapshot(listFile)
-})
+test.skipIf(!haveSpecifications)(
+  'the checked-in list of published values matches the published documents',
+  async () => {
+    await expect(deriveList()).toMatchFileSnapshot(listFile)
+  },
+)
 
 const formats = ['chat', 'messages', 'gemini', 'responses'] as const
 
@@ -57,7 +60,7 @@ const all = 'pass' as const
 let sent: string[] = []
 let finished: FinishEvent[] = []
 
-/** A model that upstreams of these formats serve, in this order. */
+/** Creates a gateway with one model that upstreams of these formats serve, in this order. */
 function gatewayFor(...served: readonly Format[]) {
   return createGateway({
     auth: () => ({ id: 'caller' }),
@@ -109,14 +112,14 @@ function* requests(format: Format): Generator<{ readonly at: string; readonly bo
   }
 }
 
-describe.each(formats)('every published value of a %s request', (format) => {
+describe.each(formats)('published value of a %s request', (format) => {
   const others = formats.filter((other) => other !== format)
   let own: Served
   beforeAll(() => {
     own = gatewayFor(format)
   })
 
-  test('reaches an upstream of the same format byte for byte, and so does an enum value that no document lists', async () => {
+  test('reaches an upstream of the same format byte for byte, and so does an undocumented enum value', async () => {
     const changed: string[] = []
     let count = 0
     for (const { at, body } of requests(format)) {
@@ -131,7 +134,7 @@ describe.each(formats)('every published value of a %s request', (format) => {
     expect(count).toBeGreaterThan(200)
   })
 
-  test.each(others)('is served by the second target where the first, of format %s, cannot take it', async (other) => {
+  test.each(others)('is served by the second target if the first, of format %s, does not support it', async (other) => {
     const [alone, both] = [gatewayFor(other), gatewayFor(other, format)]
     const wrong: string[] = []
     let refused = 0

@@ -6,13 +6,13 @@ import { requestDocuments, walkOf } from './request-documents.ts'
 import { distinct, type Probe, probesOf } from './walk.ts'
 
 /**
- * The list of every request field that the four published OpenAPI documents name (OpenAI, Anthropic, Google, Open Responses), with every
- * enum value and one value of each other kind. It is derived from the documents and checked in, so that the tests run without them:
- * `npx vitest run --config vitest.workspace.ts --project conformance published-values -u` writes it, with the documents beside the
- * checkout or where MODELGATE_SHARED says.
+ * The list of every request field that the four published OpenAPI documents name (OpenAI, Anthropic, Google, Open
+ * Responses), with every enum value and one value of each other kind. It is derived from the documents and checked in,
+ * so that the tests run without them. `npx vitest run --config vitest.workspace.ts --project conformance
+ * published-values -u` rewrites it; the documents must be next to the checkout or at MODELGATE_SHARED.
  *
- * One line for each field: format, path, values as JSON. In a path `[]` is an element of a list, `{}` a member under a name of the user's
- * own, and `[type=text]` the form of the value that stands there.
+ * One line per field: format, path, values as JSON. In a path, `[]` is a list element, `{}` a member with a
+ * user-defined name, and `[type=text]` the variant of the value.
  */
 export const listFile = fileURLToPath(new URL('published-values.tsv', import.meta.url))
 
@@ -22,7 +22,7 @@ export interface PublishedField {
   readonly values: readonly Json[]
 }
 
-/** The list's text, derived from the documents. */
+/** Returns the list's text, derived from the documents. */
 export function deriveList(): string {
   const openResponses = {
     ...requestDocuments.responses[0],
@@ -41,7 +41,7 @@ export function deriveList(): string {
   return `${lines.join('\n')}\n`
 }
 
-/** The labels of a probe's path at the places of its pointer, which tells lists from objects. */
+/** Returns a probe's path with the list positions of its pointer, which distinguish lists from objects. */
 function pathOf({ path, pointer }: Probe): string {
   const places = pointer.split('/')
   return path
@@ -50,7 +50,7 @@ function pathOf({ path, pointer }: Probe): string {
     .join('/')
 }
 
-/** Tokens differ from run to run of the generator's counter. */
+/** Generated tokens differ between runs. */
 const withoutToken = ({ value, token }: Probe): Json =>
   token === ''
     ? value
@@ -74,8 +74,8 @@ const smallest: Readonly<Record<Format, JsonObject>> = {
 }
 
 /**
- * Returns a request with one value in one field. Other fields that the provider requires are left out: the gateway does not need
- * them.
+ * Returns a request with one value in one field. Other fields that the provider requires are missing: the gateway does
+ * not need them.
  */
 export function bodyWith({ format, path }: PublishedField, value: Json): JsonObject {
   let inner = value
@@ -95,7 +95,7 @@ function labelled(labels: string): JsonObject {
   return key === undefined || word === undefined ? {} : { [key]: word }
 }
 
-/** The specification requires a role, and the content of a user's message. */
+/** The specification requires a role, and the content of a user message. */
 function complete(message: Json): Json {
   if (!isObject(message)) return message
   const { role = 'user' } = message

@@ -5,7 +5,7 @@ import { readSchemas } from './schema.ts'
 import { schemaWith, type ValueRule } from './values.ts'
 import type { Walk } from './walk.ts'
 
-/** Without the schemas, which are read when they are asked for. */
+/** Without the schemas, which are loaded on demand. */
 export type RequestDocument = Omit<Walk, 'schemas'> & { readonly file: string }
 
 const schemaRule = (at: RegExp): ValueRule => ({ at, whole: true, give: (token) => [schemaWith(token)] })
@@ -21,14 +21,14 @@ const chatCalls: JsonObject = {
     function: { name: 'lookup', arguments: '{}' },
   })),
 }
-/** Puts items behind the first one, in front of the one that is probed. */
+/** Inserts items after the first one, before the tested one. */
 const before =
   (key: string, ...items: Json[]) =>
   (body: JsonObject): JsonObject => {
     const [first = null, ...rest] = listOf(body[key])
     return { ...body, [key]: [first, ...items, ...rest] }
   }
-/** Neighbours of one role become one, which moves what is probed: something is said in between. */
+/** Separates neighbours of one role, which would be merged and would move the tested value. */
 const between =
   (key: string, item: JsonObject) =>
   (body: JsonObject): JsonObject => {
@@ -99,7 +99,7 @@ const messages: RequestDocument = {
 
 const geminiCall = (id: string): JsonObject => ({ functionCall: { id, name: 'lookup', args: {} } })
 const mediaTypes = ['image/png', 'application/pdf', 'audio/wav', 'video/mp4', 'text/plain']
-const said = { text: 'well' }
+const text = { text: 'well' }
 const seen = { fileData: { mimeType: 'video/mp4', fileUri: 'https://files.example/video.mp4' } }
 const gemini: RequestDocument = {
   file: 'google-generativelanguage.v1beta.openapi.json',
@@ -120,7 +120,7 @@ const gemini: RequestDocument = {
     { at: /\/(responseSchema|parameters|response)(\/.*)?\/default$/, give: (t) => [t] },
   ],
   required: {
-    Content: { role: 'user', parts: [said] },
+    Content: { role: 'user', parts: [text] },
     FunctionCall: { name: 'lookup' },
     FunctionResponse: { id: 'call_a', name: 'lookup', response: { ok: 'yes' } },
     Blob: { mimeType: 'image/png', data: 'aGVsbG9o' },
@@ -134,9 +134,9 @@ const gemini: RequestDocument = {
   },
   beside: {
     Part: {
-      thought: said,
-      thoughtSignature: said,
-      partMetadata: said,
+      thought: text,
+      thoughtSignature: text,
+      partMetadata: text,
       videoMetadata: seen,
       mediaResolution: seen,
       mediaProcessing: seen,
@@ -160,7 +160,7 @@ const gemini: RequestDocument = {
       at: /^\/contents.*\/(functionCall|executableCode|codeExecutionResult|toolCall|toolResponse|thought)/,
       add: asModel,
     },
-    { at: /^\/contents/, add: between('contents', { role: 'model', parts: [said] }) },
+    { at: /^\/contents/, add: between('contents', { role: 'model', parts: [text] }) },
   ],
 }
 

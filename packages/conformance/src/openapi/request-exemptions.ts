@@ -1,7 +1,7 @@
 import type { Meaning } from './field-arrival.ts'
 import type { Exemption } from './verdict.ts'
 
-/** Values of one format that another expresses differently. All others have to arrive unchanged. */
+/** Values of one format that another expresses differently. All others must arrive unchanged. */
 export const meanings: readonly Meaning[] = [
   // tool choices
   { at: /tool_choice|mode$/, value: 'required', as: ['any'] },
@@ -35,18 +35,18 @@ export const meanings: readonly Meaning[] = [
   { at: /role$/, value: 'developer', as: ['system', 'system:', 'systemInstruction:'] },
 ]
 
-const namedById = 'the result names its call by the id, which arrives; the name says the same once more'
-const silence = 'says the same as no field'
+const namedById = 'the result refers to its call by id, which arrives; the name is redundant'
+const silence = 'means the same as an absent field'
 
-const thoughtless = 'a model that cannot think neither thinks nor shows it'
-const strictAnyway = 'these formats hold every answer to its schema'
+const thoughtless = 'a model without thinking neither thinks nor returns thoughts'
+const strictAnyway = 'these formats always enforce a schema'
 
 /** Kept minimal: a test fails for an entry without effect. */
 export const exemptions: readonly Exemption[] = [
   {
     from: 'chat',
     at: /^\/stream_options\/include_usage$/,
-    why: 'the gateway asks for usage itself and shows it to clients that asked for it',
+    why: 'the gateway always requests usage and returns it to clients that requested it',
   },
   { from: 'chat', at: /\/format\[type=text\]\/type$/, why: silence },
   { from: 'chat', at: /^\/modalities\/\*$/, value: 'text', to: ['messages', 'responses'], why: silence },
@@ -63,9 +63,9 @@ export const exemptions: readonly Exemption[] = [
     humble: true,
     why: thoughtless,
   },
-  { from: 'gemini', at: /./, value: /unspecified$/i, why: 'the zero of an enum: proto JSON takes it for absence' },
+  { from: 'gemini', at: /./, value: /unspecified$/i, why: 'the zero of an enum: proto JSON treats it as absent' },
   { from: 'gemini', at: /\/(thought|nullable|includeThoughts)$/, value: false, why: silence },
-  { from: 'gemini', at: /^\/systemInstruction\/role$/, why: 'instructions have one role, whatever is written there' },
+  { from: 'gemini', at: /^\/systemInstruction\/role$/, why: 'instructions have one role, regardless of this field' },
   { from: 'gemini', at: /\/functionResponse\/name$/, to: ['messages', 'responses'], why: namedById },
   { from: 'gemini', at: /\/responseModalities\/\*$/, value: 'TEXT', to: ['messages', 'responses'], why: silence },
   {
@@ -73,7 +73,7 @@ export const exemptions: readonly Exemption[] = [
     at: /^\/include\/\*$/,
     value: 'reasoning.encrypted_content',
     to: ['chat', 'messages', 'gemini'],
-    why: 'seals come with every answer of these formats',
+    why: 'responses of these formats always contain seals',
   },
   { from: 'responses', at: /\/format\[type=text\]\/type$/, why: silence },
   { from: 'responses', at: /\[type=message (Easy)?InputMessage\]\/type$/, why: silence },
@@ -84,7 +84,7 @@ export const exemptions: readonly Exemption[] = [
     from: 'responses',
     at: /\[type=tool_search_output\]\/(call_id|execution)$/,
     to: ['chat', 'messages', 'gemini'],
-    why: 'the item is reported as left out; its tools are offered with the others',
+    why: 'the item is reported as dropped; its tools are offered with the others',
   },
   {
     from: 'chat',

@@ -45,7 +45,7 @@ function outcomeOf([client, upstream]: (typeof pairs)[number], index: number): O
 
 if (!haveSpecifications) console.log(whyNoSpecifications)
 
-describe.skipIf(!haveSpecifications)('every field that the published documents list', () => {
+describe.skipIf(!haveSpecifications)('request fields of the published documents', () => {
   afterAll(() => {
     const lines = pairs.map(([from, to]) => {
       const { kept, reported, exempt } = outcomeOf([from, to], 0)
@@ -58,7 +58,7 @@ describe.skipIf(!haveSpecifications)('every field that the published documents l
     console.log(`published request fields: ${totals.join('; ')}\n${lines.join('\n')}`)
   })
 
-  test.each(codecs)('is taken by the validator of $format', (codec) => {
+  test.each(codecs)('are accepted by the validator of $format', (codec) => {
     const refused = probesFor(codec.format).flatMap(({ path, body, value }) => {
       try {
         codec.validateRequest(structuredClone(body))
@@ -76,7 +76,7 @@ describe.skipIf(!haveSpecifications)('every field that the published documents l
       .filter(([, { format }]) => models.findIndex((one) => one[format] === names[format]) === index)
       .map((pair) => ({ pair, index, from: pair[0].format, to: pair[1].format, model: names[pair[1].format] })),
   )
-  test.each(trips)('arrives or is reported: $from → $to, $model', ({ pair, index }) => {
+  test.each(trips)('arrive or are reported: $from → $to, $model', ({ pair, index }) => {
     expect(outcomeOf(pair, index).lost).toEqual([])
   })
 
@@ -85,7 +85,7 @@ describe.skipIf(!haveSpecifications)('every field that the published documents l
     ['/verbosity', ({ verbosity: _, ...rest }: JsonObject) => rest],
     ['/stop[array]/*', ({ stop: _, ...rest }: JsonObject) => rest],
     ['/service_tier', (body: JsonObject) => (body.service_tier === 'flex' ? { ...body, service_tier: 'scale' } : body)],
-  ])('would be missed, were it dropped or changed: %s', (path, spoil) => {
+  ])('would be detected as missing if dropped or changed: %s', (path, spoil) => {
     const { lost } = travel(probesFor('chat'), {
       from: 'chat',
       to: 'responses',
@@ -98,7 +98,7 @@ describe.skipIf(!haveSpecifications)('every field that the published documents l
     expect(lost.map((line) => line.split(' = ')[0])).toContain(path)
   })
 
-  test('needs every entry of the tables', () => {
+  test('need every entry of the exemption tables', () => {
     for (const { pair, index } of trips) outcomeOf(pair, index)
     expect([...meanings, ...exemptions].filter((entry) => !needed.has(entry))).toEqual([])
   })

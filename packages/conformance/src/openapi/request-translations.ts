@@ -2,7 +2,7 @@ import type { Format } from '@modelgate/core'
 import { type Codec, codecs, createReport, type JsonObject } from '@modelgate/core/test-support'
 import type { Carried } from './field-arrival.ts'
 
-/** Models that accept everything in their format, and others that accept less: less arrives, and the losses are reported. */
+/** Models that accept everything in their format, and others with fewer features, for which losses are reported. */
 export const models: readonly { readonly [F in Format]: string }[] = [
   { chat: 'gpt-next', messages: 'claude-next', gemini: 'house-model', responses: 'gpt-next' },
   { chat: 'gpt-4', messages: 'claude-2', gemini: 'gemini-2.0-flash', responses: 'gpt-4' },
@@ -13,7 +13,7 @@ export const pairs: readonly (readonly [Codec, Codec])[] = codecs.flatMap((from)
   codecs.map((to) => [from, to] as const),
 )
 
-/** Takes a client's request through two codecs, as the gateway does. */
+/** Translates a client's request with two codecs, as the gateway does. */
 export function sendRequest(client: Codec, upstream: Codec, model: string, body: JsonObject): Carried {
   let ids = 0
   const report = createReport()

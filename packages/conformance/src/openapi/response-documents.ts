@@ -5,7 +5,7 @@ import type { RequestDocument } from './request-documents.ts'
 
 const unhinted = { values: [], required: {}, beside: {}, around: [], consumed: [] } as const
 
-/** The first choice of a body, changed. */
+/** Changes the first choice of a body. */
 const inChoice =
   (key: 'choices' | 'candidates', change: (choice: JsonObject) => JsonObject) =>
   (body: JsonObject): JsonObject => ({ ...body, [key]: listOf(body[key]).map((choice) => change(objectOf(choice))) })
@@ -198,7 +198,7 @@ const responses: RequestDocument = {
   ],
 }
 
-/** Answers of each format's servers, according to its publisher. */
+/** Responses of each format's servers, according to its publisher. */
 export const answerDocuments: { readonly [F in Format]: readonly RequestDocument[] } = {
   chat: [chat],
   messages: [messages, { ...messages, root: 'BetaMessage' }],
@@ -206,7 +206,7 @@ export const answerDocuments: { readonly [F in Format]: readonly RequestDocument
   responses: [responses],
 }
 
-/** Fields that are also checked in streams, which have other places and times for them than whole answers. */
+/** Fields that are also checked in streams, which have other places and times for them than unstreamed responses. */
 export const streamFields: { readonly [F in Format]: RegExp } = {
   chat: /^\/(usage|service_tier|choices\/\*\/(finish_reason|logprobs|message\/annotations))/,
   messages: /^\/(usage|stop_|content\/\*\[type=text\]\/citations)/,

@@ -9,13 +9,13 @@ const blocked = ['content_filter', 'refusal', 'SAFETY']
 const length = ['length', 'max_tokens', 'MAX_TOKENS', 'max_output_tokens']
 const done = ['stop', 'end_turn', 'STOP', 'completed', 'status:']
 const calls = ['tool_calls', 'tool_use', 'STOP', 'completed']
-/** An answer that ended in an error reaches the client as an error. */
+/** A failed response reaches the client as an error. */
 const fault = ['message:']
 
 const endings = (values: readonly string[], as: readonly string[]): Meaning[] =>
   values.map((value) => ({ at: finish, value, as }))
 
-/** Values of one format's answers that another expresses differently. All others have to arrive unchanged. */
+/** Values of responses that another format expresses differently. All others must arrive unchanged. */
 export const answerMeanings: readonly Meaning[] = [
   ...endings(['stop', 'end_turn', 'stop_sequence', 'STOP', 'completed'], done),
   ...endings(['length', 'model_context_window_exceeded', 'MAX_TOKENS', 'max_output_tokens'], length),
@@ -33,13 +33,14 @@ export const answerMeanings: readonly Meaning[] = [
 
 const others = (own: Format): Format[] =>
   (['chat', 'messages', 'gemini', 'responses'] as const).filter((format) => format !== own)
-const frame = 'says what kind of body it is, and the client gets one of its own'
-const derived = 'follows from the numbers beside it, which arrive'
-const silence = 'says the same as no field'
-const timeless = 'these formats tell no time'
+const frame = 'names the type of the body, and the client gets its own'
+const derived = 'follows from the numbers next to it, which arrive'
+const silence = 'means the same as an absent field'
+const timeless = 'these formats have no timestamp'
 const spelled = 'the bytes are those of the token, which arrives'
-const itemName = 'names the item to its own server; calls are answered by their `call_id`, which arrives'
-const itemState = 'an item of a finished answer is finished; one that broke off is told by the ending of the answer'
+const itemName = 'identifies the item for its own server; results refer to calls by `call_id`, which arrives'
+const itemState =
+  'an item of a finished response is finished; the finish reason of the response reports a truncated one'
 const cited = /cit(ed|ation|es)/
 
 /** Kept minimal: a test fails for an entry without effect. */
@@ -54,10 +55,10 @@ export const answerExemptions: readonly Exemption[] = [
     at: /\/annotations\/\*\/url_citation\/(start|end)_index$/,
     to: ['messages'],
     told: { path: '/choices/0/message/content', detail: cited },
-    why: 'a citation is lost with the text that it supports',
+    why: 'a citation is dropped with the text that it supports',
   },
   { from: 'messages', at: /^\/(type|role)$/, to: others('messages'), why: frame },
-  { from: 'gemini', at: /./, value: /unspecified$/i, why: 'the zero of an enum: proto JSON takes it for absence' },
+  { from: 'gemini', at: /./, value: /unspecified$/i, why: 'the zero of an enum: proto JSON treats it as absent' },
   { from: 'gemini', at: /\/thought$/, value: false, why: silence },
   { from: 'gemini', at: /^\/candidates\/\*\/(index|content\/role)$/, to: others('gemini'), why: frame },
   { from: 'gemini', at: /\/logProbabilitySum$/, why: derived },
@@ -73,19 +74,19 @@ export const answerExemptions: readonly Exemption[] = [
     at: /TokensDetails\/\*\/modality$/,
     value: 'TEXT',
     to: others('gemini'),
-    why: 'text is what is left of the total',
+    why: 'text is the remainder of the total',
   },
   {
     from: 'gemini',
     at: /\/citationSources\/\*\/(license|startIndex|endIndex)$/,
     to: others('gemini'),
     told: { path: '/candidates/0/content/parts/0', detail: cited },
-    why: 'a citation is lost with the text that it supports',
+    why: 'a citation is dropped with the text that it supports',
   },
   { from: 'responses', at: /^\/object$/, to: others('responses'), why: frame },
   { from: 'responses', at: /^\/created_at$/, to: ['messages', 'gemini'], why: timeless },
-  { from: 'responses', at: /^\/completed_at$/, to: others('responses'), why: 'is the time at which the answer came' },
-  { from: 'responses', at: /^\/output_text$/, why: 'SDKs add it: the texts of the output once more' },
+  { from: 'responses', at: /^\/completed_at$/, to: others('responses'), why: 'is the creation time of the response' },
+  { from: 'responses', at: /^\/output_text$/, why: 'added by SDKs: it repeats the texts of the output' },
   {
     from: 'responses',
     at: /^\/output\/\*\[type=(message|function_call|custom_tool_call|reasoning)\]\/id$/,

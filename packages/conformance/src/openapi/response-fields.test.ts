@@ -52,7 +52,7 @@ function outcomeOf(way: Way, [upstream, client]: (typeof pairs)[number]): Outcom
 
 if (!haveSpecifications) console.log(whyNoSpecifications)
 
-describe.skipIf(!haveSpecifications)('every field of an answer that the published documents list', () => {
+describe.skipIf(!haveSpecifications)('response fields of the published documents', () => {
   afterAll(() => {
     const lines = ways.flatMap((way) =>
       pairs.map(([upstream, client]) => {
@@ -64,17 +64,17 @@ describe.skipIf(!haveSpecifications)('every field of an answer that the publishe
     const totals = codecs.map(
       ({ format }) => `${format} ${fieldsOf(format)} fields, ${probesFor(format).length} values`,
     )
-    console.log(`published answer fields: ${totals.join('; ')}\n${lines.join('\n')}`)
+    console.log(`published response fields: ${totals.join('; ')}\n${lines.join('\n')}`)
   })
 
   const trips = ways.flatMap((way) =>
     pairs.map((pair) => ({ way, pair, upstream: pair[0].format, client: pair[1].format })),
   )
-  test.each(trips)('arrives or is reported: $way, $upstream → $client', ({ way, pair }) => {
+  test.each(trips)('arrive or are reported: $way, $upstream → $client', ({ way, pair }) => {
     expect(outcomeOf(way, pair).lost).toEqual([])
   })
 
-  test.each(codecs)('is listed for $format', ({ format }) => {
+  test.each(codecs)('are listed for $format', ({ format }) => {
     expect(fieldsOf(format)).toBeGreaterThan(50)
   })
 
@@ -84,7 +84,7 @@ describe.skipIf(!haveSpecifications)('every field of an answer that the publishe
     ['/choices/*/message/refusal', ({ output: _, ...rest }: JsonObject) => rest],
     ['/choices/*/logprobs/refusal/*/token', (body: JsonObject) => body],
     ['/usage/completion_tokens_details/rejected_prediction_tokens', (body: JsonObject) => body],
-  ])('would be missed, were it dropped, or not reported: %s', (path, spoil) => {
+  ])('would be detected as missing if dropped or unreported: %s', (path, spoil) => {
     const [chat, responses] = ['chat', 'responses'].map((name) => codecs.find(({ format }) => format === name))
     if (chat === undefined || responses === undefined) throw new Error('a codec is missing')
     const { lost } = travel(probesFor('chat'), {
@@ -99,7 +99,7 @@ describe.skipIf(!haveSpecifications)('every field of an answer that the publishe
     expect(lost.map((line) => line.split(' = ')[0])).toContain(path)
   })
 
-  test('needs every entry of the tables', () => {
+  test('need every entry of the exemption tables', () => {
     for (const { way, pair } of trips) outcomeOf(way, pair)
     const entries = [...answerMeanings, ...answerExemptions]
     expect(entries.filter((entry) => !needed.has(entry))).toEqual([])

@@ -8,10 +8,10 @@ const unnamed = (event: JsonObject): string => `data: ${JSON.stringify(event)}\n
 function chat({ usage, ...body }: JsonObject): string {
   const choices = listOf(body.choices).map(objectOf)
   const frame = { ...body, object: 'chat.completion.chunk' }
-  const said = choices.map(({ message, finish_reason: _, ...choice }) => ({ ...choice, delta: deltaOf(message) }))
+  const text = choices.map(({ message, finish_reason: _, ...choice }) => ({ ...choice, delta: deltaOf(message) }))
   const ended = choices.map(({ index = 0, finish_reason = null }) => ({ index, delta: {}, finish_reason }))
   const chunks: JsonObject[] = [
-    { ...frame, choices: said },
+    { ...frame, choices: text },
     { ...frame, choices: ended },
   ]
   if (usage !== undefined) chunks.push({ ...frame, choices: [], usage })
@@ -45,7 +45,7 @@ function messages({ content, stop_reason, stop_sequence, stop_details, container
   return events.map(named).join('')
 }
 
-/** One chunk may hold all of an answer. */
+/** One chunk may contain the whole response. */
 const gemini = (body: JsonObject): string => unnamed(body)
 
 function responses(body: JsonObject): string {
@@ -87,5 +87,5 @@ function sendPart(part: JsonObject, place: JsonObject, send: (type: string, fiel
   send('response.content_part.done', { ...place, part })
 }
 
-/** Returns an upstream's whole answer as a stream. */
+/** Converts an upstream's unstreamed response to a stream. */
 export const streamed: { readonly [F in Format]: (body: JsonObject) => string } = { chat, messages, gemini, responses }

@@ -4,7 +4,7 @@ import { isObject, type Json, objectOf } from '../base/json.ts'
 import type { Carried } from './field-arrival.ts'
 import { streamed } from './response-streams.ts'
 
-/** Requests of clients that want to see everything. */
+/** Requests that ask for all optional parts of a response. */
 const asking: { readonly [F in Format]: JsonObject } = {
   chat: {
     model: 'probed',
@@ -38,7 +38,7 @@ const streaming: { readonly [F in Format]: JsonObject } = {
   responses: { stream: true },
 }
 
-/** A request of a client that wants to see everything. */
+/** Returns a request that asks for all optional parts of a response. */
 export const askingFor = (format: Format, stream: boolean): JsonObject => ({
   ...asking[format],
   ...(stream ? streaming[format] : {}),
@@ -68,10 +68,10 @@ function laneOf(upstream: Codec, client: Codec, stream: boolean): Lane {
 
 const bytesOf = (body: JsonObject): Uint8Array => encoder.encode(JSON.stringify(body))
 
-/** Only losses of the answer differ: the request is the same every time. */
+/** Returns only losses of the response: the request is always the same. */
 const answerLosses = ({ report }: Lane): Carried['losses'] => report.losses.filter(({ side }) => side === 'answer')
 
-/** Takes an upstream's whole answer to the client. One that is an error reaches it as an error. */
+/** Translates an upstream's unstreamed response to the client's format. A failed response becomes an error. */
 export function sendAnswer(upstream: Codec, client: Codec, body: JsonObject): Carried {
   const lane = laneOf(upstream, client, false)
   try {
@@ -83,7 +83,7 @@ export function sendAnswer(upstream: Codec, client: Codec, body: JsonObject): Ca
   }
 }
 
-/** Takes the same answer to the client as a stream: what was sent is the list of its events. */
+/** Translates the same response as a stream; the result is the list of its events. */
 export function sendStream(upstream: Codec, client: Codec, body: JsonObject): Carried {
   const lane = laneOf(upstream, client, true)
   const stream = lane.openStream()

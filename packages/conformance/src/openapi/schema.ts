@@ -6,21 +6,21 @@ import { isObject, type Json, type JsonObject, listOf, numberOf, objectOf, textO
 const folder =
   process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url)).replace(/\/$/, '')
 
-/** The providers' published documents are beside the checkout, or at MODELGATE_SHARED. */
+/** True if the providers' published documents exist next to the checkout or at MODELGATE_SHARED. */
 export const haveSpecifications = existsSync(join(folder, 'specs', 'INDEX.tsv'))
 export const whyNoSpecifications =
-  'no published OpenAPI documents beside the checkout (MODELGATE_SHARED): these checks are skipped'
+  'no published OpenAPI documents next to the checkout (MODELGATE_SHARED): these checks are skipped'
 
 /** The schemas of one document, by name. */
 export type Schemas = JsonObject
 
-/** All documents are JSON, whatever their names end in. */
+/** All documents are JSON, regardless of their file extension. */
 export function readSchemas(file: string): Schemas {
   const document = objectOf(JSON.parse(readFileSync(join(folder, 'specs', file), 'utf8')))
   return objectOf(objectOf(document.components).schemas)
 }
 
-/** One concrete form of a value: references followed, `allOf` merged, one branch of every union taken. */
+/** One concrete variant of a value: references resolved, `allOf` merged, one branch of every union selected. */
 export interface Shape {
   /** Names of the references that led here. */
   readonly names: readonly string[]
@@ -28,9 +28,9 @@ export interface Shape {
   readonly properties: { readonly [name: string]: Json }
   readonly required: readonly string[]
   readonly items: Json | undefined
-  /** The schema of values under names of the user's own. */
+  /** The schema of values under user-defined names. */
   readonly values: JsonObject | undefined
-  /** The allowed values, if they are enumerated. */
+  /** The allowed values, if enumerated. */
   readonly words: readonly Json[] | undefined
   readonly minimum: number | undefined
   readonly maximum: number | undefined
@@ -40,7 +40,7 @@ export interface Shape {
   readonly standard: Json | undefined
 }
 
-/** Every form a value may have. null is none: it stands for absence. */
+/** Returns every variant of a value, except null, which means absence. */
 export function shapesOf(schema: Json, schemas: Schemas): Shape[] {
   const shapes = flatten(schema, schemas, []).map(({ schema: flat, names }) => shapeOf(flat, names))
   const known = new Set<string>()

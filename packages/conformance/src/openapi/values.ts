@@ -5,31 +5,31 @@ import type { Shape } from './schema.ts'
 export interface Candidate {
   readonly value: Json
   /**
-   * `token`: it holds a text found nowhere else. `word`: one of few values, which others may stand for. `presence`: it can
-   * only be there or not.
+   * `token`: contains a unique text. `word`: one of few values, which others may represent. `presence`: can only be
+   * present or absent.
    */
   readonly kind: 'token' | 'word' | 'presence'
   readonly token: string
-  /** True for the documented default: it means the same as no field. */
+  /** True for the documented default, which means the same as an absent field. */
   readonly standard?: boolean
 }
 
-/** Values for the fields whose path fits. */
+/** Values for fields with a matching path. */
 export interface ValueRule {
   readonly at: RegExp
-  /** Given a text found nowhere else, the values to try. */
+  /** Returns the values to try, given a unique text. */
   readonly give: (token: string) => readonly Json[]
-  /** The value is not taken apart further, whatever its schema. */
+  /** The value is not broken down further, whatever its schema. */
   readonly whole?: boolean
 }
 
-/** Stands where some text must stand; valid base64, a valid name and a valid id too. */
+/** A placeholder for required text; also valid base64, a valid name and a valid id. */
 export const filler = 'Filler000000'
 
 const includes = (value: Json, token: string): boolean =>
   JSON.stringify(value).toLowerCase().includes(token.toLowerCase())
 
-/** The values that a rule gives; undefined if none fits. */
+/** Returns the values of the first matching rule; undefined if none matches. */
 export function hinted(
   rules: readonly ValueRule[],
   path: string,
@@ -44,7 +44,7 @@ export function hinted(
   })
 }
 
-/** The values to try where no rule fits: all that are counted, else one of the type. */
+/** Returns the values to try without a rule: all enumerated ones, else one of the type. */
 export function valuesOf(shape: Shape, key: string, fresh: () => string): readonly Candidate[] {
   const token = (value: (token: string) => Json): Candidate => {
     const text = fresh()
@@ -81,12 +81,12 @@ const texts: readonly [RegExp, readonly ((token: string) => string)[]][] = [
   [/^arguments$/, [(token) => `{"probe":"${token}"}`]],
 ]
 
-/** Ways to write a text found nowhere else as a value of the field. */
+/** Returns ways to write a unique text as a value of the field. */
 function textsOf({ pattern, format }: Shape, key: string): readonly ((token: string) => string)[] {
   if (pattern !== undefined) {
     const fits = new RegExp(pattern)
     const write = patterned.find((one) => fits.test(one(filler)))
-    if (write === undefined) throw new Error(`No probe fits the pattern ${pattern} of ${key}`)
+    if (write === undefined) throw new Error(`No value matches the pattern ${pattern} of ${key}`)
     return [write]
   }
   if (format === 'int64') return [(token) => String(Number(token.slice(5)) || 7)]
@@ -102,14 +102,14 @@ const patterned: readonly ((token: string) => string)[] = [
   (token) => `tunnel_${token.toLowerCase().padStart(32, '0')}`,
 ]
 
-/** A number that is no default and that nothing else in a body is. */
+/** Returns a number that is not the default and unique in the body. */
 function numberIn({ type, minimum, maximum }: Shape): number {
   const least = minimum ?? 0
   if (type === 'number') return maximum === undefined ? least + 0.3725 : least + (maximum - least) * 0.3725
   return maximum === undefined ? Math.max(least, 4217) : Math.min(maximum, least + 7)
 }
 
-/** A schema of the user's own with the text as a property. */
+/** A user-defined schema with the text as a property. */
 export const schemaWith = (token: string): JsonObject => ({
   type: 'object',
   properties: { [token]: { type: 'string' } },

@@ -4,17 +4,17 @@ import type { Json } from '../base/json.ts'
 import { arrival, type Carried, isReported, isUntouched, type Meaning } from './field-arrival.ts'
 import type { Probe } from './walk.ts'
 
-/** A field that may neither arrive nor be reported, and why. */
+/** A field that need neither arrive nor be reported, with the reason. */
 export interface Exemption {
   readonly from: Format
   readonly at: RegExp
-  /** Only this value, or texts that fit. */
+  /** Only this value, or matching texts. */
   readonly value?: Json | RegExp
-  /** Only towards these formats; any, where none are named. */
+  /** Only with these target formats. Default: all. */
   readonly to?: readonly Format[]
-  /** Only towards models that take least; any, where it is not said. */
+  /** Only with models of few features. Default: all models. */
   readonly humble?: true
-  /** It is reported, but named by the part that it stands under: a loss at this path has to be there. */
+  /** The loss is reported under its enclosing part: a loss at this path must exist. */
   readonly told?: { readonly path: string; readonly detail: RegExp }
   readonly why: string
 }
@@ -26,7 +26,7 @@ export interface Journey {
   readonly humble: boolean
   readonly meanings: readonly Meaning[]
   readonly exemptions: readonly Exemption[]
-  /** The entries of the two tables without which something would be lost. */
+  /** The table entries without which a value would count as lost. */
   readonly needed: Set<Meaning | Exemption>
   send(body: JsonObject): Carried
 }
@@ -34,9 +34,9 @@ export interface Journey {
 export interface Outcome {
   readonly kept: number
   readonly reported: number
-  /** Neither: the document calls the value the default, or the reason stands in the table. */
+  /** Neither arrived nor reported, but the documented default or exempt by the table. */
   readonly exempt: number
-  /** Neither: each a broken promise, in words. */
+  /** Neither arrived nor reported: one description per broken promise. */
   readonly lost: readonly string[]
 }
 
@@ -46,18 +46,18 @@ export function travel(probes: readonly Probe[], journey: Journey): Outcome {
   const lost: string[] = []
   for (const [path, family] of familiesOf(probes)) {
     const carried = new Map(family.map((probe) => [probe, journey.send(probe.body)]))
-    const told = new Map<string, Probe>()
+    const reported = new Map<string, Probe>()
     for (const probe of family) {
       const verdict = verdictOf(probe, carried, journey)
       if (verdict === 'lost') lost.push(`${path} = ${JSON.stringify(probe.value)}`)
       else counts[verdict]++
       if (verdict !== 'kept' || probe.kind !== 'word' || isSynonym(probe, journey)) continue
-      // Two words that come out as the same body are one word.
+      // Two values that produce the same body are indistinguishable.
       const body = JSON.stringify(carried.get(probe)?.sent)
-      const twin = told.get(body)
+      const twin = reported.get(body)
       if (twin !== undefined)
-        lost.push(`${path} = ${JSON.stringify(probe.value)} comes out as ${JSON.stringify(twin.value)} does`)
-      told.set(body, probe)
+        lost.push(`${path} = ${JSON.stringify(probe.value)} produces the same body as ${JSON.stringify(twin.value)}`)
+      reported.set(body, probe)
     }
   }
   return { ...counts, lost }

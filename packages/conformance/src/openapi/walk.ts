@@ -5,17 +5,17 @@ import { type Candidate, filler, hinted, type ValueRule, valuesOf } from './valu
 /** Facts that a valid body needs and the document lacks. */
 export interface Walk {
   readonly schemas: Schemas
-  /** Name of the schema of the whole body. */
+  /** Schema name of the whole body. */
   readonly root: string
   /** The smallest valid body. */
   readonly smallest: JsonObject
-  /** Fields at the root that are not followed: the gateway consumes them. */
+  /** Root fields that are not followed: the gateway consumes them. */
   readonly consumed: readonly string[]
-  /** Values for fields whose schema says less than the provider. */
+  /** Values for fields whose schema is less strict than the provider. */
   readonly values: readonly ValueRule[]
-  /** Fields that objects of a schema cannot do without, though it calls none required. */
+  /** Fields that objects of a schema need although it does not require them. */
   readonly required: { readonly [schema: string]: JsonObject }
-  /** Fields that must accompany a field, in objects of a schema, to give it a meaning. */
+  /** Fields that must accompany a field in objects of a schema. */
   readonly beside: { readonly [schema: string]: { readonly [field: string]: JsonObject } }
   /** A probe in a list at the root replaces the existing entries. */
   readonly alone?: true
@@ -23,16 +23,16 @@ export interface Walk {
   readonly around: readonly { readonly at: RegExp; readonly add: (body: JsonObject) => JsonObject }[]
 }
 
-/** One field of a format with one value in it. */
+/** One field of a format with one value. */
 export interface Probe extends Candidate {
   /** The field: `/messages/*[role=user]/content/*[type=image_url]/image_url/detail`. */
   readonly path: string
   /** JSON Pointer of the value in the body. */
   readonly pointer: string
-  /** Field that a report has to name, or the block that its only value names. */
+  /** Field that a report must name, or the block that its only value names. */
   readonly subject: string
   readonly body: JsonObject
-  /** The same body without the field; without the block that holds it, where it cannot do without the field. */
+  /** The same body without the field, or without the enclosing block if the field is required. */
   readonly without: JsonObject
 }
 
@@ -41,12 +41,12 @@ interface Place {
   readonly key: string
   build(value: Json): JsonObject
   readonly without: () => JsonObject
-  /** The object around it cannot do without it. */
+  /** The enclosing object requires the field. */
   readonly needed?: boolean
   readonly above: readonly string[]
 }
 
-/** Every field that the document lists, in every form, with every value that it counts and one of each other kind. */
+/** Returns every documented field in every variant, with every enumerated value and one of each other kind. */
 export function probesOf(walk: Walk): Probe[] {
   const probes: Probe[] = []
   let serial = 0
@@ -58,7 +58,7 @@ export function probesOf(walk: Walk): Probe[] {
   function add(place: Place, shape: Shape): void {
     const marker: JsonObject = {}
     const pointer = locate(around(place.path, place.build(marker)), marker, '')
-    if (pointer === undefined) throw new Error(`The value of ${place.path} got lost on its way into the body`)
+    if (pointer === undefined) throw new Error(`The value of ${place.path} was lost while the body was built`)
     const fresh = (): string => `Pr0be${String(++serial).padStart(7, '0')}`
     for (const candidate of hinted(walk.values, place.path, fresh) ?? valuesOf(shape, place.key, fresh))
       probes.push({
@@ -150,7 +150,7 @@ export function probesOf(walk: Walk): Probe[] {
 
   const [root] = shapesOf({ $ref: `#/${walk.root}` }, schemas)
   if (root === undefined || Object.keys(root.properties).length === 0)
-    throw new Error(`The document has no schema ${walk.root}, or one without fields`)
+    throw new Error(`The document has no schema ${walk.root} with fields`)
   for (const [key, schema] of Object.entries(root.properties)) {
     if (walk.consumed.includes(key)) continue
     const before = smallest[key]
@@ -195,7 +195,7 @@ const anything: Shape = {
   standard: undefined,
 }
 
-/** Tells one form of a value from the others: by the word that names it, else by its schema or type. */
+/** Distinguishes a variant from the others: by its discriminating value, else by its schema or type. */
 function labelOf(shape: Shape, all: readonly Shape[]): string {
   if (all.length === 1) return ''
   const name = shape.names.at(-1)

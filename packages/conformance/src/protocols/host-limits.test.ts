@@ -19,7 +19,7 @@ const gateway = createGateway({
 const long = 'All work and no play. '.repeat(10_000)
 const request = { model: 'gpt-5', messages: [{ role: 'user' as const, content: long }] }
 
-/** Returns the error of OpenAI's SDK for the long request. */
+/** Returns the error that OpenAI's SDK throws for the long request. */
 async function refusal(baseURL: string, call?: typeof fetch): Promise<unknown> {
   const client = new OpenAI({ apiKey: 'me', baseURL, maxRetries: 0, ...(call && { fetch: call }) })
   return client.chat.completions.create(request).then(
@@ -46,7 +46,7 @@ async function serve(listener: RequestListener): Promise<string> {
 describe.each([
   ['Express 5', express],
   ['Express 4', express4 as unknown as typeof express],
-])('%s behind express.json', (_name, framework) => {
+])('%s after express.json', (_name, framework) => {
   const app = () => {
     const made = framework()
     made.use(framework.json())
@@ -55,7 +55,7 @@ describe.each([
     return made
   }
 
-  test('tells the client in its own words that a body is over the parser’s limit, and what raises it', async () => {
+  test("reports a body over the parser’s limit in the client's dialect, with the setting to raise", async () => {
     const origin = await serve(app())
     expect(await refusal(`${origin}/v1`)).toMatchObject(tooLarge('express.json'))
     const claude = new Anthropic({ apiKey: 'me', baseURL: origin, maxRetries: 0 })
@@ -65,7 +65,7 @@ describe.each([
     })
   })
 
-  test('tells the client that a body is no JSON, and asks for a token first', async () => {
+  test('reports invalid JSON, but authenticates first', async () => {
     const origin = await serve(app())
     const post = (token: string) =>
       fetch(`${origin}/v1/chat/completions`, {
@@ -81,7 +81,7 @@ describe.each([
     expect((await post('nobody')).status).toBe(401)
   })
 
-  test('leaves errors of other paths, and other errors, to the app', async () => {
+  test('leaves errors of other paths and other errors to the app', async () => {
     const made = app()
     made.use('/v1/chat', (_req, _res, next) => next())
     const origin = await serve(made)
@@ -94,10 +94,10 @@ describe.each([
   })
 })
 
-test('SvelteKit’s limit is named: its body stream fails with a status', async () => {
+test('names SvelteKit’s limit when its body stream fails with a status', async () => {
   const call = (async (url: string | URL | Request, init?: RequestInit) => {
     const text = init?.body as string
-    // As SvelteKit's adapter for Node makes the body.
+    // Creates a body like SvelteKit's adapter for Node.
     const body = new ReadableStream({
       start(controller) {
         const message = `Content-length of ${text.length} exceeds limit of 524288 bytes.`
@@ -109,7 +109,7 @@ test('SvelteKit’s limit is named: its body stream fails with a status', async 
   expect(await refusal('http://gateway.test/v1', call)).toMatchObject(tooLarge('BODY_SIZE_LIMIT'))
 })
 
-test('Next.js cuts bodies behind a proxy: what is missing is said, and the setting', async () => {
+test('names the setting of Next.js when a proxy truncates the body', async () => {
   const call = (async (url: string | URL | Request, init?: RequestInit) => {
     const text = init?.body as string
     const cut = new Request(String(url), { ...init, body: text.slice(0, 10_000) })

@@ -1,7 +1,7 @@
 import { createGateway, type Gateway, type Route } from '@modelgate/core'
 import { createFakeProvider, type FakeProvider, type ListeningProvider, listen } from '@modelgate/testing'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { forgetful, pathOf, queryOf, upstreamKey, upstreamOf } from '../base/gateways.ts'
+import { noSharedHealth, pathOf, queryOf, upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { objectOf, parseJson, textOf } from '../base/json.ts'
 import { type RawAnswer, type RawCall, rawCall } from '../base/raw-http.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
@@ -10,7 +10,7 @@ import type { Running, ServerKind } from '../base/servers.ts'
 export const token = 'client-token-of-alice-77f3'
 export const narrowToken = 'client-token-of-bob-19c2'
 
-/** The smallest question of each dialect. */
+/** The smallest request of each format, without a model. */
 const questions: Readonly<Record<Format, object>> = {
   chat: { messages: [{ role: 'user', content: 'hello' }] },
   messages: { messages: [{ role: 'user', content: 'hello' }], max_tokens: 100 },
@@ -18,18 +18,18 @@ const questions: Readonly<Record<Format, object>> = {
   responses: { input: 'hello' },
 }
 
-/** Returns a minimal generation request of each dialect. For Gemini the path has the model and selects streaming. */
+/** Returns a minimal generation request. Gemini has model and streaming in the path instead. */
 export function bodyOf(format: Format, more: Record<string, unknown> = {}): string {
   const { model: _model, stream: _stream, ...rest } = more
   const named = { model: `${format}-model`, ...more }
   return JSON.stringify({ ...questions[format], ...(format === 'gemini' ? rest : named) })
 }
-/** The path to it, for the same `more`. */
+/** Returns the path of the request, for the same `more`. */
 export const targetOf = (format: Format, { model, stream }: Record<string, unknown> = {}): string => {
   const asked = { model: typeof model === 'string' ? model : `${format}-model`, stream: stream === true }
   return `${pathOf(format, asked)}${queryOf(format, asked)}`
 }
-/** Every path that takes such a body: chat alone has none to count tokens. */
+/** Returns every path that accepts such a body. Chat has none for token counts. */
 export function targetsOf(format: Format, model = `${format}-model`): readonly string[] {
   const counts: Readonly<Record<Format, readonly string[]>> = {
     chat: [],
@@ -44,16 +44,16 @@ export const version = { 'anthropic-version': '2023-06-01' }
 export const bearer = { authorization: `Bearer ${token}` }
 export const good = { ...json, ...version, ...bearer }
 
-export interface ToldError {
+export interface DialectError {
   readonly message: string
-  /** The kind in the dialect's own words; Google's `status`. */
+  /** The kind in the dialect's terms; Google's `status`. */
   readonly type: string
   readonly param: unknown
   readonly code: unknown
 }
 
-/** The message of an error in the dialect it must be in; throws for any other shape. */
-export function errorIn(format: Format, answer: RawAnswer): ToldError {
+/** Returns an error in the expected dialect; throws for any other shape. */
+export function errorIn(format: Format, answer: RawAnswer): DialectError {
   expect(answer.headers['content-type']).toMatch(/^application\/json/)
   const body = objectOf(parseJson(answer.text))
   const error = objectOf(body.error)
@@ -82,7 +82,7 @@ const fieldIn = (details: unknown): unknown =>
     .flatMap((detail) => objectOf(detail).fieldViolations ?? [])
     .map((violation) => objectOf(violation).field)[0]
 
-/** How each dialect says 400 and 401. */
+/** Error types of 400 and 401 in each dialect. */
 export const invalid: Readonly<Record<Format, string>> = {
   chat: 'invalid_request_error',
   messages: 'invalid_request_error',
@@ -93,13 +93,13 @@ export const invalid: Readonly<Record<Format, string>> = {
 export function expectUnknownToken(format: Format, answer: RawAnswer, operation?: string): void {
   expect(answer.headers['x-should-retry']).toBe('false')
   if (operation === 'rerank') {
-    // Its clients read the message where Cohere has it.
+    // Clients of rerank read the message where Cohere has it.
     expect([answer.status, objectOf(parseJson(answer.text)).message]).toEqual([401, expect.any(String)])
     return
   }
   const error = errorIn(format, answer)
   if (format === 'gemini') {
-    // Google calls it a bad argument.
+    // Google reports an invalid key as an invalid argument.
     expect([answer.status, error.type]).toEqual([400, 'INVALID_ARGUMENT'])
     expect(error.code).toEqual(expect.arrayContaining([expect.objectContaining({ reason: 'API_KEY_INVALID' })]))
   } else
@@ -109,7 +109,7 @@ export function expectUnknownToken(format: Format, answer: RawAnswer, operation?
     ])
 }
 
-/** A route with its open places filled in, and a body it takes. */
+/** A route with its parameters filled in, and a valid body. */
 export interface RouteCall {
   readonly route: Route
   readonly method: string
@@ -123,30 +123,33 @@ export const callsOf = (gateway: Gateway): readonly RouteCall[] =>
     return method === 'POST' ? { route, method, path, body: bodyOf(format) } : { route, method, path }
   })
 
-/** One server with a gateway in front of a fake provider that speaks all formats. */
-export interface HttpSetting {
+/** One server with a gateway and a fake provider of all formats. */
+export interface HttpFixture {
   readonly fake: FakeProvider
   readonly provider: ListeningProvider
   readonly gateway: Gateway
-  /** The same with a limit of 4 kB on bodies. */
+  /** The same with a body limit of 4 kB. */
   readonly smallPlace: Running
-  /** One exchange; everything that comes back is kept for `expectNoSecrets`. */
+  /** Sends one request; the response is recorded for `expectNoSecrets`. */
   call(raw: RawCall, to?: Running): Promise<RawAnswer>
-  /** A generation call with this very body, on the path of the dialect's own model. */
+  /** Sends a generation call with this body, on the path of the format's own model. */
   post(format: Format, body: RawCall['body'], headers?: Record<string, string>): Promise<RawAnswer>
-  /** The smallest question, with more in it, or with another model. */
+  /** Sends the smallest request with additional fields or another model. */
   ask(format: Format, more?: Record<string, unknown>, headers?: Record<string, string>): Promise<RawAnswer>
 }
 
 let exchanges = 0
-/** Exchanges made by all settings of this file. */
+/** Returns the number of requests that all fixtures of this file have sent. */
 export const exchangesMade = (): number => exchanges
 
-/** Starts and stops with the tests of the surrounding `describe`, and closes them with the search for secrets. */
-export function useHttpSetting(server: ServerKind): { readonly current: HttpSetting; searchForSecrets(): void } {
+/**
+ * Starts and stops with the tests of the surrounding `describe`, and adds a final test that searches for leaked
+ * secrets.
+ */
+export function useHttpFixture(server: ServerKind): { readonly current: HttpFixture; searchForSecrets(): void } {
   const answers: string[] = []
   const asked: string[] = []
-  let current: HttpSetting | undefined
+  let current: HttpFixture | undefined
   let places: Running[] = []
 
   beforeAll(async () => {
@@ -174,16 +177,16 @@ export function useHttpSetting(server: ServerKind): { readonly current: HttpSett
         },
         limits: { bodyBytes },
         logger: false,
-        // One exchange is looked at: what is tried after a failure has tests of its own.
+        // Retries have their own tests; these tests observe a single exchange.
         retry: false,
         breaker: false,
-        health: forgetful,
+        health: noSharedHealth,
       })
     const gateway = gatewayWith(4 * 1024 * 1024)
     const place = await server.start(gateway)
     const smallPlace = await server.start(gatewayWith(4096))
     places = [place, smallPlace]
-    const call: HttpSetting['call'] = async (raw, to = place) => {
+    const call: HttpFixture['call'] = async (raw, to = place) => {
       const answer = await rawCall(to, raw)
       answers.push(JSON.stringify(answer.headers), answer.text)
       exchanges++
@@ -213,11 +216,11 @@ export function useHttpSetting(server: ServerKind): { readonly current: HttpSett
 
   return {
     get current() {
-      if (current === undefined) throw new Error('the setting exists while tests run')
+      if (current === undefined) throw new Error('the fixture exists only while tests run')
       return current
     },
     searchForSecrets() {
-      test('no upstream key in any answer, no client token in any upstream request', () => {
+      test('leaks no upstream key in any response and no client token in any upstream request', () => {
         expect(answers.length).toBeGreaterThan(50)
         expect(answers.filter((text) => text.includes(upstreamKey))).toEqual([])
         expect(asked.length).toBeGreaterThan(20)

@@ -19,16 +19,16 @@ import {
   targetOf,
   targetsOf,
   token,
-  useHttpSetting,
+  useHttpFixture,
   version,
 } from './http-fixture.ts'
 
 for (const server of servers)
   describe(server.name, () => {
-    const setting = useHttpSetting(server)
+    const setting = useHttpFixture(server)
 
     describe('authentication', () => {
-      /** Headers for a model list in a route's dialect; without the dialect's header it is OpenAI's. */
+      /** Headers for a model list in a route's dialect. OpenAI's is the default without a header. */
       const headersOf = ({ route }: RouteCall): Record<string, string> => ({
         ...json,
         ...(route.format === 'messages' ? version : {}),
@@ -42,7 +42,7 @@ for (const server of servers)
           ...(call.body === undefined ? {} : { body: call.body }),
         })
 
-      test('a missing, unknown or empty token is refused in the dialect of every route, and no upstream is called', async () => {
+      test('rejects a missing, unknown or empty token in the dialect of every route, without an upstream call', async () => {
         for (const call of every())
           for (const headers of [
             {},
@@ -58,7 +58,7 @@ for (const server of servers)
         expect(setting.current.fake.requests).toHaveLength(0)
       })
 
-      test('every carrier works on every route', async () => {
+      test('accepts every way to send a token on every route', async () => {
         const chats = new Set(['generate', 'count-tokens', 'list-models', 'get-model'])
         for (const call of every())
           for (const headers of [
@@ -75,7 +75,7 @@ for (const server of servers)
           }
       })
 
-      test('a token in the query is one on the paths of generateContent, and nowhere else', async () => {
+      test('accepts a token in the query on generateContent paths only', async () => {
         let taken = 0
         for (const call of every()) {
           const answer = await asked(call, { ...json, ...version }, `?key=${token}`)
@@ -89,20 +89,20 @@ for (const server of servers)
           } else expectUnknownToken(dialectOf(call, version), answer, call.route.operation)
         }
         expect(taken).toBeGreaterThan(8)
-        // The key is the gateway's business: no upstream sees it, nor any other thing in its place.
+        // The client's token must not reach the upstream, in any header or query.
         for (const { query, headers } of setting.current.fake.requests) {
           expect(query).not.toContain('key=')
           expect(JSON.stringify(headers)).not.toContain(token)
         }
       })
 
-      /** Dialect of the response, if a header decides. */
+      /** Returns the dialect of the response if a header decides. */
       const dialectOf = ({ route }: RouteCall, headers: Record<string, string>): Format => {
         const own = Object.entries(route.formatByHeader ?? {}).find(([name]) => headers[name] !== undefined)
         return own?.[1] ?? route.format
       }
 
-      test('a caller sees and reaches only its own models', async () => {
+      test('lists and serves only the models that the caller may use', async () => {
         const headers = { ...good, authorization: `Bearer ${narrowToken}` }
         expect((await setting.current.ask('chat', {}, headers)).status).toBe(200)
         const before = setting.current.fake.requests.length
@@ -130,10 +130,10 @@ for (const server of servers)
     })
 
     describe('paths and methods', () => {
-      test('one /v1 too many or too few, or a slash at the end, finds its way', async () => {
+      test('accepts one /v1 too many or too few, and a trailing slash', async () => {
         for (const format of formats) {
           const path = pathOf(format, { model: `${format}-model` })
-          // Only the paths of generateContent always have a prefix: without it they could belong to another service.
+          // Only generateContent paths always have a prefix: without it, they could belong to another service.
           const bare = format === 'gemini' ? [] : [path.slice(3)]
           for (const variant of [`/v1${path}`, ...bare, `${path}/`, `${path}?beta=true`])
             expect(
@@ -144,7 +144,7 @@ for (const server of servers)
         expect((await setting.current.call({ method: 'GET', path: '/v1/v1/models', headers: good })).status).toBe(200)
       })
 
-      test('a wrong method is 405 with Allow, in the dialect', async () => {
+      test('returns 405 with Allow in the dialect for a wrong method', async () => {
         for (const format of formats)
           for (const method of ['GET', 'PUT', 'DELETE'])
             for (const path of targetsOf(format)) {
@@ -157,7 +157,7 @@ for (const server of servers)
         ).toContain('GET')
       })
 
-      test('an unknown path is the host’s, or a JSON 404 where there is none', async () => {
+      test('leaves an unknown path to the host, or returns a JSON 404 without a host', async () => {
         for (const path of ['/', '/v1/nothing', '/chat/completions/more', '/v2/messages', '/v1beta/nothing']) {
           const answer = await setting.current.call({ method: 'GET', path, headers: bearer })
           expect(answer.status, path).toBe(404)
@@ -167,12 +167,12 @@ for (const server of servers)
       })
 
       if (server.hosted)
-        test('a host keeps its own routes', async () => {
+        test('leaves the host’s own routes unchanged', async () => {
           for (const path of ['/before', '/after'])
             expect((await setting.current.call({ method: 'GET', path })).text).toBe(path.slice(1))
         })
 
-      test('the model list speaks the dialect of who asks', async () => {
+      test('lists models in the dialect of the caller', async () => {
         const list = async (path: string, headers: Record<string, string>): Promise<unknown> =>
           parseJson((await setting.current.call({ method: 'GET', path, headers })).text)
         expect(await list('/v1/models', bearer)).toMatchObject({ object: 'list' })
@@ -188,7 +188,7 @@ for (const server of servers)
     })
 
     describe('headers', () => {
-      test('messages insist on a version, under either name, and say which', async () => {
+      test('require a version for Messages, under either name, and report it', async () => {
         for (const [headers, status] of [
           [{}, 400],
           [{ 'anthropic-version': 'tomorrow' }, 400],
@@ -206,7 +206,7 @@ for (const server of servers)
         }
       })
 
-      test('a body that is said to be no JSON is 415; nothing said is taken for JSON', async () => {
+      test('return 415 for a content type other than JSON, and assume JSON without one', async () => {
         for (const format of formats)
           for (const path of targetsOf(format)) {
             const send = (type: string): Promise<RawAnswer> =>
@@ -220,7 +220,7 @@ for (const server of servers)
           }
       })
 
-      test('an id under both names on every answer, and a new one each time', async () => {
+      test('include a new request id under both names in every response', async () => {
         const seen = new Set<string>()
         for (const answer of [
           await setting.current.post('chat', bodyOf('chat')),
@@ -240,7 +240,7 @@ for (const server of servers)
         expect(seen.size).toBe(9)
       })
 
-      test('streams are not to be stored, held back or transformed', async () => {
+      test('forbid storing, buffering and transforming streams', async () => {
         for (const format of formats) {
           const { headers } = await setting.current.ask(format, { stream: true })
           expect(headers['content-type']).toMatch(/^text\/event-stream/)
@@ -249,7 +249,7 @@ for (const server of servers)
         }
       })
 
-      test('nothing of the upstream’s headers goes on', async () => {
+      test('include none of the upstream’s headers', async () => {
         setting.current.fake.on(
           {},
           { headers: { 'openai-organization': 'org-of-the-gateway', 'set-cookie': 'a=b', 'x-secret': '1' } },
@@ -264,7 +264,7 @@ for (const server of servers)
     })
 
     describe('bodies', () => {
-      test('more than the limit is 413, announced or not', async () => {
+      test('return 413 above the limit, announced or not', async () => {
         for (const format of formats)
           for (const path of targetsOf(format))
             for (const body of [
@@ -285,15 +285,15 @@ for (const server of servers)
         'invalid UTF-8': Buffer.concat([Buffer.from('{"model":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]),
         '200 levels': nested(200),
         '100,000 levels': nested(100_000),
-        '100,000 levels and no end': '['.repeat(100_000),
-        'half a body': '{"model": "chat-model", "messages": [',
+        '100,000 unclosed levels': '['.repeat(100_000),
+        'a truncated body': '{"model": "chat-model", "messages": [',
         'no JSON': 'model=chat-model',
         'a list': '[]',
         null: 'null',
-        'a text': '"hello"',
+        'a string': '"hello"',
         nothing: '',
       }
-      test.each(Object.keys(bad))('%s is 400 in the dialect', async (name) => {
+      test.each(Object.keys(bad))('return 400 in the dialect for %s', async (name) => {
         for (const format of formats)
           for (const path of targetsOf(format)) {
             const answer = await setting.current.call({ path, headers: good, body: bad[name] ?? '' })
@@ -303,7 +303,7 @@ for (const server of servers)
         expect(setting.current.fake.requests).toHaveLength(0)
       })
 
-      test('a wrong field is 400 that names it', async () => {
+      test('return 400 that names an invalid field', async () => {
         const foreign = { model: 'messages-model' }
         for (const [format, more, param] of [
           ['chat', { temperature: 3 }, 'temperature'],
@@ -333,7 +333,7 @@ for (const server of servers)
           ['messages', { model: 'chat-model', thread: { type: 'create' } }, 'thread'],
           ['gemini', { contents: undefined }, 'contents'],
           ['responses', { model: undefined }, 'model'],
-          // Beyond the limits of the specification only translations refuse anything.
+          // Beyond the limits of the specification, only translations reject values.
           ['gemini', { ...foreign, generationConfig: { temperature: 2.1 } }, 'generation_config.temperature'],
           ['gemini', { ...foreign, generationConfig: { topP: 1.1 } }, 'generation_config.top_p'],
           ['gemini', { ...foreign, contents: 5 }, 'contents'],
@@ -351,7 +351,7 @@ for (const server of servers)
         expect(setting.current.fake.requests).toHaveLength(0)
       })
 
-      test('an unknown model is 404 in every dialect', async () => {
+      test('return 404 in every dialect for an unknown model', async () => {
         for (const [format, word] of [
           ['chat', 'model_not_found'],
           ['messages', 'not_found_error'],

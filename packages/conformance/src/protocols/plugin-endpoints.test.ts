@@ -8,7 +8,7 @@ import { hostsNotFound, parsingServers, type Running, servers } from '../base/se
 
 const text = (body: string) => ({ status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body })
 
-/** A plugin with a page at the root and a few endpoints of its own, as the console and the tokens' administration have them. */
+/** A plugin with a page at the root and its own endpoints, like the console and the tokens' administration. */
 const plugin: Plugin = {
   name: 'things',
   routes: [
@@ -28,7 +28,7 @@ const plugin: Plugin = {
   ],
 }
 
-describe.each([...servers, ...parsingServers])("a plugin's endpoints on $name", ({ hosted, start }) => {
+describe.each([...servers, ...parsingServers])('endpoints of a plugin on $name', ({ hosted, start }) => {
   let running: Running
   beforeAll(async () => {
     running = await start(
@@ -58,15 +58,15 @@ describe.each([...servers, ...parsingServers])("a plugin's endpoints on $name", 
     ['POST', '/things/7/turn', { to: 'left' }, 200, '7 to left by me'],
     ['PATCH', '/things/7', {}, 204, ''],
     ['DELETE', '/things/7', undefined, 200, 'gone'],
-  ])('%s %s', async (method, path, body, status, answer) => {
+  ])('respond to %s %s', async (method, path, body, status, answer) => {
     expect(await ask(method, path, body)).toEqual([status, answer])
   })
-  it('leave the gateway its own, with its own authentication', async () => {
+  it("do not affect the gateway's own endpoints and their authentication", async () => {
     const [status, body] = await ask('GET', '/v1/models')
     expect(status).toBe(401)
     expect(body).toContain('invalid_api_key')
   })
-  it('leave the rest to the host', async () => {
+  it('leave other paths to the host', async () => {
     const [status, body] = await ask('GET', '/thing')
     expect(status).toBe(404)
     if (hosted) expect(body).toBe(hostsNotFound)
@@ -75,7 +75,7 @@ describe.each([...servers, ...parsingServers])("a plugin's endpoints on $name", 
   })
 })
 
-describe('under a path, the page at the root is there with and without its slash', () => {
+describe('page of a plugin at the root, with the gateway below a path', () => {
   const gatewayAt = (basePath?: string) =>
     createGateway({
       auth: 'none',
@@ -98,7 +98,7 @@ describe('under a path, the page at the root is there with and without its slash
       },
     ],
   ]
-  it.each(hosts)('%s', async (_, ask) => {
+  it.each(hosts)('responds with and without a trailing slash: %s', async (_, ask) => {
     for (const path of ['/ai', '/ai/']) expect(await (await ask(path)).text(), path).toBe('home')
     expect((await ask('/air')).status).toBe(404)
   })

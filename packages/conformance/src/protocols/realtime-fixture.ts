@@ -29,7 +29,7 @@ import { upstreamKey } from '../base/gateways.ts'
 export const token = 'client-token-of-rita-5521'
 export const narrowToken = 'client-token-of-ned-0917'
 
-/** Each way to take upgrades, as its documentation writes it. */
+/** Every way to accept upgrades, as documented. */
 export const realtimeServers: readonly { readonly name: string; start(gateway: Gateway): Promise<Server> }[] = [
   {
     name: 'node:http',
@@ -71,33 +71,33 @@ async function listening(server: Server): Promise<Server> {
   return server
 }
 
-/** A gateway on a server, a fake realtime upstream behind it. */
-export interface RealtimeSetting {
+/** A gateway on a server with a fake realtime upstream. */
+export interface RealtimeFixture {
   readonly gateway: Gateway
   readonly fake: ListeningRealtime
   readonly server: Server
   readonly port: number
   readonly finished: FinishEvent[]
-  /** A session of the official client. */
+  /** Opens a session with the official client. */
   sdk(model?: string): OpenAIRealtimeWS
-  /** A bare WebSocket; `headers` in place of the good token's. */
+  /** Opens a bare WebSocket; `headers` replace the valid token. */
   ws(path?: string, options?: ClientOptions & { readonly protocols?: readonly string[] }): Client
 }
 
-/** A WebSocket that remembers. */
+/** A WebSocket that records its messages. */
 export interface Client {
   readonly socket: WebSocket
   readonly messages: (Buffer | string)[]
   readonly opened: Promise<void>
   readonly closed: Promise<{ code: number; reason: string }>
-  /** The plain answer in place of the upgrade. */
+  /** The HTTP response instead of the upgrade. */
   readonly refused: Promise<{ status: number; headers: Record<string, unknown>; text: string }>
 }
 
 export async function startRealtime(
   start: (gateway: Gateway) => Promise<Server> = realtimeServers[0]?.start ?? (() => Promise.reject()),
   options: { readonly config?: Partial<GatewayConfig>; readonly fake?: FakeRealtimeOptions } = {},
-): Promise<RealtimeSetting> {
+): Promise<RealtimeFixture> {
   const fake = await listenRealtime({ apiKey: upstreamKey, ...options.fake })
   const finished: FinishEvent[] = []
   const gateway = createGateway({
@@ -136,7 +136,7 @@ export async function startRealtime(
     finished,
     sdk(model = 'gpt-realtime') {
       const client = new OpenAI({ apiKey: token, baseURL: `http://127.0.0.1:${port}/v1` })
-      // The client insists on wss; the encryption is the host's business, so the connection is given to it without.
+      // The client requires wss; a test server has no TLS, so the client gets a plain connection.
       const rt = new OpenAIRealtimeWS(
         { model, options: { createConnection: () => connect(port, '127.0.0.1') } },
         client,
@@ -170,7 +170,7 @@ export async function startRealtime(
             })
             response.on('end', () => {
               resolve({ status: response.statusCode ?? 0, headers: response.headers, text })
-              // It leaves the connection to whoever listens.
+              // The client leaves the connection to its listeners.
               socket.terminate()
             })
           })
@@ -180,8 +180,8 @@ export async function startRealtime(
   }
 }
 
-/** The session that a client has just opened, seen from the other end. */
-export async function sessionOf({ fake }: RealtimeSetting, number = 1) {
+/** Returns the session that a client has just opened, at the upstream. */
+export async function sessionOf({ fake }: RealtimeFixture, number = 1) {
   await until(() => fake.sessions.length >= number, `session ${number} upstream`)
   const session = fake.sessions[number - 1]
   if (session === undefined) throw new Error('no session')

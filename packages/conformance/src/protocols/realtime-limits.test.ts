@@ -6,8 +6,8 @@ import { sessionOf, startRealtime } from './realtime-fixture.ts'
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-describe('limits', () => {
-  it('a slow client stops the upstream, within bounds, and gets everything once it reads', async () => {
+describe('realtime limits', () => {
+  it('pause the upstream while a client reads slowly, and deliver everything afterwards', async () => {
     const setting = await startRealtime()
     const client = setting.ws()
     await client.opened
@@ -18,14 +18,14 @@ describe('limits', () => {
       (chunk) => session.send(chunk),
       () => session.waiting,
     )
-    // Socket buffers of two connections and the gateway's own: far below what was offered.
+    // Socket buffers of two connections and the gateway's own: far less than what was offered.
     expect(sent).toBeLessThan(40 * megabyte)
     client.socket.resume()
     await flooded
     await until(() => client.messages.length === 1 + chunks, 'all of it', 20_000)
   })
 
-  it('a slow upstream stops the client', async () => {
+  it('pause the client while the upstream reads slowly', async () => {
     const setting = await startRealtime()
     const client = setting.ws()
     await client.opened
@@ -40,7 +40,7 @@ describe('limits', () => {
     await until(() => client.messages.length === 1 + chunks, 'all of it, echoed', 20_000)
   })
 
-  it('a session nobody uses is closed', async () => {
+  it('close an idle session', async () => {
     const setting = await startRealtime(undefined, { config: { limits: { realtimeIdleMs: 150 } } })
     const client = setting.ws()
     await client.opened
@@ -55,7 +55,7 @@ describe('limits', () => {
     expect(setting.finished).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'timeout' } } }])
   })
 
-  it('pings are answered on both sides, sent on both sides, and a side that is silent to them is gone', async () => {
+  it('answer and send pings on both sides, and close a session whose peer does not answer them', async () => {
     const setting = await startRealtime(undefined, { config: { limits: { heartbeatMs: 50 } } })
     const client = setting.ws()
     const silent = setting.ws(undefined, { autoPong: false })
@@ -65,13 +65,13 @@ describe('limits', () => {
     client.socket.on('ping', () => pings++).on('pong', () => pongs++)
     client.socket.ping()
     expect((await silent.closed).code).toBe(1006)
-    await until(() => pings > 3 && pongs === 1, 'pings and a pong')
+    await until(() => pings > 3 && pongs === 1, 'pings and one pong')
     expect(client.socket.readyState).toBe(client.socket.OPEN)
-    await until(() => setting.finished.length === 1, 'the end of the silent one')
+    await until(() => setting.finished.length === 1, 'the end of the unresponsive session')
     expect(setting.finished).toMatchObject([{ outcome: 'aborted' }])
   })
 
-  it('a message that is too large ends the session: 1009 to a client that sends it, 1011 to one that should get it', async () => {
+  it('end a session on an oversized message: 1009 to the client that sends it, 1011 to one that should receive it', async () => {
     const setting = await startRealtime(undefined, { config: { limits: { realtimeMessageBytes: 10_000 } } })
     const first = setting.ws()
     await first.opened
@@ -86,8 +86,8 @@ describe('limits', () => {
   })
 })
 
-describe('the end', () => {
-  it('close() refuses new sessions, lets running ones go on for the grace, then ends them with 1001', async () => {
+describe('end of realtime sessions', () => {
+  it('close() rejects new sessions, allows running ones the grace period, then ends them with 1001', async () => {
     const setting = await startRealtime()
     const client = setting.ws()
     await client.opened
@@ -95,7 +95,10 @@ describe('the end', () => {
     const closed = setting.gateway.close({ graceMs: 300 })
     expect((await setting.ws().refused).status).toBe(503)
     client.socket.send(Buffer.from('still here'))
-    await until(() => client.messages.some((message) => message.toString() === 'still here'), 'an echo in the grace')
+    await until(
+      () => client.messages.some((message) => message.toString() === 'still here'),
+      'an echo within the grace period',
+    )
     expect(await client.closed).toEqual({ code: 1001, reason: 'The gateway is shutting down.' })
     expect(performance.now() - begin).toBeGreaterThan(290)
     await closed
@@ -104,7 +107,7 @@ describe('the end', () => {
     expect(setting.fake.sessions[0]?.closed?.code).toBe(1001)
   })
 
-  it('close() waits for no session that ends by itself', async () => {
+  it('close() does not wait for sessions that have ended', async () => {
     const setting = await startRealtime()
     const client = setting.ws()
     await client.opened
@@ -115,12 +118,12 @@ describe('the end', () => {
     expect(performance.now() - begin).toBeLessThan(2000)
   })
 
-  it('a Fastify host closes with sessions open, if the gateway is closed before it', async () => {
+  it('a Fastify host closes with open sessions if the gateway is closed first', async () => {
     const app = Fastify()
     const setting = await startRealtime(async (gateway) => {
       app.register(fastifyPlugin(gateway))
       app.server.on('upgrade', nodeUpgrade(gateway))
-      // `onClose` would come too late: it waits for the connections.
+      // `onClose` would be too late, because it waits for the connections.
       app.addHook('preClose', () => gateway.close({ graceMs: 50 }))
       await app.listen({ port: 0 })
       return app.server
@@ -131,7 +134,7 @@ describe('the end', () => {
     expect((await client.closed).code).toBe(1001)
   })
 
-  it('200 sessions leave no socket, no listener and no warning behind', async () => {
+  it('200 sessions leave no socket, listener or warning', async () => {
     const warnings: string[] = []
     const onWarning = (warning: Error): void => void warnings.push(warning.message)
     process.on('warning', onWarning)
@@ -151,7 +154,7 @@ describe('the end', () => {
           if (number === 9) await client.refused
           else {
             await client.opened
-            // Each in another way: by the client, without a word, by the upstream.
+            // Ends sessions in three ways: by the client, by a broken connection, by the upstream.
             if (number % 3 === 0) client.socket.close(1000)
             else if (number % 3 === 1) client.socket.terminate()
             else setting.fake.sessions.find(({ closed }) => closed === undefined)?.close(1000)
@@ -172,7 +175,9 @@ const megabyte = 1024 * 1024
 const chunks = 800
 const chunkBytes = megabyte / 8
 
-/** Offers 100 MB as fast as they are taken; resolves with what was taken when nothing moves any more. */
+/**
+ * Offers 100 MB as fast as they are accepted. Resolves with the number of accepted bytes when nothing moves any more.
+ */
 async function flood(send: (chunk: Uint8Array) => Promise<void>, waiting: () => number) {
   const chunk = new Uint8Array(chunkBytes)
   let sent = 0

@@ -10,7 +10,7 @@ import { sessionOf, startRealtime } from './realtime-fixture.ts'
 
 const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url))
 const folder = join(shared, 'fixtures', 'pydantic-ai', 'realtime-ws')
-/** Sessions over WebSockets with OpenAI's events: OpenAI's own, Azure's, and xAI's. */
+/** Sessions over WebSockets with OpenAI's events: OpenAI's own, Azure's and xAI's. */
 const names = existsSync(folder)
   ? readdirSync(folder).filter((name) => /openai|azure|xai/.test(name) && !/webrtc|sideband/.test(name))
   : []
@@ -23,9 +23,9 @@ const usageIn = (data: Json): JsonObject[] => {
 }
 
 describe.skipIf(names.length === 0)('recorded sessions', () => {
-  it('are many', () => expect(names.length).toBeGreaterThan(10))
+  it('are numerous', () => expect(names.length).toBeGreaterThan(10))
 
-  it.each(names)('%s passes both ways, byte for byte and in order, and its usage is counted', async (name) => {
+  it.each(names)('pass byte for byte and in order in both directions, with usage counted: %s', async (name) => {
     const messages = cassette(name)
     const texts = (direction: string) =>
       messages.filter((message) => message.direction === direction).map(({ data }) => JSON.stringify(data))
@@ -51,7 +51,7 @@ describe.skipIf(names.length === 0)('recorded sessions', () => {
     expect([counted?.input.total ?? 0, counted?.output.total ?? 0]).toEqual([sum('input_tokens'), sum('output_tokens')])
   })
 
-  it("the fake's events have the recorded ones' order and fields", () => {
+  it('have the same order and fields of events as the fake provider', () => {
     const recorded = cassette(names.find((name) => name.endsWith('openai_ws__test_text_in_audio_out_turn.yaml')) ?? '')
     const machine = createRealtimeSession('gpt-realtime')
     const faked: Json[] = machine.openingEvents()
@@ -62,7 +62,7 @@ describe.skipIf(names.length === 0)('recorded sessions', () => {
       events
         .map((event) => (isObject(event) ? String(event.type) : ''))
         .filter((type, index, all) => type !== all[index - 1])
-    // Additional events of the real API: account limits, and the same end in another order.
+    // Additional events of the real API: account limits, and another order of the final events.
     const left = (type: string) => type !== 'rate_limits.updated'
     expect([...types(faked)].sort()).toEqual([...types(real).filter(left)].sort())
     const fieldsOf = (events: readonly Json[]) =>

@@ -6,8 +6,8 @@ import { narrowToken, realtimeServers, sessionOf, startRealtime, token } from '.
 
 const protocols = ['realtime', `openai-insecure-api-key.${token}`]
 
-describe.each(realtimeServers)('$name', ({ start }) => {
-  it('carries a conversation of the official client, and counts what it used', async () => {
+describe.each(realtimeServers)('realtime sessions on $name', ({ start }) => {
+  it('carry a conversation of the official client and count its usage', async () => {
     const setting = await startRealtime(start)
     const rt = setting.sdk('renamed')
     const events: RealtimeServerEvent[] = []
@@ -21,8 +21,8 @@ describe.each(realtimeServers)('$name', ({ start }) => {
       rt.send({ type: 'response.create' })
       await until(() => events.filter(({ type }) => type === 'response.done').length > before, 'response.done')
     }
-    const said = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('')
-    expect(said).toBe('You said: one twoYou said: three')
+    const output = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('')
+    expect(output).toBe('You said: one twoYou said: three')
     expect(events[0]).toMatchObject({ type: 'session.created', session: { model: 'upstream-name' } })
 
     const session = await sessionOf(setting)
@@ -53,7 +53,7 @@ describe.each(realtimeServers)('$name', ({ start }) => {
     expect(setting.finished[0]?.firstEventMs).toBeGreaterThan(0)
   })
 
-  it('carries binary and megabyte messages as they are', async () => {
+  it('pass binary and megabyte messages unchanged', async () => {
     const setting = await startRealtime(start)
     const client = setting.ws()
     await client.opened
@@ -65,7 +65,7 @@ describe.each(realtimeServers)('$name', ({ start }) => {
     expect(client.messages.find(Buffer.isBuffer)?.equals(bytes)).toBe(true)
     const echoed = client.messages.find((message) => message.includes('output_audio.delta'))
     expect(JSON.parse(String(echoed)).delta === audio).toBe(true)
-    // Spaces, order, escapes: not a byte of a text is rewritten.
+    // Spaces, order and escapes: no byte of a text may change.
     const odd = '{ "type":\t"strange" , "\\u0061": 1e400, "ä": "\u{1f600}" }'
     const session = await sessionOf(setting)
     await session.send(odd)
@@ -77,7 +77,7 @@ describe.each(realtimeServers)('$name', ({ start }) => {
     [4001, 'bye'],
     [1000, ''],
     [3000, 'x'.repeat(123)],
-  ])('passes the close code %i on, both ways', async (code, reason) => {
+  ])('pass the close code %i on in both directions', async (code, reason) => {
     const setting = await startRealtime(start)
     const first = setting.ws()
     await first.opened
@@ -100,7 +100,7 @@ describe.each(realtimeServers)('$name', ({ start }) => {
     ['a token in the query', `/v1/realtime?model=gpt-realtime&key=${token}`, {}, 401, 'invalid_api_key'],
     ['an unknown model', '/v1/realtime?model=nothing', undefined, 404, 'model_not_found'],
     [
-      'a model that this token may not use',
+      'a model that the token may not use',
       '/v1/realtime?model=gpt-realtime',
       { 'x-api-key': narrowToken },
       404,
@@ -108,8 +108,8 @@ describe.each(realtimeServers)('$name', ({ start }) => {
     ],
     ['no model', '/v1/realtime', undefined, 400, null],
     ['a model without sessions', '/v1/realtime?model=deaf', undefined, 400, null],
-    ['an upstream that is not there', '/v1/realtime?model=lost', undefined, 502, null],
-  ])('refuses %s before the upgrade', async (_name, path, headers, status, code) => {
+    ['an unreachable upstream', '/v1/realtime?model=lost', undefined, 502, null],
+  ])('reject %s before the upgrade', async (_name, path, headers, status, code) => {
     const setting = await startRealtime(start)
     const client = setting.ws(path, headers === undefined ? {} : { headers })
     const answer = await client.refused
@@ -124,14 +124,14 @@ describe.each(realtimeServers)('$name', ({ start }) => {
   })
 })
 
-describe('tokens', () => {
+describe('tokens of realtime sessions', () => {
   it.each([
     ['Authorization', { headers: { authorization: `Bearer ${token}` } }, ''],
     ['x-api-key', { headers: { 'x-api-key': token } }, ''],
     ['x-goog-api-key', { headers: { 'x-goog-api-key': token } }, ''],
     ['a subprotocol', { headers: {}, protocols }, 'realtime'],
     ['a subprotocol, before the other one', { headers: {}, protocols: [...protocols].reverse() }, 'realtime'],
-  ])('are read from %s, and not echoed', async (_name, options, protocol) => {
+  ])('are read from %s and not echoed', async (_name, options, protocol) => {
     const setting = await startRealtime()
     const client = setting.ws(undefined, options)
     let head = ''
@@ -147,7 +147,7 @@ describe('tokens', () => {
     expect(headers['sec-websocket-protocol']).toBeUndefined()
   })
 
-  it('alone among the subprotocols are refused with what is missing', async () => {
+  it('are rejected as the only subprotocol, with an explanation', async () => {
     const setting = await startRealtime()
     const answer = await setting.ws(undefined, { headers: {}, protocols: protocols.slice(1) }).refused
     expect(answer.status).toBe(400)
@@ -155,14 +155,14 @@ describe('tokens', () => {
     expect(answer.text).not.toContain(token)
   })
 
-  it('in a query never reach the upstream, which gets the model alone', async () => {
+  it('in a query never reach the upstream, which receives only the model', async () => {
     const setting = await startRealtime()
     await setting.ws('/v1/realtime?key=abc&model=renamed&Authorization=abc').opened
     expect((await sessionOf(setting)).query).toBe('model=upstream-name')
   })
 
   it.each(['model=other', 'Model=other', 'intent=x%26y', 'deployment=other', 'api-version=1', 'call_id=rtc_1'])(
-    'is refused where the query has %s too, and the upstream is not dialled',
+    'are rejected without an upstream call if the query also has %s',
     async (more) => {
       const setting = await startRealtime()
       expect(await setting.ws(`/v1/realtime?model=renamed&${more}`).refused).toMatchObject({ status: 400 })
@@ -174,22 +174,22 @@ describe('tokens', () => {
     ['a header', { headers: { authorization: `Bearer ${token}`, 'openai-beta': 'realtime=v1' } }, 'realtime=v1'],
     ['a subprotocol', { headers: {}, protocols: [...protocols, 'openai-beta.realtime-v1'] }, 'realtime=v1'],
     ['nothing', {}, undefined],
-  ])('go with OpenAI-Beta as the client sends it in %s', async (_name, options, beta) => {
+  ])("accompany the client's OpenAI-Beta header in %s", async (_name, options, beta) => {
     const setting = await startRealtime()
     await setting.ws(undefined, options).opened
     expect((await sessionOf(setting)).headers['openai-beta']).toBe(beta)
   })
 })
 
-describe('the upstream', () => {
+describe('upstream of realtime sessions', () => {
   it.each([
     ['an error of its own', { status: 500 }, 502],
-    ['our key', { status: 401 }, 502],
-    ['the call for being too many', { status: 429, headers: { 'retry-after': '7' } }, 429],
-    ['with a page', { status: 200, body: '<html>' }, 502],
-    ['with a redirect', { status: 302, headers: { location: 'http://elsewhere.invalid/' } }, 502],
-    ['with something that is no status of HTTP', { status: 999 }, 502],
-  ])('may refuse: %s', async (_name, refusal, status) => {
+    ['an invalid upstream key', { status: 401 }, 502],
+    ['a rate limit', { status: 429, headers: { 'retry-after': '7' } }, 429],
+    ['a web page', { status: 200, body: '<html>' }, 502],
+    ['a redirect', { status: 302, headers: { location: 'http://elsewhere.invalid/' } }, 502],
+    ['an invalid HTTP status', { status: 999 }, 502],
+  ])('may reject the upgrade with %s', async (_name, refusal, status) => {
     const setting = await startRealtime()
     const message = `no such thing at ${setting.fake.url} with ${upstreamKey}`
     setting.fake.refuse({
@@ -204,7 +204,7 @@ describe('the upstream', () => {
     await until(async () => (await setting.fake.connections()) === 0, 'no connection upstream')
   })
 
-  it('is the next one where the first is not there', async () => {
+  it('is replaced by the next target if it is unreachable', async () => {
     const setting = await startRealtime()
     const client = setting.ws('/v1/realtime?model=second')
     await client.opened
@@ -220,11 +220,11 @@ describe('the upstream', () => {
       },
     ])
     await until(() => setting.fake.sessions[0]?.closed !== undefined, 'the close')
-    // No code came, so none is made up.
+    // Without a received code, none is invented.
     expect(setting.fake.sessions[0]?.closed).toEqual({ code: 1005, reason: '' })
   })
 
-  it('may die in mid-session: 1011, and nobody is named', async () => {
+  it("may break in mid-session: the client receives 1011 without the upstream's name", async () => {
     const setting = await startRealtime()
     const client = setting.ws()
     await client.opened
@@ -234,7 +234,7 @@ describe('the upstream', () => {
     expect(setting.finished).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'upstream_truncated' } } }])
   })
 
-  it('names neither its host nor the key in close reasons and error events', async () => {
+  it('reveals neither host nor key in close reasons and error events', async () => {
     const setting = await startRealtime()
     const client = setting.ws()
     await client.opened
@@ -245,13 +245,13 @@ describe('the upstream', () => {
     const { code, reason } = await client.closed
     expect(code).toBe(4000)
     expect(reason).toContain('[upstream]')
-    const told = `${reason}${client.messages.join()}`
-    expect(told).toContain('***')
-    expect(told).not.toContain(host)
-    expect(told).not.toContain(upstreamKey)
+    const reported = `${reason}${client.messages.join()}`
+    expect(reported).toContain('***')
+    expect(reported).not.toContain(host)
+    expect(reported).not.toContain(upstreamKey)
   })
 
-  it('is left when the client leaves without a word', async () => {
+  it("is closed when the client's connection breaks", async () => {
     const setting = await startRealtime()
     const client = setting.ws()
     await client.opened

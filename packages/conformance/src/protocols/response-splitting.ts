@@ -8,7 +8,7 @@ const hidden =
 const response = (headers: readonly string[], body: Uint8Array | string): Buffer =>
   Buffer.concat([Buffer.from(['HTTP/1.1 200 OK', ...headers, '', ''].join('\r\n'), 'latin1'), Buffer.from(body)])
 
-/** A body that is as long as its packed form where the hidden response begins. */
+/** Returns a body whose hidden response begins at the length of its compressed form. */
 function packed(pack: (body: string) => Buffer): Buffer {
   let filler = 100
   for (let round = 0; round < 100; round++) {
@@ -27,29 +27,32 @@ const encoded = (encoding: string, pack: (body: string) => Buffer): Buffer => {
 const audio = 'content-type: audio/mpeg'
 const chunked = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`
 
-/** Raw responses of a hostile upstream to a download (`/audio/speech`); it closes the connection after them. */
+/** Raw responses of a hostile upstream to a download (`/audio/speech`). It closes the connection afterwards. */
 export const hostileResponses: Readonly<Record<string, Buffer>> = {
-  'gzip with the length of the packed body': encoded('gzip', gzipSync),
+  'gzip with the length of the compressed body': encoded('gzip', gzipSync),
   'GZIP in capitals': encoded('GZIP', gzipSync),
-  'deflate with the length of the packed body': encoded('deflate', deflateSync),
-  'br with the length of the packed body': encoded('br', brotliCompressSync),
+  'deflate with the length of the compressed body': encoded('deflate', deflateSync),
+  'br with the length of the compressed body': encoded('br', brotliCompressSync),
   'gzip twice': encoded('gzip, gzip', (body) => gzipSync(gzipSync(body))),
-  'gzip that is cut short': encoded('gzip', gzipSync).subarray(0, -20),
-  'a body longer than its length': response([audio, 'content-length: 3'], `abc${hidden}`),
-  'a body shorter than its length': response([audio, 'content-length: 500'], 'abc'),
-  'two lengths': response([audio, 'content-length: 3', `content-length: ${3 + hidden.length}`], `abc${hidden}`),
-  'a list of lengths': response([audio, `content-length: 3, ${3 + hidden.length}`], `abc${hidden}`),
-  'a length that is no number': response([audio, 'content-length: 0x3'], `abc${hidden}`),
-  'a negative length': response([audio, 'content-length: -3'], `abc${hidden}`),
-  'a length beside chunks': response(
+  'truncated gzip': encoded('gzip', gzipSync).subarray(0, -20),
+  'a body longer than its content-length': response([audio, 'content-length: 3'], `abc${hidden}`),
+  'a body shorter than its content-length': response([audio, 'content-length: 500'], 'abc'),
+  'two content-length headers': response(
+    [audio, 'content-length: 3', `content-length: ${3 + hidden.length}`],
+    `abc${hidden}`,
+  ),
+  'a content-length list': response([audio, `content-length: 3, ${3 + hidden.length}`], `abc${hidden}`),
+  'a content-length that is not a number': response([audio, 'content-length: 0x3'], `abc${hidden}`),
+  'a negative content-length': response([audio, 'content-length: -3'], `abc${hidden}`),
+  'a content-length with chunked encoding': response(
     [audio, 'content-length: 3', 'transfer-encoding: chunked'],
     chunked(`abc${hidden}`),
   ),
-  'a length in a folded line': response([audio, 'content-length:', ' 3'], `abc${hidden}`),
-  'a content type with a line break in it': response(['content-type: audio/mpeg', ' \r x-hidden: yes'], 'abc'),
+  'a content-length in a folded line': response([audio, 'content-length:', ' 3'], `abc${hidden}`),
+  'a content type with a line break': response(['content-type: audio/mpeg', ' \r x-hidden: yes'], 'abc'),
   'a content type with a bare carriage return': response(['content-type: audio/mpeg\rx-hidden: yes'], 'abc'),
   'a content type with control characters': response(['content-type: audio/mpeg\x01\x7f'], 'abc'),
-  'a web page in capitals': response(['content-type: TEXT/HTML'], '<script>hidden</script>'),
+  'a web page with a content type in capitals': response(['content-type: TEXT/HTML'], '<script>hidden</script>'),
 }
 
 /** One response as a client reads it. */
@@ -57,11 +60,11 @@ export interface ReadResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Its end has come, by its length or its last chunk. */
+  /** True if it ended by its length or its last chunk. */
   readonly isComplete: boolean
 }
 
-/** The responses on a connection, one after the other, as any client would cut them. */
+/** Splits the bytes of a connection into responses like any client. */
 export function cutResponses(bytes: Buffer): readonly ReadResponse[] {
   const found: ReadResponse[] = []
   let rest = bytes.toString('latin1')
@@ -104,7 +107,7 @@ function cutBody(
   }
 }
 
-/** A POST request as raw bytes, on a connection that stays open. */
+/** Returns a POST request as raw bytes, on a keep-alive connection. */
 export const keptAlive = (path: string, headers: Readonly<Record<string, string>>, body: object): string => {
   const text = JSON.stringify(body)
   const all = { host: 'gateway', 'content-type': 'application/json', 'content-length': String(text.length), ...headers }
@@ -112,7 +115,7 @@ export const keptAlive = (path: string, headers: Readonly<Record<string, string>
   return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${text}`
 }
 
-/** Sends requests on one connection, each when the response to the one before is complete, until the gateway closes it. */
+/** Sends requests on one connection, each after the complete previous response, until the gateway closes it. */
 export function sendInTurn(origin: string, requests: readonly string[], withinMs = 5000): Promise<Buffer> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(origin)
@@ -148,16 +151,16 @@ export function sendInTurn(origin: string, requests: readonly string[], withinMs
   })
 }
 
-/** Returns the error in the responses to a hostile download and to the next call; undefined if there is none. */
+/** Returns the error in the responses to a hostile download and to the next call, or undefined. */
 export function judgeResponses(bytes: Buffer, secondBody: string): string | undefined {
   const [first, second, ...more] = cutResponses(bytes)
-  if (first === undefined || first.status === 0) return 'not answered in HTTP'
+  if (first === undefined || first.status === 0) return 'the response is not HTTP'
   if (`${JSON.stringify(first.headers)}${JSON.stringify(second?.headers)}`.includes('x-hidden'))
-    return 'the upstream wrote a response of its own'
-  if (/html/i.test(first.headers['content-type'] ?? '')) return 'a web page was passed on'
-  if (more.length > 0) return `${more.length} responses more than requests`
-  // A connection that is closed after the first response, or broken in it, has said nothing wrong.
+    return 'the client received a response that the upstream wrote'
+  if (/html/i.test(first.headers['content-type'] ?? '')) return 'a web page reached the client'
+  if (more.length > 0) return `${more.length} more responses than requests`
+  // A connection that is closed or breaks after the first response is correct.
   if (second !== undefined && !second.body.includes(secondBody))
-    return 'the second response is not that of the second call'
+    return 'the second response does not belong to the second call'
   return undefined
 }

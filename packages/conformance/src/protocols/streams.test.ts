@@ -12,13 +12,13 @@ import {
   simpleRequest,
   whyNoRecordings,
 } from '../base/recorded-traffic.ts'
-import { askAs } from '../base/sdk-clients.ts'
+import { sendWithSdk } from '../base/sdk-clients.ts'
 import {
-  answerOf,
-  claimsIn,
   createPicker,
   eventEnds,
+  fetchStream,
   onlyError,
+  successClaims,
   terminalAt,
   transportOf,
 } from '../base/stream-checks.ts'
@@ -31,7 +31,7 @@ const utf8 = new TextEncoder()
 const counts = { oneByte: 0, twoParts: 0, lineEnds: 0, eventCuts: 0, byteCuts: 0, thrown: 0 }
 const smallBytes = 800
 
-/** Streams that are one whole answer with its own terminal event: what has another ending is `recorded.test.ts`' business. */
+/** Streams of one complete response with its terminal event. `recordings/pass-through.test.ts` covers other endings. */
 const streams = (index: 'INDEX.tsv' | 'CORE.tsv'): Exchange[] =>
   recordedExchanges(index).filter(
     (exchange) =>
@@ -46,8 +46,8 @@ const each = <T>(make: (format: Format) => T): Record<Format, T> =>
 const gateways = each((format) => gatewayTo(format))
 const requests = each((format) => JSON.stringify(simpleRequest(format, true)))
 async function through(exchange: Exchange, client: Format, ...cut: Parameters<typeof transportOf>) {
-  const answer = await answerOf(gateways[exchange.format], client, requests[client], transportOf(...cut))
-  // A format without a time gets the present one.
+  const answer = await fetchStream(gateways[exchange.format], client, requests[client], transportOf(...cut))
+  // Formats without a timestamp get the current one.
   return { ...answer, text: timeless(answer.text) }
 }
 async function expectOnlyError(exchange: Exchange, client: Format, bytes: Uint8Array): Promise<void> {
@@ -65,18 +65,18 @@ const timeless = (text: string): string =>
     .replaceAll(/"(created|created_at|completed_at)":\d+/g, '"$1":0')
     .replaceAll(/"createTime":"[^"]*"/g, '"createTime":""')
 const ask = (format: Format, fetch: typeof globalThis.fetch): Promise<unknown> =>
-  askAs(format, { fetch }, { ...simpleRequest(format, true), stream: true })
+  sendWithSdk(format, { fetch }, { ...simpleRequest(format, true), stream: true })
 
 describe.skipIf(!haveRecordings)('recorded streams', () => {
   const core = new Set(haveRecordings ? streams('CORE.tsv').map(({ path }) => path) : [])
   const all = haveRecordings ? streams('INDEX.tsv') : []
   const pick = createPicker(42)
-  /** Core streams for every client; of the others each for one, so that all pairs have their share. */
+  /** Clients of all formats for core streams, one rotating client for each other stream. */
   const clientsOf = (exchange: Exchange, at: number): readonly Format[] =>
     fullRun || core.has(exchange.path) ? formats : [formats[at % formats.length] ?? 'chat']
 
   beforeEach(() => {
-    // Ids the gateway makes up would differ from run to run.
+    // Generated ids would differ between runs.
     vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => {
       if (array instanceof Uint8Array) array.fill(7)
       return array
@@ -85,14 +85,14 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
   afterEach(() => vi.restoreAllMocks())
   afterAll(() =>
     console.log(
-      `streams: ${all.length} recorded streams, ${core.size} of them for clients of all four formats: ${counts.oneByte} read byte by byte, ${counts.twoParts} splits in two, ` +
-        `${counts.lineEnds} with other line ends; ${counts.eventCuts} cut after an event, ${counts.byteCuts} after a byte, ` +
+      `streams: ${all.length} recorded streams, ${core.size} of them for clients of all four formats: ${counts.oneByte} read byte by byte, ${counts.twoParts} splits in two,` +
+        `${counts.lineEnds} with other line ends; ${counts.eventCuts} cut after an event, ${counts.byteCuts} after a byte,` +
         `${counts.thrown} times an SDK threw`,
     ),
   )
 
   test(
-    'come out the same however their bytes are split',
+    'produce the same output however their bytes are split',
     async () => {
       for (const [at, exchange] of all.entries()) {
         const bytes = utf8.encode(exchange.answer)
@@ -123,7 +123,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
   )
 
   test(
-    'come out the same with other line ends, a byte order mark and comments; on the wire lane as they came',
+    'produce the same output with other line ends, a byte order mark and comments; in pass-through they stay unchanged',
     async () => {
       for (const [at, exchange] of all.entries()) {
         const others = formats.filter((format) => format !== exchange.format)
@@ -145,7 +145,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
             if (answer.text !== whole.text) expect(answer.text, `${exchange.path}, ${what}`).toBe(whole.text)
             counts.lineEnds++
           }
-          // Behind the terminal event nobody reads on.
+          // Bytes after the terminal event are not read.
           const untouched = timeless(variant).trimEnd()
           const { text } = await through(exchange, exchange.format, utf8.encode(variant), 1000)
           if (!untouched.startsWith(text.trimEnd()) || untouched.length - text.length > 200)
@@ -157,7 +157,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
   )
 
   test(
-    'cut after any event they end in exactly one error, and no success',
+    'end in exactly one error and no success when cut after any event',
     async () => {
       for (const [at, exchange] of all.entries()) {
         const bytes = utf8.encode(exchange.answer)
@@ -178,7 +178,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
   )
 
   test(
-    'cut after any byte they end in exactly one error, and no success',
+    'end in exactly one error and no success when cut after any byte',
     async () => {
       const small = formats.flatMap((format) =>
         all
@@ -203,7 +203,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
   )
 
   test(
-    'cut or reset anywhere, the official SDKs throw',
+    'make the official SDKs throw when cut or reset anywhere',
     async () => {
       for (const exchange of all.filter(({ path }) => core.has(path))) {
         const bytes = utf8.encode(exchange.answer)
@@ -229,9 +229,9 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
     for (const exchange of all)
       for (const client of formats) {
         const { text } = await through(exchange, client, utf8.encode(exchange.answer))
-        // On the wire lane an upstream that says it in several chunks is passed on as it is.
-        const claims = client === exchange.format ? claimsIn(client, exchange.answer) : 1
-        expect(claimsIn(client, text), `${exchange.path} for ${client}`).toBe(claims)
+        // In pass-through, an upstream that claims success in several chunks is passed on unchanged.
+        const claims = client === exchange.format ? successClaims(client, exchange.answer) : 1
+        expect(successClaims(client, text), `${exchange.path} for ${client}`).toBe(claims)
       }
   })
 })

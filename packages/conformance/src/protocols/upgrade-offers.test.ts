@@ -18,7 +18,7 @@ const completion = {
 const gateway = () => gatewayTo('chat', { fetch: async () => Response.json(completion) })
 
 const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
-/** As Java's HttpClient sends its first request, if it is not told otherwise. */
+/** The first request of Java's HttpClient with its defaults. */
 const offering = (more: string): string =>
   `POST /v1/chat/completions HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nHost: a\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\nUpgrade: h2c\r\nUser-Agent: Java-http-client/21\r\nContent-Type: application/json\r\n${more}`
 const whole = offering(`Content-Length: ${body.length}\r\n\r\n${body}`)
@@ -36,7 +36,7 @@ const servers = [
   },
 ]
 
-it.each(servers)('$name answers POSTs that offer h2c, several on one connection', async ({ name, start }) => {
+it.each(servers)('$name serves several POSTs that offer h2c on one connection', async ({ name, start }) => {
   const server = await start(gateway())
   const { port } = server.address() as AddressInfo
   const socket =
@@ -53,10 +53,10 @@ it.each(servers)('$name answers POSTs that offer h2c, several on one connection'
   const answered = () => text.split('HTTP/1.1 200 OK').length - 1
   for (const [index, request] of [whole, chunked, whole].entries()) {
     socket.write(request)
-    await until(() => answered() > index && text.includes('hello'), `answer ${index + 1} of ${name}`)
+    await until(() => answered() > index && text.includes('hello'), `response ${index + 1} of ${name}`)
   }
   expect(text).not.toContain('404')
-  // A second request, pipelined behind one whose offer is ignored.
+  // A second request, pipelined after one whose offer is ignored.
   socket.write(whole + whole)
-  await until(() => answered() === 5, 'the pipelined answers')
+  await until(() => answered() === 5, 'the pipelined responses')
 })

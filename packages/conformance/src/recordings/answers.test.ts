@@ -24,7 +24,7 @@ const floors: Readonly<Record<Format, { bodies: number; streams: number }>> = {
   responses: { bodies: 400, streams: 85 },
 }
 
-/** Returns the client's response if the upstream answers with the recording. */
+/** Returns the client's response if the upstream returns the recording. */
 async function told(exchange: Exchange, format: Format): Promise<{ status: number; text: string }> {
   const { stream } = exchange
   const served = serveBytes(exchange.answer, { stream })
@@ -34,7 +34,7 @@ async function told(exchange: Exchange, format: Format): Promise<{ status: numbe
   return { status: answer.status, text: await answer.text() }
 }
 
-describe.skipIf(!haveRecordings)('every recorded answer', () => {
+describe.skipIf(!haveRecordings)('recorded responses', () => {
   const exchanges = haveRecordings ? recordedExchanges() : []
   afterAll(() => {
     const lines = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
@@ -42,7 +42,7 @@ describe.skipIf(!haveRecordings)('every recorded answer', () => {
   })
 
   test(
-    'says the same to clients of all four formats',
+    'have the same content for clients of all four formats',
     async () => {
       for (const [at, exchange] of exchanges.entries()) {
         const use = useOf(exchange)
@@ -58,10 +58,10 @@ describe.skipIf(!haveRecordings)('every recorded answer', () => {
         for (const format of clients) {
           const own = format === exchange.format
           if (use.kind === 'broken') {
-            await check(`broken as it must be: ${use.why}`, exchange, async () => {
+            await check(`broken as expected: ${use.why}`, exchange, async () => {
               const { status, text } = await told(exchange, format)
               const read = readRecording({ format, stream: exchange.stream, answer: text })
-              // On the wire lane a JSON object passes as it is, whatever it says.
+              // In pass-through, a JSON object stays unchanged, whatever its content.
               if (!own || exchange.stream) expect([status, read]).toEqual([status, undefined])
             })
             continue

@@ -9,7 +9,7 @@ import { type CloudCall, callOf, cloudExchanges } from './cloud-exchanges.ts'
 
 if (!haveRecordings) console.log(`Azure and Vertex AI: ${whyNoRecordings}`)
 
-/** Upstream paths by the purpose of a recorded call. */
+/** Upstream paths by the operation of a recorded call. */
 const paths: Readonly<
   Record<string, (upstream: Upstream) => readonly [path: string | undefined, ending?: string | undefined]>
 > = {
@@ -28,7 +28,7 @@ function urlOf({ upstream, model, what }: CloudCall, asked: string): string {
   return callUrl(upstream, path, ending, model ?? asked)
 }
 
-describe.skipIf(!haveRecordings)('every recorded call of Azure and Vertex AI', () => {
+describe.skipIf(!haveRecordings)('recorded calls of Azure and Vertex AI', () => {
   const exchanges = cloudExchanges()
   const calls = exchanges.flatMap((exchange) => {
     const call = callOf(exchange)
@@ -40,7 +40,7 @@ describe.skipIf(!haveRecordings)('every recorded call of Azure and Vertex AI', (
     console.log(`Azure and Vertex AI: ${calls.length} of ${exchanges.length} calls; ${lines.join(' · ')}`)
   })
 
-  test('goes where it was recorded to go, host, path and query', () => {
+  test('are sent to the recorded host, path and query', () => {
     for (const { exchange, call } of calls) {
       const url = urlOf(call, textOf(objectOf(exchange.request).model) || 'unknown')
       expect(url, exchange.path).toBe(exchange.url.href)
@@ -50,23 +50,23 @@ describe.skipIf(!haveRecordings)('every recorded call of Azure and Vertex AI', (
     expect(calls.length).toBeGreaterThanOrEqual(260)
   })
 
-  test('is left out only where no such address exists', () => {
+  test('are excluded only if no such URL exists', () => {
     const others = exchanges.filter((exchange) => callOf(exchange) === undefined)
     const made = new Set(others.map(({ url }) => url.pathname.replace(/:\w+$/, '')))
-    // The sample answers of one SDK have no request, and one client was set up without a deployment: 404.
+    // The sample responses of one SDK have no request, and one client was configured without a deployment: 404.
     expect([...made].sort()).toEqual(['/chat/completions', '/v1/models/gemini', '/v1/models/imagen-3'])
     expect(others.find(({ url }) => url.pathname === '/chat/completions')?.status).toBe(404)
   })
 })
 
-/** The address that an SDK calls; nobody answers. */
+/** Records the URLs that an SDK calls, without responses. */
 function spy(): { readonly urls: string[]; readonly fetch: typeof fetch } {
   const urls: string[] = []
   return {
     urls,
     fetch: async (input) => {
       const url = input instanceof Request ? input.url : String(input)
-      // One SDK uses such an address to find out what its fetch can send.
+      // One SDK uses such a URL to detect what its fetch supports.
       if (!url.startsWith('data:')) urls.push(url)
       return url.includes('alt=sse')
         ? new Response('data: {}\n\n', { headers: { 'content-type': 'text/event-stream' } })
@@ -116,7 +116,7 @@ describe("OpenAI's SDK for Azure", () => {
       upstream.operations?.['image-edits']?.openai,
       (client) => client.images.edit({ model, prompt: 'a cat', image: file }),
     ],
-  ])('calls the same address for %s', async (_, path, call) => {
+  ])('calls the same URL as the gateway for %s', async (_, path, call) => {
     const { urls, fetch } = spy()
     const client = new AzureOpenAI({
       endpoint: 'https://res.openai.azure.com',
@@ -130,7 +130,7 @@ describe("OpenAI's SDK for Azure", () => {
   })
 })
 
-/** As much of a Google account as the SDK asks for. */
+/** The part of a Google account that the SDK needs. */
 const account = { getRequestHeaders: async () => new Headers({ authorization: 'Bearer t' }) }
 
 describe("Google's SDK for Vertex AI", () => {
@@ -147,7 +147,7 @@ describe("Google's SDK for Vertex AI", () => {
       { project: 'p', location: 'eu' },
       vertex({ project: 'p', location: 'eu', token: () => 't', apiVersion: 'v1beta1' }),
     ],
-  ])('calls the same addresses with %j', async (options, upstream) => {
+  ])('calls the same URLs as the gateway with %j', async (options, upstream) => {
     const { urls, fetch } = spy()
     const before = globalThis.fetch
     globalThis.fetch = fetch

@@ -22,7 +22,7 @@ interface Recorded {
   readonly model: string
 }
 
-/** The good answers of both clouds, each with the upstream that gave it, speaking what it spoke. */
+/** Returns the successful responses of both clouds, each with its upstream and format. */
 function recorded(): Recorded[] {
   const clouds = new Map(cloudExchanges().map((exchange) => [exchange.path, exchange]))
   return recordedExchanges().flatMap((exchange) => {
@@ -34,7 +34,7 @@ function recorded(): Recorded[] {
   })
 }
 
-/** Vertex AI wants a role in each content, where the Gemini API does not. */
+/** Vertex AI requires a role in each content, the Gemini API does not. */
 const withRoles = (body: JsonObject): JsonObject =>
   Array.isArray(body.contents)
     ? {
@@ -45,7 +45,7 @@ const withRoles = (body: JsonObject): JsonObject =>
       }
     : body
 
-describe.skipIf(!haveRecordings)('every recorded answer of Azure and Vertex AI', () => {
+describe.skipIf(!haveRecordings)('recorded responses of Azure and Vertex AI', () => {
   const all = haveRecordings ? recorded() : []
   afterAll(() => {
     const lines = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
@@ -53,7 +53,7 @@ describe.skipIf(!haveRecordings)('every recorded answer of Azure and Vertex AI',
   })
 
   test(
-    'says the same to clients of all four formats',
+    'have the same content for clients of all four formats',
     async () => {
       for (const { exchange, call, model } of all) {
         const use = useOf(exchange)
@@ -69,9 +69,9 @@ describe.skipIf(!haveRecordings)('every recorded answer of Azure and Vertex AI',
             const body = { ...simpleRequest(format, stream), ...(format === 'gemini' ? {} : { model }) }
             const reply = await gateway.fetch(requestTo(format, JSON.stringify(body), {}, { model, stream }))
             const text = await reply.text()
-            const said = readRecording({ format, stream, answer: text })
-            if (said === undefined) throw new Error(`${format} ${reply.status}: ${text.slice(0, 300)}`)
-            expectSame(said, use.read)
+            const output = readRecording({ format, stream, answer: text })
+            if (output === undefined) throw new Error(`${format} ${reply.status}: ${text.slice(0, 300)}`)
+            expectSame(output, use.read)
           })
       }
       expectNoneWrong()
@@ -81,7 +81,7 @@ describe.skipIf(!haveRecordings)('every recorded answer of Azure and Vertex AI',
   )
 
   test(
-    'was asked for with the same body',
+    'were requested with the same body',
     async () => {
       let asked = 0
       for (const { exchange, call, model } of all) {
@@ -95,7 +95,7 @@ describe.skipIf(!haveRecordings)('every recorded answer of Azure and Vertex AI',
           const reply = await gateway.fetch(requestTo(format, JSON.stringify(body), {}, { model, stream }))
           await reply.text()
           const sent = objectOf(parseJson(served.received[0] ?? ''))
-          // Streams are metered.
+          // The gateway requests usage of streams.
           const { stream_options, ...rest } = format === 'gemini' ? withRoles(request) : body
           const { stream_options: _, ...same } = sent
           expect(same).toEqual(rest)
@@ -109,7 +109,7 @@ describe.skipIf(!haveRecordings)('every recorded answer of Azure and Vertex AI',
   )
 })
 
-/** Which status clients see for each error of the recordings: by the end of its path. */
+/** Expected status and text for each recorded error, by the end of its path. */
 const errors: Readonly<Record<string, readonly [status: number, words: string]>> = {
   'azure_grok-4-1-fast-non-reasoning_handles_context_length_exceeded_errors.json': [429, 'have exceeded rate limit'],
   'azure_grok-4-1-fast-non-reasoning_raises_appropriate_auth_error.json': [502, 'credentials'],
@@ -128,22 +128,22 @@ const errors: Readonly<Record<string, readonly [status: number, words: string]>>
   'unary-failure-generate-images-prompt-blocked.json': [400, 'sensitive words'],
 }
 
-describe.skipIf(!haveRecordings)('every recorded error of Azure and Vertex AI', () => {
+describe.skipIf(!haveRecordings)('recorded errors of Azure and Vertex AI', () => {
   const failed = cloudExchanges().filter(({ status, url }) => status >= 400 && url.pathname !== '/chat/completions')
 
-  test('is in the table', () => {
+  test('are all in the table', () => {
     const known = Object.keys(errors)
     expect(failed.map(({ path }) => known.find((end) => path.endsWith(end)) ?? path).sort()).toEqual([...known].sort())
   })
 
   test.each(failed.map((exchange) => [exchange.path, exchange] as const))(
-    '%s is the same to clients of all four formats',
+    'are the same for clients of all four formats: %s',
     async (path, exchange) => {
       const [status, words] = Object.entries(errors).find(([end]) => path.endsWith(end))?.[1] ?? [0, '']
       const gemini = exchange.url.host.endsWith('googleapis.com')
       const call = callOf(exchange)
       const upstream = call?.upstream ?? callOf({ ...exchange, url: someGemini })?.upstream
-      if (upstream === undefined) throw new Error('no such upstream')
+      if (upstream === undefined) throw new Error('unknown upstream')
       for (const format of formats) {
         const served = serveBytes(exchange.answer, { stream: false, status: exchange.status })
         const gateway = gatewayTo('gemini', { upstream, fetch: served.fetch, retry: false })

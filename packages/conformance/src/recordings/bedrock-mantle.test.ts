@@ -13,16 +13,16 @@ import { expectSame, useOf } from './checks.ts'
 const folder =
   process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url)).replace(/\/$/, '')
 
-/** Returns the URL of a recorded call; undefined for calls of other places. */
+/** Returns the URL of a recorded call; undefined for calls of other hosts. */
 function urlOf(path: string): URL | undefined {
   const { request } = JSON.parse(readFileSync(join(folder, 'fixtures', path), 'utf8')) as { request?: { url?: string } }
-  // Recorders put their own words over names.
+  // Recorders replaced names with placeholders.
   const url = request?.url?.replaceAll(/<\w+>/g, 'us-west-2')
   return url?.includes('//bedrock-mantle.') === true ? new URL(url) : undefined
 }
 
 test.skipIf(!haveRecordings)(
-  'every recorded answer of Bedrock by OpenAI’s formats reaches clients of all four',
+  'recorded responses of Bedrock in OpenAI’s formats reach clients of all four formats',
   async () => {
     let bodies = 0
     for (const exchange of recordedExchanges()) {
@@ -38,7 +38,7 @@ test.skipIf(!haveRecordings)(
         const served = serveBytes(exchange.answer, { stream })
         let called: string | undefined
         const gateway = gatewayTo(exchange.format, {
-          // As it is called by who wants this format of it.
+          // Selects the format, as a user of this upstream would.
           upstream: { ...upstream, formats: { [exchange.format]: upstream.formats[exchange.format] } },
           fetch: (async (input: string, init: RequestInit) => {
             called = input
@@ -48,9 +48,9 @@ test.skipIf(!haveRecordings)(
         const body = { ...simpleRequest(format, stream), ...(format === 'gemini' ? {} : { model }) }
         const reply = await gateway.fetch(requestTo(format, JSON.stringify(body), {}, { model, stream }))
         const text = await reply.text()
-        const said = readRecording({ format, stream, answer: text })
-        if (said === undefined) throw new Error(`${exchange.path} ${format} ${reply.status}: ${text.slice(0, 300)}`)
-        expectSame(said, use.read)
+        const output = readRecording({ format, stream, answer: text })
+        if (output === undefined) throw new Error(`${exchange.path} ${format} ${reply.status}: ${text.slice(0, 300)}`)
+        expectSame(output, use.read)
         expect(called).toBe(url.href)
         if (format === exchange.format) expect(text, exchange.path).toBe(exchange.answer)
       }

@@ -18,15 +18,15 @@ const all = catalogExchanges()
 const by = (maker: string): CatalogExchange[] => all.filter((exchange) => exchange.maker === maker)
 const makers = [...new Set(all.map(({ maker }) => maker))].sort()
 
-/** Addresses that no call of the gateway goes to, and why. */
+/** URLs that no call of the gateway uses, with the reasons. */
 const elsewhere: readonly (readonly [maker: string, path: string, why: string])[] = [
-  ['cerebras', '/v1/models', 'the gateway has a list of its own'],
-  ['deepseek', '/beta/chat/completions', 'answers that are to go on from a prefix; its users name the address'],
-  ['perplexity', '/v1/embeddings', 'bytes in place of floats'],
-  ['xai', '/v1/images/edits', 'JSON in place of a form'],
+  ['cerebras', '/v1/models', 'the gateway has its own model list'],
+  ['deepseek', '/beta/chat/completions', 'responses that continue a given prefix; users configure the URL themselves'],
+  ['perplexity', '/v1/embeddings', 'bytes instead of floats'],
+  ['xai', '/v1/images/edits', 'JSON instead of a form'],
 ]
 
-/** Returns the URLs of an upstream's calls by their purpose. */
+/** Returns the URLs of an upstream's calls by operation. */
 function placesOf(upstream: Upstream): string[] {
   const { formats, operations = {}, countTokens = {} } = upstream
   const paths = [formats, countTokens, ...Object.values(operations)].flatMap((group) => Object.values(group))
@@ -61,7 +61,7 @@ const inMessages: Readonly<Record<string, string>> = {
 
 const words = (text = ''): string[] => text.split(' ').filter((word) => word !== '')
 
-/** A request that says everything a client of OpenAI's can say. */
+/** A request with everything that an OpenAI client can send. */
 const everything: JsonObject = {
   model: 'm',
   messages: [
@@ -119,10 +119,10 @@ function translated(body: JsonObject, upstream: Upstream) {
   return { sent: chat.encodeRequest(request, { ...context, target: traits(upstream) }), losses: report.losses }
 }
 
-// The code that adapts bodies to quirks is loaded by the first call to an upstream with quirks.
+// The code for quirks is loaded by the first call to an upstream with quirks.
 await chat.prepareWireEdit?.({ model: '', quirks: { streamOptions: false } })
 
-/** As the wire lane would send it, but for the wish for usage. */
+/** Returns the pass-through body, without the stream_options that the gateway adds. */
 function onTheWire(body: JsonObject, upstream: Upstream) {
   const { set = {}, drop = [], losses = [], erase } = chat.wireEdit(structuredClone(body), traits(upstream)) ?? {}
   const own = Object.entries(set).filter(([field]) => !(field === 'stream_options' && erase !== undefined))
@@ -139,14 +139,14 @@ const messageFields = (body: JsonObject): string[] => [
   ...new Set(listOf(body.messages).flatMap((message) => Object.keys(objectOf(message)))),
 ]
 
-describe.skipIf(!haveRecordings).each(makers)('%s', (maker) => {
+describe.skipIf(!haveRecordings).each(makers)('provider %s', (maker) => {
   const exchanges = haveRecordings ? by(maker) : []
   const requests = exchanges.flatMap((exchange) => {
     const request = requestOf(exchange)
     return request === undefined ? [] : [{ ...exchange, request }]
   })
 
-  test('sends its calls where they were recorded', () => {
+  test('receives calls at the recorded URLs', () => {
     const missed = exchanges
       .filter(({ url }) => !elsewhere.some(([whose, path]) => whose === maker && url.pathname === path))
       .filter(({ upstream, url }) => !placesOf(upstream).includes(url.origin + url.pathname))
@@ -154,7 +154,7 @@ describe.skipIf(!haveRecordings).each(makers)('%s', (maker) => {
     expect(missed).toEqual([])
   })
 
-  test('speaks the recorded formats with the recorded models', () => {
+  test('supports the recorded formats with the recorded models', () => {
     const formats = { 'openai-chat': 'chat', 'openai-responses': 'responses' } as const
     for (const { format, request, upstream, url } of exchanges) {
       const spoken = formats[format as keyof typeof formats]
@@ -163,7 +163,7 @@ describe.skipIf(!haveRecordings).each(makers)('%s', (maker) => {
     }
   })
 
-  test('leaves what its own clients wrote as it is', () => {
+  test('receives requests of its own clients unchanged', () => {
     for (const { path, request, upstream, status } of requests) {
       if (status !== 200) continue
       chat.validateRequest(structuredClone(request))
@@ -173,9 +173,9 @@ describe.skipIf(!haveRecordings).each(makers)('%s', (maker) => {
     }
   })
 
-  // The fields of the other providers are unknown.
+  // The fields of the other providers are not documented.
   if (documented[maker] !== undefined)
-    test('is sent fields that it knows, and no others', () => {
+    test('receives only fields that it knows', () => {
       const [first] = exchanges
       if (first === undefined) throw new Error('no recording')
       const seen = requests.filter(({ status }) => status === 200)
@@ -189,7 +189,7 @@ describe.skipIf(!haveRecordings).each(makers)('%s', (maker) => {
       }
     })
 
-  test('is sent the recorded requests whole by a translation too', () => {
+  test('receives recorded requests without loss in translation too', () => {
     for (const { path, request, upstream } of requests) {
       const { losses } = translated(request, upstream)
       expect(
@@ -199,9 +199,9 @@ describe.skipIf(!haveRecordings).each(makers)('%s', (maker) => {
     }
   })
 
-  test('has its recorded streams end', () => {
+  test('ends its recorded streams correctly', () => {
     for (const { path, answer, upstream, stream, format, status } of exchanges) {
-      // Errors within a stream, and recordings of which the source kept no framing, are told of elsewhere.
+      // Errors within a stream, and recordings without framing, are covered elsewhere.
       if (format !== 'openai-chat' || !stream || status !== 200 || !answer.includes('data:')) continue
       const tap = chat.tapStream({ withholdUsage: false, target: traits(upstream) })
       for (const event of createSseDecoder(1e9).pushText(`${answer}\n\n`)) tap.push(event)
@@ -212,7 +212,7 @@ describe.skipIf(!haveRecordings).each(makers)('%s', (maker) => {
 })
 
 test.skipIf(publishedChatFields() === undefined)(
-  'strict providers are kept from every field that OpenAI publishes',
+  'hide every OpenAI field that they reject from strict providers',
   () => {
     /** Fields that every upstream has, or that another quirk covers. */
     const handled = ['model', 'messages', 'stream', 'max_tokens', 'max_completion_tokens', 'stream_options']
@@ -223,20 +223,20 @@ test.skipIf(publishedChatFields() === undefined)(
   },
 )
 
-/** Fields beyond the recorded ones that strict providers are not sent; by whom and how it is told. */
-describe('a request that says everything', () => {
+/** Fields beyond the recorded ones that strict providers do not receive, with their reports. */
+describe('request with every OpenAI field', () => {
   const strict = { mistral: by('mistral'), groq: by('groq'), cerebras: by('cerebras') }
   test.skipIf(!haveRecordings).each(Object.entries(strict))(
-    'on the wire holds for %s what it knows only',
+    'contains only fields that %s knows in pass-through',
     (maker, [first]) => {
       if (first === undefined) throw new Error('no recording')
       const { sent, losses } = onTheWire(everything, first.upstream)
       const known = words(documented[maker])
       expect(Object.keys(sent).filter((field) => !known.includes(field))).toEqual([])
       expect(messageFields(sent).filter((field) => !words(inMessages[maker]).includes(field))).toEqual([])
-      // Each field that is gone is told of, unless it went under another name or said nothing.
-      const told = new Set(losses.map(({ path }) => path.split('/')[1]))
-      const gone = Object.keys(everything).filter((field) => !(field in sent) && !told.has(field))
+      // Each removed field is reported, unless it was renamed or has no effect.
+      const reported = new Set(losses.map(({ path }) => path.split('/')[1]))
+      const gone = Object.keys(everything).filter((field) => !(field in sent) && !reported.has(field))
       expect(
         gone.filter((field) => !['max_completion_tokens', 'seed', 'stream_options', 'modalities'].includes(field)),
       ).toEqual([])
@@ -244,7 +244,7 @@ describe('a request that says everything', () => {
   )
 })
 
-/** Kind of each recorded error. */
+/** Expected kind of each recorded error. */
 const kinds: readonly (readonly [vendor: string, status: number, says: string, kind: string])[] = [
   ['cohere', 404, "model 'nonexistent' not found", 'model_not_found'],
   ['voyage', 400, 'Model nonexistent is not supported', 'invalid_request'],
@@ -264,12 +264,12 @@ const kinds: readonly (readonly [vendor: string, status: number, says: string, k
   ['xai', 400, 'Incorrect API key provided', 'authentication'],
 ]
 
-describe.skipIf(!haveRecordings)('recorded errors', () => {
+describe.skipIf(!haveRecordings)('recorded errors of providers', () => {
   const vendors = new Set(kinds.map(([vendor]) => vendor))
   const errors = catalogErrors().filter(({ vendor }) => vendors.has(vendor))
   const says = (body: Json): string => (typeof body === 'string' ? body : JSON.stringify(body))
 
-  test.each(kinds)('%s, %i "%s" is %s', (vendor, status, words, kind) => {
+  test.each(kinds)('%s %i "%s" becomes %s', (vendor, status, words, kind) => {
     const found = errors.filter(
       (error) => error.vendor === vendor && error.status === status && says(error.body).includes(words),
     )

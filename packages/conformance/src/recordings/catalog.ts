@@ -9,16 +9,16 @@ const folder =
   process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url)).replace(/\/$/, '')
 const fixtures = join(folder, 'fixtures')
 
-/** Providers with suites of their own for their recorded calls. */
+/** Providers with separate suites for their recordings. */
 const elsewhere: ReadonlySet<string> = new Set(['openai', 'anthropic', 'gemini'])
 
-/** Hosts of providers in addition to their default ones. Users name them as `baseURL`. */
+/** Additional hosts of providers, which users configure as `baseURL`. */
 const otherHosts: Readonly<Record<string, string>> = { 'api.together.xyz': 'together', 'ollama.com': 'ollama' }
 
-/** Creates the upstream of a recorded call's host, by the host. */
+/** Factories of the upstream of a recorded call, by host. */
 const upstreams = new Map(
   Object.entries(providerCatalog).flatMap(([name, entry]) => {
-    // Addresses of clouds depend on options.
+    // URLs of clouds depend on options.
     if (entry.example !== undefined || elsewhere.has(name)) return []
     const create = (options: UpstreamOptions): Upstream => entry.create(options as never)
     const others = Object.keys(otherHosts).filter((host) => otherHosts[host] === name)
@@ -29,12 +29,12 @@ const upstreams = new Map(
   }),
 )
 
-/** A recorded call of a provider in the catalog, whatever it was for. */
+/** A recorded call of a catalog provider, for any operation. */
 export interface CatalogExchange {
   readonly path: string
   readonly maker: string
   readonly upstream: Upstream
-  /** As the index calls it: `openai-chat`, `embeddings` … */
+  /** Format name in the index: `openai-chat`, `embeddings` … */
   readonly format: string
   readonly stream: boolean
   readonly status: number
@@ -44,7 +44,7 @@ export interface CatalogExchange {
   readonly answer: string
 }
 
-/** Every recorded call of the catalog's providers; empty where there is no recorded traffic. */
+/** Returns every recorded call of the catalog's providers; empty without recorded traffic. */
 export function catalogExchanges(): CatalogExchange[] {
   if (!existsSync(join(fixtures, 'INDEX.tsv'))) return []
   const [head = '', ...lines] = readFileSync(join(fixtures, 'INDEX.tsv'), 'utf8').trim().split('\n')
@@ -79,7 +79,7 @@ export function catalogExchanges(): CatalogExchange[] {
   })
 }
 
-/** An error that a provider was recorded or documented to answer. */
+/** A recorded or documented error of a provider. */
 export interface CatalogError {
   readonly vendor: string
   readonly format: string
@@ -94,7 +94,7 @@ export function catalogErrors(): CatalogError[] {
   return all.filter(({ origin, body, vendor }) => origin === 'recorded' && body !== undefined && vendor !== undefined)
 }
 
-/** The fields of a chat request in OpenAI's published document; undefined where that is not at hand. */
+/** Returns the fields of a chat request in OpenAI's published document; undefined without the document. */
 export function publishedChatFields(): string[] | undefined {
   const place = join(folder, 'specs', 'openai.openapi.json')
   if (!existsSync(place)) return undefined

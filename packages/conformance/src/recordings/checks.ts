@@ -3,35 +3,39 @@ import { expect } from 'vitest'
 import { gatewayTo } from '../base/gateways.ts'
 import { isObject, type JsonObject, listOf, objectOf, parseJson } from '../base/json.ts'
 import type { Exchange } from '../base/recorded-traffic.ts'
-import { type Answer, readRecording } from '../base/response-content.ts'
+import { type ResponseContent, readRecording } from '../base/response-content.ts'
 import type { ServedBytes } from '../base/upstream-fetch.ts'
 
-/** These end their streams with the finish reason alone; a gateway is told so by a quirk of the upstream. */
+/** These vendors end streams with the finish reason only; a quirk of the upstream configures this. */
 const vendorsWithoutDone = new Set(['perplexity', 'gpustack'])
 
-/** Use of a recording: an answer to compare, a broken answer that must stay broken, or neither. */
-export type Use = { kind: 'answer'; read: Answer } | { kind: 'broken'; why: string } | { kind: 'excluded'; why: string }
+/** Use of a recording: a response to compare, a broken response that must stay broken, or neither. */
+export type Use =
+  | { kind: 'answer'; read: ResponseContent }
+  | { kind: 'broken'; why: string }
+  | { kind: 'excluded'; why: string }
 
 export function useOf(exchange: Exchange): Use {
   const { features, method, stream, answer, format } = exchange
   if (features.has('concatenated_streams')) return { kind: 'excluded', why: 'several streams in one file' }
-  if (method !== 'POST') return { kind: 'excluded', why: 'no generation call' }
+  if (method !== 'POST') return { kind: 'excluded', why: 'not a generation call' }
   if (stream && (answer.match(/"type": ?"message_start"/g) ?? []).length > 1)
     return { kind: 'excluded', why: 'several messages in one stream' }
   if (format === 'gemini' && stream && answer.trimStart().startsWith('['))
-    return { kind: 'excluded', why: 'an array, which the gateway never asks an upstream for' }
-  if (stream && !/^(data|event|:)/m.test(answer)) return { kind: 'broken', why: 'documentation, no event stream' }
+    return { kind: 'excluded', why: 'an array, which the gateway never requests of an upstream' }
+  if (stream && !/^(data|event|:)/m.test(answer))
+    return { kind: 'broken', why: 'documentation instead of an event stream' }
   if (format === 'gemini' && !stream && endsInFault(answer))
-    return { kind: 'broken', why: 'a fault that other formats can only tell as an error' }
-  // Their events tell another text than their end does.
+    return { kind: 'broken', why: 'a failure that other formats can only express as an error' }
+  // The text of their events differs from that of their final event.
   if (exchange.path.includes('openai-shell-container') && stream)
-    return { kind: 'excluded', why: 'written by hand, and at odds with itself' }
+    return { kind: 'excluded', why: 'handwritten and inconsistent' }
   const read = readRecording(exchange, vendorsWithoutDone.has(exchange.vendor))
   if (read !== undefined) return { kind: 'answer', read }
-  return { kind: 'broken', why: stream ? 'ends in an error or not at all' : 'the body is no answer' }
+  return { kind: 'broken', why: stream ? 'ends in an error or without an end' : 'the body is not a response' }
 }
 
-/** The model called what it may not, or gave no answer for a reason of the server's own. */
+/** Returns true if the model made an invalid call, or the server ended the response for its own reason. */
 function endsInFault(answer: string): boolean {
   const candidate = objectOf(listOf(objectOf(parseJson(answer)).candidates)[0])
   return (
@@ -40,7 +44,7 @@ function endsInFault(answer: string): boolean {
   )
 }
 
-/** A gateway before the vendor that gave this answer. */
+/** Creates a gateway with an upstream of the vendor that gave this response. */
 export const gatewayFor = (exchange: Exchange, fetch: ServedBytes['fetch']): Gateway =>
   gatewayTo(exchange.format, {
     fetch,
@@ -49,33 +53,33 @@ export const gatewayFor = (exchange: Exchange, fetch: ServedBytes['fetch']): Gat
       : {}),
   })
 
-/** The body of a recorded generation call; undefined where the recording kept none. */
+/** Returns the body of a recorded generation call; undefined if the recording has none. */
 export const requestOf = ({ method, request }: Exchange): JsonObject | undefined =>
   method === 'POST' && isObject(request) ? request : undefined
 
-/** Several pieces of reasoning are one in some formats, set apart by blank lines. */
+/** Some formats join several pieces of reasoning with blank lines. */
 const joined = (text: string): string => text.replaceAll(/\s+/g, '')
 
 /** Expects the client's result to equal the recording; usage only as far as the recording has it. */
-export function expectSame(said: Answer, read: Answer): void {
-  // A format without refusals says them as text.
-  expect(said.text + said.refusal).toBe(read.text + read.refusal)
-  // Formats without tools that take plain text: it travels as the only field of an object.
-  const plain = ({ name, input }: Answer['tools'][number]): unknown => ({
+export function expectSame(text: ResponseContent, read: ResponseContent): void {
+  // A format without refusals returns them as text.
+  expect(text.text + text.refusal).toBe(read.text + read.refusal)
+  // Formats without freeform tools carry plain input as the only field of an object.
+  const plain = ({ name, input }: ResponseContent['tools'][number]): unknown => ({
     name,
     input: typeof input === 'string' ? { input } : input,
   })
-  expect(said.tools.map(plain)).toEqual(read.tools.map(plain))
-  expect(joined(said.reasoning)).toBe(joined(read.reasoning))
+  expect(text.tools.map(plain)).toEqual(read.tools.map(plain))
+  expect(joined(text.reasoning)).toBe(joined(read.reasoning))
   if (read.usage === undefined) return
-  expect(said.usage?.output).toBe(read.usage.output)
-  // One vendor counts more cached input than input; what the total is then, nobody knows.
-  if ((read.usage.cacheRead ?? 0) <= read.usage.input) expect(said.usage?.input).toBe(read.usage.input)
-  expect(said.usage?.cacheRead ?? 0).toBe(read.usage.cacheRead ?? 0)
-  expect(said.usage?.reasoning ?? 0).toBe(read.usage.reasoning ?? 0)
+  expect(text.usage?.output).toBe(read.usage.output)
+  // One vendor counts more cached input than input, which makes the total undefined.
+  if ((read.usage.cacheRead ?? 0) <= read.usage.input) expect(text.usage?.input).toBe(read.usage.input)
+  expect(text.usage?.cacheRead ?? 0).toBe(read.usage.cacheRead ?? 0)
+  expect(text.usage?.reasoning ?? 0).toBe(read.usage.reasoning ?? 0)
 }
 
-/** Counts what went well, by name, and keeps what did not until all recordings were looked at. */
+/** Counts successes by name, and collects failures until all recordings are checked. */
 export interface Tally {
   readonly counts: Readonly<Record<string, number>>
   count(what: string): void
@@ -102,7 +106,7 @@ export function createTally(): Tally {
     },
     expectNoneWrong() {
       const found = wrong.splice(0)
-      expect(found.slice(0, Number(process.env.SHOW ?? 25)), `${found.length} recordings came out wrong`).toEqual([])
+      expect(found.slice(0, Number(process.env.SHOW ?? 25)), `${found.length} recordings failed`).toEqual([])
     },
   }
 }

@@ -8,10 +8,10 @@ const folder =
   process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url)).replace(/\/$/, '')
 const index = join(folder, 'fixtures', 'INDEX.tsv')
 
-/** A recorded call of a cloud that hosts models, whatever it was for. */
+/** A recorded call of a cloud that hosts models, for any operation. */
 export interface CloudExchange {
   readonly path: string
-  /** As the index calls it: `openai-chat`, `gemini`, `embeddings` … */
+  /** Format name in the index: `openai-chat`, `gemini`, `embeddings` … */
   readonly format: string
   readonly vendor: string
   readonly stream: boolean
@@ -24,7 +24,7 @@ export interface CloudExchange {
   readonly answer: string
 }
 
-/** Every recorded call of Azure and Vertex AI; empty where there is no recorded traffic. */
+/** Returns every recorded call of Azure and Vertex AI; empty without recorded traffic. */
 export function cloudExchanges(): CloudExchange[] {
   if (!existsSync(index)) return []
   const [head = '', ...lines] = readFileSync(index, 'utf8').trim().split('\n')
@@ -57,7 +57,7 @@ export function cloudExchanges(): CloudExchange[] {
   })
 }
 
-/** As it was before the recorder put its own words over names, and without what is one library's own habit. */
+/** Restores a URL from the recorder's placeholders, without one library's own additions. */
 const asSent = (url: string): string =>
   url
     .replaceAll(/<(\w+)>/g, 'redacted-$1')
@@ -69,16 +69,16 @@ const asSent = (url: string): string =>
 /** Destination of a recorded call, as a user would configure it. */
 export interface CloudCall {
   readonly upstream: Upstream
-  /** The deployment, or the model in the path; undefined where the body names it. */
+  /** The deployment, or the model in the path; undefined if the body contains it. */
   readonly model: string | undefined
-  /** Rest of the path: `chat/completions`, `generateContent`. */
+  /** Remaining path: `chat/completions`, `generateContent`. */
   readonly what: string
 }
 
 /**
- * Undefined for addresses that neither cloud has: made up by a library's own tests.
+ * Returns undefined for URLs that neither cloud has: a library's own tests invented them.
  *
- * @param formats those to speak with Azure, where they are not its own choice
+ * @param formats formats to use with Azure instead of its default
  */
 export function callOf({ url }: CloudExchange, formats?: AzureOptions['formats']): CloudCall | undefined {
   return url.host.endsWith('azure.com') ? azureCall(url, formats) : vertexCall(url)
@@ -116,7 +116,7 @@ function vertexCall({ pathname, origin }: URL): CloudCall | undefined {
     location,
     apiVersion: apiVersion === 'v1' ? 'v1' : 'v1beta1',
     token: () => 'token',
-    // A recorder that hides the location in the path leaves the host as it was.
+    // A recorder that hides the location in the path leaves the host unchanged.
     ...(/redacted/i.test(location) ? { baseURL: origin } : {}),
   }
   return { upstream: vertex(options), model, what }

@@ -31,8 +31,8 @@ async function read(client: OpenAI, body: JsonObject): Promise<unknown> {
 
 if (exchanges.length === 0) console.log(`completions: ${whyNoOperations}`)
 
-describe.skipIf(exchanges.length === 0)('every recorded completion', () => {
-  test('passes byte for byte, and the SDK reads the same of it', async () => {
+describe.skipIf(exchanges.length === 0)('recorded completions', () => {
+  test('pass byte for byte, with the same result in the SDK', async () => {
     let streams = 0
     for (const exchange of exchanges) {
       const body = bodyOf(exchange)
@@ -41,7 +41,7 @@ describe.skipIf(exchanges.length === 0)('every recorded completion', () => {
       const reply = await post(path, body)
       const text = await reply.text()
       if (exchange.status !== 200) {
-        // Refused here or there, it is in the provider's own words.
+        // A rejection has the provider's message, whether the gateway or the provider rejected it.
         expect(reply.status, exchange.path).toBe(exchange.status)
         expect(at(parseJson(text), 'error', 'message'), exchange.path).toBe(
           at(parseJson(exchange.answer), 'error', 'message'),
@@ -63,7 +63,7 @@ describe.skipIf(exchanges.length === 0)('every recorded completion', () => {
     expect(streams).toBeGreaterThan(9)
   })
 
-  test('can be asked of a model that only chats, or is refused for a reason', async () => {
+  test('can be served by a chat model, or are rejected with a reason', async () => {
     const completion = {
       id: 'chatcmpl-1',
       object: 'chat.completion',
@@ -79,14 +79,14 @@ describe.skipIf(exchanges.length === 0)('every recorded completion', () => {
       const chatty = openaiCompatible({ apiKey: 'key', baseURL: 'http://upstream.test/v1' })
       const set = replay({ ...exchange, stream: false, status: 200, answer: JSON.stringify(completion) }, chatty)
       const reply = await set.post(path, body)
-      const told = parseJson(await reply.text())
+      const reported = parseJson(await reply.text())
       const texts = Array.isArray(body.prompt) ? body.prompt : [body.prompt ?? '']
       const sayable = texts.length === 1 && typeof texts[0] === 'string' && texts[0] !== ''
       if (!sayable || (exchange.status !== 200 && reply.status === 400)) {
         expect(reply.status, exchange.path).toBe(400)
         continue
       }
-      expect(at(told, 'choices', 0, 'text'), `${exchange.path}: ${JSON.stringify(told)}`).toBe(
+      expect(at(reported, 'choices', 0, 'text'), `${exchange.path}: ${JSON.stringify(reported)}`).toBe(
         body.echo === true ? `${texts[0]}hello` : 'hello',
       )
       expect(at(parseJson(set.received[0] ?? ''), 'messages', 0, 'content'), exchange.path).toBe(texts[0])
@@ -108,7 +108,7 @@ describe('completions with the OpenAI SDK, in process', () => {
       logger: false,
     })
 
-  test('stream from a model that only chats', async () => {
+  test('stream from a chat model', async () => {
     const events = `${chunk({ role: 'assistant', content: 'hel' }, null)}${chunk({ content: 'lo' }, 'stop')}data: [DONE]\n\n`
     const client = openaiClient({ fetch: gatewayTo(events, 'text/event-stream').fetch as typeof fetch })
     let text = ''
@@ -122,7 +122,7 @@ describe('completions with the OpenAI SDK, in process', () => {
     expect(text).toBe('Say hello: hello')
   })
 
-  test('throw the SDK’s own error where a stream breaks', async () => {
+  test('throw the SDK’s own error if a stream breaks', async () => {
     const client = openaiClient({
       fetch: gatewayTo(chunk({ content: 'hel' }, null), 'text/event-stream').fetch as typeof fetch,
     })

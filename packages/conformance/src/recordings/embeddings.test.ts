@@ -12,7 +12,7 @@ const upstreams: Readonly<Record<string, Upstream>> = {
 }
 const of = (name: string): Upstream => upstreams[name] as Upstream
 
-/** One vendor answers with whole bytes in base64, which are no floats; these are left to its own clients. */
+/** One vendor returns bytes in base64 instead of floats; only its own clients can read them. */
 const bytesOnly = new Set(['perplexity'])
 
 const floats = (value: Json | undefined): Float32Array =>
@@ -20,7 +20,7 @@ const floats = (value: Json | undefined): Float32Array =>
     ? new Float32Array(new Uint8Array(Buffer.from(value, 'base64')).buffer)
     : Float32Array.from(listOf(value) as number[])
 
-/** The vectors of an answer in any dialect, in the order of the inputs. */
+/** Returns the vectors of a response in any dialect, in the order of the inputs. */
 function vectorsOf(answer: string): Float32Array[] {
   const body = objectOf(parseJson(answer))
   if (Array.isArray(body.data))
@@ -42,7 +42,7 @@ const tokensOf = (answer: string): Json | undefined => {
   )
 }
 
-// An example of the documentation is cut short with dots: it is no JSON, and no answer.
+// A documentation example is abbreviated with dots and therefore not JSON.
 const openaiExchanges = recordedOperations('embeddings').filter(
   ({ vendor, answer }) => vendor !== 'voyage' && parseJson(answer) !== undefined,
 )
@@ -59,8 +59,8 @@ const foreign: [string, OperationExchange][] = [
 
 if (openaiExchanges.length === 0) console.log(`embeddings: ${whyNoOperations}`)
 
-describe.skipIf(openaiExchanges.length === 0)('every recorded embedding', () => {
-  test('passes byte for byte, and the SDK reads the same of it', async () => {
+describe.skipIf(openaiExchanges.length === 0)('recorded embeddings', () => {
+  test('pass byte for byte, with the same result in the SDK', async () => {
     for (const exchange of openaiExchanges) {
       const body = { ...(exchange.request ?? { input: ['a', 'b', 'c'] }), model: exchange.request?.model || 'recorded' }
       const { post, received, gateway, finished } = replay(exchange, of('openai'))
@@ -83,7 +83,7 @@ describe.skipIf(openaiExchanges.length === 0)('every recorded embedding', () => 
     expect(openaiExchanges.length).toBeGreaterThan(60)
   })
 
-  test('reaches a client of Google’s, the numbers bit for bit', async () => {
+  test('reach a client of Google’s with identical numbers', async () => {
     for (const exchange of openaiExchanges.filter(good)) {
       const vectors = vectorsOf(exchange.answer)
       const requests = vectors.map((_, index) => ({ content: { parts: [{ text: `text ${index}` }] } }))
@@ -94,38 +94,41 @@ describe.skipIf(openaiExchanges.length === 0)('every recorded embedding', () => 
     }
   })
 
-  test.each(['base64', 'float'])('of another provider reaches the OpenAI SDK, bit for bit, by %s', async (encoding) => {
-    for (const [name, exchange] of foreign) {
-      const { gateway } = replay(exchange, of(name))
-      const vectors = exchange.status === 200 ? vectorsOf(exchange.answer) : [0]
-      const asking = openaiClient({ fetch: gateway.fetch as typeof fetch }).embeddings.create({
-        model: 'm',
-        input: vectors.map((_, index) => `text ${index}`),
-        // The SDK asks for base64 and decodes it, unless it is told otherwise.
-        ...(encoding === 'float' ? { encoding_format: 'float' } : {}),
-      })
-      if (exchange.status !== 200) {
-        const { message, detail } = objectOf(parseJson(exchange.answer))
-        await expect(asking, exchange.path).rejects.toThrow(String(message ?? detail))
-        continue
+  test.each(['base64', 'float'])(
+    'of another provider reach the OpenAI SDK with identical numbers as %s',
+    async (encoding) => {
+      for (const [name, exchange] of foreign) {
+        const { gateway } = replay(exchange, of(name))
+        const vectors = exchange.status === 200 ? vectorsOf(exchange.answer) : [0]
+        const asking = openaiClient({ fetch: gateway.fetch as typeof fetch }).embeddings.create({
+          model: 'm',
+          input: vectors.map((_, index) => `text ${index}`),
+          // The SDK requests base64 by default and decodes it.
+          ...(encoding === 'float' ? { encoding_format: 'float' } : {}),
+        })
+        if (exchange.status !== 200) {
+          const { message, detail } = objectOf(parseJson(exchange.answer))
+          await expect(asking, exchange.path).rejects.toThrow(String(message ?? detail))
+          continue
+        }
+        const { data, usage } = await asking
+        expect(
+          data.map(({ embedding }) => Float32Array.from(embedding)),
+          exchange.path,
+        ).toEqual(vectors)
+        expect(usage.prompt_tokens, exchange.path).toBe(tokensOf(exchange.answer) ?? 0)
       }
-      const { data, usage } = await asking
-      expect(
-        data.map(({ embedding }) => Float32Array.from(embedding)),
-        exchange.path,
-      ).toEqual(vectors)
-      expect(usage.prompt_tokens, exchange.path).toBe(tokensOf(exchange.answer) ?? 0)
-    }
-    expect(foreign.length).toBeGreaterThan(15)
-  })
+      expect(foreign.length).toBeGreaterThan(15)
+    },
+  )
 
-  test('is asked of another provider as its own clients ask', async () => {
+  test('are requested of another provider like by its own clients', async () => {
     let compared = 0
     for (const [name, { request, ...exchange }] of foreign) {
       if (request === undefined) continue
       const first = objectOf(listOf(request.requests)[0])
       const texts = listOf(request.texts ?? request.input ?? [at(first, 'content', 'parts', 0, 'text') ?? ''])
-      // Two parts of one content, one of them an image: OpenAI's clients cannot say that.
+      // Two parts of one content, one of them an image: OpenAI clients cannot express this.
       if (listOf(at(first, 'content', 'parts')).length > 1) continue
       const client: JsonObject = {
         model: String(request.model ?? at(first, 'model')).replace('models/', ''),
@@ -138,7 +141,7 @@ describe.skipIf(openaiExchanges.length === 0)('every recorded embedding', () => 
       const set = replay({ ...exchange, request }, of(name))
       await set.post('/v1/embeddings', client)
       const { truncate, truncation, ...sent } = objectOf(parseJson(set.received[0] ?? ''))
-      // A text that is too long is rejected if its client did not ask to truncate it.
+      // The provider rejects a text that is too long, unless the client requested truncation.
       expect([undefined, 'NONE'], exchange.path).toContain(truncate)
       expect([undefined, false], exchange.path).toContain(truncation)
       const theirs = Object.entries(request).filter(
@@ -151,7 +154,7 @@ describe.skipIf(openaiExchanges.length === 0)('every recorded embedding', () => 
     expect(compared).toBeGreaterThan(12)
   })
 
-  test('of Google passes byte for byte to its own clients', async () => {
+  test('of Google pass byte for byte to its own clients', async () => {
     const exchanges = recordedOperations('gemini-embeddings')
     for (const exchange of exchanges) {
       const [model = '', action] = (exchange.url.split('/models/')[1] ?? '').split(':')
@@ -160,7 +163,7 @@ describe.skipIf(openaiExchanges.length === 0)('every recorded embedding', () => 
       const reply = await post(`/v1beta/models/${model}:${action}`, body)
       expect(await reply.text(), exchange.path).toBe(exchange.answer)
       expect(received[0], exchange.path).toBe(JSON.stringify(body))
-      // Some of its models count nothing: an estimate stands in.
+      // Some of its models report no usage, which is then estimated.
       const counted = tokensOf(exchange.answer)
       expect(finished[0]?.basis, exchange.path).toBe(counted === undefined ? 'estimated' : 'reported')
       if (counted !== undefined) expect(finished[0]?.usage?.input.total, exchange.path).toBe(counted)

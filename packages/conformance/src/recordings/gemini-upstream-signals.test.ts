@@ -11,7 +11,7 @@ const at = (gateway: { readonly fetch: typeof fetch }) => ({
   token: 'any',
 })
 
-/** A gateway before a fake Gemini. */
+/** Creates a gateway with a fake Gemini upstream. */
 function geminiBehind(breaker: false | undefined = false) {
   const fake = createFakeProvider()
   const finished: FinishEvent[] = []
@@ -42,8 +42,8 @@ const paused = JSON.stringify({
   responseId: 'r1',
 })
 
-describe('an answer of Gemini that ends with CONTINUATION', () => {
-  it('reaches the Anthropic SDK as pause_turn, whole and streamed, and the token is reported', async () => {
+describe('Gemini response that ends with CONTINUATION', () => {
+  it('reaches the Anthropic SDK as pause_turn, unstreamed and streamed, and the token is reported', async () => {
     const { fake, finished, anthropic } = geminiBehind()
     const body = { model: 'gemini-3.7-flash', max_tokens: 99, messages: hello }
     fake.reply({ raw: { body: paused } }, { raw: { body: `data: ${paused}\r\n\r\n` } })
@@ -58,7 +58,7 @@ describe('an answer of Gemini that ends with CONTINUATION', () => {
       expect(losses.map(({ path }) => path)).toContainEqual(expect.stringContaining('continuationToken'))
   })
 
-  it('reaches the openai SDK as stop, with a note that the answer only paused', async () => {
+  it('reaches the OpenAI SDK as stop, with a note that the response only paused', async () => {
     const { fake, finished, openai: client } = geminiBehind()
     fake.reply({ raw: { body: paused } })
     const completion = await client.chat.completions.create({ model: 'gemini-3.7-flash', messages: hello })
@@ -67,7 +67,7 @@ describe('an answer of Gemini that ends with CONTINUATION', () => {
   })
 })
 
-describe('an error of Gemini with a status word that says nothing', () => {
+describe('Gemini error without a meaningful status name', () => {
   it.each([
     [402, 429],
     [408, 504],
@@ -75,17 +75,17 @@ describe('an error of Gemini with a status word that says nothing', () => {
     [413, 413],
     [422, 400],
     [529, 503],
-  ])('and the status %i reaches the openai SDK with the status %i', async (status, told) => {
+  ])('and with the status %i reaches the OpenAI SDK with the status %i', async (status, reported) => {
     for (const word of ['UNKNOWN', 'INTERNAL', 'WORD_OF_TOMORROW']) {
       const { fake, openai: client } = geminiBehind()
       const error = { code: status, message: 'It did not work.', status: word }
       fake.reply({ raw: { status, body: JSON.stringify({ error }) } })
       const call = client.chat.completions.create({ model: 'gemini-3', messages: hello })
-      await expect(call).rejects.toMatchObject({ status: told })
+      await expect(call).rejects.toMatchObject({ status: reported })
     }
   })
 
-  it('does not open the circuit breaker where the request is at fault', async () => {
+  it('does not open the circuit breaker if the request is invalid', async () => {
     const { fake, openai: client } = geminiBehind(undefined)
     const error = { code: 422, message: 'It did not work.', status: 'UNKNOWN' }
     const refusal = { raw: { status: 422, body: JSON.stringify({ error }) } }
@@ -97,7 +97,7 @@ describe('an error of Gemini with a status word that says nothing', () => {
   })
 })
 
-it('an error of Anthropic with the type api_error keeps the meaning of its status', async () => {
+it('an Anthropic error of the type api_error keeps the meaning of its status', async () => {
   const fake = createFakeProvider()
   const client = openaiClient(at(gatewayTo('messages', { fetch: fake.fetch })))
   const error = { type: 'error', error: { type: 'api_error', message: 'It did not work.' } }
@@ -109,7 +109,7 @@ it('an error of Anthropic with the type api_error keeps the meaning of its statu
 it.each([
   ['XHIGH', 'xhigh'],
   ['max', 'max'],
-])('the thinking level %s of a Gemini client becomes the effort %s elsewhere', async (thinkingLevel, effort) => {
+])('translates the thinking level %s of a Gemini client to the effort %s', async (thinkingLevel, effort) => {
   const fake = createFakeProvider()
   const upstream = openai({ apiKey: 'key', baseURL: 'http://fake.test/v1', formats: ['responses'] })
   const google = googleClient(at(gatewayTo('responses', { upstream, fetch: fake.fetch })))

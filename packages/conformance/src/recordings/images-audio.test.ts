@@ -51,7 +51,7 @@ const recordings = existsSync(index)
 
 const operations = ['images/generations', 'images/edits', 'audio/transcriptions', 'audio/translations', 'audio/speech']
 
-/** Endpoint below `/v1`; for recordings without an address it is derived from the request or the answer. */
+/** Returns the endpoint below `/v1`, derived from the request or the response if the recording has no URL. */
 function endpointOf({ url, format, answer, path }: Recording): string {
   const named = operations.find((one) => url.includes(one))
   if (named !== undefined) return named
@@ -59,7 +59,7 @@ function endpointOf({ url, format, answer, path }: Recording): string {
   return path.includes('edit') && answer.length > 0 ? 'images/edits' : 'images/generations'
 }
 
-/** The recorded request where it was kept whole, else one like it: many uploads were cut when they were recorded. */
+/** Returns the recorded request if complete, else a similar one: many uploads were truncated by the recorder. */
 function bodyOf(recording: Recording): { body: string | FormData | Blob; streams: boolean } {
   const own = objectOf(recording.request)
   const streams = recording.type.includes('event-stream')
@@ -105,12 +105,12 @@ describe.skipIf(recordings.length === 0)(
   () => {
     const good = recordings.filter(({ status, format }) => status === 200 && format !== 'gemini-images')
     test.each(good.map((recording) => [recording.path, recording] as const))(
-      '%s passes as it came',
+      'pass unchanged: %s',
       async (_path, recording) => {
         const { body, streams } = bodyOf(recording)
         const { reply, bytes, finished } = await replay(recording, body, endpointOf(recording))
         expect(reply.status).toBe(200)
-        // Documents' examples lack the last blank line that a stream has.
+        // Examples of the documentation lack the final blank line of a stream.
         expect(streams ? bytes.toString().trimEnd() : bytes).toEqual(
           streams ? recording.answer.toString().trimEnd() : recording.answer,
         )
@@ -125,7 +125,7 @@ describe.skipIf(recordings.length === 0)(
 
     const refused = recordings.filter(({ status, format }) => status !== 200 && format !== 'gemini-images')
     test.each(refused.map((recording) => [recording.path, recording] as const))(
-      '%s: the refusal’s words reach the client',
+      'pass the message of a rejection to the client: %s',
       async (_path, recording) => {
         const { reply, bytes } = await replay(recording, bodyOf(recording).body, endpointOf(recording))
         expect([reply.status, messageIn(bytes)]).toEqual([recording.status, messageIn(recording.answer)])
@@ -134,7 +134,7 @@ describe.skipIf(recordings.length === 0)(
 
     const imagen = recordings.filter(({ format }) => format === 'gemini-images')
     test.each(imagen.map((recording) => [recording.path, recording] as const))(
-      '%s is told in OpenAI’s words',
+      'report %s as an error in OpenAI’s dialect',
       async (_path, recording) => {
         const body = JSON.stringify({ model: 'imagen-3', prompt: 'x', n: 4 })
         const { reply, bytes, finished } = await replay(recording, body, 'images/generations')

@@ -9,23 +9,26 @@ const folder =
   process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url)).replace(/\/$/, '')
 const index = join(folder, 'fixtures', 'INDEX.tsv')
 
-/** A recorded call of an operation beside chat. */
+/** A recorded call of an operation other than generation. */
 export interface OperationExchange {
   readonly path: string
   readonly vendor: string
   readonly stream: boolean
   readonly status: number
   readonly url: string
-  /** Undefined where the recording kept none. */
+  /** Undefined if the recording has none. */
   readonly request: JsonObject | undefined
-  /** The provider's answer, byte for byte. */
+  /** Response of the provider, byte for byte. */
   readonly answer: string
 }
 
-/** Skip message without recordings. */
-export const whyNoOperations = 'no recorded traffic beside the checkout (MODELGATE_SHARED): these checks are skipped'
+/** Reason for skipping without recordings. */
+export const whyNoOperations = 'no recorded traffic next to the checkout (MODELGATE_SHARED): these checks are skipped'
 
-/** Recorded calls by their format in the index: `embeddings`, `rerank`, `completions` … Empty where there is no recorded traffic. */
+/**
+ * Returns recorded calls by their format in the index: `embeddings`, `rerank`, `completions` … Empty without recorded
+ * traffic.
+ */
 export function recordedOperations(format: string): OperationExchange[] {
   if (!existsSync(index)) return []
   const [head = '', ...lines] = readFileSync(index, 'utf8').trim().split('\n')
@@ -58,7 +61,7 @@ export interface Replay extends ServedBytes {
   post(path: string, body: JsonObject | string): Promise<Response>
 }
 
-/** A gateway whose only upstream answers with the recorded bytes, whatever model it is asked for. */
+/** Creates a gateway whose only upstream returns the recorded bytes for any model. */
 export function replay({ answer, stream, status }: OperationExchange, upstream: Upstream): Replay {
   const served = serveBytes(answer, { stream: stream && status === 200, status })
   const finished: FinishEvent[] = []
@@ -79,7 +82,7 @@ export function replay({ answer, stream, status }: OperationExchange, upstream: 
   return { ...served, gateway, finished, post }
 }
 
-/** A field of an answer by its path; undefined where there is none. */
+/** Returns a field of a response by its path; undefined if it is missing. */
 export const at = (value: Json | undefined, ...path: (string | number)[]): Json | undefined =>
   path.reduce<Json | undefined>(
     (inner, key) => (Array.isArray(inner) ? inner[Number(key)] : isObject(inner) ? inner[key as string] : undefined),

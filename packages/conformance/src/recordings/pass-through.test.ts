@@ -12,15 +12,15 @@ import {
   simpleRequest,
   whyNoRecordings,
 } from '../base/recorded-traffic.ts'
-import type { Answer } from '../base/response-content.ts'
-import { askAs } from '../base/sdk-clients.ts'
+import type { ResponseContent } from '../base/response-content.ts'
+import { sendWithSdk } from '../base/sdk-clients.ts'
 import { serveBytes } from '../base/upstream-fetch.ts'
 import { createTally, expectSame, gatewayFor, requestOf, useOf } from './checks.ts'
 
 if (!haveRecordings) console.log(`recorded: ${whyNoRecordings}`)
 
-/** An SDK's outcome in a form that can be compared: the answer, or what it threw. */
-const outcome = async (asked: Promise<Answer>): Promise<Answer | { failure: string }> => {
+/** Returns an SDK's outcome in a comparable form: the response or the exception. */
+const outcome = async (asked: Promise<ResponseContent>): Promise<ResponseContent | { failure: string }> => {
   try {
     return await asked
   } catch (error) {
@@ -30,37 +30,37 @@ const outcome = async (asked: Promise<Answer>): Promise<Answer | { failure: stri
 
 const { counts, count, check, expectNoneWrong } = createTally()
 
-/** Recordings end where the last event does; servers end it with a blank line, without which some clients never see it. */
+/** Recordings end after the last event. Servers add a blank line, without which some clients never see it. */
 const bytesOf = ({ stream, answer }: Exchange): string => (stream ? `${answer.trimEnd()}\n\n` : answer)
 
-/** Returns true for answers that the SDK cannot read from any server. */
-function unreadable(format: Format, { stream }: Exchange, read: Answer): string | undefined {
+/** Returns the reason if the SDK cannot read the response from any server. */
+function unreadable(format: Format, { stream }: Exchange, read: ResponseContent): string | undefined {
   if (format === 'chat' && stream && read.tools.some(({ input }) => typeof input === 'string'))
-    return 'calls of custom tools in a stream of chat'
-  if (format === 'gemini' && read.refusal !== '') return 'why generateContent refuses'
+    return 'calls of custom tools in a chat stream'
+  if (format === 'gemini' && read.refusal !== '') return 'the reason of a generateContent refusal'
   return undefined
 }
 
-/** The recorded call as its SDK makes it; one SDK writes its calls itself, and gets a small one. */
+/** Returns the recorded request, or a small one for the SDK that writes its requests itself. */
 function ownRequest({ format, stream, model = 'recorded', ...exchange }: Exchange): JsonObject | undefined {
   const recorded = requestOf({ format, stream, model, ...exchange })
   if (recorded === undefined || format === 'gemini') return recorded && simpleRequest(format, stream)
   return { ...recorded, model, stream }
 }
 
-describe.skipIf(!haveRecordings)('every recorded exchange', () => {
+describe.skipIf(!haveRecordings)('recorded exchanges', () => {
   const exchanges = haveRecordings ? recordedExchanges() : []
 
-  // SDKs warn of models that have been retired since.
+  // SDKs warn of models that are retired by now.
   beforeAll(() => void vi.spyOn(console, 'warn').mockImplementation(() => {}))
   afterAll(() => {
     vi.restoreAllMocks()
-    const told = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
-    console.log(`recorded: ${exchanges.length} exchanges with the official SDKs; ${told.join(' · ')}`)
+    const reported = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
+    console.log(`recorded: ${exchanges.length} exchanges with the official SDKs; ${reported.join(' · ')}`)
   })
 
   test(
-    'passes validation, and the SDK reads on the wire lane what it reads from the provider',
+    'pass validation, and pass-through gives the SDK the same result as the provider',
     async () => {
       for (const exchange of exchanges) {
         const { format, stream } = exchange
@@ -73,23 +73,23 @@ describe.skipIf(!haveRecordings)('every recorded exchange', () => {
         await check(`own request of ${format}`, exchange, async () => {
           const served = serveBytes(bytesOf(exchange), { stream })
           const asked = { ...body, stream }
-          const direct = await outcome(askAs(format, { fetch: served.fetch }, asked))
+          const direct = await outcome(sendWithSdk(format, { fetch: served.fetch }, asked))
           const gateway = gatewayFor(exchange, served.fetch)
-          const through = await outcome(askAs(format, { fetch: fetchOf(gateway) }, asked))
+          const through = await outcome(sendWithSdk(format, { fetch: fetchOf(gateway) }, asked))
           if (served.received.length !== 2) {
             const refusal = await gateway.fetch(requestTo(format, JSON.stringify(body)))
             throw new Error(`refused: ${refusal.status} ${(await refusal.text()).slice(0, 300)}`)
           }
           if (use.kind === 'excluded') return
           if (use.kind === 'broken') {
-            // An invalid answer must not become a valid one. A JSON object passes unchanged.
+            // An invalid response must not become a valid one. A JSON object passes unchanged.
             if (stream) expect(through).toHaveProperty('failure')
             return
           }
-          const { usage: shown, ...seen } = through as Answer
-          const { usage: sent, ...expected } = direct as Answer
+          const { usage: shown, ...seen } = through as ResponseContent
+          const { usage: sent, ...expected } = direct as ResponseContent
           expect(seen).toEqual(expected)
-          // The gateway meters streams of chat; a client that did not ask for the count does not see it.
+          // The gateway requests usage of chat streams; a client that did not request it does not receive it.
           const asksForUsage = format !== 'chat' || objectOf(body.stream_options).include_usage === true
           if (!stream || asksForUsage || shown !== undefined) expect(shown).toEqual(sent)
         })
@@ -102,7 +102,7 @@ describe.skipIf(!haveRecordings)('every recorded exchange', () => {
   )
 
   test(
-    'says the same to the SDKs of all four formats',
+    'have the same content in the SDKs of all four formats',
     async () => {
       const core = new Set(recordedExchanges('CORE.tsv').map(({ path }) => path))
       for (const [at, exchange] of exchanges.entries()) {
@@ -116,25 +116,28 @@ describe.skipIf(!haveRecordings)('every recorded exchange', () => {
           const place = { fetch: fetchOf(gatewayFor(exchange, served.fetch)) }
           const request = simpleRequest(format, stream)
           if (use.kind === 'broken') {
-            await check(`broken as it must be: ${use.why}`, exchange, async () => {
-              const told = await outcome(askAs(format, place, { ...request, stream }))
-              if (format !== exchange.format || stream) expect(told).toHaveProperty('failure')
+            await check(`broken as expected: ${use.why}`, exchange, async () => {
+              const reported = await outcome(sendWithSdk(format, place, { ...request, stream }))
+              if (format !== exchange.format || stream) expect(reported).toHaveProperty('failure')
             })
             continue
           }
           const own = format === exchange.format
           const reason = own ? undefined : unreadable(format, exchange, use.read)
           if (reason !== undefined) {
-            count(`which the SDK does not read: ${reason}`)
+            count(`unreadable for the SDK: ${reason}`)
             continue
           }
           await check(`${exchange.format}→${format} ${stream ? 'streams' : 'bodies'}`, exchange, async () => {
-            const told = await outcome(askAs(format, place, { ...request, stream }))
+            const reported = await outcome(sendWithSdk(format, place, { ...request, stream }))
             if (own) {
-              // On the wire lane a vendor's own dialect stays what it is: the SDK sees what it would see there.
-              expect(told).toEqual(await outcome(askAs(format, { fetch: served.fetch }, { ...request, stream })))
-            } else if ('failure' in told) throw new Error(`the SDK failed with ${told.failure}`)
-            else expectSame(told, use.read)
+              // In pass-through, a vendor's own dialect stays unchanged: the SDK has the same result as without the
+              // gateway.
+              expect(reported).toEqual(
+                await outcome(sendWithSdk(format, { fetch: served.fetch }, { ...request, stream })),
+              )
+            } else if ('failure' in reported) throw new Error(`the SDK failed with ${reported.failure}`)
+            else expectSame(reported, use.read)
           })
         }
       }

@@ -23,16 +23,16 @@ const { counts, count, check, expectNoneWrong } = createTally()
 const exchanges = haveRecordings ? [...recordedExchanges(), ...clientRequests()] : []
 const asked = exchanges.flatMap((exchange) => {
   const body = requestOf(exchange)
-  // The SDK is told that nobody keeps threads here, and sends the whole conversation then: the request after it.
+  // The SDK learns that threads are not stored here, and sends the whole conversation next.
   return body === undefined || body.thread !== undefined ? [] : [{ exchange, body }]
 })
 
 const floors: Readonly<Record<Format, number>> = { chat: 1010, messages: 450, gemini: 605, responses: 530 }
 
-/** The request as its client sent it, of a model that the gateway calls otherwise. */
+/** The model's name at the gateway differs from the upstream's. */
 const alias = 'name-for-clients'
 const upstreamName = 'name-of-the-upstream'
-/** One format may name it in the body beside the path, with the collection in front. */
+/** Gemini may repeat the model in the body, with the collection as a prefix. */
 const withModel = (format: Format, body: JsonObject, model: string): JsonObject =>
   format !== 'gemini'
     ? { ...body, model }
@@ -40,7 +40,7 @@ const withModel = (format: Format, body: JsonObject, model: string): JsonObject 
       ? { ...body, model: `models/${model}` }
       : body
 
-/** Models of the vendors: what a codec knows about them counts. */
+/** Real models of the vendors, so that the codecs' knowledge of models applies. */
 const models: Readonly<Record<Format, string>> = {
   chat: 'gpt-5.2',
   messages: 'claude-sonnet-4-5',
@@ -48,23 +48,23 @@ const models: Readonly<Record<Format, string>> = {
   responses: 'gpt-5.2',
 }
 
-/** JSON as no serialiser of ours writes it. */
+/** JSON with whitespace that the gateway's serialiser never writes. */
 const oddly = (body: JsonObject): string => JSON.stringify(body, null, '\t').replaceAll('/', '\\/')
 
-/** Streams of chat are metered: this is asked for where the client did not. */
+/** Usage of chat streams is requested even if the client did not. */
 const metered = (format: Format, body: JsonObject): boolean =>
   format === 'chat' && body.stream === true && objectOf(body.stream_options).include_usage !== true
 const withoutMetering = (text: string): string =>
   text.replace(/,?\s*"stream_options":\s*(null|\{[^}]*\})/, '').replace(/\s+\}$/, '}')
 
-describe.skipIf(!haveRecordings)('every recorded request', () => {
+describe.skipIf(!haveRecordings)('recorded requests', () => {
   afterAll(() => {
     const lines = Object.entries(counts).map(([what, number]) => `${what} ${number}`)
     console.log(`recorded requests: ${exchanges.length} exchanges; ${lines.join(' · ')}`)
   })
 
   test(
-    'arrives in its own format byte for byte, but for the model’s name',
+    'reach their own format byte for byte, except for the model’s name',
     async () => {
       for (const { exchange, body } of asked) {
         const { format, stream } = exchange
@@ -74,7 +74,7 @@ describe.skipIf(!haveRecordings)('every recorded request', () => {
             models: { '*': { upstream: 'up', model: upstreamName } },
             fetch: async (input, init) => {
               sent.push({ url: String(input), text: new TextDecoder().decode(await bytesOf(init?.body)) })
-              throw new TypeError('nobody answers here')
+              throw new TypeError('no upstream in this test')
             },
           })
           const text = oddly(withModel(format, body, alias))
@@ -101,7 +101,7 @@ describe.skipIf(!haveRecordings)('every recorded request', () => {
   )
 
   test.each(formats)(
-    'of %s is one that providers of the other formats take, or it is refused here',
+    'of %s are valid for providers of the other formats, or are rejected by the gateway',
     async (format) => {
       const fake = createFakeProvider()
       const finished: FinishEvent[] = []
@@ -124,7 +124,7 @@ describe.skipIf(!haveRecordings)('every recorded request', () => {
             const { stream, model = 'recorded' } = exchange
             const text = JSON.stringify(withModel(format, body, model))
             const answer = await gateway.fetch(requestTo(format, text, {}, { model, stream }))
-            const told = await answer.text()
+            const reported = await answer.text()
             const { losses = [] } = finished[0] ?? {}
             expectPlaces(losses, body)
             const sent = fake.requests[0]
@@ -139,13 +139,14 @@ describe.skipIf(!haveRecordings)('every recorded request', () => {
               if (missing.length > 0) throw new Error(`neither sent nor reported: ${JSON.stringify(missing)}`)
               return
             }
-            if (sent !== undefined && unanswered.test(told)) {
-              count('of them with a call that nobody answered')
+            if (sent !== undefined && unanswered.test(reported)) {
+              count('of them with an unanswered tool call')
               return
             }
-            const reason = refusals.map((words) => words.exec(told)?.[0]).find((words) => words !== undefined)
-            if (sent === undefined && answer.status === 400 && reason !== undefined) count(`of them refused: ${reason}`)
-            else throw new Error(`${answer.status} ${told.slice(0, 300)} for ${sent?.bodyText.slice(0, 600)}`)
+            const reason = refusals.map((words) => words.exec(reported)?.[0]).find((words) => words !== undefined)
+            if (sent === undefined && answer.status === 400 && reason !== undefined)
+              count(`of them rejected: ${reason}`)
+            else throw new Error(`${answer.status} ${reported.slice(0, 300)} for ${sent?.bodyText.slice(0, 600)}`)
           })
       }
       expectNoneWrong()
@@ -170,22 +171,25 @@ const refusals: readonly RegExp[] = [
   /is stored at another provider/,
   /Previous response with id/,
   /the compacted part of the conversation can be read by its issuer only/,
-  /an answer in the background needs a server that keeps it/,
-  // a question of nothing but one vendor's own parts
+  /a background response needs a server that stores it/,
+  // a message that consists of one vendor's own parts
   /no part of this message can be sent/,
 ]
 
-/** A call without its result, which the older models of one format took. Its newer models refuse it as all others do. */
+/**
+ * A tool call without its result, which older models of one format accepted. Its newer models reject it like all
+ * others.
+ */
 const unanswered =
   /must be followed by tool messages|ids were found without `tool_result` blocks|No tool output found for function call/
 
-/** Losses about fields that the client did not send: an added default, or a filled gap. */
+/** Losses of fields that the client did not send: an added default, or a filled gap. */
 const aboutNothing: readonly RegExp[] = [
   /^the format requires max_tokens: \d+ was made up$/,
   /^a conversation must begin with a user message: '.' is put in front$/,
 ]
 
-/** A report that points nowhere helps nobody. */
+/** A report without a place is useless. */
 function expectPlaces(losses: readonly Loss[], body: JsonObject): void {
   const astray = losses.filter(
     ({ path, side, detail }) =>

@@ -14,7 +14,7 @@ const upstreamOf: Readonly<Record<string, Upstream>> = {
 const of = (name: string): Upstream => upstreamOf[name] as Upstream
 
 const exchanges = recordedOperations('rerank')
-/** Documents for recordings without a request, as many as their answers refer to. */
+/** Documents for recordings without a request, as many as their responses refer to. */
 const tenDocuments = Array.from({ length: 10 }, (_, index) => `document ${index}`)
 
 const rankedOf = (answer: string) =>
@@ -32,10 +32,10 @@ const options = (gateway: Gateway) => ({
 
 if (exchanges.length === 0) console.log(`rerank: ${whyNoOperations}`)
 
-describe.skipIf(exchanges.length === 0)('every recorded ranking', () => {
+describe.skipIf(exchanges.length === 0)('recorded rerank responses', () => {
   const wire = exchanges.filter(({ vendor }) => vendor !== 'voyage')
 
-  test('passes byte for byte to clients of its dialect', async () => {
+  test('pass byte for byte to clients of their dialect', async () => {
     for (const exchange of wire) {
       const path = new URL(exchange.url).pathname.replace('/api/', '/')
       const body = exchange.request ?? { model: 'm', query: 'q', documents: tenDocuments }
@@ -52,7 +52,7 @@ describe.skipIf(exchanges.length === 0)('every recorded ranking', () => {
     expect(wire.length).toBeGreaterThan(8)
   })
 
-  test('reads the same for Cohere’s SDK, v1 and v2, whoever made it', async () => {
+  test('have the same result in Cohere’s SDK, v1 and v2, for every provider', async () => {
     for (const exchange of exchanges) {
       const asked = objectOf(exchange.request)
       const documents = Array.isArray(asked.documents) ? (asked.documents as string[]) : tenDocuments
@@ -69,7 +69,7 @@ describe.skipIf(exchanges.length === 0)('every recorded ranking', () => {
         v1.results.map(({ index, relevanceScore: score }) => ({ index, score })),
         exchange.path,
       ).toEqual(ranked)
-      // On the wire lane they are in the upstream's answer, or not.
+      // In pass-through, they depend on the upstream's response.
       if (exchange.vendor === 'voyage')
         expect(v1.results.map(({ document }) => document?.text)).toEqual(
           ranked.map(({ index }) => documents[Number(index)]),
@@ -90,7 +90,7 @@ describe('rerank with Cohere’s SDK, in process', () => {
   })
   const documents = ['a', 'b']
 
-  test('ranks with an upstream of another dialect', async () => {
+  test('supports an upstream of another dialect', async () => {
     const results = [{ index: 1, relevance_score: 0.5 }]
     const set = replay(answered({ model: 'm', results, usage: { total_tokens: 3 } }), of('jina'))
     const ranking = await new CohereClientV2(options(set.gateway)).rerank({
@@ -106,7 +106,7 @@ describe('rerank with Cohere’s SDK, in process', () => {
     expect(parseJson(set.received[0] ?? '')).toMatchObject({ documents, top_n: 1 })
   })
 
-  test('throws the SDK’s own error, with the words of whoever refused', async () => {
+  test('throws the SDK’s own error with the message of the provider', async () => {
     const set = replay(answered({ detail: 'no such thing' }, 422), of('jina'))
     const client = new CohereClientV2(options(set.gateway))
     const upstreams = await client.rerank({ model: 'm', query: 'q', documents }).catch((error: unknown) => error)

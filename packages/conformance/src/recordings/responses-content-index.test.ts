@@ -8,8 +8,8 @@ const event = (type: string, fields: object): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
 
 /**
- * A Responses stream as Bedrock Mantle sends it: events number the entries of an item from `first` on, and the whole item holds them
- * from 0 on.
+ * Returns a Responses stream like Bedrock Mantle: events number the entries of an item from `first`, the complete item
+ * from 0.
  */
 function mantleStream(texts: readonly string[], first: number, list: 'text' | 'summary' = 'text'): string {
   const item_id = 'msg_1'
@@ -66,16 +66,16 @@ async function messagesContent(body: string): Promise<readonly unknown[]> {
   )
 }
 
-describe.each([0, 1, 2])('a Responses stream whose content_index begins at %i', (first) => {
+describe.each([0, 1, 2])('Responses stream whose content_index begins at %i', (first) => {
   test.each([[['Hello.']], [['Hello, ', 'you.']]])(
-    'gives the texts %j to the openai and anthropic SDKs once',
+    'gives the texts %j to the OpenAI and Anthropic SDKs once',
     async (texts) => {
       expect(await chatText(mantleStream(texts, first))).toBe(texts.join(''))
       expect((await messagesContent(mantleStream(texts, first))).join('')).toBe(texts.join(''))
     },
   )
 
-  test('gives reasoning summaries to the anthropic SDK once', async () => {
+  test('gives reasoning summaries to the Anthropic SDK once', async () => {
     const texts = ['First, ', 'then.']
     expect((await messagesContent(mantleStream(texts, first, 'summary'))).join('')).toBe(texts.join(''))
   })

@@ -8,9 +8,9 @@ import { expect, test } from 'vitest'
 const folder = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../shared', import.meta.url))
 const document = join(folder, 'SPECIFICATION.md')
 const found = existsSync(document)
-if (!found) console.log(`specification: skipped, there is no ${document.split('/').at(-1)} beside the checkout`)
+if (!found) console.log(`specification: skipped, there is no ${document.split('/').at(-1)} next to the checkout`)
 
-/** The rows of the document's table of endpoints. */
+/** Rows of the document's endpoint table. */
 const endpoints = (found ? readFileSync(document, 'utf8') : '')
   .split('\n')
   .map((line) => line.split('|').map((cell) => cell.trim()))
@@ -25,16 +25,16 @@ const gateway = createGateway({
   logger: false,
 })
 
-test.skipIf(!found)('the specification’s table of endpoints has been read', () => {
+test.skipIf(!found)('reads the specification’s table of endpoints', () => {
   expect(endpoints.length).toBeGreaterThanOrEqual(13)
 })
 
-test.skipIf(!found).each(endpoints)('$method $path is served ($name)', async ({ method, path }) => {
+test.skipIf(!found).each(endpoints)('serves $method $path ($name)', async ({ method, path }) => {
   const asked = path.replace('{model}', 'some-model')
   const match = adapterFunctions(gateway).match(method, asked)
   expect(match).not.toBeNull()
   expect(match?.allow).toBeUndefined()
-  // A route without anything behind it would say so.
+  // An unimplemented route would return an error.
   const response = await gateway.fetch(`http://gateway.test${asked}`, {
     method,
     headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },

@@ -9,7 +9,7 @@ import { anthropicClient, googleClient, openaiClient } from '../base/sdk-clients
 const hello = [{ role: 'user' as const, content: 'hello' }]
 const base = { model: 'demo', max_tokens: 99, messages: hello }
 
-/** A gateway that tries again, as it does by default. */
+/** Creates a gateway with the default retries. */
 function behind(upstream: Format) {
   const fake = createFakeProvider()
   const finished: FinishEvent[] = []
@@ -42,10 +42,10 @@ const completion = (usage: JsonObject): string =>
     usage,
   })
 
-describe('the Anthropic SDK gets true input tokens of', () => {
+describe('input tokens in the Anthropic SDK are correct for', () => {
   it.each<[vendor: string, usage: JsonObject, told: JsonObject]>([
     [
-      "Azure's Grok, which counts cached tokens beside the prompt",
+      "Azure's Grok, which counts cached tokens in addition to the prompt",
       { prompt_tokens: 7, completion_tokens: 1, total_tokens: 8, prompt_tokens_details: { cached_tokens: 163 } },
       { input_tokens: 7, cache_read_input_tokens: 163, output_tokens: 1 },
     ],
@@ -60,7 +60,7 @@ describe('the Anthropic SDK gets true input tokens of', () => {
       { input_tokens: 0, cache_read_input_tokens: 900, cache_creation_input_tokens: 100, output_tokens: 5 },
     ],
     [
-      'OpenRouter, where both are parts of the prompt',
+      'OpenRouter, which includes both in the prompt',
       {
         prompt_tokens: 2572,
         completion_tokens: 5,
@@ -70,7 +70,7 @@ describe('the Anthropic SDK gets true input tokens of', () => {
       { input_tokens: 3, cache_read_input_tokens: 2240, cache_creation_input_tokens: 329, output_tokens: 5 },
     ],
     [
-      "Mistral's Voxtral, which counts audio beside the prompt",
+      "Mistral's Voxtral, which counts audio in addition to the prompt",
       {
         prompt_audio_seconds: 3,
         prompt_tokens: 3,
@@ -80,14 +80,14 @@ describe('the Anthropic SDK gets true input tokens of', () => {
       },
       { input_tokens: 378, output_tokens: 11 },
     ],
-  ])('%s', async (_, usage, told) => {
+  ])('%s', async (_, usage, reported) => {
     const { fake, anthropic } = behind('chat')
     fake.reply({ raw: { body: completion(usage) } })
-    expect((await anthropic.messages.create(base)).usage).toMatchObject(told)
+    expect((await anthropic.messages.create(base)).usage).toMatchObject(reported)
   })
 })
 
-it("Mistral's transcriptions are settled by the tokens that it counts", async () => {
+it("settles Mistral's transcriptions by the reported tokens", async () => {
   const { fake, finished, openai } = behind('chat')
   const usage = {
     prompt_audio_seconds: 3,
@@ -102,7 +102,7 @@ it("Mistral's transcriptions are settled by the tokens that it counts", async ()
   await expect.poll(() => finished.at(-1)?.usage).toMatchObject({ input: { total: 378 }, output: { total: 11 } })
 })
 
-it('the openai SDK gets every key of a function that a response repeats', async () => {
+it('passes all keys of a repeated function call to the OpenAI SDK', async () => {
   const { openai } = behind('messages')
   const response = await openai.responses.create({
     model: 'demo',
@@ -112,13 +112,13 @@ it('the openai SDK gets every key of a function that a response repeats', async 
   expect(response.tools[0]).toMatchObject({ type: 'function', name: 'f', strict: null, description: null })
 })
 
-describe('an error under the status 200 that names a status of its own', () => {
+describe('error with status 200 that names its own status', () => {
   const filtered = {
     error: { message: 'Filtered.', type: null, param: 'prompt', code: 'content_filter', status: 400 },
   }
 
   it.each(['chat', 'responses'] as const)(
-    'is that error to the openai SDK, after one call of the %s upstream',
+    'is that error in the OpenAI SDK, after one call of the %s upstream',
     async (upstream) => {
       const { fake, openai } = behind(upstream)
       for (let reply = 0; reply < 4; reply++) fake.reply({ raw: { body: JSON.stringify(filtered) } })
@@ -128,14 +128,14 @@ describe('an error under the status 200 that names a status of its own', () => {
     },
   )
 
-  it('is that error to the Anthropic SDK too', async () => {
+  it('is that error in the Anthropic SDK', async () => {
     const { fake, anthropic } = behind('chat')
     for (let reply = 0; reply < 4; reply++) fake.reply({ raw: { body: JSON.stringify(filtered) } })
     await expect(anthropic.messages.create(base)).rejects.toMatchObject({ status: 400 })
     expect(fake.requests).toHaveLength(1)
   })
 
-  it('has the meaning of a status from a messages or Gemini upstream', async () => {
+  it('has the meaning of its status from a Messages or Gemini upstream', async () => {
     for (const upstream of ['messages', 'gemini'] as const) {
       const { fake, openai } = behind(upstream)
       const body = JSON.stringify({ error: { message: 'No such thing.', code: 404 } })
@@ -148,7 +148,7 @@ describe('an error under the status 200 that names a status of its own', () => {
 })
 
 it.each(['chat', 'messages', 'responses'] as const)(
-  "a tool of Gemini's own is reported by its name where it goes to a %s upstream",
+  'reports a Gemini server tool by its name for a %s upstream',
   async (upstream) => {
     const { finished, google } = behind(upstream)
     await google.models.generateContent({ model: 'demo', contents: 'hello', config: { tools: [{ googleSearch: {} }] } })

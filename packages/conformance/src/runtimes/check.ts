@@ -5,34 +5,34 @@ import { inParallel } from '../torture/measurements.ts'
 import type { Pin } from './pins.ts'
 import type { Project } from './project.ts'
 
-/** A gateway in one runtime, and what stands behind it. */
-export interface Place {
+/** A gateway in one runtime with its upstreams. */
+export interface RuntimeTarget {
   readonly pin: Pin
-  /** The runtime's program. */
+  /** Path of the runtime's executable. */
   readonly program: string
   /** Path of this repository. */
   readonly root: string
   readonly project: Project
   readonly origin: string
-  /** The token of the one client. */
+  /** Token of the only client. */
   readonly token: string
-  /** Behind the gateway at the root, which has everything on that is on by default. */
+  /** Upstreams of the default gateway at the root. */
   readonly providers: FakeProvider
-  /** Behind the others: plays what a check wants. */
-  readonly stage: Upstream
-  /** At the root. */
-  readonly plain: Target
-  /** Each call by itself: no second tries, no memory of failures. */
+  /** Upstream of the other gateways, scripted by the checks. */
+  readonly scriptedUpstream: Upstream
+  /** The default gateway at the root. */
+  readonly withDefaults: Target
+  /** A gateway without retries and without shared health. */
   readonly strict: Target
-  /** The same, with limits so short that a check can wait for them. */
-  readonly hasty: Target
-  /** The same as `strict`, with heartbeats that come soon. */
-  readonly beating: Target
-  /** Address of a Redis; undefined if the machine has none. */
+  /** Like `strict`, with limits so short that a check can wait for them. */
+  readonly withShortLimits: Target
+  /** Like `strict`, with a short heartbeat interval. */
+  readonly withShortHeartbeat: Target
+  /** URL of a Redis; undefined if the machine has none. */
   readonly redis: string | undefined
   /** Includes slow checks. */
   readonly full: boolean
-  /** The answers that Node gave, by the case's name; empty while Node itself is asked. */
+  /** Node's responses by case name; empty while Node itself is checked. */
   readonly reference: Map<string, string>
 }
 
@@ -47,17 +47,17 @@ export interface Check {
   readonly name: string
   /** The promise that is checked. */
   readonly promise: string
-  run(place: Place): Promise<Tally>
+  run(place: RuntimeTarget): Promise<Tally>
 }
 
-/** A thing that a check asks: it rejects, or says what is wrong. */
+/** One case of a check. It rejects or returns the error. */
 export interface Case {
   readonly name: string
-  /** Undefined: nothing is wrong. */
+  /** Resolves to the error, or undefined if the case passed. */
   ask(): Promise<string | undefined>
 }
 
-/** Asks all of them, `width` at a time. */
+/** Runs all cases, `width` at a time. */
 export async function tallyOf(cases: readonly Case[], width = 8): Promise<Tally> {
   const complaints = await inParallel(cases, width, async ({ name, ask }) => {
     const wrong = await ask().catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
@@ -68,7 +68,7 @@ export async function tallyOf(cases: readonly Case[], width = 8): Promise<Tally>
 }
 
 /** Merges tallies. */
-export const together = (...tallies: readonly Tally[]): Tally => {
+export const mergeTallies = (...tallies: readonly Tally[]): Tally => {
   const counted = tallies.flatMap((tally) => ('without' in tally ? [] : [tally]))
   return {
     held: counted.reduce((sum, { held }) => sum + held, 0),

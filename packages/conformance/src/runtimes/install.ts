@@ -6,7 +6,7 @@ import type { Pin } from './pins.ts'
 
 const run = promisify(execFile)
 
-/** A runtime that is on this machine, or why it is not. */
+/** A runtime that is installed on this machine, or the reason why it is not. */
 export type Installed = { readonly program: string; readonly version: string } | { readonly absent: string }
 
 /** The Node that runs this process. */
@@ -14,9 +14,9 @@ export const ownNode = { program: process.execPath, version: process.versions.no
 const ownMajor = `node${process.versions.node.split('.')[0]}`
 
 /**
- * Fetches a runtime from npm, once; a Node of the same major that runs this process is taken as it is.
+ * Installs a runtime from npm once. A Node of the same major version as this process is used as is.
  *
- * @param folder where runtimes are kept
+ * @param folder folder for installed runtimes
  */
 export async function install(pin: Pin, folder: string): Promise<Installed> {
   if (pin.name === ownMajor) return ownNode
@@ -26,15 +26,18 @@ export async function install(pin: Pin, folder: string): Promise<Installed> {
   const program = join(home, 'node_modules', place.package, place.file)
   try {
     if (!existsSync(program)) await fetchInto(home, `${place.package}@${pin.version}`)
-    // A program for another libc is there, and does not run.
+    // An executable for another libc exists but does not run.
     await run(program, ['--version'])
     return { program, version: pin.version }
   } catch (error) {
-    return { absent: `it could not be installed: ${said(error)}` }
+    return { absent: `it could not be installed: ${output(error)}` }
   }
 }
 
-/** The platform's own package holds the program: no script has to be run. What broke off halfway is not taken for installed. */
+/**
+ * Installs the platform's own package, which contains the executable, so that no install script runs. An interrupted
+ * installation does not count.
+ */
 async function fetchInto(home: string, spec: string): Promise<void> {
   const fresh = `${home}.${process.pid}`
   mkdirSync(fresh, { recursive: true })
@@ -49,7 +52,7 @@ async function fetchInto(home: string, spec: string): Promise<void> {
   }
 }
 
-const said = (error: unknown): string => {
+const output = (error: unknown): string => {
   const { stderr, message } = error as { stderr?: string; message?: string }
   const text = stderr === undefined || stderr === '' ? String(message ?? error) : stderr
   return text.trim().split('\n')[0] ?? ''

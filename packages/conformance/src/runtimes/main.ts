@@ -7,26 +7,26 @@ import { answers } from './checks/answers.ts'
 import { tests } from './checks/tests.ts'
 import { checks } from './checks.ts'
 import { type Installed, install, ownNode } from './install.ts'
-import { type Asking, ask, fellShort } from './matrix.ts'
+import { checkRuntime, hasFailures, type MatrixOptions } from './matrix.ts'
 import { pins } from './pins.ts'
 import { makeProject } from './project.ts'
-import { account, asJson, document, table } from './report.ts'
+import { asJson, formatRow, table, writeDocument } from './report.ts'
 
-const help = `Starts the gateway in every runtime that it is promised for, from the packages as they would be published, and asks it from
-outside: a row for each runtime, a column for each promise.
+const help = `Starts the gateway in every supported runtime, from the packages as they would be published, and checks it from outside:
+one row per runtime, one column per promise.
 
-  npm run runtimes                          all of them: ${pins.map(({ name }) => name).join(', ')}
-  npm run runtimes -- --only bun,deno       these alone
-  npm run runtimes -- --checks answers,live these columns alone
-  npm run runtimes -- --full                what takes long is asked, too
-  npm run runtimes -- --tests               on Nodes this repository's tests of servers, too (some minutes each)
-  npm run runtimes -- --docs                writes the table into docs/runtimes.md, if all of it holds
-  npm run runtimes -- --list                what is asked
-  npm run runtimes -- --json FILE           the whole table, for machines
-  npm run runtimes -- --project FOLDER      with the packages that are installed there, such as those that were published
+  npm run runtimes                          all runtimes: ${pins.map(({ name }) => name).join(', ')}
+  npm run runtimes -- --only bun,deno       only these runtimes
+  npm run runtimes -- --checks answers,live only these columns
+  npm run runtimes -- --full                includes slow checks
+  npm run runtimes -- --tests               also runs this repository's server tests on each Node (some minutes each)
+  npm run runtimes -- --docs                writes the table into docs/runtimes.md if everything holds
+  npm run runtimes -- --list                prints the checks
+  npm run runtimes -- --json FILE           writes the whole table as JSON
+  npm run runtimes -- --project FOLDER      uses the packages installed there, such as published ones
 
-Runtimes come from npm, pinned, into a cache folder. One that this machine cannot have is a line that says so.
-Ends with 1 if something that must hold does not.`
+Runtimes are installed from npm, pinned, into a cache folder. A runtime that is unavailable on this machine is reported.
+Exits with 1 if a promise does not hold.`
 
 const { values } = parseArgs({
   options: {
@@ -47,7 +47,7 @@ const fail = (message: string): never => {
   process.exit(2)
 }
 
-/** The things with these names, in their own order. */
+/** Returns the items with these names, in their own order. */
 function named<T extends { readonly name: string }>(
   all: readonly T[],
   names: string | undefined,
@@ -57,7 +57,7 @@ function named<T extends { readonly name: string }>(
   const wanted = names.split(',')
   for (const name of wanted)
     if (!all.some((one) => one.name === name))
-      fail(`${option}: '${name}' is none of ${all.map((one) => one.name).join(', ')}`)
+      fail(`Invalid value '${name}' of ${option}. Expected one of ${all.map((one) => one.name).join(', ')}`)
   return all.filter(({ name }) => wanted.includes(name))
 }
 
@@ -73,8 +73,8 @@ async function main(): Promise<number> {
   }
   const wanted = named(pins, values.only, '--only')
   if (values.docs === true && (wanted.length < pins.length || columns.length !== checks.length))
-    fail('--docs shows all of it: leave out --only, --checks and --tests')
-  // As the entry says it: this file runs from a bundle.
+    fail('--docs needs the complete matrix: omit --only, --checks and --tests')
+  // Passed by the entry file, because this file runs from a bundle.
   const home = resolve(process.env.MODELGATE_CONFORMANCE ?? '.')
   const root = join(home, '../..')
   const folder = join(home, 'node_modules/.cache/installed-runtimes')
@@ -84,9 +84,9 @@ async function main(): Promise<number> {
     makeProject(home, root, standing),
   ])
   const redis = withoutRedisToKill === undefined ? await startRedis() : undefined
-  if (redis === undefined) console.log(`=== tokens in Redis are left out: ${withoutRedisToKill}`)
+  if (redis === undefined) console.log(`=== skipped: tokens in Redis: ${withoutRedisToKill}`)
   try {
-    const asking: Asking = {
+    const asking: MatrixOptions = {
       root,
       project,
       redis: redis?.url,
@@ -94,20 +94,21 @@ async function main(): Promise<number> {
       reference: new Map(),
       full: values.full === true,
     }
-    // Before all others: what this process's own Node answers.
+    // Node runs first: its responses are the reference.
     const [node] = pins
-    if (node !== undefined && columns.includes(answers)) await ask(node, ownNode, { ...asking, checks: [answers] })
+    if (node !== undefined && columns.includes(answers))
+      await checkRuntime(node, ownNode, { ...asking, checks: [answers] })
     const rows = await inParallel(wanted, 2, async (pin, at) => {
-      const row = await ask(pin, installed[at] as Installed, asking)
-      console.log(account(row))
+      const row = await checkRuntime(pin, installed[at] as Installed, asking)
+      console.log(formatRow(row))
       return row
     })
     console.log(`\n${table(rows)}`)
     if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(asJson(rows), null, 2)}\n`)
-    const short = rows.some(({ outcome }) => 'cells' in outcome && outcome.cells.some(fellShort))
+    const short = rows.some(({ outcome }) => 'cells' in outcome && outcome.cells.some(hasFailures))
     // The documentation shows a complete matrix without failures.
     if (values.docs === true && !short && rows.every(({ outcome }) => 'cells' in outcome))
-      document(join(root, 'docs/runtimes.md'), rows, columns)
+      writeDocument(join(root, 'docs/runtimes.md'), rows, columns)
     return short ? 1 : 0
   } finally {
     await redis?.close()

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { createFakeProvider, listen, listenRealtime } from '@modelgate/testing'
 import { upstreamKey } from '../base/gateways.ts'
 import { startUpstream } from '../base/raw-upstream.ts'
-import { foreign } from '../torture/remote-target.ts'
-import type { Check, Place, Tally } from './check.ts'
+import { remoteTarget } from '../torture/remote-target.ts'
+import type { Check, RuntimeTarget, Tally } from './check.ts'
 import type { Installed } from './install.ts'
 import type { Pin } from './pins.ts'
 import type { Project } from './project.ts'
@@ -11,14 +11,14 @@ import { type Served, start } from './start.ts'
 
 const token = 'client-token-93b1f2c4'
 
-/** One cell: what came of a check, and how long it took. */
+/** One cell: the result of a check and its duration. */
 export interface Cell {
   readonly name: string
   readonly tally: Tally
   readonly seconds: number
 }
 
-/** One row: a runtime, and what it was asked. */
+/** One row: the results of a runtime. */
 export interface Row {
   readonly pin: Pin
   readonly version: string
@@ -26,9 +26,9 @@ export interface Row {
   readonly outcome: { readonly cells: readonly Cell[] } | { readonly absent: string }
 }
 
-export const fellShort = ({ tally }: Cell): boolean => 'held' in tally && tally.held < tally.asked
+export const hasFailures = ({ tally }: Cell): boolean => 'held' in tally && tally.held < tally.asked
 
-export interface Asking {
+export interface MatrixOptions {
   /** Path of this repository. */
   readonly root: string
   readonly project: Project
@@ -36,12 +36,12 @@ export interface Asking {
   /** Results of the first runtime, with which the others are compared. */
   readonly reference: Map<string, string>
   readonly full: boolean
-  /** Address of a Redis; undefined if the machine has none. */
+  /** URL of a Redis; undefined if the machine has none. */
   readonly redis: string | undefined
 }
 
-/** Starts the gateway in a runtime and asks every check of it, one after the other. */
-export async function ask(pin: Pin, installed: Installed, asking: Asking): Promise<Row> {
+/** Starts the gateway in a runtime and runs every check, one after the other. */
+export async function checkRuntime(pin: Pin, installed: Installed, asking: MatrixOptions): Promise<Row> {
   if ('absent' in installed) return { pin, version: pin.version, outcome: installed }
   const providers = createFakeProvider({ apiKey: upstreamKey, now: () => 1_800_000_000_000 })
   const [listening, live, stage] = await Promise.all([
@@ -62,7 +62,7 @@ export async function ask(pin: Pin, installed: Installed, asking: Asking): Promi
       REDIS: asking.redis ?? '',
       FOLDER: join(project.folder, `tokens-${pin.name}`),
     })
-    const place = { pin, program, project, token, providers, stage, ...rest, ...targetsOf(served) }
+    const place = { pin, program, project, token, providers, scriptedUpstream: stage, ...rest, ...targetsOf(served) }
     try {
       for (const check of checks) cells.push(await askOne(check, place))
     } finally {
@@ -76,18 +76,27 @@ export async function ask(pin: Pin, installed: Installed, asking: Asking): Promi
   return { pin, version: installed.version, outcome: { cells } }
 }
 
-const targetsOf = ({ origin, log }: Served): Pick<Place, 'origin' | 'plain' | 'strict' | 'hasty' | 'beating'> => {
-  const at = (prefix: string) => ({ ...foreign({ url: `${origin}${prefix}`, token }), log })
-  return { origin, plain: at(''), strict: at('/strict'), hasty: at('/hasty'), beating: at('/beating') }
+const targetsOf = ({
+  origin,
+  log,
+}: Served): Pick<RuntimeTarget, 'origin' | 'withDefaults' | 'strict' | 'withShortLimits' | 'withShortHeartbeat'> => {
+  const at = (prefix: string) => ({ ...remoteTarget({ url: `${origin}${prefix}`, token }), log })
+  return {
+    origin,
+    withDefaults: at(''),
+    strict: at('/strict'),
+    withShortLimits: at('/hasty'),
+    withShortHeartbeat: at('/beating'),
+  }
 }
 
-async function askOne(check: Check, place: Place): Promise<Cell> {
+async function askOne(check: Check, place: RuntimeTarget): Promise<Cell> {
   const begun = performance.now()
   const tally = await check.run(place).catch(broken)
   return { name: check.name, tally, seconds: (performance.now() - begun) / 1000 }
 }
 
 const broken = (error: unknown): Tally => {
-  const said = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  return { held: 0, asked: 1, complaints: [said] }
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return { held: 0, asked: 1, complaints: [text] }
 }

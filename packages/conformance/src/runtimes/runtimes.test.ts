@@ -9,7 +9,7 @@ import { install } from './install.ts'
 import { type Pin, pins } from './pins.ts'
 import { promisesOf } from './report.ts'
 
-/** The command, as a user gives it. */
+/** Runs the command as a user would. */
 const command = (...args: string[]) => {
   const program = fileURLToPath(new URL('../../runtimes.js', import.meta.url))
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' })
@@ -25,23 +25,26 @@ beforeAll(() => {
 afterAll(() => vi.unstubAllEnvs())
 
 describe('the matrix of runtimes', () => {
-  test('lists what it asks', () => {
+  test('lists its checks', () => {
     const { status, said } = list
     expect(status).toBe(0)
     expect(said.match(/^\S/gm)).toHaveLength(checks.length)
   })
 
   test.each([
-    [['--only', 'rhino'], /'rhino' is none of node20, node22, node24, node26, bun, deno, workerd/],
-    [['--checks', 'speed'], /'speed' is none of suite, answers, /],
-    [['--docs', '--only', 'bun'], /--docs shows all of it/],
-  ])('%j is refused with what to write instead', (args, message) => {
+    [
+      ['--only', 'rhino'],
+      /Invalid value 'rhino' of --only. Expected one of node20, node22, node24, node26, bun, deno, workerd/,
+    ],
+    [['--checks', 'speed'], /Invalid value 'speed' of --checks. Expected one of suite, answers, /],
+    [['--docs', '--only', 'bun'], /--docs needs the complete matrix/],
+  ])('rejects %j with the correct usage', (args, message) => {
     const { status, said } = command(...args)
     expect(status).toBe(2)
     expect(said).toMatch(message)
   })
 
-  test('docs/runtimes.md shows it, for these runtimes and with all that is asked', () => {
+  test('is documented in docs/runtimes.md for these runtimes with all checks', () => {
     const text = readFileSync(fileURLToPath(new URL('../../../../docs/runtimes.md', import.meta.url)), 'utf8')
     const shown = /<!-- matrix -->\n(.*?)\n<!-- \/matrix -->/s.exec(text)?.[1]?.split('\n') ?? []
     const [head = [], , ...rows] = shown.map((line) => line.split('|').map((cell) => cell.trim()))
@@ -53,7 +56,7 @@ describe('the matrix of runtimes', () => {
     expect(text).toContain(promisesOf(checks))
   })
 
-  test('a runtime that cannot be had is told of, with the reason', async () => {
+  test('reports a runtime that is unavailable, with the reason', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'modelgate-runtimes-'))
     onTestFinished(() => {
       rmSync(folder, { recursive: true })
@@ -69,7 +72,7 @@ describe('the matrix of runtimes', () => {
     })
   })
 
-  test('npm has each runtime for the common machines', () => {
+  test('uses runtimes that npm has for the common platforms', () => {
     for (const { place } of pins)
       for (const machine of ['linux x64', 'linux arm64', 'darwin arm64', 'win32 x64']) {
         const [platform = '', arch = ''] = machine.split(' ')

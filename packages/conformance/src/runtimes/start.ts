@@ -14,7 +14,7 @@ export interface ProgramEnv extends Readonly<Record<string, string>> {
   readonly TOKEN: string
 }
 
-/** A gateway in a runtime of its own. */
+/** A gateway in a separate runtime process. */
 export interface Served {
   readonly origin: string
   /** Returns the output so far. */
@@ -22,10 +22,10 @@ export interface Served {
   stop(): Promise<void>
 }
 
-/** How long a runtime may take until it listens, in milliseconds: a limit, not a figure. */
+/** Limit in milliseconds until a runtime must listen. */
 const patienceMs = 60_000
 
-/** Starts the runtime's program in the project. Rejects if it does not come up. */
+/** Starts the runtime's program in the project. Rejects if it does not start to listen. */
 export async function start(pin: Pin, program: string, project: Project, env: ProgramEnv): Promise<Served> {
   const commands = { 'on-node.js': [], 'on-bun.js': ['run'], 'on-deno.js': ['run', ...denoMay], 'on-workerd.js': [] }
   if (pin.program === 'on-workerd.js') return startWorkerd(program, project, env)
@@ -40,7 +40,7 @@ export async function start(pin: Pin, program: string, project: Project, env: Pr
 /** Deno permissions of a gateway: the network, its settings, and for tokens files and their library's system access. */
 const denoMay = ['--allow-net', '--allow-env', '--allow-read', '--allow-write', '--allow-sys', '--allow-ffi']
 
-/** Without `nodejs_compat`: nothing of Node's is there. The one flag has the runtime tell of clients that leave. */
+/** Without `nodejs_compat`, no Node module exists. The flag makes the runtime report client disconnects. */
 const compatibilityDate = '2026-11-01'
 
 async function startWorkerd(program: string, project: Project, env: ProgramEnv): Promise<Served> {
@@ -75,7 +75,10 @@ const config :Workerd.Config = (
   return served(child, child.stdio[3] as Readable, /"event":"listen","socket":"http","port":(\d+)/)
 }
 
-/** @param announcing where it says where it listens @param announcement with the origin, or the port alone */
+/**
+ * @param announcing stream in which the program announces its address @param announcement pattern of the origin or the
+ * port
+ */
 async function served(child: ChildProcess, announcing: Readable, announcement: RegExp): Promise<Served> {
   let written = ''
   for (const stream of [child.stdout, child.stderr])
@@ -84,7 +87,7 @@ async function served(child: ChildProcess, announcing: Readable, announcement: R
     })
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
-    child.once('exit', (code, signal) => resolve(`it ended with ${signal ?? code}`))
+    child.once('exit', (code, signal) => resolve(`the program exited with ${signal ?? code}`))
   })
   const stop = async (): Promise<void> => {
     child.kill('SIGKILL')
@@ -96,7 +99,7 @@ async function served(child: ChildProcess, announcing: Readable, announcement: R
   gone.catch(() => {})
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it does not listen: ${written.slice(0, 2000)}`)), patienceMs)
+    timer = setTimeout(() => reject(new Error(`the program does not listen: ${written.slice(0, 2000)}`)), patienceMs)
   })
   const announced = new Promise<string>((resolve) => {
     let text = ''

@@ -1,18 +1,18 @@
 import { isObject, parseJson } from '../base/json.ts'
 import type { Check } from './check.ts'
-import { given } from './context.ts'
+import { requireUnlessLost } from './context.ts'
 import { shortPrompt } from './dialect.ts'
-import { must, shown } from './expectations.ts'
+import { formatValue, must } from './expectations.ts'
 import { base64Of, toneBytes } from './media-samples.ts'
 
 const say = (content: string) => [{ role: 'user' as const, content }]
 
-/** Checks of chat only. */
+/** Checks of Chat Completions only. */
 export const chatChecks: readonly Omit<Check, 'format'>[] = [
   {
     feature: 'stream events',
     proves:
-      'Chunks are of one answer, each with its choices; usage comes only if it was asked for, and one chunk ends it.',
+      'All chunks have the same id and a list of choices; usage is sent only on request; exactly one chunk has a finish reason.',
     calls: 1,
     async run(context) {
       const model = context.model('chat')
@@ -21,8 +21,8 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
       const endings: string[] = []
       let role: string | undefined
       for await (const chunk of stream) {
-        must(chunk.object === 'chat.completion.chunk', `a chunk is of the object ${shown(chunk.object)}`)
-        must((chunk.usage ?? null) === null, 'usage came, though nobody asked for it')
+        must(chunk.object === 'chat.completion.chunk', `a chunk has the object ${formatValue(chunk.object)}`)
+        must((chunk.usage ?? null) === null, 'usage was sent without being requested')
         must(Array.isArray(chunk.choices), 'a chunk has no list of choices')
         ids.add(chunk.id)
         for (const { delta, finish_reason } of chunk.choices) {
@@ -31,13 +31,13 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
         }
       }
       must(ids.size === 1, `the chunks have ${ids.size} different ids`)
-      must(role === 'assistant', `the first delta’s role is ${shown(role)}`)
-      must(endings.join() === 'stop', `the endings are ${shown(endings)}`)
+      must(role === 'assistant', `the first delta’s role is ${formatValue(role)}`)
+      must(endings.join() === 'stop', `the finish reasons are ${formatValue(endings)}`)
     },
   },
   {
     feature: 'developer',
-    proves: 'The developer’s message is obeyed as a system prompt is.',
+    proves: 'A developer message is followed like a system prompt.',
     calls: 1,
     async run(context) {
       const { choices } = await context.openai.chat.completions.create({
@@ -48,12 +48,12 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
         ],
       })
       const text = choices[0]?.message.content ?? ''
-      must(/pineapple/i.test(text), `the answer is ${shown(text)}, without pineapple`)
+      must(/pineapple/i.test(text), `the answer is ${formatValue(text)}, without pineapple`)
     },
   },
   {
     feature: 'named tool',
-    proves: 'Of two tools the one that is named is called.',
+    proves: 'The tool named by tool_choice is called, not the other one.',
     calls: 1,
     async run(context) {
       const tool = (name: string) => ({
@@ -71,12 +71,12 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
       })
       const calls = choices[0]?.message.tool_calls ?? []
       const names = calls.map((call) => (call.type === 'function' ? call.function.name : call.type))
-      must(names.length > 0 && names.every((name) => name === 'get_time'), `called were ${shown(names)}`)
+      must(names.length > 0 && names.every((name) => name === 'get_time'), `called were ${formatValue(names)}`)
     },
   },
   {
     feature: 'json object',
-    proves: 'An answer is JSON where a JSON object was asked for.',
+    proves: 'The response is a JSON object if the request asks for one.',
     calls: 1,
     async run(context) {
       const { choices } = await context.openai.chat.completions.create({
@@ -85,15 +85,20 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
         response_format: { type: 'json_object' },
       })
       const text = choices[0]?.message.content ?? ''
-      given(context, 'response_format', isObject(parseJson(text)), `the answer is no JSON object: ${shown(text)}`)
+      requireUnlessLost(
+        context,
+        'response_format',
+        isObject(parseJson(text)),
+        `the text is not a JSON object: ${formatValue(text)}`,
+      )
     },
   },
   {
     feature: 'older limit',
-    proves: 'The older name of the limit, max_tokens, is kept too, or refused by its name.',
+    proves: 'The older limit max_tokens is applied, or rejected by name.',
     calls: 1,
     async run(context) {
-      const { choices } = await context.gift('max_tokens', () =>
+      const { choices } = await context.optionalFeature('max_tokens', () =>
         context.openai.chat.completions.create({
           model: context.model('chat'),
           messages: say('Count from one to thirty in words.'),
@@ -102,59 +107,69 @@ export const chatChecks: readonly Omit<Check, 'format'>[] = [
       )
       must(
         choices[0]?.finish_reason === 'length',
-        `the answer ends with ${shown(choices[0]?.finish_reason)}, not "length"`,
+        `finish_reason is ${formatValue(choices[0]?.finish_reason)}, expected "length"`,
       )
     },
   },
   {
     feature: 'choices',
-    proves: 'Two answers come where two were asked for, or the wish is refused by its name.',
+    proves: 'With n: 2, two choices are returned, or n is rejected by name.',
     calls: 1,
     async run(context) {
       const model = context.model('chat')
-      const { choices } = await context.gift('n', () =>
+      const { choices } = await context.optionalFeature('n', () =>
         context.openai.chat.completions.create({ model, messages: say(shortPrompt), n: 2 }),
       )
-      given(context, 'n', choices.length === 2, `two answers were asked for, ${choices.length} came`)
-      must(choices.map(({ index }) => index).join() === '0,1', 'the answers are not numbered 0 and 1')
+      requireUnlessLost(context, 'n', choices.length === 2, `expected 2 choices, received ${choices.length}`)
+      must(choices.map(({ index }) => index).join() === '0,1', 'the choices do not have the indexes 0 and 1')
     },
   },
   {
     feature: 'logprobs',
-    proves: 'Log probabilities come with the alternatives that were asked for, or the wish is refused by its name.',
+    proves: 'Log probabilities are returned with the requested number of alternatives, or rejected by name.',
     calls: 1,
     async run(context) {
       const model = context.model('chat')
-      const { choices } = await context.gift('logprobs', () =>
+      const { choices } = await context.optionalFeature('logprobs', () =>
         context.openai.chat.completions.create({ model, messages: say(shortPrompt), logprobs: true, top_logprobs: 2 }),
       )
       const tokens = choices[0]?.logprobs?.content ?? []
-      given(context, 'logprobs', tokens.length > 0, 'no log probabilities came, and nobody said so')
-      must(typeof tokens[0]?.logprob === 'number', `the first one is ${shown(tokens[0]?.logprob)}`)
-      must(tokens[0]?.top_logprobs.length === 2, `${tokens[0]?.top_logprobs.length ?? 0} alternatives came, not 2`)
+      requireUnlessLost(
+        context,
+        'logprobs',
+        tokens.length > 0,
+        'no log probabilities were returned, and no header reports them as lost',
+      )
+      must(typeof tokens[0]?.logprob === 'number', `the first logprob is ${formatValue(tokens[0]?.logprob)}`)
+      must(
+        tokens[0]?.top_logprobs.length === 2,
+        `expected 2 alternatives, received ${tokens[0]?.top_logprobs.length ?? 0}`,
+      )
     },
   },
   {
     feature: 'seed',
-    proves: 'A seed is taken, or refused by its name.',
+    proves: 'A seed is accepted, or rejected by name.',
     calls: 1,
     async run(context) {
       const model = context.model('chat')
-      const { choices } = await context.gift('seed', () =>
+      const { choices } = await context.optionalFeature('seed', () =>
         context.openai.chat.completions.create({ model, messages: say(shortPrompt), seed: 7 }),
       )
-      must((choices[0]?.message.content ?? '') !== '', 'the answer has no text')
+      must((choices[0]?.message.content ?? '') !== '', 'the response has no text')
     },
   },
   {
     feature: 'audio',
-    proves: 'A sound in the question is taken, or refused as what the model cannot hear.',
+    proves: 'Audio input is accepted, or rejected as unsupported by the model.',
     calls: 1,
     async run(context) {
-      const said = await context.gift(['audio', 'modality', 'modalities'], () =>
-        context.talk('chat').ask({ text: 'Describe this sound in one sentence.' }, { audio: base64Of(toneBytes()) }),
+      const text = await context.optionalFeature(['audio', 'modality', 'modalities'], () =>
+        context
+          .startConversation('chat')
+          .sendUserMessage({ text: 'Describe this sound in one sentence.' }, { audio: base64Of(toneBytes()) }),
       )
-      must(said.text !== '', 'the answer has no text')
+      must(text.text !== '', 'the response has no text')
     },
   },
 ]

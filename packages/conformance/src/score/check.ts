@@ -1,7 +1,7 @@
 import type { Context } from './context.ts'
 import type { ModelKind } from './models.ts'
 
-/** Groups of checks: the four formats of generation, and the operations around them. */
+/** Groups of checks: the four generation formats and the other operations. */
 export const formats = {
   chat: 'chat completions',
   messages: 'messages',
@@ -18,27 +18,27 @@ export const formats = {
   realtime: 'realtime',
 } as const
 
-/** A row of the score: a format, or a group of other endpoints. */
+/** A row of the score: a generation format or a group of other endpoints. */
 export type ScoredFormat = keyof typeof formats
 export const formatNames = Object.keys(formats) as ScoredFormat[]
 
-/** One thing that a client must be able to do. All weigh the same. */
+/** One capability that clients need. All checks have the same weight. */
 export interface Check {
   readonly format: ScoredFormat
-  /** Its name among those of its format. */
+  /** Name, unique within the format. */
   readonly feature: string
-  /** The fact that a pass proves, in a sentence. */
+  /** The fact that a passed check proves, as a sentence. */
   readonly proves: string
-  /** How many calls it makes, at most. */
+  /** Maximum number of calls. */
   readonly calls: number
-  /** Whose work it is. Default: the text model. */
+  /** Kind of model that the check needs. Default: the text model. */
   readonly needs?: ModelKind
-  /** Not served, where that format is not. */
-  readonly behind?: ScoredFormat
-  /** The first of its format: where its path is not served, the format is not. */
-  readonly door?: true
-  /** Asks paths of its own: they may not be served though the format is. */
-  readonly apart?: true
+  /** This check is not served if that format is not served. */
+  readonly dependsOn?: ScoredFormat
+  /** First check of its format: if its path does not exist, the whole format is not served. */
+  readonly isEntry?: true
+  /** Uses additional paths, which may be missing although the format is served. */
+  readonly hasExtraPaths?: true
   run(context: Context): Promise<void>
 }
 

@@ -2,9 +2,9 @@ import { chatChecks } from './chat-checks.ts'
 import type { Check, ScoredFormat } from './check.ts'
 import type { Context } from './context.ts'
 import { dialects } from './dialects.ts'
-import { type Feature, talking } from './features.ts'
-import { failing } from './features-errors.ts'
-import { tooling } from './features-tools.ts'
+import { type Feature, textFeatures } from './features.ts'
+import { errorFeatures } from './features-errors.ts'
+import { toolFeatures } from './features-tools.ts'
 import { geminiChecks } from './gemini-checks.ts'
 import { messagesChecks } from './messages-checks.ts'
 import { mediaOperations } from './operations-media.ts'
@@ -20,9 +20,9 @@ const own: Readonly<Record<keyof typeof dialects, readonly Omit<Check, 'format'>
   responses: responsesChecks,
 }
 
-const features: readonly Feature[] = [...talking, ...tooling, ...failing]
+const features: readonly Feature[] = [...textFeatures, ...toolFeatures, ...errorFeatures]
 
-/** Everything that is asked, format by format, each format’s first check before its others. */
+/** All checks, grouped by format. The first check of a format precedes its others. */
 export const checks: readonly Check[] = [
   ...(Object.keys(dialects) as (keyof typeof dialects)[]).flatMap((format): Check[] => [
     ...features
@@ -40,22 +40,22 @@ export const checks: readonly Check[] = [
   ...realtimeOperations,
 ]
 
-/** A check’s name among all. */
+/** Returns a check's full name, `chat/stream-usage`. */
 export const nameOf = ({ format, feature }: { readonly format: ScoredFormat; readonly feature: string }): string =>
   `${format}/${feature.replaceAll(' ', '-')}`
 
-/** A check as it is told of. */
+/** Public description of a check. */
 export interface CheckInfo {
   readonly name: string
   readonly format: ScoredFormat
   readonly feature: string
-  /** The fact that a pass proves. */
+  /** The fact that a passed check proves. */
   readonly proves: string
-  /** How many calls it makes, at most. */
+  /** Maximum number of calls. */
   readonly calls: number
 }
 
-/** Everything that `score` asks, in order. */
+/** All checks of `score`, in order. */
 export const checkList: readonly CheckInfo[] = checks.map((check) => {
   const { format, feature, proves, calls } = check
   return { name: nameOf(check), format, feature, proves, calls }

@@ -27,27 +27,27 @@ async function provider(): Promise<string> {
 }
 
 test.each([
-  [[], 'Which server? Give its base URL'],
-  [['http://a.test', 'http://b.test'], "'http://b.test' is one too many"],
-  [['nowhere'], "'nowhere' is no URL"],
-  [['http://a.test', '--only', 'chat,mail'], "--only: 'mail' is none of chat, messages"],
-  [['http://a.test', '--concurrency', 'many'], "--concurrency: 'many' is no number from 1 to 64"],
-  [['http://a.test', '--header', 'oops'], "--header: 'oops' has no colon"],
+  [[], 'Missing base URL of the server'],
+  [['http://a.test', 'http://b.test'], "Unexpected argument 'http://b.test'"],
+  [['nowhere'], "Invalid URL 'nowhere'"],
+  [['http://a.test', '--only', 'chat,mail'], "Invalid value 'mail' of --only. Expected one of chat, messages"],
+  [['http://a.test', '--concurrency', 'many'], "Invalid value 'many' of --concurrency. Expected a number from 1 to 64"],
+  [['http://a.test', '--header', 'oops'], "Invalid value 'oops' of --header: no colon"],
   [['http://a.test', '--colour'], "Unknown option '--colour'"],
-])('%j is misuse, and said so', async (argv, words) => {
+])('rejects %j as misuse with a message', async (argv, words) => {
   const { code, out, err } = await run(argv)
   expect([code, out]).toEqual([2, ''])
   expect(err).toContain(words)
 })
 
-test('--help says what it costs, in lines that fit a terminal', async () => {
+test('--help states the cost of a run, in lines that fit a terminal', async () => {
   const { code, out } = await run(['--help'])
   expect(code).toBe(0)
   expect(out).toMatch(/\d+ checks make at most \d+ calls, of about \d+ tokens/)
   expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(130)
 })
 
-test('--list names the checks without asking anybody', async () => {
+test('--list prints the checks without calling a server', async () => {
   const { code, out } = await run(['--list', '--only', 'chat,rerank'], { columns: 300 })
   const wanted = checks.filter(({ format }) => format === 'chat' || format === 'rerank')
   expect([code, out.trim().split('\n')]).toEqual([
@@ -56,7 +56,7 @@ test('--list names the checks without asking anybody', async () => {
   ])
 })
 
-test('the table is plain text as wide as asked for, and tells what failed', async () => {
+test("prints a plain-text table of the terminal's width that lists failed checks", async () => {
   const url = await provider()
   const { code, out, err } = await run([url, '--token', token, '--model', 'demo', '--only', 'chat,rerank'], {
     columns: 70,
@@ -64,14 +64,14 @@ test('the table is plain text as wide as asked for, and tells what failed', asyn
   expect([code, err]).toEqual([0, ''])
   expect(out).toMatch(/^ {2}chat completions +\d+\/40$/m)
   expect(out).toMatch(/^ {2}rerank +– +not asked: no rerank/m)
-  // The provider of this test takes any value.
-  expect(out).toMatch(/^Failed\n {2}chat\/bad-value +it was answered, though/m)
+  // The provider of this test runs without validation and accepts any value.
+  expect(out).toMatch(/^Failed\n {2}chat\/bad-value +the call succeeded although/m)
   expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(70)
   expect(out).not.toContain('\u001b')
   expect(out).not.toContain(token)
 })
 
-test('progress is shown on a terminal only, in one line that is gone at the end', async () => {
+test('shows progress on a terminal only, in one line that is cleared at the end', async () => {
   const url = await provider()
   const { err } = await run([url, '--model', 'demo', '--only', 'models'], {
     isTTY: true,
@@ -82,7 +82,7 @@ test('progress is shown on a terminal only, in one line that is gone at the end'
   expect(err.endsWith('\r\u001b[K')).toBe(true)
 })
 
-test('the report is written as JSON, to a file beside the table or in its place', async () => {
+test('writes the report as JSON to a file in addition to the table, or to standard output instead of it', async () => {
   const url = await provider()
   const folder = await mkdtemp(join(tmpdir(), 'conformance-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -99,7 +99,7 @@ test('the report is written as JSON, to a file beside the table or in its place'
   }
 })
 
-test('--fail-under decides how it ends', async () => {
+test('--fail-under determines the exit code', async () => {
   const url = await provider()
   const asked = [url, '--token', token, '--model', 'demo', '--only', 'chat', '--fail-under']
   expect([(await run([...asked, '50'])).code, (await run([...asked, '99.9'])).code]).toEqual([0, 1])

@@ -9,7 +9,7 @@ import type { Result } from './report.ts'
 import { ScoreError, type ScoreOptions, score } from './score.ts'
 import { tableOf, wrap } from './table.ts'
 
-/** Output of a command. Lines of the table are as wide as `columns`; progress is shown if `isTTY`. */
+/** Output of a command. Table lines are at most `columns` wide; progress is shown if `isTTY`. */
 export interface Terminal {
   write(text: string): unknown
   readonly columns?: number
@@ -52,7 +52,9 @@ function read(argv: readonly string[]) {
 
 type Values = ReturnType<typeof read>['values']
 
-/** Runs this package's command. Resolves to the exit code: 0 it ran, 1 below `--fail-under`, 2 misuse. */
+/**
+ * Runs this package's command. Resolves to the exit code: 0 after a complete run, 1 below `--fail-under`, 2 for misuse.
+ */
 export async function command(
   argv: readonly string[],
   out: Terminal = process.stdout,
@@ -67,8 +69,8 @@ export async function command(
     const skip = listOf(values.skip, '--skip') ?? []
     if (values.list === true) return said(out, listed(only, skip, out.columns))
     const [url, ...more] = positionals
-    if (url === undefined) throw new Misuse('Which server? Give its base URL, such as http://localhost:8787')
-    if (more.length > 0) throw new Misuse(`One URL at a time: '${more[0]}' is one too many`)
+    if (url === undefined) throw new Misuse('Missing base URL of the server, such as http://localhost:8787')
+    if (more.length > 0) throw new Misuse(`Unexpected argument '${more[0]}': pass one URL`)
     const failUnder = numberOf(values['fail-under'], '--fail-under', 0, 100)
     const asked = optionsOf(url, values, env)
     const report = await score({ ...asked, ...(only ? { only } : {}), skip, onResult: progress(err) })
@@ -80,7 +82,7 @@ export async function command(
     return failUnder !== undefined && report.score < failUnder ? 1 : 0
   } catch (error) {
     if (!(error instanceof Misuse || error instanceof ScoreError)) throw error
-    err.write(`${error.message}\n${error instanceof Misuse ? '--help says how it is used.\n' : ''}`)
+    err.write(`${error.message}\n${error instanceof Misuse ? 'Run with --help for usage.\n' : ''}`)
     return 2
   }
 }
@@ -90,7 +92,7 @@ function said(out: Terminal, words: string): number {
   return 0
 }
 
-/** One line that is written over, for whoever watches. */
+/** Shows progress in one line that each result overwrites; terminals only. */
 function progress(err: Terminal): NonNullable<ScoreOptions['onResult']> {
   if (err.isTTY !== true) return () => {}
   let failed = 0
@@ -103,7 +105,8 @@ function progress(err: Terminal): NonNullable<ScoreOptions['onResult']> {
 function listOf(value: string | undefined, option: string): ScoredFormat[] | undefined {
   return value?.split(',').map((word) => {
     const format = formatNames.find((name) => name === word.trim())
-    if (format === undefined) throw new Misuse(`${option}: '${word}' is none of ${formatNames.join(', ')}`)
+    if (format === undefined)
+      throw new Misuse(`Invalid value '${word}' of ${option}. Expected one of ${formatNames.join(', ')}`)
     return format
   })
 }
@@ -112,13 +115,13 @@ function numberOf(value: string | undefined, option: string, least: number, most
   if (value === undefined) return undefined
   const number = Number(value)
   if (value.trim() === '' || !(number >= least && number <= most))
-    throw new Misuse(`${option}: '${value}' is no number from ${least} to ${most}`)
+    throw new Misuse(`Invalid value '${value}' of ${option}. Expected a number from ${least} to ${most}`)
   return number
 }
 
 const own: readonly Format[] = ['chat', 'messages', 'gemini', 'responses']
 
-/** `MODEL`, or `chat=MODEL` for one format. */
+/** Parses `--model`: `MODEL` for all formats, or `chat=MODEL` for one. */
 function modelsOf(names: readonly string[] = []): Pick<ScoreOptions, 'model' | 'modelOf'> {
   const modelOf: Partial<Record<Format, string>> = {}
   let model: string | undefined
@@ -134,7 +137,7 @@ function optionsOf(url: string, values: Values, env: Readonly<Record<string, str
   const headers = Object.fromEntries(
     (values.header ?? []).map((header) => {
       const at = header.indexOf(':')
-      if (at < 1) throw new Misuse(`--header: '${header}' has no colon; write it as 'name: value'`)
+      if (at < 1) throw new Misuse(`Invalid value '${header}' of --header: no colon. Expected 'name: value'`)
       return [header.slice(0, at).trim(), header.slice(at + 1).trim()]
     }),
   )
@@ -158,7 +161,7 @@ function optionsOf(url: string, values: Values, env: Readonly<Record<string, str
   }
 }
 
-/** Every check, with what it proves. */
+/** Lists the selected checks with the fact that each proves. */
 function listed(only: readonly ScoredFormat[] | undefined, skip: readonly ScoredFormat[], columns = 120): string {
   const chosen = checks.filter(({ format }) => (only?.includes(format) ?? true) && !skip.includes(format))
   const column = Math.max(...chosen.map((check) => nameOf(check).length), 1)
@@ -168,8 +171,8 @@ function listed(only: readonly ScoredFormat[] | undefined, skip: readonly Scored
 const calls = checks.reduce((sum, check) => sum + check.calls, 0)
 
 /** Output of `--help`. */
-export const help = `Asks a model gateway, or a provider, what the official SDKs ask (openai, @anthropic-ai/sdk, @google/genai), format by
-format and feature by feature, and says what it could.
+export const help = `Checks a model gateway or provider with the official SDKs (openai, @anthropic-ai/sdk, @google/genai), format by format
+and feature by feature, and reports what works.
 
   npx @modelgate/conformance URL --token TOKEN --model MODEL
 
@@ -177,33 +180,36 @@ format and feature by feature, and says what it could.
   npx @modelgate/conformance https://api.openai.com/v1 --token sk-… --model gpt-5-mini --skip images
   npx @modelgate/conformance http://localhost:11434 --model llama3.2 --only chat,embeddings
 
-URL is the base URL, with or without /v1. What is asked:
+URL is the base URL, with or without /v1.
 
-  --token TOKEN        the API key, sent as each SDK sends it; default: CONFORMANCE_TOKEN of the environment; never printed
-  --model MODEL        the text model; for one format alone: --model chat=MODEL (messages=, gemini=, responses=), repeated
+Server and checks:
+
+  --token TOKEN        API key, sent by each SDK in its own way; default: the environment variable CONFORMANCE_TOKEN;
+                       never printed
+  --model MODEL        text model; for a single format: --model chat=MODEL (messages=, gemini=, responses=); repeatable
   --embedding-model, --image-model, --transcription-model, --speech-model, --rerank-model, --realtime-model,
-  --completion-model   models for other work; default: looked for by name in the server's list (completion: as --model).
-                       What has no model is not asked
+  --completion-model   models for other operations; default: chosen by name from the server's list (completion: as --model).
+                       Checks without a model are not run
   --only A,B           only these formats
-  --skip A,B           all but these. Formats: chat, messages, gemini (generateContent), responses; completions, embeddings,
-                       images, transcriptions, speech, rerank, models, tokens (counting them), realtime
-  --header 'NAME: V'   sent with every call; may be repeated
-  --concurrency N      checks at a time; default 4
-  --timeout SECONDS    for each check; default 120
-  --retries N          how often a check is asked again that met 429, 503 or 529; default 2
+  --skip A,B           all except these. Formats: chat, messages, gemini (generateContent), responses, completions, embeddings,
+                       images, transcriptions, speech, rerank, models, tokens (token counts), realtime
+  --header 'NAME: V'   header sent with every call; repeatable
+  --concurrency N      concurrent checks; default 4
+  --timeout SECONDS    time limit of each check; default 120
+  --retries N          retries of a check after status 429, 503 or 529; default 2
 
-What is told:
+Output:
 
-  --list               the checks and what each proves; asks nobody
-  --json FILE          the whole report as JSON; - for standard output, in place of the table
-  --fail-under N       ends with 1 if less than N percent passed
+  --list               print the checks and the fact that each proves, without calling a server
+  --json FILE          write the whole report as JSON; - for standard output instead of the table
+  --fail-under N       exit with 1 if less than N percent passed
   --help, --version
 
-Each check passes, fails (and says why), is not served (the server says so: no such path, or a wish refused by its name where
-models may lack it; not counted), or is not asked. The score is what passed of what passed and failed.
+A check passes, fails (with a reason), is not served (the server lacks the path, or rejects by name a field that models may
+lack; not counted), or is not asked (no model for it). The score is the share of passed checks among passed and failed ones.
 
-What it costs: ${checks.length} checks make at most ${calls} calls, of about 100 tokens in and 100 out each; all together some 20,000 tokens in
-and 20,000 out of the text model, more where it thinks. Pictures (2), sound (5) and realtime (1) cost extra: leave them out with
+Cost of a run: ${checks.length} checks make at most ${calls} calls, of about 100 tokens in and 100 out each; in total some 20,000 tokens in
+and 20,000 out of the text model, more if it thinks. Images (2), audio (5) and realtime (1) cost extra: exclude them with
 --skip images,transcriptions,speech,realtime.
 
-Ends with 0 if it ran, whatever it found; 1 below --fail-under; 2 if it could not run.`
+Exit codes: 0 after a complete run, 1 below --fail-under, 2 if the run was impossible.`

@@ -3,57 +3,60 @@ import type { GoogleGenAI } from '@google/genai'
 import type OpenAI from 'openai'
 import type { JsonObject } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
-import { anthropicClient, googleClient, openaiClient, type Place } from '../base/sdk-clients.ts'
-import type { Clients, Manner, Talk } from '../sdks/conversation.ts'
-import { talkers } from '../sdks/sdk-callers.ts'
+import { anthropicClient, type ClientTarget, googleClient, openaiClient } from '../base/sdk-clients.ts'
+import type { Clients, Conversation, ConversationOptions } from '../sdks/conversation.ts'
+import { conversationStarters } from '../sdks/sdk-callers.ts'
 import { must, NotAsked, NotServed } from './expectations.ts'
 import type { ModelKind } from './models.ts'
-import { names, refusalOf, toldBy } from './rejection.ts'
+import { describeRejection, namesField, rejectionOf } from './rejection.ts'
 
-/** The server that is asked, and what to say to it. */
+/** The server under test and the settings of its calls. */
 export interface Target {
-  /** Without `/v1` and without a slash at its end. */
+  /** Without `/v1` and without a trailing slash. */
   readonly origin: string
   readonly token: string | undefined
   /** Sent with every call. */
   readonly headers: Readonly<Record<string, string>>
   readonly fetch: typeof fetch
-  /** Calls go through a function in this process: there is no socket for a session. */
+  /** Calls use a function in this process: realtime sessions are impossible without a socket. */
   readonly socketless: boolean
   readonly models: Readonly<Partial<Record<ModelKind, string>>>
-  /** The text model of a format, where that is another one. */
+  /** Text models of single formats, where they differ from `models.text`. */
   readonly modelOf: Readonly<Partial<Record<Format, string>>>
   readonly timeoutMs: number
 }
 
-/** Tools of a check. */
+/** Utilities of a check. */
 export interface Context extends Clients {
   readonly target: Target
-  /** Aborted once the check’s time is over. */
+  /** Aborted when the check's time limit is reached. */
   readonly signal: AbortSignal
-  /** The text model that a format's clients ask for. */
+  /** Returns the text model of a format. */
   model(format: Format): string
-  /** The model for other work. A check is not asked where there is none. */
+  /** Returns the model of a kind. A check whose kind has no model is not run. */
   modelFor(kind: ModelKind): string
-  /** The same clients with a token nobody knows. */
-  readonly strangers: Clients
-  /** A conversation in one format's own terms. */
-  talk(format: Format, manner?: Omit<Manner, 'stream' | 'model'> & { readonly stream?: boolean }): Talk
-  /** Sends requests that the SDKs cannot; a text is sent unchanged. Paths begin with `/v1`. */
+  /** The same clients with an unknown token. */
+  readonly unknownTokenClients: Clients
+  /** Starts a conversation with a format's official SDK. */
+  startConversation(
+    format: Format,
+    manner?: Omit<ConversationOptions, 'stream' | 'model'> & { readonly stream?: boolean },
+  ): Conversation
+  /** Sends requests that the SDKs cannot send; a string is sent unchanged. Paths begin with `/v1`. */
   post(
     format: Format,
     path: string,
     body: JsonObject | string,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Response>
-  /** The same without any header of authentication. */
-  keyless(path: string, body: JsonObject): Promise<Response>
+  /** The same without an authentication header. */
+  postWithoutKey(path: string, body: JsonObject): Promise<Response>
   get(path: string): Promise<Response>
-  /** Runs a feature that not every model has. Not served if the server rejects the field by its name. */
-  gift<Value>(field: string | readonly string[], call: () => Promise<Value>): Promise<Value>
-  /** A header of an answer to this check that names the field: what was left out was told. */
-  toldOf(field: string): string | undefined
-  /** Headers of the answer that came last. */
+  /** Runs a feature that not every model supports. The check is not served if the server rejects the field by name. */
+  optionalFeature<Value>(field: string | readonly string[], call: () => Promise<Value>): Promise<Value>
+  /** Returns a response header of this check that names the field: the server reports the field as lost. */
+  reportedLoss(field: string): string | undefined
+  /** Returns the headers of the latest response. */
   last(): Headers
 }
 
@@ -71,7 +74,7 @@ const auth: Readonly<Record<Format, (token: string) => Record<string, string>>> 
   gemini: (token) => ({ 'x-goog-api-key': token }),
 }
 
-/** Creates the context of one check. Its calls end with the signal. */
+/** Creates the context of one check. Its calls are aborted with the signal. */
 export function createContext(target: Target, meter: Meter, signal: AbortSignal): Context {
   const answers: Response[] = []
   const call: typeof fetch = async (input, init) => {
@@ -85,7 +88,7 @@ export function createContext(target: Target, meter: Meter, signal: AbortSignal)
     answers.push(answer)
     return answer
   }
-  // Servers without tokens are asked with some word: the SDKs insist on one.
+  // The SDKs require a token, so servers without authentication get a placeholder.
   const token = target.token ?? 'none'
   const send = (path: string, body: JsonObject | string, headers: Record<string, string>): Promise<Response> =>
     call(`${target.origin}${path}`, {
@@ -93,7 +96,7 @@ export function createContext(target: Target, meter: Meter, signal: AbortSignal)
       headers: { 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     })
-  const place = (key: string): Place => ({
+  const place = (key: string): ClientTarget => ({
     origin: target.origin,
     fetch: call,
     token: key,
@@ -115,31 +118,32 @@ export function createContext(target: Target, meter: Meter, signal: AbortSignal)
     signal,
     model,
     modelFor: (kind) => target.models[kind] ?? '',
-    strangers: clientsOf(place(strangerToken)),
-    talk: (format, manner = {}) => talkers[format](clients, { stream: false, ...manner, model: model(format) }),
+    unknownTokenClients: clientsOf(place(strangerToken)),
+    startConversation: (format, manner = {}) =>
+      conversationStarters[format](clients, { stream: false, ...manner, model: model(format) }),
     post: (format, path, body, headers = {}) => send(path, body, { ...auth[format](token), ...headers }),
-    keyless: (path, body) => send(path, body, {}),
+    postWithoutKey: (path, body) => send(path, body, {}),
     get: (path) => call(`${target.origin}${path}`, { headers: auth.chat(token) }),
-    async gift(field, ask) {
+    async optionalFeature(field, ask) {
       try {
         return await ask()
       } catch (error) {
-        const refusal = refusalOf(error)
+        const refusal = rejectionOf(error)
         if (
           refusal &&
           (refusal.status === 400 || refusal.status === 422) &&
-          [field].flat().some((name) => names(refusal, name))
+          [field].flat().some((name) => namesField(refusal, name))
         )
-          throw new NotServed(`refused, ${toldBy(refusal)}`)
+          throw new NotServed(`rejected, ${describeRejection(refusal)}`)
         throw error
       }
     },
-    toldOf(field) {
-      const told = new RegExp(`[^,]*/${field}"?(?![\\w/])[^,]*`)
+    reportedLoss(field) {
+      const reported = new RegExp(`[^,]*/${field}"?(?![\\w/])[^,]*`)
       return answers
         .flatMap(({ headers }) => [...headers])
         .flatMap(([name, value]) => {
-          const part = told.exec(value)?.[0]
+          const part = reported.exec(value)?.[0]
           return part === undefined ? [] : [`${name}: ${part.trim()}`]
         })[0]
     },
@@ -147,8 +151,8 @@ export function createContext(target: Target, meter: Meter, signal: AbortSignal)
   }
 }
 
-/** The clients are made when they are asked for: most checks need one. */
-function clientsOf(place: Place): Clients {
+/** Creates each client on first use: most checks need only one. */
+function clientsOf(place: ClientTarget): Clients {
   let openai: OpenAI | undefined
   let anthropic: Anthropic | undefined
   let google: GoogleGenAI | undefined
@@ -168,18 +172,18 @@ function clientsOf(place: Place): Clients {
   }
 }
 
-/** Requires a requested part. Not served if a header reports that it was left out; otherwise a miss. */
-export function given(context: Context, field: string, there: boolean, why: string): void {
-  const told = there ? undefined : context.toldOf(field)
-  if (told !== undefined) throw new NotServed(`left out, and told so: ${told}`)
+/** Requires a requested part. The check is not served if a header reports the field as lost, otherwise it fails. */
+export function requireUnlessLost(context: Context, field: string, there: boolean, why: string): void {
+  const reported = there ? undefined : context.reportedLoss(field)
+  if (reported !== undefined) throw new NotServed(`reported as lost: ${reported}`)
   must(there, why)
 }
 
 const keyHeaders = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key']
 
-/** Without a token of its own, there is none to be wrong about. */
-export function mustHaveToken({ target }: Context): void {
-  if (target.token === undefined) throw new NotAsked('no token was given: the server may let everyone in')
+/** Skips checks of wrong tokens if the server accepts calls without a token. */
+export function requireToken({ target }: Context): void {
+  if (target.token === undefined) throw new NotAsked('no token was given: the server may accept every caller')
   const own = Object.keys(target.headers).find((name) => keyHeaders.includes(name.toLowerCase()))
-  if (own !== undefined) throw new NotAsked(`the header ${own} that is sent with every call lets everyone in`)
+  if (own !== undefined) throw new NotAsked(`the header ${own}, sent with every call, authenticates every caller`)
 }

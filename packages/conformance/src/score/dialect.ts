@@ -1,53 +1,53 @@
 import type { JsonObject } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import type { Clients } from '../sdks/conversation.ts'
-import type { Refusal } from './rejection.ts'
+import type { Rejection } from './rejection.ts'
 
-/** Names that one format has for the features of all formats. */
+/** The names of a format for features that all formats have. */
 export interface Dialect {
   readonly format: Format
-  /** How an answer says that it is over. */
+  /** Finish reasons. */
   readonly ends: {
     readonly stop: string
     readonly length: string
     readonly tools: string
-    /** At a stop sequence; undefined: the format has none. */
+    /** Finish reason at a stop sequence; undefined if the format has none. */
     readonly sequence: string | undefined
   }
-  /** Fields, as `extra` of a manner takes them. */
+  /** Request fields for `extra` of a conversation. */
   readonly fields: {
     readonly force: JsonObject
     readonly never: JsonObject
     readonly stop: (word: string) => JsonObject
     readonly stopName: string
     readonly schema: (schema: JsonObject) => JsonObject
-    /** Ways to ask for a little thinking: models know one or the other. */
+    /** Ways to request a little thinking: each model supports one of them. */
     readonly think: readonly JsonObject[]
-    /** The names by which thinking is refused. */
+    /** Field names that an error may use to reject thinking. */
     readonly thinkNames: readonly string[]
     readonly sampling: JsonObject
     readonly samplingNames: readonly string[]
   }
-  /** A request has to say how long its answer may be. */
+  /** The format requires a token limit in every request. */
   readonly wantsLimit?: true
   readonly path: (model: string) => string
-  /** The smallest request, as it is sent. */
+  /** Returns the smallest valid request body. */
   readonly body: (model: string) => JsonObject
-  /** The field without which there is nothing to answer. */
+  /** The field that every request must have. */
   readonly essential: string
-  /** The smallest request by the SDK, with a temperature if one is given. */
+  /** Sends the smallest request with the SDK, with a temperature if given. */
   ask(clients: Clients, model: string, temperature?: number): Promise<unknown>
-  /** Asks for a long stream and leaves it at its first words. */
+  /** Starts a long stream and aborts it at the first text. */
   leave(clients: Clients, model: string): Promise<void>
-  /** Expected exception for each kind of error: the SDK's class, and the statuses that the providers themselves return. */
+  /** Expected exception for each kind of error: the SDK's class, and the status codes of the real providers. */
   readonly errors: Readonly<
     Record<'token' | 'model' | 'value', { readonly thrown: string; readonly statuses: readonly number[] }>
   >
-  /** Returns the missing part of an error's body; undefined if it is complete. */
-  errorLacks(refusal: Refusal): string | undefined
-  /** The header that carries an id to quote; undefined: the format knows no such. */
+  /** Returns the missing part of an error body; undefined if it is complete. */
+  errorLacks(refusal: Rejection): string | undefined
+  /** Response header with the request id; undefined if the format defines none. */
   readonly idHeader: string | undefined
-  /** The usage detail of the prompt cache, in an answer; undefined: the format shows none where nothing was cached. */
+  /** Reads the prompt cache detail of a response's usage; undefined if the format omits it without a cache hit. */
   readonly cacheDetail: ((answer: JsonObject) => unknown) | undefined
 }
 

@@ -1,39 +1,39 @@
 import { type JsonObject, objectOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import { type Dialect, longPrompt, shortPrompt } from './dialect.ts'
-import type { Refusal } from './rejection.ts'
+import type { Rejection } from './rejection.ts'
 
 const openaiErrors = {
   token: { thrown: 'AuthenticationError', statuses: [401] },
-  // 400 is what several providers answer for a name they do not know.
+  // Several providers return 400 for an unknown model.
   model: { thrown: 'NotFoundError BadRequestError', statuses: [404, 400] },
   value: { thrown: 'BadRequestError UnprocessableEntityError', statuses: [400, 422] },
 } as const
 
 const googleErrors = {
-  // Google answers 400 for a bad key.
+  // Google returns 400 for an invalid key.
   token: { thrown: 'ApiError', statuses: [400, 401, 403] },
   model: { thrown: 'ApiError', statuses: [404, 400] },
   value: { thrown: 'ApiError', statuses: [400] },
 } as const
 
-function openaiLacks({ body }: Refusal): string | undefined {
+function openaiLacks({ body }: Rejection): string | undefined {
   const { error } = body
   if (typeof error !== 'object' || error === null || Array.isArray(error)) return 'an object `error`'
   if (typeof error.message !== 'string') return 'a text `error.message`'
   if (typeof error.type !== 'string') return 'a text `error.type`'
   const missing = ['param', 'code'].find((key) => !(key in error))
-  return missing === undefined ? undefined : `\`error.${missing}\` (null where there is none)`
+  return missing === undefined ? undefined : `\`error.${missing}\` (null if absent)`
 }
 
-function anthropicLacks({ body }: Refusal): string | undefined {
+function anthropicLacks({ body }: Rejection): string | undefined {
   if (body.type !== 'error') return '`type: "error"`'
   const error = objectOf(body.error)
   if (typeof error.type !== 'string') return 'a text `error.type`'
   return typeof error.message === 'string' ? undefined : 'a text `error.message`'
 }
 
-function googleLacks({ body, status }: Refusal): string | undefined {
+function googleLacks({ body, status }: Rejection): string | undefined {
   const error = objectOf(body.error)
   if (error.code !== status) return `\`error.code\`, the status ${status}`
   if (typeof error.message !== 'string') return 'a text `error.message`'
@@ -195,10 +195,10 @@ const responses: Dialect = {
   cacheDetail: ({ usage }) => objectOf(objectOf(usage).input_tokens_details).cached_tokens,
 }
 
-/** The four formats of generation. */
+/** Dialects of the four generation formats. */
 export const dialects: Readonly<Record<Format, Dialect>> = { chat, messages, gemini, responses }
 
-/** The smallest request with more in it, or without a field. */
+/** Returns the smallest request body with fields added, or removed if undefined. */
 export const bodyWith = (dialect: Dialect, model: string, more: JsonObject): JsonObject => ({
   ...dialect.body(model),
   ...more,

@@ -1,25 +1,25 @@
-/** A failed expectation: the check has failed for this reason. */
-export class Missed extends Error {
+/** A failed expectation, which fails the check. */
+export class CheckFailed extends Error {
   override readonly name = 'Missed'
 }
 
-/** The server says that it does not do this: nothing that counts against it. */
+/** The server reports that it does not support a feature. The check does not count. */
 export class NotServed extends Error {
   override readonly name = 'NotServed'
 }
 
-/** The question makes no sense here. */
+/** The check does not apply to this server or these options. */
 export class NotAsked extends Error {
   override readonly name = 'NotAsked'
 }
 
-/** Ends the check as failed unless the condition holds. `why` says what there was instead. */
+/** Fails the check with this reason unless the condition holds. */
 export function must(condition: boolean, why: string | (() => string)): asserts condition {
-  if (!condition) throw new Missed(typeof why === 'string' ? why : why())
+  if (!condition) throw new CheckFailed(typeof why === 'string' ? why : why())
 }
 
-/** A value as it is shown in a reason: short. */
-export function shown(value: unknown): string {
+/** Formats a value for a reason, truncated. */
+export function formatValue(value: unknown): string {
   const text = typeof value === 'string' ? JSON.stringify(value) : (JSON.stringify(value) ?? String(value))
   return text.length > 120 ? `${text.slice(0, 119)}…` : text
 }

@@ -1,148 +1,165 @@
 import { numberOf, objectOf, parseJson } from '../base/json.ts'
-import type { Said, Talk } from '../sdks/conversation.ts'
+import type { Conversation, ConversationResult } from '../sdks/conversation.ts'
 import type { Check } from './check.ts'
-import { type Context, given } from './context.ts'
+import { type Context, requireUnlessLost } from './context.ts'
 import { type Dialect, shortPrompt } from './dialect.ts'
-import { must, shown } from './expectations.ts'
+import { formatValue, must } from './expectations.ts'
 import { pdfOf, redPicture } from './media-samples.ts'
-import { jsonOf, names, refusalOf } from './rejection.ts'
+import { jsonOf, namesField, rejectionOf } from './rejection.ts'
 
-/** A check that every format has, once told in which words. */
+/** A check that every format implements, parameterised by the format's dialect. */
 export type Feature = Omit<Check, 'format' | 'run'> & {
-  /** The formats that have it. Default: all. */
+  /** Selects the formats that have this feature. Default: all. */
   readonly in?: (dialect: Dialect) => boolean
   run(context: Context, dialect: Dialect): Promise<void>
 }
 
-/** Answers have room: models that think before they speak need some. */
+/** Token limit with room for models that think before the response. */
 const room = 2048
-export const talkIn =
+export const conversationIn =
   (context: Context, { format, wantsLimit }: Dialect) =>
-  (manner: Parameters<Context['talk']>[1] & object) =>
-    context.talk(format, wantsLimit === true ? { most: room, ...manner } : manner)
+  (manner: Parameters<Context['startConversation']>[1] & object) =>
+    context.startConversation(format, wantsLimit === true ? { tokenLimit: room, ...manner } : manner)
 
-function ended(said: Said, wanted: string): void {
-  must(said.end === wanted, `the answer ends with ${shown(said.end)}, not ${shown(wanted)}`)
+function ended(text: ConversationResult, wanted: string): void {
+  must(
+    text.finishReason === wanted,
+    `the finish reason is ${formatValue(text.finishReason)}, expected ${formatValue(wanted)}`,
+  )
 }
 
-const says = (said: Said, pattern: RegExp): void =>
-  must(pattern.test(said.text), `the answer is ${shown(said.text)}, without ${pattern.source}`)
+const says = (text: ConversationResult, pattern: RegExp): void =>
+  must(pattern.test(text.text), `the text is ${formatValue(text.text)}, expected a match of ${pattern.source}`)
 
 const counting = 'Count from one to thirty in words, separated by commas.'
 
 /** Checks of text and media. */
-export const talking: readonly Feature[] = [
+export const textFeatures: readonly Feature[] = [
   {
     feature: 'text',
-    proves: 'A question is answered with text, an ending and the name of a model.',
+    proves: 'A response has text, a finish reason and a model name.',
     calls: 1,
-    door: true,
+    isEntry: true,
     async run(context, dialect) {
-      const said = await talkIn(context, dialect)({}).ask({ text: shortPrompt })
-      must(said.text !== '', 'the answer has no text')
-      must(said.model !== '', 'the answer names no model')
-      ended(said, dialect.ends.stop)
+      const text = await conversationIn(context, dialect)({}).sendUserMessage({ text: shortPrompt })
+      must(text.text !== '', 'the response has no text')
+      must(text.model !== '', 'the response has no model name')
+      ended(text, dialect.ends.stop)
     },
   },
   {
     feature: 'usage',
-    proves: 'An answer counts the tokens of question and answer.',
+    proves: 'Usage counts input and output tokens.',
     calls: 1,
     async run(context, dialect) {
-      counted(await talkIn(context, dialect)({}).ask({ text: shortPrompt }))
+      counted(await conversationIn(context, dialect)({}).sendUserMessage({ text: shortPrompt }))
     },
   },
   {
     feature: 'system',
-    proves: 'A system prompt is obeyed.',
+    proves: 'The model follows the system prompt.',
     calls: 1,
     async run(context, dialect) {
       const system = 'Whatever the user says, reply with exactly: PINEAPPLE'
-      says(await talkIn(context, dialect)({ system }).ask({ text: 'Good morning!' }), /pineapple/i)
+      says(await conversationIn(context, dialect)({ system }).sendUserMessage({ text: 'Good morning!' }), /pineapple/i)
     },
   },
   {
     feature: 'turns',
-    proves: 'What was said in an earlier turn is known in a later one.',
+    proves: 'The model remembers an earlier turn of the conversation.',
     calls: 2,
     async run(context, dialect) {
-      const talk = talkIn(context, dialect)({})
-      await talk.ask({ text: 'The code word is MANGO. Reply with exactly: noted' })
-      says(await talk.ask({ text: 'What is the code word? Reply with that word alone.' }), /mango/i)
+      const talk = conversationIn(context, dialect)({})
+      await talk.sendUserMessage({ text: 'The code word is MANGO. Reply with exactly: noted' })
+      says(await talk.sendUserMessage({ text: 'What is the code word? Reply with that word alone.' }), /mango/i)
     },
   },
   {
     feature: 'stream',
-    proves: 'A stream comes in several pieces, which the SDK’s own accumulator joins to an answer with an ending.',
+    proves: 'A stream arrives in several chunks, which the SDK accumulates to a response with a finish reason.',
     calls: 1,
     async run(context, dialect) {
-      const said = await talkIn(context, dialect)({ stream: true }).ask({ text: counting })
-      must(said.text !== '', 'the stream has no text')
-      must(said.pieces > 1, 'the text came in one piece: that is no stream')
-      ended(said, dialect.ends.stop)
+      const text = await conversationIn(context, dialect)({ stream: true }).sendUserMessage({ text: counting })
+      must(text.text !== '', 'the stream has no text')
+      must(text.pieces > 1, 'the text arrived in one chunk: this is not a stream')
+      ended(text, dialect.ends.stop)
     },
   },
   {
     feature: 'stream usage',
-    proves: 'A stream says at its end what was used.',
+    proves: 'A stream reports usage at its end.',
     calls: 1,
     async run(context, dialect) {
-      counted(await talkIn(context, dialect)({ stream: true }).ask({ text: shortPrompt }))
+      counted(await conversationIn(context, dialect)({ stream: true }).sendUserMessage({ text: shortPrompt }))
     },
   },
   {
     feature: 'unicode',
-    proves: 'Letters of more than one byte and emoji come through a stream unharmed.',
+    proves: 'Multi-byte characters and emoji survive streaming.',
     calls: 1,
     async run(context, dialect) {
       const words = 'Grüße, 世界 🙂'
-      const said = await talkIn(context, dialect)({ stream: true }).ask({ text: `Reply with exactly: ${words}` })
-      must(said.text.includes(words), `the answer is ${shown(said.text)}, not ${shown(words)}`)
+      const text = await conversationIn(
+        context,
+        dialect,
+      )({ stream: true }).sendUserMessage({ text: `Reply with exactly: ${words}` })
+      must(text.text.includes(words), `the text is ${formatValue(text.text)}, expected ${formatValue(words)}`)
     },
   },
   {
     feature: 'stop',
     in: ({ ends }) => ends.sequence !== undefined,
-    proves: 'The model stops at a stop sequence, and the answer ends before it.',
+    proves: 'The model stops at a stop sequence, and the text ends before it.',
     calls: 1,
     async run(context, dialect) {
       const { fields, ends } = dialect
       const extra = fields.stop('gamma')
-      const said = await context.gift(fields.stopName, () =>
-        talkIn(context, dialect)({ extra }).ask({ text: 'Reply with exactly: alpha beta gamma delta' }),
+      const text = await context.optionalFeature(fields.stopName, () =>
+        conversationIn(
+          context,
+          dialect,
+        )({ extra }).sendUserMessage({ text: 'Reply with exactly: alpha beta gamma delta' }),
       )
-      says(said, /alpha beta/i)
-      given(context, fields.stopName, !/gamma|delta/i.test(said.text), `the answer went on: ${shown(said.text)}`)
-      must([ends.stop, ends.sequence].includes(said.end), `the answer ends with ${shown(said.end)}`)
+      says(text, /alpha beta/i)
+      requireUnlessLost(
+        context,
+        fields.stopName,
+        !/gamma|delta/i.test(text.text),
+        `the text continues after the stop sequence: ${formatValue(text.text)}`,
+      )
+      must(
+        [ends.stop, ends.sequence].includes(text.finishReason),
+        `the finish reason is ${formatValue(text.finishReason)}`,
+      )
     },
   },
   {
     feature: 'limit',
-    proves: 'A limit of tokens is kept, and the ending says that it was the limit.',
+    proves: 'A token limit is enforced and reported as the finish reason.',
     calls: 1,
     async run(context, dialect) {
       const most = 20
-      const said = await talkIn(context, dialect)({ most }).ask({ text: counting })
-      ended(said, dialect.ends.length)
-      const { output = 0 } = said.usage ?? {}
-      must(output <= most, `${output} tokens came, though ${most} were the limit`)
+      const text = await conversationIn(context, dialect)({ tokenLimit: most }).sendUserMessage({ text: counting })
+      ended(text, dialect.ends.length)
+      const { output = 0 } = text.usage ?? {}
+      must(output <= most, `received ${output} tokens with a limit of ${most}`)
     },
   },
   {
     feature: 'sampling',
-    proves: 'Fields of sampling are taken, or refused by name.',
+    proves: 'Sampling fields are accepted, or rejected by name.',
     calls: 1,
     async run(context, dialect) {
       const { sampling, samplingNames } = dialect.fields
-      const said = await context.gift(samplingNames, () =>
-        talkIn(context, dialect)({ extra: sampling }).ask({ text: shortPrompt }),
+      const text = await context.optionalFeature(samplingNames, () =>
+        conversationIn(context, dialect)({ extra: sampling }).sendUserMessage({ text: shortPrompt }),
       )
-      must(said.text !== '', 'the answer has no text')
+      must(text.text !== '', 'the response has no text')
     },
   },
   {
     feature: 'schema',
-    proves: 'An answer keeps to a JSON schema.',
+    proves: 'The response conforms to a JSON schema.',
     calls: 1,
     async run(context, dialect) {
       const schema = {
@@ -152,23 +169,26 @@ export const talking: readonly Feature[] = [
         additionalProperties: false,
       }
       const extra = dialect.fields.schema(schema)
-      const said = await talkIn(context, dialect)({ extra }).ask({ text: 'Tell me about the city of Paris, as JSON.' })
-      const value = parseJson(said.text)
-      must(value !== undefined, `the answer is no JSON: ${shown(said.text)}`)
+      const text = await conversationIn(
+        context,
+        dialect,
+      )({ extra }).sendUserMessage({ text: 'Tell me about the city of Paris, as JSON.' })
+      const value = parseJson(text.text)
+      must(value !== undefined, `the text is not JSON: ${formatValue(text.text)}`)
       const { city, population } = objectOf(value)
-      must(typeof city === 'string', `'city' is ${shown(city)}, not a text`)
-      must(Number.isInteger(population), `'population' is ${shown(population)}, not a whole number`)
+      must(typeof city === 'string', `'city' is ${formatValue(city)}, expected a string`)
+      must(Number.isInteger(population), `'population' is ${formatValue(population)}, expected an integer`)
     },
   },
   {
     feature: 'image',
-    proves: 'The model sees a picture.',
+    proves: 'The model understands an image.',
     calls: 1,
     async run(context, dialect) {
       const text = 'What colour is this picture? Reply with one word: red, green, blue or yellow.'
-      const said = await talkIn(context, dialect)({}).ask({ text }, { image: redPicture })
-      says(said, /\bred\b/i)
-      must(!/green|blue|yellow/i.test(said.text), `the answer names more than one colour: ${shown(said.text)}`)
+      const output = await conversationIn(context, dialect)({}).sendUserMessage({ text }, { image: redPicture })
+      says(output, /\bred\b/i)
+      must(!/green|blue|yellow/i.test(output.text), `the text names more than one colour: ${formatValue(output.text)}`)
     },
   },
   {
@@ -178,58 +198,61 @@ export const talking: readonly Feature[] = [
     async run(context, dialect) {
       const pdf = pdfOf('The code word is PAPAYA.')
       const text = 'What is the code word in this document? Reply with that word alone.'
-      says(await talkIn(context, dialect)({}).ask({ text }, { pdf }), /papaya/i)
+      says(await conversationIn(context, dialect)({}).sendUserMessage({ text }, { pdf }), /papaya/i)
     },
   },
   {
     feature: 'thinking',
-    proves: 'A model that is asked to think does so: thoughts are shown or counted.',
+    proves: 'A thinking model returns its thoughts or counts their tokens.',
     calls: 2,
     async run(context, dialect) {
-      thought((await thinking(context, dialect, [], 'Is 91 a prime number? Think first.')).said)
+      requireThinking((await sendThinkingRequest(context, dialect, [], 'Is 91 a prime number? Think first.')).said)
     },
   },
   {
     feature: 'cache',
     in: ({ cacheDetail }) => cacheDetail !== undefined,
-    proves: 'The usage says how much of the question came from the prompt cache.',
+    proves: 'Usage reports the number of cached input tokens.',
     calls: 1,
     async run(context, dialect) {
       const model = context.model(dialect.format)
       const answer = await context.post(dialect.format, dialect.path(model), dialect.body(model))
       const detail = dialect.cacheDetail?.(objectOf(await jsonOf(answer)))
-      must(numberOf(detail) !== undefined, `the detail of the usage is ${shown(detail)}, not a number`)
+      must(numberOf(detail) !== undefined, `the usage detail is ${formatValue(detail)}, expected a number`)
     },
   },
 ]
 
-function counted({ usage }: Said): void {
-  must(usage !== undefined, 'no usage came')
-  must(usage.input > 0, `the question counts as ${usage.input} tokens`)
-  must(usage.output > 0, `the answer counts as ${usage.output} tokens`)
+function counted({ usage }: ConversationResult): void {
+  must(usage !== undefined, 'the response has no usage')
+  must(usage.input > 0, `usage reports ${usage.input} input tokens`)
+  must(usage.output > 0, `usage reports ${usage.output} output tokens`)
 }
 
-export function thought({ usage, reasoning }: Said): void {
-  must((usage?.reasoning ?? 0) > 0 || reasoning !== '', 'no thought was shown or counted')
+export function requireThinking({ usage, reasoning }: ConversationResult): void {
+  must((usage?.reasoning ?? 0) > 0 || reasoning !== '', 'thinking was neither returned nor counted')
 }
 
-/** Asks a model that thinks a little, in the first way that is not refused. What comes behind the first answer is no gift. */
-export async function thinking(
+/**
+ * Sends a request with a little thinking, in the first way that the server accepts. Only this first response may be not
+ * served; later failures count.
+ */
+export async function sendThinkingRequest(
   context: Context,
   dialect: Dialect,
   tools: readonly string[],
   text: string,
-): Promise<{ readonly talk: Talk; readonly said: Said }> {
+): Promise<{ readonly talk: Conversation; readonly said: ConversationResult }> {
   const { think, thinkNames } = dialect.fields
-  return context.gift(thinkNames, async () => {
+  return context.optionalFeature(thinkNames, async () => {
     let refused: unknown
     for (const extra of think) {
-      const talk = talkIn(context, dialect)({ most: room, ...(tools.length > 0 ? { tools } : {}), extra })
+      const talk = conversationIn(context, dialect)({ tokenLimit: room, ...(tools.length > 0 ? { tools } : {}), extra })
       try {
-        return { talk, said: await talk.ask({ text }) }
+        return { talk, said: await talk.sendUserMessage({ text }) }
       } catch (error) {
-        const refusal = refusalOf(error)
-        if (refusal === undefined || !thinkNames.some((name) => names(refusal, name))) throw error
+        const refusal = rejectionOf(error)
+        if (refusal === undefined || !thinkNames.some((name) => namesField(refusal, name))) throw error
         refused ??= error
       }
     }

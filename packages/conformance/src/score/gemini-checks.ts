@@ -1,9 +1,9 @@
 import type { GenerateContentResponse } from '@google/genai'
 import { listOf, objectOf, parseJson } from '../base/json.ts'
 import type { Check } from './check.ts'
-import { given } from './context.ts'
+import { requireUnlessLost } from './context.ts'
 import { shortPrompt } from './dialect.ts'
-import { must, NotAsked, shown } from './expectations.ts'
+import { formatValue, must, NotAsked } from './expectations.ts'
 import { base64Of, toneBytes } from './media-samples.ts'
 import { jsonOf } from './rejection.ts'
 
@@ -11,7 +11,7 @@ import { jsonOf } from './rejection.ts'
 export const geminiChecks: readonly Omit<Check, 'format'>[] = [
   {
     feature: 'stream events',
-    proves: 'Every chunk has parts of the model’s, and the last one alone an ending.',
+    proves: 'Every chunk has parts with the role model, and only the last one has a finish reason.',
     calls: 1,
     async run(context) {
       const chunks: GenerateContentResponse[] = []
@@ -19,43 +19,43 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
       for await (const chunk of await context.google.models.generateContentStream({ model, contents: shortPrompt }))
         chunks.push(chunk)
       const endings = chunks.map(({ candidates }) => candidates?.[0]?.finishReason)
-      must(endings.at(-1) === 'STOP', `the last chunk’s ending is ${shown(endings.at(-1))}, not "STOP"`)
+      must(endings.at(-1) === 'STOP', `the last finish reason is ${formatValue(endings.at(-1))}, expected "STOP"`)
       must(
         endings.slice(0, -1).every((ending) => ending === undefined),
-        `the endings are ${shown(endings)}`,
+        `the finish reasons are ${formatValue(endings)}`,
       )
       const roles = new Set(chunks.map(({ candidates }) => candidates?.[0]?.content?.role ?? 'model'))
-      must([...roles].join() === 'model', `the roles are ${shown([...roles])}`)
+      must([...roles].join() === 'model', `the roles are ${formatValue([...roles])}`)
     },
   },
   {
     feature: 'key in the query',
-    proves: 'The key is taken from the query, where no header has it.',
+    proves: 'The API key is accepted in the query if no header has one.',
     calls: 1,
     async run(context) {
       const { target } = context
       if (target.token === undefined) throw new NotAsked('no token was given')
       const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:generateContent`
       const body = { contents: [{ parts: [{ text: shortPrompt }] }] }
-      const answer = await context.keyless(`${path}?key=${encodeURIComponent(target.token)}`, body)
-      must(listOf(objectOf(await jsonOf(answer)).candidates).length > 0, 'the answer has no candidates')
+      const answer = await context.postWithoutKey(`${path}?key=${encodeURIComponent(target.token)}`, body)
+      must(listOf(objectOf(await jsonOf(answer)).candidates).length > 0, 'the response has no candidates')
     },
   },
   {
     feature: 'array stream',
-    proves: 'A stream is one JSON array where no events were asked for.',
+    proves: 'Without alt=sse, a stream is one JSON array.',
     calls: 1,
     async run(context) {
       const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:streamGenerateContent`
       const answer = await context.post('gemini', path, { contents: [{ parts: [{ text: shortPrompt }] }] })
       const chunks = await jsonOf(answer)
-      must(Array.isArray(chunks) && chunks.length > 0, 'the answer is no array of chunks')
+      must(Array.isArray(chunks) && chunks.length > 0, 'the response is not an array of chunks')
       must(listOf(objectOf(chunks[0]).candidates).length > 0, 'the first chunk has no candidates')
     },
   },
   {
     feature: 'underscores',
-    proves: 'Fields are understood in their other spelling, with underscores.',
+    proves: 'Field names in snake_case are accepted.',
     calls: 1,
     async run(context) {
       const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:generateContent`
@@ -64,12 +64,12 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
         system_instruction: { parts: [{ text: 'Whatever the user says, reply with exactly: PINEAPPLE' }] },
       })
       const text = JSON.stringify(await jsonOf(answer))
-      must(/pineapple/i.test(text), `the answer is without pineapple: ${shown(text)}`)
+      must(/pineapple/i.test(text), `the text is ${formatValue(text)}, expected pineapple`)
     },
   },
   {
     feature: 'google schema',
-    proves: 'An answer keeps to a schema in Google’s own spelling.',
+    proves: 'The response conforms to a schema in Google’s own notation.',
     calls: 1,
     async run(context) {
       const path = `/v1beta/models/${encodeURIComponent(context.model('gemini'))}:generateContent`
@@ -83,30 +83,37 @@ export const geminiChecks: readonly Omit<Check, 'format'>[] = [
       const [candidate] = listOf(objectOf(await jsonOf(answer)).candidates).map(objectOf)
       const parts = listOf(objectOf(candidate?.content).parts).map(objectOf)
       const text = parts.map(({ text: piece = '' }) => piece).join('')
-      must(typeof objectOf(parseJson(text)).city === 'string', `the answer does not fit: ${shown(text)}`)
+      must(typeof objectOf(parseJson(text)).city === 'string', `the text does not conform: ${formatValue(text)}`)
     },
   },
   {
     feature: 'candidates',
-    proves: 'Two candidates come where two were asked for, or the wish is refused by its name.',
+    proves: 'With candidateCount: 2, two candidates are returned, or the field is rejected by name.',
     calls: 1,
     async run(context) {
       const model = context.model('gemini')
-      const { candidates = [] } = await context.gift(['candidateCount', 'multiple candidates'], () =>
+      const { candidates = [] } = await context.optionalFeature(['candidateCount', 'multiple candidates'], () =>
         context.google.models.generateContent({ model, contents: shortPrompt, config: { candidateCount: 2 } }),
       )
-      given(context, 'candidateCount', candidates.length === 2, `two were asked for, ${candidates.length} came`)
+      requireUnlessLost(
+        context,
+        'candidateCount',
+        candidates.length === 2,
+        `expected 2 candidates, received ${candidates.length}`,
+      )
     },
   },
   {
     feature: 'audio',
-    proves: 'A sound in the question is taken, or refused as what the model cannot hear.',
+    proves: 'Audio input is accepted, or rejected as unsupported by the model.',
     calls: 1,
     async run(context) {
-      const said = await context.gift('audio', () =>
-        context.talk('gemini').ask({ text: 'Describe this sound in one sentence.' }, { audio: base64Of(toneBytes()) }),
+      const text = await context.optionalFeature('audio', () =>
+        context
+          .startConversation('gemini')
+          .sendUserMessage({ text: 'Describe this sound in one sentence.' }, { audio: base64Of(toneBytes()) }),
       )
-      must(said.text !== '', 'the answer has no text')
+      must(text.text !== '', 'the response has no text')
     },
   },
 ]

@@ -1,4 +1,4 @@
-/** A picture of 64 × 64 pixels, all of them red: a palette of one colour. */
+/** An image of 64 × 64 red pixels: a palette of one colour. */
 export const redPicture =
   'iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQMAAACQp+OdAAAAA1BMVEXcFBQXnfKmAAAAD0lEQVR4nGNgGAWjgHwAAAJAAAFZNqEDAAAAAElFTkSuQmCC'
 
@@ -13,7 +13,7 @@ const pdfParts = (words: string): string[] => {
   ]
 }
 
-/** A PDF of one page with these words, which are plain ASCII without brackets; base64. */
+/** Returns a one-page PDF in base64. The text must be plain ASCII without parentheses. */
 export function pdfOf(words: string): string {
   let file = '%PDF-1.4\n'
   const places: number[] = []
@@ -30,7 +30,7 @@ export function pdfOf(words: string): string {
 
 const rate = 8000
 
-/** One second of a tone, as a WAV file of 8 bits. */
+/** Returns one second of a tone as an 8-bit WAV file. */
 export function toneBytes(): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(44 + rate)
   const view = new DataView(bytes.buffer)

@@ -1,13 +1,13 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { Check } from './check.ts'
-import { given } from './context.ts'
+import { requireUnlessLost } from './context.ts'
 import { shortPrompt } from './dialect.ts'
-import { must, shown } from './expectations.ts'
+import { formatValue, must } from './expectations.ts'
 
 const say = (content: string): Anthropic.MessageParam[] => [{ role: 'user', content }]
 const room = 1024
 
-/** The order of a stream’s events, each kind once in a row. */
+/** Required order of a stream's events, repetitions collapsed. */
 const order = [
   'message_start',
   'content_block_start',
@@ -17,11 +17,11 @@ const order = [
   'message_stop',
 ]
 
-/** Checks of messages only. */
+/** Checks of Messages only. */
 export const messagesChecks: readonly Omit<Check, 'format'>[] = [
   {
     feature: 'stream events',
-    proves: 'Events come in the order that the format gives them, with the tokens of the question at the start.',
+    proves: 'Events arrive in the format’s order, with the input tokens at the start.',
     calls: 1,
     async run(context) {
       const stream = await context.anthropic.messages.create({
@@ -34,16 +34,16 @@ export const messagesChecks: readonly Omit<Check, 'format'>[] = [
       for await (const event of stream) {
         if (types.at(-1) !== event.type) types.push(event.type)
         if (event.type === 'message_start')
-          must(typeof event.message.usage?.input_tokens === 'number', 'message_start does not count the question')
+          must(typeof event.message.usage?.input_tokens === 'number', 'message_start does not count the input tokens')
         if (event.type === 'message_delta')
-          must(typeof event.usage?.output_tokens === 'number', 'message_delta does not count the answer')
+          must(typeof event.usage?.output_tokens === 'number', 'message_delta does not count the output tokens')
       }
-      must(types.join() === order.join(), `the events came as ${types.join(', ')}`)
+      must(types.join() === order.join(), `the order of events is ${types.join(', ')}`)
     },
   },
   {
     feature: 'system blocks',
-    proves: 'A system prompt in blocks is obeyed, with a mark for the prompt cache on it.',
+    proves: 'A system prompt of several blocks with a cache breakpoint is followed.',
     calls: 1,
     async run(context) {
       const { content } = await context.anthropic.messages.create({
@@ -60,12 +60,12 @@ export const messagesChecks: readonly Omit<Check, 'format'>[] = [
         messages: say('Good morning!'),
       })
       const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('')
-      must(/pineapple/i.test(text), `the answer is ${shown(text)}, without pineapple`)
+      must(/pineapple/i.test(text), `the text is ${formatValue(text)}, expected pineapple`)
     },
   },
   {
     feature: 'stop sequence',
-    proves: 'The answer names the sequence that it stopped at.',
+    proves: 'The response names the stop sequence that ended it.',
     calls: 1,
     async run(context) {
       const { stop_sequence } = await context.anthropic.messages.create({
@@ -74,13 +74,13 @@ export const messagesChecks: readonly Omit<Check, 'format'>[] = [
         stop_sequences: ['omega', 'gamma'],
         messages: say('Reply with exactly: alpha beta gamma delta'),
       })
-      const why = `stop_sequence is ${shown(stop_sequence)}, not "gamma"`
-      given(context, 'stop_sequences', stop_sequence === 'gamma', why)
+      const why = `stop_sequence is ${formatValue(stop_sequence)}, expected "gamma"`
+      requireUnlessLost(context, 'stop_sequences', stop_sequence === 'gamma', why)
     },
   },
   {
     feature: 'named tool',
-    proves: 'Of two tools the one that is named is called.',
+    proves: 'The tool named by tool_choice is called, not the other one.',
     calls: 1,
     async run(context) {
       const tool = (name: string): Anthropic.Tool => ({
@@ -95,12 +95,12 @@ export const messagesChecks: readonly Omit<Check, 'format'>[] = [
         tool_choice: { type: 'tool', name: 'get_time' },
       })
       const names = content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : []))
-      must(names.length > 0 && names.every((name) => name === 'get_time'), `called were ${shown(names)}`)
+      must(names.length > 0 && names.every((name) => name === 'get_time'), `called were ${formatValue(names)}`)
     },
   },
   {
     feature: 'failed tool',
-    proves: 'A result that is an error is taken back, and answered.',
+    proves: 'A tool result with is_error is accepted.',
     calls: 1,
     async run(context) {
       const { content } = await context.anthropic.messages.create({
@@ -121,7 +121,7 @@ export const messagesChecks: readonly Omit<Check, 'format'>[] = [
           },
         ],
       })
-      must(content.length > 0, 'the answer is empty')
+      must(content.length > 0, 'the response is empty')
     },
   },
 ]

@@ -1,6 +1,6 @@
 import type { OpenAI } from 'openai'
 
-/** How models for other work than text are called, the likeliest first. */
+/** Name patterns of models for other operations, the most likely first. */
 const namesOf: Readonly<Partial<Record<ModelKind, readonly RegExp[]>>> = {
   embedding: [/text-embedding-3-small/i, /embed/i],
   image: [/gpt-image-1-mini/i, /gpt-image/i, /image|dall-e|imagen|flux/i],
@@ -10,7 +10,7 @@ const namesOf: Readonly<Partial<Record<ModelKind, readonly RegExp[]>>> = {
   realtime: [/gpt-realtime-mini/i, /realtime(?!.*(transcri|whisper|translat))/i],
 }
 
-/** The models of the list that are for other work than text. */
+/** Finds models for operations other than text generation in a list. */
 export function findModels(list: readonly string[]): Partial<Record<ModelKind, string>> {
   const found = Object.entries(namesOf).flatMap(([kind, patterns]) => {
     const name = patterns.map((pattern) => list.find((id) => pattern.test(id))).find((id) => id !== undefined)
@@ -19,14 +19,14 @@ export function findModels(list: readonly string[]): Partial<Record<ModelKind, s
   return Object.fromEntries(found)
 }
 
-/** Returns the server's list, fetched by the OpenAI SDK. */
+/** Returns the server's model list, fetched with the OpenAI SDK. */
 export async function listModels(client: OpenAI): Promise<string[]> {
   const ids: string[] = []
   for await (const { id } of client.models.list()) if (typeof id === 'string' && ids.push(id) >= 5000) break
   return ids
 }
 
-/** The kinds of models that checks ask. */
+/** Kinds of models that checks need. */
 export const modelKinds = [
   'text',
   'completion',
@@ -37,5 +37,5 @@ export const modelKinds = [
   'rerank',
   'realtime',
 ] as const
-/** A kind of model that a check asks. */
+/** A kind of model that a check needs. */
 export type ModelKind = (typeof modelKinds)[number]

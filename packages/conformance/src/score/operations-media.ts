@@ -1,9 +1,9 @@
 import { toFile } from 'openai'
 import type { Check } from './check.ts'
-import { must, shown } from './expectations.ts'
+import { formatValue, must } from './expectations.ts'
 import { bytesOf, redPicture, toneBytes } from './media-samples.ts'
 
-/** A picture by its first bytes, whichever of the four common kinds. */
+/** Detects the four common image types by their first bytes. */
 const isPicture = (base64: string): boolean => /^(iVBORw0KGgo|\/9j\/|UklGR|R0lGOD)/.test(base64)
 
 interface Picture {
@@ -13,21 +13,21 @@ interface Picture {
 
 function picture(data: readonly Picture[] | undefined): void {
   const { b64_json, url } = data?.[0] ?? {}
-  must(b64_json !== undefined || url !== undefined, `there is no picture in ${shown(data)}`)
-  if (b64_json !== undefined) must(isPicture(b64_json), `these bytes are no picture: ${shown(b64_json)}`)
-  else must(URL.canParse(url ?? ''), `the picture’s address is ${shown(url)}`)
+  must(b64_json !== undefined || url !== undefined, `the response has no image: ${formatValue(data)}`)
+  if (b64_json !== undefined) must(isPicture(b64_json), `these bytes are not an image: ${formatValue(b64_json)}`)
+  else must(URL.canParse(url ?? ''), `the image URL is ${formatValue(url)}`)
 }
 
 const tone = () => toFile(toneBytes(), 'tone.wav', { type: 'audio/wav' })
 
-/** Pictures and sound. */
+/** Checks of images and audio. */
 export const mediaOperations: readonly Check[] = [
   {
     format: 'images',
-    apart: true,
+    hasExtraPaths: true,
     feature: 'generate',
     needs: 'image',
-    proves: 'Words become a picture.',
+    proves: 'A prompt produces an image.',
     calls: 1,
     async run(context) {
       const model = context.modelFor('image')
@@ -41,10 +41,10 @@ export const mediaOperations: readonly Check[] = [
   },
   {
     format: 'images',
-    apart: true,
+    hasExtraPaths: true,
     feature: 'edit',
     needs: 'image',
-    proves: 'A picture that is sent as a file is edited.',
+    proves: 'An uploaded image is edited.',
     calls: 1,
     async run(context) {
       const model = context.modelFor('image')
@@ -56,68 +56,68 @@ export const mediaOperations: readonly Check[] = [
     format: 'transcriptions',
     feature: 'json',
     needs: 'transcription',
-    proves: 'A sound that is sent as a file becomes text.',
+    proves: 'An uploaded audio file is transcribed.',
     calls: 1,
-    door: true,
+    isEntry: true,
     async run(context) {
       const model = context.modelFor('transcription')
       const { text } = await context.openai.audio.transcriptions.create({ model, file: await tone() })
-      must(typeof text === 'string', `the text is ${shown(text)}`)
+      must(typeof text === 'string', `the text is ${formatValue(text)}`)
     },
   },
   {
     format: 'transcriptions',
     feature: 'plain text',
     needs: 'transcription',
-    proves: 'The transcript comes as plain text where that is asked for, or the wish is refused by its name.',
+    proves: 'The transcript is plain text if requested, or the format is rejected by name.',
     calls: 1,
     async run(context) {
       const model = context.modelFor('transcription')
       const file = await tone()
-      const text: unknown = await context.gift('response_format', () =>
+      const text: unknown = await context.optionalFeature('response_format', () =>
         context.openai.audio.transcriptions.create({ model, file, response_format: 'text' }),
       )
-      must(typeof text === 'string', `the answer is ${shown(text)}`)
+      must(typeof text === 'string', `the response is ${formatValue(text)}`)
     },
   },
   {
     format: 'transcriptions',
     feature: 'stream',
     needs: 'transcription',
-    proves: 'The transcript comes as events that end with the whole of it, or the wish is refused by its name.',
+    proves: 'The transcript is streamed as events that end with the full text, or streaming is rejected by name.',
     calls: 1,
     async run(context) {
       const model = context.modelFor('transcription')
       const file = await tone()
       const types: string[] = []
-      await context.gift('stream', async () => {
+      await context.optionalFeature('stream', async () => {
         const stream = await context.openai.audio.transcriptions.create({ model, file, stream: true })
         for await (const event of stream) types.push(event.type)
       })
-      must(types.at(-1) === 'transcript.text.done', `the events are ${shown(types)}`)
+      must(types.at(-1) === 'transcript.text.done', `the events are ${formatValue(types)}`)
     },
   },
   {
     format: 'speech',
     feature: 'sound',
     needs: 'speech',
-    proves: 'Words become sound, of a type that says so.',
+    proves: 'A text becomes audio with an audio content type.',
     calls: 1,
-    door: true,
+    isEntry: true,
     async run(context) {
       const model = context.modelFor('speech')
       const answer = await context.openai.audio.speech.create({ model, voice: 'alloy', input: 'Hello, world.' })
       const type = answer.headers.get('content-type') ?? 'none'
       const { byteLength } = await answer.arrayBuffer()
       must(/^(audio\/|application\/octet-stream)/.test(type), `the content type is ${type}`)
-      must(byteLength > 100, `the sound has ${byteLength} bytes`)
+      must(byteLength > 100, `the audio has ${byteLength} bytes`)
     },
   },
   {
     format: 'speech',
     feature: 'format',
     needs: 'speech',
-    proves: 'The sound is a WAV file where that is asked for.',
+    proves: 'The audio is a WAV file if requested.',
     calls: 1,
     async run(context) {
       const model = context.modelFor('speech')
@@ -128,7 +128,7 @@ export const mediaOperations: readonly Check[] = [
         response_format: 'wav',
       })
       const head = new TextDecoder('latin1').decode((await answer.arrayBuffer()).slice(0, 4))
-      must(head === 'RIFF', `the sound begins with ${shown(head)}, not "RIFF"`)
+      must(head === 'RIFF', `the audio begins with ${formatValue(head)}, expected "RIFF"`)
     },
   },
 ]

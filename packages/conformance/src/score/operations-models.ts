@@ -1,10 +1,10 @@
 import type { Check } from './check.ts'
 import { shortPrompt } from './dialect.ts'
-import { must, shown } from './expectations.ts'
-import { refused, unknownModel } from './features-errors.ts'
-import { toldBy } from './rejection.ts'
+import { formatValue, must } from './expectations.ts'
+import { expectRejection, unknownModel } from './features-errors.ts'
+import { describeRejection } from './rejection.ts'
 
-/** Lists can be long: what is asked for is looked for in so many. */
+/** Maximum number of list entries to search: lists can be long. */
 const most = 2000
 
 async function firstOf<Item>(list: AsyncIterable<Item>): Promise<Item[]> {
@@ -16,11 +16,11 @@ async function firstOf<Item>(list: AsyncIterable<Item>): Promise<Item[]> {
   return items
 }
 
-/** Which models there are, and how long a question is. */
+/** Checks of model lists and token counts. */
 export const modelOperations: readonly Check[] = [
   {
     format: 'models',
-    apart: true,
+    hasExtraPaths: true,
     feature: 'list for OpenAI',
     proves: 'The OpenAI SDK lists models, each with an id.',
     calls: 1,
@@ -28,78 +28,78 @@ export const modelOperations: readonly Check[] = [
       const models = await firstOf(openai.models.list())
       must(models.length > 0, 'the list is empty')
       const odd = models.find(({ id, object }) => typeof id !== 'string' || object !== 'model')
-      must(odd === undefined, `an entry is ${shown(odd)}`)
+      must(odd === undefined, `an entry is ${formatValue(odd)}`)
     },
   },
   {
     format: 'models',
-    apart: true,
+    hasExtraPaths: true,
     feature: 'one for OpenAI',
-    proves: 'One model is found by its id, and one that does not exist is not.',
+    proves: 'A model is retrieved by id, and an unknown id is rejected.',
     calls: 3,
     async run({ openai }) {
       const [first] = await firstOf(openai.models.list())
       must(first !== undefined, 'the list is empty')
       const one = await openai.models.retrieve(first.id)
-      must(one.id === first.id, `asked for ${shown(first.id)}, ${shown(one.id)} came`)
-      const refusal = await refused(openai.models.retrieve(unknownModel), 'there is no such model')
-      must(refusal.status === 404, `expected status 404; ${toldBy(refusal)}`)
+      must(one.id === first.id, `asked for ${formatValue(first.id)}, ${formatValue(one.id)} came`)
+      const refusal = await expectRejection(openai.models.retrieve(unknownModel), 'the model does not exist')
+      must(refusal.status === 404, `expected status 404; ${describeRejection(refusal)}`)
     },
   },
   {
     format: 'models',
-    apart: true,
+    hasExtraPaths: true,
     feature: 'list for Anthropic',
-    behind: 'messages',
-    proves: 'The Anthropic SDK lists models, page by page, each with a name to show.',
+    dependsOn: 'messages',
+    proves: 'The Anthropic SDK lists models page by page, each with a display name.',
     calls: 1,
     async run({ anthropic }) {
       const models = await firstOf(anthropic.models.list({ limit: 1000 }))
       must(models.length > 0, 'the list is empty')
       const odd = models.find(({ id, type, display_name }) => !id || type !== 'model' || !display_name)
-      must(odd === undefined, `an entry is ${shown(odd)}`)
+      must(odd === undefined, `an entry is ${formatValue(odd)}`)
     },
   },
   {
     format: 'models',
-    apart: true,
+    hasExtraPaths: true,
     feature: 'list for Google',
-    behind: 'gemini',
-    proves: 'The Google SDK lists models, page by page, each with a name that begins with models/.',
+    dependsOn: 'gemini',
+    proves: 'The Google SDK lists models page by page, each with a name that begins with models/.',
     calls: 1,
     async run({ google }) {
       const models = await firstOf(await google.models.list({ config: { pageSize: 1000 } }))
       must(models.length > 0, 'the list is empty')
       const odd = models.find(({ name = '' }) => !name.startsWith('models/'))
-      must(odd === undefined, `an entry is ${shown(odd)}`)
+      must(odd === undefined, `an entry is ${formatValue(odd)}`)
     },
   },
   {
     format: 'models',
-    apart: true,
+    hasExtraPaths: true,
     feature: 'pages for Anthropic',
-    behind: 'messages',
-    proves: 'Pages of one model each make up the same list.',
+    dependsOn: 'messages',
+    proves: 'Pages of one model each form the same list.',
     calls: 22,
     async run({ anthropic }) {
       const whole = await anthropic.models.list({ limit: 20 })
       const wanted = whole.data.map(({ id }) => id)
       const first = await anthropic.models.list({ limit: 1 })
-      must(first.data.length === 1, `a page of one has ${first.data.length} models`)
+      must(first.data.length === 1, `a page of size 1 has ${first.data.length} models`)
       const ids: string[] = []
       for await (const { id } of anthropic.models.list({ limit: 1 })) {
         ids.push(id)
         if (ids.length >= wanted.length) break
       }
-      must(ids.join() === wanted.join(), `one by one they are ${shown(ids)}, at once ${shown(wanted)}`)
+      must(ids.join() === wanted.join(), `the pages list ${formatValue(ids)}, the whole list is ${formatValue(wanted)}`)
     },
   },
   {
     format: 'tokens',
-    apart: true,
+    hasExtraPaths: true,
     feature: 'for messages',
-    behind: 'messages',
-    proves: 'The tokens of a messages request are counted, and more words are more tokens.',
+    dependsOn: 'messages',
+    proves: 'The tokens of a Messages request are counted, and a longer text has more.',
     calls: 2,
     async run(context) {
       const count = async (content: string): Promise<number> => {
@@ -112,10 +112,10 @@ export const modelOperations: readonly Check[] = [
   },
   {
     format: 'tokens',
-    apart: true,
+    hasExtraPaths: true,
     feature: 'for generateContent',
-    behind: 'gemini',
-    proves: 'The tokens of a generateContent request are counted, and more words are more tokens.',
+    dependsOn: 'gemini',
+    proves: 'The tokens of a generateContent request are counted, and a longer text has more.',
     calls: 2,
     async run(context) {
       const count = async (contents: string): Promise<number | undefined> =>
@@ -125,10 +125,10 @@ export const modelOperations: readonly Check[] = [
   },
   {
     format: 'tokens',
-    apart: true,
+    hasExtraPaths: true,
     feature: 'for responses',
-    behind: 'responses',
-    proves: 'The tokens of a responses request are counted, and more words are more tokens.',
+    dependsOn: 'responses',
+    proves: 'The tokens of a Responses request are counted, and a longer text has more.',
     calls: 2,
     async run(context) {
       const count = async (input: string): Promise<number> =>
@@ -139,6 +139,12 @@ export const modelOperations: readonly Check[] = [
 ]
 
 function longer(short: number | undefined, long: number | undefined): void {
-  must(Number.isInteger(short) && Number.isInteger(long), `counted were ${shown(short)} and ${shown(long)}`)
-  must((short ?? 0) > 0 && (long ?? 0) > (short ?? 0), `few words are ${short} tokens, four times as many ${long}`)
+  must(
+    Number.isInteger(short) && Number.isInteger(long),
+    `the counts are ${formatValue(short)} and ${formatValue(long)}`,
+  )
+  must(
+    (short ?? 0) > 0 && (long ?? 0) > (short ?? 0),
+    `a short text has ${short} tokens, one four times as long ${long}`,
+  )
 }

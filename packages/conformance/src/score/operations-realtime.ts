@@ -3,28 +3,28 @@ import { OpenAIRealtimeWS } from 'openai/realtime/ws'
 import type { RealtimeServerEvent } from 'openai/resources/realtime/realtime'
 import type { ClientOptions } from 'ws'
 import type { Check } from './check.ts'
-import { type Context, mustHaveToken } from './context.ts'
-import { Missed, must, NotAsked, NotServed, shown } from './expectations.ts'
+import { type Context, requireToken } from './context.ts'
+import { CheckFailed, formatValue, must, NotAsked, NotServed } from './expectations.ts'
 
 interface Session {
-  /** Events until one of this type, that one included. */
+  /** Returns the events up to and including the first of this type. */
   until(type: RealtimeServerEvent['type']): Promise<RealtimeServerEvent[]>
   send: OpenAIRealtimeWS['send']
   close(): Promise<number>
 }
 
-/** Without TLS the client, which insists on it, is given the bare connection. */
+/** Options for a plain connection without TLS, which the client does not offer. */
 function connection(url: URL): ClientOptions {
   if (url.protocol === 'https:') return {}
   const port = Number(url.port) || 80
   return { createConnection: () => connect(port, url.hostname.replace(/^\[|\]$/g, '')) }
 }
 
-/** A session of the official client. Fails if the server answers otherwise than with the upgrade. */
+/** Opens a session with the official client. Fails if the server returns anything but the upgrade. */
 function openSession(context: Context, stranger = false): Session {
   const { target } = context
-  if (target.socketless) throw new NotAsked('there is no socket to open a session on')
-  const client = stranger ? context.strangers.openai : context.openai
+  if (target.socketless) throw new NotAsked('there is no socket for a session')
+  const client = stranger ? context.unknownTokenClients.openai : context.openai
   const options = { ...connection(new URL(target.origin)), headers: { ...target.headers } }
   const rt = new OpenAIRealtimeWS({ model: context.modelFor('realtime'), options }, client)
   const events: RealtimeServerEvent[] = []
@@ -39,16 +39,16 @@ function openSession(context: Context, stranger = false): Session {
     events.push(event)
     wake()
   })
-  rt.on('error', (error) => fail(new Missed(`the session failed: ${error.message}`)))
+  rt.on('error', (error) => fail(new CheckFailed(`the session failed: ${error.message}`)))
   rt.socket.on('unexpected-response', (_request, response) => {
     const status = response.statusCode ?? 0
     const absent = status === 501 || status === 405
-    fail(absent ? new NotServed(`status ${status} in place of the upgrade`) : new Refused(status))
+    fail(absent ? new NotServed(`status ${status} instead of the upgrade`) : new Refused(status))
     rt.socket.terminate()
   })
   rt.socket.on('close', (closed: number) => {
     code = closed
-    fail(new Missed(`the session was closed with ${closed}`))
+    fail(new CheckFailed(`the session was closed with code ${closed}`))
   })
   context.signal.addEventListener('abort', () => rt.socket.terminate(), { once: true })
   const woken = (): Promise<void> =>
@@ -73,61 +73,61 @@ function openSession(context: Context, stranger = false): Session {
   }
 }
 
-/** A status in place of the upgrade. */
-class Refused extends Missed {
+/** A status code instead of the upgrade. */
+class Refused extends CheckFailed {
   readonly status: number
   constructor(status: number) {
-    super(`status ${status} came in place of the upgrade`)
+    super(`received status ${status} instead of the upgrade`)
     this.status = status
   }
 }
 
-/** Sessions over a WebSocket. */
+/** Checks of sessions over a WebSocket. */
 export const realtimeOperations: readonly Check[] = [
   {
     format: 'realtime',
     feature: 'session',
     needs: 'realtime',
-    proves: 'A session is opened, and a question in it is answered with text that streams.',
+    proves: 'A session opens, and a question in it is answered with streamed text.',
     calls: 1,
-    door: true,
+    isEntry: true,
     async run(context) {
       const session = openSession(context)
       const [created] = await session.until('session.created')
-      must(created?.type === 'session.created', `the first event is ${shown(created?.type)}`)
+      must(created?.type === 'session.created', `the first event is ${formatValue(created?.type)}`)
       session.send({ type: 'session.update', session: { type: 'realtime', output_modalities: ['text'] } })
       const content = [{ type: 'input_text' as const, text: 'Say hello in one short sentence.' }]
       session.send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } })
       session.send({ type: 'response.create' })
       const events = await session.until('response.done')
       const text = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('')
-      must(text !== '', `no text came among ${shown(events.map(({ type }) => type))}`)
+      must(text !== '', `no text among the events ${formatValue(events.map(({ type }) => type))}`)
       const done = events.at(-1)
       must(done?.type === 'response.done' && done.response.status === 'completed', 'the response was not completed')
       const code = await session.close()
-      must(code === 1000, `the session closed with ${code}, not 1000`)
+      must(code === 1000, `the session closed with code ${code}, expected 1000`)
     },
   },
   {
     format: 'realtime',
     feature: 'wrong token',
     needs: 'realtime',
-    proves: 'A token that nobody knows gets no session.',
+    proves: 'An unknown token cannot open a session.',
     calls: 1,
     async run(context) {
-      mustHaveToken(context)
+      requireToken(context)
       try {
         await openSession(context, true).until('session.created')
       } catch (error) {
         if (error instanceof Refused) {
-          must(error.status === 401 || error.status === 403, `expected status 401, not ${error.status}`)
+          must(error.status === 401 || error.status === 403, `expected status 401, received ${error.status}`)
           return
         }
-        // Some accept the socket first, and close it at once.
-        if (error instanceof Missed) return
+        // Some servers accept the socket first and close it at once.
+        if (error instanceof CheckFailed) return
         throw error
       }
-      must(false, 'a session was opened, though nobody knows the token')
+      must(false, 'a session was opened although the token is unknown')
     },
   },
 ]

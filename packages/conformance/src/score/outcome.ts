@@ -1,18 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Check, ScoredFormat, Verdict } from './check.ts'
 import { createContext, type Target } from './context.ts'
-import { Missed, NotAsked, NotServed } from './expectations.ts'
-import { type Refusal, refusalOf, toldBy } from './rejection.ts'
+import { CheckFailed, NotAsked, NotServed } from './expectations.ts'
+import { describeRejection, type Rejection, rejectionOf } from './rejection.ts'
 
-/** How a check ended, and why. */
+/** Result of a check with its reason. */
 export interface Outcome {
   readonly verdict: Verdict
   readonly why?: string
 }
 
 /**
- * Asks one check, again where the server was busy.
- * @param closed formats that are not served, and why
+ * Runs one check, with retries if the server was busy.
+ * @param closed formats that are not served, with the reasons
  */
 export async function outcomeOf(
   check: Check,
@@ -21,22 +21,24 @@ export async function outcomeOf(
   { retries = 2, signal }: { readonly retries?: number | undefined; readonly signal?: AbortSignal | undefined },
   count: () => void,
 ): Promise<Outcome> {
-  const { needs, format, behind } = check
+  const { needs, format, dependsOn } = check
   if (needs !== undefined && target.models[needs] === undefined)
-    return { verdict: 'not asked', why: `no ${needs} model was named, and none was found in the server’s list` }
-  const door = closed.get(format) ?? (behind === undefined ? undefined : closed.get(behind))
+    return { verdict: 'not asked', why: `no ${needs} model was given or found in the server’s list` }
+  const door = closed.get(format) ?? (dependsOn === undefined ? undefined : closed.get(dependsOn))
   if (door !== undefined) return { verdict: 'not served', why: door }
   for (let again = retries; ; again--) {
     const { outcome, busy } = await oneTry(check, target, signal, count)
     if (busy === undefined || again <= 0 || signal?.aborted === true) return outcome
-    // Cancelling the whole run does not wait for this.
+    // A cancelled run does not wait for the retry.
     await pause(busy, undefined, signal === undefined ? {} : { signal }).catch(() => {})
   }
 }
 
 const longestWaitMs = 30_000
 
-/** Asks once. `busy`: the server was, and says to come back in so many milliseconds. */
+/**
+ * Runs a check once. `busy` is the number of milliseconds to wait before a retry; undefined if the server was not busy.
+ */
 async function oneTry(
   check: Check,
   target: Target,
@@ -48,44 +50,44 @@ async function oneTry(
   const signal = outer === undefined ? ending.signal : AbortSignal.any([outer, ending.signal])
   const context = createContext(target, { call: count }, signal)
   const over = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(new Missed(lateness(target.timeoutMs))), { once: true })
+    signal.addEventListener('abort', () => reject(new CheckFailed(lateness(target.timeoutMs))), { once: true })
   })
   try {
     await Promise.race([check.run(context), over])
     return { outcome: { verdict: 'passed' } }
   } catch (error) {
     if (ending.signal.aborted) return { outcome: { verdict: 'failed', why: lateness(target.timeoutMs) } }
-    const refusal = refusalOf(error)
+    const refusal = rejectionOf(error)
     const busy = refusal !== undefined && [429, 503, 529].includes(refusal.status)
     return { outcome: judged(error, refusal, check, target), ...(busy ? { busy: waitOf(context.last()) } : {}) }
   } finally {
     clearTimeout(timer)
-    // Calls that the check left open are no longer needed.
+    // Aborts calls that the check left open.
     ending.abort()
   }
 }
 
-const lateness = (ms: number): string => `no answer within ${ms / 1000} seconds`
+const lateness = (ms: number): string => `no response within ${ms / 1000} seconds`
 
 const waitOf = (headers: Headers): number =>
   Math.min(longestWaitMs, (Number.parseFloat(headers.get('retry-after') ?? '') || 2) * 1000)
 
 function judged(
   error: unknown,
-  refusal: Refusal | undefined,
-  { door, apart }: Check,
+  refusal: Rejection | undefined,
+  { isEntry, hasExtraPaths }: Check,
   { models, modelOf }: Target,
 ): Outcome {
   if (error instanceof NotServed) return { verdict: 'not served', why: error.message }
   if (error instanceof NotAsked) return { verdict: 'not asked', why: error.message }
-  if (error instanceof Missed) return { verdict: 'failed', why: oneLine(error.message) }
+  if (error instanceof CheckFailed) return { verdict: 'failed', why: oneLine(error.message) }
   if (refusal === undefined) return { verdict: 'failed', why: oneLine(inWords(error)) }
-  const why = toldBy(refusal)
-  // A path that is not there is one thing, a model that is not there another.
+  const why = describeRejection(refusal)
+  // A missing path is not a missing model: errors that name the model count as failures.
   const named = [...Object.values(models), ...Object.values(modelOf)].some((name) => refusal.message.includes(name))
-  const missing = (door === true || apart === true) && [404, 405].includes(refusal.status) && !named
-  // Asked for nothing but an answer, some say in words what others say by the status.
-  const unsupported = door === true && unserved.test(refusal.message)
+  const missing = (isEntry === true || hasExtraPaths === true) && [404, 405].includes(refusal.status) && !named
+  // Some servers report a missing operation in the message, others by the status.
+  const unsupported = isEntry === true && unserved.test(refusal.message)
   const absent = missing || unsupported || refusal.status === 501
   return { verdict: absent ? 'not served' : 'failed', why }
 }

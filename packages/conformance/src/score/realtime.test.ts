@@ -13,20 +13,20 @@ async function verdicts(options: FakeRealtimeOptions): Promise<(string | undefin
   return results.map(({ verdict, why }) => (why === undefined ? verdict : `${verdict}: ${why}`))
 }
 
-test('a session is held, and none with a token nobody knows', async () => {
+test('passes a server that opens a session and rejects an unknown token', async () => {
   expect(await verdicts({ apiKey: token })).toEqual(['passed', 'passed'])
 })
 
-test('a server that lets everyone in is noticed', async () => {
-  expect(await verdicts({})).toEqual(['passed', 'failed: a session was opened, though nobody knows the token'])
+test('fails a server that accepts every token', async () => {
+  expect(await verdicts({})).toEqual(['passed', 'failed: a session was opened although the token is unknown'])
 })
 
-test('a server that says nothing is noticed', async () => {
+test('fails a server that sends nothing', async () => {
   const [session] = await verdicts({ apiKey: token, mute: true })
-  expect(session).toBe('failed: no answer within 2 seconds')
+  expect(session).toBe('failed: no response within 2 seconds')
 })
 
-test('a model that is not there is noticed', async () => {
+test('fails a server that does not know the model', async () => {
   const [session] = await verdicts({ apiKey: token, models: ['other'] })
-  expect(session).toBe('failed: status 404 came in place of the upgrade')
+  expect(session).toBe('failed: received status 404 instead of the upgrade')
 })

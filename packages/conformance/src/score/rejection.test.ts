@@ -2,7 +2,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { ApiError } from '@google/genai'
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'
-import { names, refusalOf, toldBy } from './rejection.ts'
+import { describeRejection, namesField, rejectionOf } from './rejection.ts'
 
 const refusal = (message: string, param = '') => ({ status: 400, message, param, details: '', body: {}, thrown: '' })
 
@@ -16,27 +16,27 @@ test.each([
   ['`thinking` is not supported', 'thinking', true],
   ['Rethinking is not supported', 'thinking', false],
   ['models/conformance-no-such-model is not found', 'conformance-no-such-model', true],
-] as const)('%s: names %s, %s', (message, field, named) => {
-  expect(names(refusal(message), field)).toBe(named)
+] as const)('%s: names %s is %s', (message, field, named) => {
+  expect(namesField(refusal(message), field)).toBe(named)
 })
 
-test('a field has a place of its own in some formats', () => {
-  expect(names(refusal('Invalid value.', 'top_p'), 'top_p')).toBe(true)
+test('finds a field at its place in another format', () => {
+  expect(namesField(refusal('Invalid value.', 'top_p'), 'top_p')).toBe(true)
 })
 
-test('every SDK’s error is read alike', () => {
+test('reads the errors of every SDK into the same shape', () => {
   const body = { type: 'not_found_error', message: 'model: x', param: null, code: null }
   const openai = OpenAI.APIError.generate(404, { error: body }, undefined, new Headers())
   const anthropic = Anthropic.APIError.generate(404, { type: 'error', error: body }, undefined, new Headers())
   const google = new ApiError({ status: 404, message: JSON.stringify({ error: { ...body, code: 404 } }) })
-  const read = [openai, anthropic, google].map(refusalOf)
+  const read = [openai, anthropic, google].map(rejectionOf)
   expect(read).toMatchObject(
     Array(3).fill({ status: 404, message: 'model: x', body: { error: { message: 'model: x' } } }),
   )
   expect(read.map((one) => one?.thrown)).toEqual(['NotFoundError', 'NotFoundError', 'ApiError'])
-  expect(refusalOf(new OpenAI.APIConnectionError({ message: 'no' }))).toBeUndefined()
+  expect(rejectionOf(new OpenAI.APIConnectionError({ message: 'no' }))).toBeUndefined()
 })
 
-test('what is told stays in one line', () => {
-  expect(toldBy(refusal(`one\n  two ${'x'.repeat(400)}`))).toMatch(/^400: one two x+…$/)
+test('formats a rejection in one line', () => {
+  expect(describeRejection(refusal(`one\n  two ${'x'.repeat(400)}`))).toMatch(/^400: one two x+…$/)
 })

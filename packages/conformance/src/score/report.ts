@@ -5,42 +5,42 @@ import { type ModelKind, modelKinds } from './models.ts'
 
 /** Result of one check. */
 export interface Result {
-  /** `chat/stream-usage`. */
+  /** Full name, such as `chat/stream-usage`. */
   readonly name: string
   readonly format: ScoredFormat
   readonly feature: string
   readonly proves: string
   readonly verdict: Verdict
-  /** In one line; undefined where it passed. */
+  /** Reason in one line; undefined if the check passed. */
   readonly why: string | undefined
   readonly ms: number
 }
 
-/** One format's share. */
+/** Result of one format. */
 export interface FormatScore {
   readonly format: ScoredFormat
   readonly title: string
   readonly passed: number
-  /** Passed and failed: what the score is of. */
+  /** Number of passed and failed checks: the base of the score. */
   readonly asked: number
   readonly notServed: number
   readonly notAsked: number
 }
 
-/** How a server did. */
+/** Result of a run. */
 export interface Report {
-  /** Version of this package: other versions have other checks. */
+  /** Version of this package: the checks differ between versions. */
   readonly version: string
   readonly url: string
   readonly models: Readonly<Record<string, string>>
-  /** When it was begun, as ISO 8601. */
+  /** Start time, as ISO 8601. */
   readonly at: string
   readonly ms: number
-  /** HTTP calls that were made. */
+  /** Number of HTTP calls. */
   readonly calls: number
   readonly passed: number
   readonly asked: number
-  /** Passed of asked, in percent, rounded down to a tenth; 0 if nothing was asked. */
+  /** Percentage of passed checks among passed and failed ones, rounded down to a tenth; 0 if there are none. */
   readonly score: number
   readonly formats: readonly FormatScore[]
   readonly results: readonly Result[]
@@ -49,7 +49,7 @@ export interface Report {
 const count = (results: readonly Result[], verdict: Verdict): number =>
   results.filter((result) => result.verdict === verdict).length
 
-/** Counts what the checks of a run came to. */
+/** Creates the report of a run. */
 export function reportOf(
   target: Target,
   results: readonly Result[],

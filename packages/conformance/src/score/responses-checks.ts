@@ -1,11 +1,11 @@
 import type OpenAI from 'openai'
 import type { Check } from './check.ts'
 import { shortPrompt } from './dialect.ts'
-import { Missed, must, shown } from './expectations.ts'
-import { refused } from './features-errors.ts'
-import { refusalOf, toldBy } from './rejection.ts'
+import { CheckFailed, formatValue, must } from './expectations.ts'
+import { expectRejection } from './features-errors.ts'
+import { describeRejection, rejectionOf } from './rejection.ts'
 
-/** The events of an answer that is one text, each kind once in a row. */
+/** Required order of the events of a text response, repetitions collapsed. */
 const order = [
   'response.created',
   'response.in_progress',
@@ -18,23 +18,23 @@ const order = [
   'response.completed',
 ]
 
-/** A path that is not there is one thing, a response that was lost another. */
+/** Distinguishes a missing path from a lost response. */
 async function kept<Value>(call: PromiseLike<Value>, id: string): Promise<Value> {
   try {
     return await call
   } catch (error) {
-    const refusal = refusalOf(error)
+    const refusal = rejectionOf(error)
     if (refusal?.status === 404 && refusal.message.replaceAll(/\S*\/\S*/g, '').includes(id))
-      throw new Missed(`it was to be stored; ${toldBy(refusal)}`)
+      throw new CheckFailed(`the response was not stored; ${describeRejection(refusal)}`)
     throw error
   }
 }
 
-/** Checks of responses only. */
+/** Checks of Responses only. */
 export const responsesChecks: readonly Omit<Check, 'format'>[] = [
   {
     feature: 'stream events',
-    proves: 'Events come in the order that the format gives them, numbered without a gap.',
+    proves: 'Events arrive in the format’s order, numbered without gaps.',
     calls: 1,
     async run(context) {
       const model = context.model('responses')
@@ -43,19 +43,19 @@ export const responsesChecks: readonly Omit<Check, 'format'>[] = [
       let last = -1
       let inText = true
       for await (const event of stream) {
-        must(event.sequence_number > last, `event ${event.sequence_number} came behind ${last}`)
+        must(event.sequence_number > last, `event ${event.sequence_number} follows event ${last}`)
         last = event.sequence_number
-        // Models that think have items of reasoning before the text.
+        // Thinking models have reasoning items before the text.
         if (event.type === 'response.output_item.added') inText = event.item.type === 'message'
         if ((inText || event.type === 'response.completed') && types.at(-1) !== event.type) types.push(event.type)
       }
-      must(types.join() === order.join(), `the events came as ${types.join(', ')}`)
+      must(types.join() === order.join(), `the order of events is ${types.join(', ')}`)
     },
   },
   {
     feature: 'previous response',
-    apart: true,
-    proves: 'A response that is stored is known by its id: as what was said before, to be read, and to be deleted.',
+    hasExtraPaths: true,
+    proves: 'A stored response can be continued by its id, retrieved and deleted.',
     calls: 5,
     async run(context) {
       const { responses } = context.openai
@@ -71,30 +71,30 @@ export const responsesChecks: readonly Omit<Check, 'format'>[] = [
         input: 'What is the code word? Reply with that word alone.',
         store: true,
       })
-      must(/mango/i.test(second.output_text), `the answer is ${shown(second.output_text)}, without mango`)
+      must(/mango/i.test(second.output_text), `the text is ${formatValue(second.output_text)}, expected mango`)
       const read = await kept(responses.retrieve(first.id), first.id)
-      must(read.id === first.id, `another response came: ${shown(read.id)}`)
+      must(read.id === first.id, `another response was retrieved: ${formatValue(read.id)}`)
       await responses.delete(first.id)
-      const gone = await refused(responses.retrieve(first.id), 'it was deleted')
-      must(gone.status === 404, `expected status 404; ${toldBy(gone)}`)
+      const gone = await expectRejection(responses.retrieve(first.id), 'the response was deleted')
+      must(gone.status === 404, `expected status 404; ${describeRejection(gone)}`)
     },
   },
   {
     feature: 'input items',
-    apart: true,
-    proves: 'What was said to a stored response can be listed.',
+    hasExtraPaths: true,
+    proves: 'The input items of a stored response can be listed.',
     calls: 2,
     async run(context) {
       const model = context.model('responses')
       const { id } = await context.openai.responses.create({ model, input: shortPrompt, store: true })
       const { data } = await kept(context.openai.responses.inputItems.list(id), id)
-      must(data.length === 1, `${data.length} items were listed, not 1`)
-      must(JSON.stringify(data[0]).includes(shortPrompt), `the item is ${shown(data[0])}`)
+      must(data.length === 1, `received ${data.length} items, expected 1`)
+      must(JSON.stringify(data[0]).includes(shortPrompt), `the item is ${formatValue(data[0])}`)
     },
   },
   {
     feature: 'items',
-    proves: 'A conversation in items, a developer’s message among them, is understood.',
+    proves: 'A conversation of items, including a developer message, is understood.',
     calls: 1,
     async run(context) {
       const input: OpenAI.Responses.ResponseInputItem[] = [
@@ -103,12 +103,12 @@ export const responsesChecks: readonly Omit<Check, 'format'>[] = [
       ]
       const model = context.model('responses')
       const { output_text } = await context.openai.responses.create({ model, input, store: false })
-      must(/pineapple/i.test(output_text), `the answer is ${shown(output_text)}, without pineapple`)
+      must(/pineapple/i.test(output_text), `the text is ${formatValue(output_text)}, expected pineapple`)
     },
   },
   {
     feature: 'named tool',
-    proves: 'Of two tools the one that is named is called.',
+    proves: 'The tool named by tool_choice is called, not the other one.',
     calls: 1,
     async run(context) {
       const tool = (name: string): OpenAI.Responses.FunctionTool => ({
@@ -125,7 +125,7 @@ export const responsesChecks: readonly Omit<Check, 'format'>[] = [
         tool_choice: { type: 'function', name: 'get_time' },
       })
       const names = output.flatMap((item) => (item.type === 'function_call' ? [item.name] : []))
-      must(names.length > 0 && names.every((name) => name === 'get_time'), `called were ${shown(names)}`)
+      must(names.length > 0 && names.every((name) => name === 'get_time'), `called were ${formatValue(names)}`)
     },
   },
 ]

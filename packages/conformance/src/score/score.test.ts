@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { formatNames, type ScoredFormat } from './check.ts'
 import { checks, nameOf } from './checks.ts'
 import { help } from './command.ts'
-import { spoils } from './defects/all-defects.ts'
-import { type Spoil, spoiled, goodToken as token } from './defects/defect.ts'
+import { defects } from './defects/all-defects.ts'
+import { type Defect, goodToken as token, withDefect } from './defects/defect.ts'
 import type { Report } from './report.ts'
 import { ScoreError, type ScoreOptions, score } from './score.ts'
 
@@ -16,9 +16,9 @@ const models = {
   rerank: 'demo-rerank',
 }
 
-/** A provider that does everything as the real ones do, but for one thing. */
+/** Scores a fake provider that behaves like the real ones, except for one defect. */
 async function scored(
-  spoil: Omit<Spoil, 'name' | 'failed'> = {},
+  spoil: Omit<Defect, 'name' | 'failed'> = {},
   options: Partial<ScoreOptions> = {},
 ): Promise<Report> {
   const brain = spoil.model === undefined ? {} : { brain: spoil.model }
@@ -31,7 +31,7 @@ async function scored(
     retries: 0,
     timeoutMs: 20_000,
     concurrency: 1,
-    fetch: spoiled(provider.fetch as typeof fetch, spoil),
+    fetch: withDefect(provider.fetch as typeof fetch, spoil),
     ...options,
   })
 }
@@ -39,7 +39,7 @@ const namesOf = (report: Report, verdict: string): string[] =>
   report.results.filter((result) => result.verdict === verdict).map(({ name }) => name)
 
 const all = checks.map(nameOf)
-/** `*` stands for every format of generation that has the feature. */
+/** Expands the format `*` to every generation format that has the feature. */
 const expanded = (names: readonly string[]): string[] =>
   names
     .flatMap((name) =>
@@ -49,8 +49,8 @@ const expanded = (names: readonly string[]): string[] =>
     )
     .sort()
 
-describe('a provider as it should be', () => {
-  test('passes everything that it is asked', async () => {
+describe('score of a provider without defects', () => {
+  test('passes all checks', async () => {
     const seen: number[] = []
     const report = await scored({}, { concurrency: 4, onResult: (_, done) => seen.push(done) })
     expect(report.results.flatMap(({ name, why }) => (why === undefined ? [] : [`${name}: ${why}`]))).toEqual([
@@ -70,48 +70,48 @@ describe('a provider as it should be', () => {
     expect(JSON.stringify(report)).not.toContain(token)
   })
 
-  test('is asked no more calls than each check says', async () => {
+  test('makes at most the number of calls that each check declares', async () => {
     for (const check of checks.filter(({ needs }) => needs !== 'realtime'))
       expect(check.calls, nameOf(check)).toBeGreaterThan(0)
     const report = await scored()
     const most = checks.reduce((sum, { calls }) => sum + calls, 0)
-    // One more for the list of models, before all.
+    // One additional call lists the models first.
     expect(report.calls).toBeLessThanOrEqual(most + 1)
     expect(report.calls).toBeGreaterThan(checks.length)
     expect(help).toContain(`${checks.length} checks make at most ${most} calls`)
   })
 })
 
-test('every check has a name of its own and says what it proves', () => {
+test('every check has a unique name and a sentence that it proves', () => {
   expect(new Set(all).size).toBe(all.length)
   for (const { proves } of checks) expect(proves).toMatch(/^[A-Z].{20,}\.$/)
 })
 
-/** The formats of these checks. */
+/** Returns the formats of these checks. */
 const formatsOf = (names: readonly string[]): ScoredFormat[] =>
   formatNames.filter((format) => names.some((name) => name.startsWith(`${format}/`)))
 
-describe('what is spoiled is noticed, by those checks and no others of their formats:', () => {
-  test.each(spoils)('$name', async (spoil) => {
+describe('detection of a defect by exactly its checks', () => {
+  test.each(defects)('$name', async (spoil) => {
     const failed = expanded(spoil.failed)
     const report = await scored(spoil, { only: formatsOf(failed) })
     expect(namesOf(report, 'failed').sort()).toEqual(failed)
     expect(namesOf(report, 'not served').sort()).toEqual(expanded(spoil.notServed ?? []))
   })
 
-  test('each check is noticed to fail by one of them', () => {
-    const noticed = new Set(spoils.flatMap(({ failed }) => expanded(failed)))
-    // Sessions need a socket, and have a test of their own.
+  test('every check fails for at least one defect', () => {
+    const noticed = new Set(defects.flatMap(({ failed }) => expanded(failed)))
+    // Sessions need a socket and have their own test.
     expect(all.filter((name) => !noticed.has(name))).toEqual(['realtime/session', 'realtime/wrong-token'])
   })
 })
 
-describe('what is not served', () => {
-  test('does not count, format by format', async () => {
+describe('features that are not served', () => {
+  test('do not count, per format', async () => {
     const gone = (path: string): boolean => /messages|embeddings/.test(path)
     const reply = (answer: Response, path: string): Response =>
       gone(path) ? Response.json({ detail: 'Not Found' }, { status: 404 }) : answer
-    const report = await scored({ reply })
+    const report = await scored({ replaceResponse: reply })
     expect(namesOf(report, 'failed')).toEqual([])
     const behind = ['models/list-for-Anthropic', 'models/pages-for-Anthropic', 'tokens/for-messages']
     expect(namesOf(report, 'not served')).toEqual(
@@ -120,19 +120,19 @@ describe('what is not served', () => {
     expect(report.score).toBe(100)
   })
 
-  test('is told in words too', async () => {
+  test('are recognised by an error message in words', async () => {
     const reply = (answer: Response, path: string): Response =>
       path.endsWith('/messages')
         ? Response.json({ message: 'messages is not supported here' }, { status: 500 })
         : answer
-    const report = await scored({ reply }, { only: ['chat', 'messages'] })
+    const report = await scored({ replaceResponse: reply }, { only: ['chat', 'messages'] })
     expect(report.formats.map(({ asked, notServed }) => [asked, notServed])).toEqual([
       [40, 0],
       [0, 36],
     ])
   })
 
-  test('is not what a model lacks', async () => {
+  test('do not include missing models', async () => {
     const report = await scored({}, { only: ['chat'], model: 'no-demo' })
     expect(report.passed).toBeLessThan(report.asked / 2)
     expect(report.results.find(({ name }) => name === 'chat/text')).toMatchObject({
@@ -142,7 +142,7 @@ describe('what is not served', () => {
     expect(namesOf(report, 'not served')).toEqual([])
   })
 
-  test('is a wish that is refused by its name, or told to be left out', async () => {
+  test('include fields that are rejected by name or reported as lost', async () => {
     const refusing: typeof fetch = async (input, init) => {
       const provider = createFakeProvider({ apiKey: token })
       const body = JSON.parse(String(init?.body ?? '{}'))
@@ -158,14 +158,14 @@ describe('what is not served', () => {
     const { results } = await scored({}, { only: ['chat'], fetch: refusing })
     const why = (feature: string) => results.find(({ name }) => name === `chat/${feature}`)?.why
     expect([why('choices'), why('logprobs')]).toEqual([
-      "refused, 400: 'n' is not supported",
-      'left out, and told so: some-loss: "/logprobs";kind=y',
+      "rejected, 400: 'n' is not supported",
+      'reported as lost: some-loss: "/logprobs";kind=y',
     ])
   })
 })
 
-describe('a server', () => {
-  test('that is busy is asked again, as often as it was said', async () => {
+describe('score of a server', () => {
+  test('that is busy retries the check up to the configured number', async () => {
     const passed = async (retries: number): Promise<number> => {
       let busy = true
       const reply = (answer: Response, path: string): Response => {
@@ -173,30 +173,30 @@ describe('a server', () => {
         busy = false
         return new Response('{}', { status: 503, headers: { 'retry-after': '0.01' } })
       }
-      return (await scored({ reply }, { only: ['rerank'], retries })).passed
+      return (await scored({ replaceResponse: reply }, { only: ['rerank'], retries })).passed
     }
     expect([await passed(0), await passed(1)]).toEqual([1, 2])
   })
 
-  test('that is busy is not waited for by who has ended it all', async () => {
+  test('that is busy ends at once when the run is aborted', async () => {
     const end = new AbortController()
     const reply = (answer: Response, path: string): Response => {
       if (!path.endsWith('/rerank')) return answer
-      // Once the wait has begun.
+      // Aborts after the wait has begun.
       setTimeout(() => end.abort(new Error('enough')), 20)
       return new Response('{}', { status: 503, headers: { 'retry-after': '30' } })
     }
-    const asked = scored({ reply }, { only: ['rerank'], retries: 1, signal: end.signal })
+    const asked = scored({ replaceResponse: reply }, { only: ['rerank'], retries: 1, signal: end.signal })
     await expect(asked).rejects.toThrow('enough')
   })
 
-  test('that takes the key from another header is not asked about wrong ones', async () => {
+  test('that authenticates by another header skips checks of wrong tokens', async () => {
     const report = await scored({}, { only: ['chat'], headers: { Authorization: `Bearer ${token}` } })
     expect(namesOf(report, 'not asked')).toEqual(['chat/wrong-token'])
     expect(report.score).toBe(100)
   })
 
-  test('that lets nobody in is left at once', async () => {
+  test('that rejects the token ends at once', async () => {
     const calls: string[] = []
     const provider = createFakeProvider({ apiKey: 'another' })
     const fetch = ((input, init) => {
@@ -204,22 +204,25 @@ describe('a server', () => {
       return provider.fetch(String(input), init)
     }) as typeof globalThis.fetch
     await expect(scored({}, { fetch, only: ['chat', 'messages'] })).rejects.toThrow(
-      /^Nobody is let in with this token \(chat\/text, 401: Incorrect API key provided/,
+      /^The server rejects this token \(chat\/text, 401: Incorrect API key provided/,
     )
     expect(calls.length).toBeLessThan(5)
   })
 
-  test('that says nothing fails once the time is over', async () => {
+  test('that never responds fails its checks at the time limit', async () => {
     const silent: typeof fetch = async (input, init) => {
       const signal = init?.signal
       if (!String(input).endsWith('/rerank')) return Response.json({ data: [] })
       return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
     }
     const { results } = await scored({}, { only: ['rerank'], fetch: silent, timeoutMs: 50 })
-    expect(results.map(({ why }) => why)).toEqual(['no answer within 0.05 seconds', 'no answer within 0.05 seconds'])
+    expect(results.map(({ why }) => why)).toEqual([
+      'no response within 0.05 seconds',
+      'no response within 0.05 seconds',
+    ])
   })
 
-  test('that repeats what it was sent does not bring the token into the report', async () => {
+  test('that echoes requests does not leak the token into the report', async () => {
     const parrot: typeof fetch = async (_input, init) =>
       Response.json({ error: { message: `odd: ${new Headers(init?.headers).get('authorization')}` } }, { status: 418 })
     const report = await scored({}, { only: ['chat', 'models'], fetch: parrot })
@@ -230,24 +233,28 @@ describe('a server', () => {
 
   test.each([
     [
-      'is not there',
+      'is unreachable',
       { fetch: undefined, url: 'http://127.0.0.1:2' },
-      /There is nobody at http:\/\/127.0.0.1:2: .*ECONNREFUSED/,
+      /Cannot reach http:\/\/127.0.0.1:2: .*ECONNREFUSED/,
     ],
-    ['has an odd address', { url: 'localhost:8787' }, /no URL that begins with http/],
+    ['has an invalid URL', { url: 'localhost:8787' }, /Expected a URL that begins with http/],
     [
-      'does not say which models it has',
+      'rejects the list of models',
       { model: undefined, token: 'bad' },
-      /^Say which model to ask\. Its list was refused \(401/,
+      /^Missing model: pass the name of a model\. The model list was rejected \(401/,
     ],
-    ['was asked for no model', { model: undefined }, /Say which model to ask\. It lists demo, demo-embedding, /],
-  ])('that %s is an error', async (_, options, message) => {
+    [
+      'has models, none of which was chosen,',
+      { model: undefined },
+      /Missing model: pass the name of a model\. It lists demo, demo-embedding, /,
+    ],
+  ])('that %s throws a ScoreError', async (_, options, message) => {
     const error = await scored({}, options as Partial<ScoreOptions>).catch((thrown) => thrown)
     expect(error).toBeInstanceOf(ScoreError)
     expect(error.message).toMatch(message)
   })
 
-  test('without a token is not asked about wrong ones', async () => {
+  test('without a token skips checks of wrong tokens', async () => {
     const provider = createFakeProvider()
     const report = await score({
       url: 'http://provider.test',
@@ -259,7 +266,7 @@ describe('a server', () => {
   })
 })
 
-test('models for other work are found in the list', async () => {
+test('finds models for other operations in the list', async () => {
   const names = [
     'gpt-5',
     'text-embedding-3-small',

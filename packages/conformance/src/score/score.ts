@@ -4,54 +4,57 @@ import { checks, nameOf } from './checks.ts'
 import { createContext, type Target } from './context.ts'
 import { findModels, listModels, type ModelKind } from './models.ts'
 import { outcomeOf } from './outcome.ts'
-import { refusalOf, toldBy } from './rejection.ts'
+import { describeRejection, rejectionOf } from './rejection.ts'
 import { type Report, type Result, reportOf } from './report.ts'
 
-/** Whom to ask, and how. */
+/** Options of `score`. */
 export interface ScoreOptions {
-  /** The base URL, with or without `/v1` at its end. */
+  /** Base URL, with or without `/v1`. */
   readonly url: string
-  /** The API key. Without one the checks of wrong tokens are not asked. */
+  /** API key. Without it, checks of wrong tokens are not run. */
   readonly token?: string
-  /** The model that the clients of all four formats ask for. */
+  /** Text model for all four generation formats. */
   readonly model?: string
-  /** Another one for some formats. */
+  /** Text models of single formats, where they differ. */
   readonly modelOf?: Readonly<Partial<Record<Format, string>>>
-  /** Models for other work; those that are not named are looked for in the server's list, unless that is `false`. */
+  /**
+   * Models for other operations. By default, missing ones are chosen from the server's list by name; `false` disables
+   * this.
+   */
   readonly models?: Readonly<Partial<Record<Exclude<ModelKind, 'text'>, string>>> | false
-  /** Only these formats; default all. */
+  /** Formats to check. Default: all. */
   readonly only?: readonly ScoredFormat[]
   readonly skip?: readonly ScoredFormat[]
   /** Sent with every call. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Checks at a time. Default 4. */
+  /** Number of checks that run concurrently. Default 4. */
   readonly concurrency?: number
-  /** Milliseconds that a check may take. Default: 2 min. */
+  /** Time limit of a check in milliseconds. Default: 2 minutes. */
   readonly timeoutMs?: number
-  /** How often a check is asked again that met a 429, 503 or 529. Default 2. */
+  /** Number of retries of a check after status 429, 503 or 529. Default 2. */
   readonly retries?: number
-  /** In place of the global one. There are no realtime sessions over it. */
+  /** Replacement of the global `fetch`. Realtime sessions are not checked with it. */
   readonly fetch?: typeof fetch
-  /** Told of each check once it is over. */
+  /** Called after each check. */
   readonly onResult?: (result: Result, done: number, all: number) => void
   readonly signal?: AbortSignal
 }
 
-/** The server cannot be asked at all; the message says why. */
+/** The server cannot be scored; the message contains the reason. */
 export class ScoreError extends Error {
   override readonly name = 'ScoreError'
 }
 
-/** Returns the base URL of the four formats: without `/v1` and trailing slashes. */
+/** Returns the origin and base path without `/v1` and trailing slashes. */
 function originOf(url: string): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new ScoreError(`'${url}' is no URL that begins with http:// or https://`)
+    throw new ScoreError(`Invalid URL '${url}'. Expected a URL that begins with http:// or https://`)
   return url.replace(/\/+$/, '').replace(/\/v1(?:beta)?$/, '')
 }
 
 /**
- * Asks a server what the official SDKs ask, and says what it could.
- * @throws ScoreError if there is nobody at the URL, or no model to ask
+ * Scores a server with the official SDKs, check by check.
+ * @throws ScoreError if the server is unreachable, rejects the token, or no model is given
  */
 export async function score(options: ScoreOptions): Promise<Report> {
   const begun = Date.now()
@@ -64,7 +67,7 @@ export async function score(options: ScoreOptions): Promise<Report> {
   const take = async (check: Check): Promise<void> => {
     const from = Date.now()
     const outcome = await outcomeOf(check, target, closed, options, () => calls++)
-    if (check.door === true && outcome.verdict === 'not served') closed.set(check.format, outcome.why ?? '')
+    if (check.isEntry === true && outcome.verdict === 'not served') closed.set(check.format, outcome.why ?? '')
     const { format, feature, proves } = check
     const why = outcome.why === undefined ? undefined : withoutToken(outcome.why, target.token)
     const result = {
@@ -79,8 +82,8 @@ export async function score(options: ScoreOptions): Promise<Report> {
     results.set(check, result)
     onResult?.(result, results.size, wanted.length)
   }
-  // Checks of authentication come first.
-  const [doors, others] = [true, false].map((is) => wanted.filter(({ door = false }) => door === is))
+  // Authentication is checked first.
+  const [doors, others] = [true, false].map((is) => wanted.filter(({ isEntry = false }) => isEntry === is))
   await inTurn(doors ?? [], concurrency, take)
   mustBeLetIn([...results.values()])
   await inTurn(others ?? [], concurrency, take)
@@ -92,12 +95,12 @@ export async function score(options: ScoreOptions): Promise<Report> {
   )
 }
 
-/** If every endpoint rejects the token, the remaining checks are pointless. */
+/** Throws if every endpoint rejects the token: the other checks would be pointless. */
 function mustBeLetIn(doors: readonly Result[]): void {
   const asked = doors.filter(({ verdict }) => verdict !== 'not asked' && verdict !== 'not served')
   const [first] = asked
   if (first !== undefined && asked.every(({ why = '' }) => /^40[13]: /.test(why)))
-    throw new ScoreError(`Nobody is let in with this token (${first.name}, ${first.why})`)
+    throw new ScoreError(`The server rejects this token (${first.name}, ${first.why})`)
 }
 
 async function targetOf(options: ScoreOptions): Promise<Target> {
@@ -116,41 +119,41 @@ async function targetOf(options: ScoreOptions): Promise<Target> {
   const { listed, refused } = await reach(target)
   if (model === undefined && Object.keys(target.modelOf).length === 0) {
     const some = `${listed.slice(0, 12).join(', ')}${listed.length > 12 ? ', …' : ''}`
-    const known = refused === undefined ? ` It lists ${some || 'none'}.` : ` Its list was refused (${refused}).`
-    throw new ScoreError(`Say which model to ask.${known}`)
+    const known = refused === undefined ? ` It lists ${some || 'none'}.` : ` The model list was rejected (${refused}).`
+    throw new ScoreError(`Missing model: pass the name of a model.${known}`)
   }
   const text = model === undefined ? {} : { text: model, completion: model }
   return { ...target, models: models === false ? text : { ...findModels(listed), ...text, ...models } }
 }
 
-/** The models that the server lists, or why it does not. */
+/** Lists the server's models, or returns the reason for a failure. */
 async function reach(target: Target): Promise<{ readonly listed: readonly string[]; readonly refused?: string }> {
   const context = createContext(target, { call: () => {} }, AbortSignal.timeout(target.timeoutMs))
   try {
     return { listed: await listModels(context.openai) }
   } catch (error) {
-    const refusal = refusalOf(error)
-    if (refusal !== undefined) return { listed: [], refused: withoutToken(toldBy(refusal), target.token) }
-    // A list that cannot be read is a check’s affair; a server that is not there is ours.
+    const refusal = rejectionOf(error)
+    if (refusal !== undefined) return { listed: [], refused: withoutToken(describeRejection(refusal), target.token) }
+    // An unreadable list only fails its check; an unreachable server ends the run.
     const cause = connectionFault(error)
-    if (cause !== undefined) throw new ScoreError(`There is nobody at ${target.origin}: ${cause}`)
-    return { listed: [], refused: 'it cannot be read' }
+    if (cause !== undefined) throw new ScoreError(`Cannot reach ${target.origin}: ${cause}`)
+    return { listed: [], refused: 'the list is unreadable' }
   }
 }
 
-/** Returns the cause of a broken connection: the last cause with a message. */
+/** Returns the cause of a broken connection: the innermost cause with a message. */
 function connectionFault(error: unknown): string | undefined {
-  let told: string | undefined
+  let reported: string | undefined
   let broken = false
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     broken ||= cause.constructor.name === 'APIConnectionError' || cause.message === 'fetch failed'
     const code = 'code' in cause && typeof cause.code === 'string' ? `${cause.code} ` : ''
-    if (cause.message !== '' || code !== '') told = `${code}${cause.message}`.trim()
+    if (cause.message !== '' || code !== '') reported = `${code}${cause.message}`.trim()
   }
-  return broken ? told : undefined
+  return broken ? reported : undefined
 }
 
-/** At most so many at a time, in order. */
+/** Processes items in order with limited concurrency. */
 async function inTurn<Item>(items: readonly Item[], width: number, take: (item: Item) => Promise<void>): Promise<void> {
   const left = [...items]
   const work = async (): Promise<void> => {
@@ -159,6 +162,6 @@ async function inTurn<Item>(items: readonly Item[], width: number, take: (item: 
   await Promise.all(Array.from({ length: Math.max(1, width) }, work))
 }
 
-/** Servers may answer with what they were sent. */
+/** Removes the token: servers may echo what they received. */
 const withoutToken = (text: string, token: string | undefined): string =>
   token === undefined || token === '' ? text : text.replaceAll(token, '***')

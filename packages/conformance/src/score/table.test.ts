@@ -32,7 +32,7 @@ const report: Report = {
   ],
 }
 
-test('a share for each format, then what failed and why; many checks of one reason together', () => {
+test('prints one row per format, then the failures, grouped by reason if there are many', () => {
   expect(tableOf(report, 60)).toBe(`http://a.test, models: text demo; 9 calls in 1.5 s
 
   chat completions      1/6   1 not served
@@ -47,7 +47,7 @@ Not served
   chat/seed  400: seed`)
 })
 
-test('lines are as wide as they may be', () => {
+test('wraps lines at the width', () => {
   expect(wrap('one two three four five six', 24, 2)).toBe('one two three four\n  five six')
   expect(wrap(`one ${'x'.repeat(40)} two`, 20)).toBe(`one\n${'x'.repeat(40)}\ntwo`)
 })

@@ -1,6 +1,6 @@
 import type { FormatScore, Report, Result } from './report.ts'
 
-/** A text in lines of at most `width`, all but the first behind `indent` spaces. Words that are longer stay whole. */
+/** Wraps a text at `width`; lines after the first are indented. Longer words stay whole. */
 export function wrap(text: string, width: number, indent = 0): string {
   const lines: string[] = []
   let line = ''
@@ -13,7 +13,7 @@ export function wrap(text: string, width: number, indent = 0): string {
   return [...lines, line].join(`\n${' '.repeat(indent)}`)
 }
 
-/** Returns the text of a format's row: a share, or the reason why there is none. */
+/** Returns the text of a format's row: its result, or the reason why it has none. */
 function shareOf(
   { format, passed, asked, notServed, notAsked }: FormatScore,
   results: readonly Result[],
@@ -27,7 +27,10 @@ function shareOf(
   return ['–', `${first?.verdict ?? 'not asked'}: ${first?.why ?? ''}`]
 }
 
-/** The report for a person: a share for each format, then what failed and why. Plain text, no line longer than `width` if it can be. */
+/**
+ * Formats a report for a terminal: one row per format, then the failures with reasons. Plain text; lines are at most
+ * `width` wide where possible.
+ */
 export function tableOf(report: Report, width: number): string {
   const { formats, results, models } = report
   const column = Math.max(...formats.map(({ title }) => title.length), 5)
@@ -48,13 +51,13 @@ export function tableOf(report: Report, width: number): string {
   return [wrap(head, width), '', ...rows, total, ...sections.filter((text) => text !== '')].join('\n')
 }
 
-/** Checks with the same reason: one check, or many of a format. */
+/** Checks with the same reason: a single one, or many of a format. */
 interface Group {
   readonly why: string
   readonly results: Result[]
 }
 
-/** So many checks of a format for one reason are told together. */
+/** This many checks of a format with the same reason are reported in one line. */
 const many = 4
 
 function groupsOf(results: readonly Result[]): Group[] {

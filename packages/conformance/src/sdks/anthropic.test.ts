@@ -2,5 +2,5 @@ import { afterAll } from 'vitest'
 import { anthropicCases } from './anthropic.ts'
 import { runSuite } from './suite.ts'
 
-const told = runSuite('the anthropic SDK', 'messages', anthropicCases)
-afterAll(() => console.log(told()))
+const reported = runSuite('the anthropic SDK', 'messages', anthropicCases)
+afterAll(() => console.log(reported()))

@@ -10,7 +10,7 @@ import {
   pixel,
   pixelBytes,
   rejection,
-  type Setting,
+  type SdkFixture,
   twoCalls,
 } from './context.ts'
 
@@ -25,8 +25,8 @@ const tools = [tool('get_weather'), tool('get_time')]
 const base = { model: 'demo', max_tokens: 1024 }
 
 const modes = {
-  whole: ({ anthropic }: Setting, body: Body): Promise<Anthropic.Message> => anthropic.messages.create(body),
-  streamed: ({ anthropic }: Setting, body: Body): Promise<Anthropic.Message> =>
+  whole: ({ anthropic }: SdkFixture, body: Body): Promise<Anthropic.Message> => anthropic.messages.create(body),
+  streamed: ({ anthropic }: SdkFixture, body: Body): Promise<Anthropic.Message> =>
     anthropic.messages.stream(body).finalMessage(),
 }
 const inBothModes = casesIn(modes)
@@ -34,7 +34,7 @@ const inBothModes = casesIn(modes)
 const textIn = (message: Anthropic.Message): string =>
   message.content.map((block) => (block.type === 'text' ? block.text : '')).join('')
 
-/** The second turn of a tool loop: the content as the SDK gave it, and the results. */
+/** Returns the second turn of a tool loop: the SDK's content and the results. */
 const withResults = (first: Anthropic.MessageParam[], message: Anthropic.Message): Anthropic.MessageParam[] => [
   ...first,
   { role: 'assistant', content: message.content },
@@ -77,7 +77,7 @@ export const anthropicCases: readonly Case[] = [
     expect(message).toMatchObject({
       type: 'message',
       role: 'assistant',
-      model: setting.answeredAs,
+      model: setting.responseModel,
       stop_reason: 'end_turn',
     })
     expect(message.content).toMatchObject([{ type: 'text', text: 'Hello — wörld 🙂' }])
@@ -162,7 +162,7 @@ export const anthropicCases: readonly Case[] = [
     })
     expect(JSON.parse(textIn(message))).toEqual({ city: expect.any(String) })
   }),
-  ...inBothModes('thinking, and its way back in a tool loop', async (setting, ask) => {
+  ...inBothModes('thinking, sent back in a tool loop', async (setting, ask) => {
     const first = say('[[tool:get_weather {"city":"Paris"}]] think hard')
     const body = {
       model: 'demo',
@@ -171,7 +171,7 @@ export const anthropicCases: readonly Case[] = [
       thinking: { type: 'enabled' as const, budget_tokens: 4096 },
     }
     const message = await ask(setting, { ...body, messages: first })
-    // The client gets the seal of thinking that the upstream does not show.
+    // The client gets the seal of thinking even if the upstream hides the thinking.
     const [thought] = message.content
     if (setting.upstream === 'responses') expect(thought).toMatchObject({ type: 'redacted_thinking' })
     else expect(thought).toMatchObject({ type: 'thinking', thinking: expect.stringContaining('think hard') })
@@ -182,7 +182,7 @@ export const anthropicCases: readonly Case[] = [
     expect(listOf(turns[1]?.content)[0]).toEqual(thought)
   }),
   {
-    name: 'a prompt that is cached where it says so, or wherever the upstream does by itself',
+    name: 'an explicitly or automatically cached prompt',
     async run({ anthropic }) {
       const ask = async (): Promise<Anthropic.Usage> =>
         (
@@ -199,10 +199,10 @@ export const anthropicCases: readonly Case[] = [
     },
   },
   {
-    name: '401 as AuthenticationError, and no upstream call',
-    async run({ strangers, fake }) {
+    name: '401 as AuthenticationError without an upstream call',
+    async run({ unknownTokenClients, fake }) {
       const before = fake.requests.length
-      const error = await rejection(strangers.anthropic.messages.create({ ...base, messages: say('hello') }))
+      const error = await rejection(unknownTokenClients.anthropic.messages.create({ ...base, messages: say('hello') }))
       expect(error).toBeInstanceOf(Anthropic.AuthenticationError)
       expect([error.status, kindOf(error)]).toEqual([401, 'authentication_error'])
       expect(fake.requests).toHaveLength(before)
@@ -245,7 +245,7 @@ export const anthropicCases: readonly Case[] = [
     (error) => expect(error).toBeInstanceOf(Anthropic.APIUserAbortError),
   ),
   {
-    name: 'the model list, and one model',
+    name: 'the model list and one model',
     async run({ anthropic }) {
       const ids: string[] = []
       for await (const model of anthropic.models.list()) ids.push(model.id)

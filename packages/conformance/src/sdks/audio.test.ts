@@ -8,7 +8,7 @@ import type { ReadableStream } from 'node:stream/web'
 import type OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { servers } from '../base/servers.ts'
-import { eventAnswer, jsonAnswer, type MediaUpstream, sha256, useMediaSetting } from './multipart-fixture.ts'
+import { eventResponse, jsonResponse, type MediaUpstream, sha256, useMediaFixture } from './multipart-fixture.ts'
 
 const sound = Buffer.alloc(3_000_000, 'RIFF\r\n--\0WAVE')
 const delta = 'data: {"type":"transcript.text.delta","delta":"Hel"}\n\n'
@@ -20,7 +20,7 @@ for (const server of servers)
     let client: OpenAI
     let folder: string
     let wav: string
-    useMediaSetting(server, (setting) => {
+    useMediaFixture(server, (setting) => {
       upstream = setting.upstream
       client = setting.client
     })
@@ -31,8 +31,8 @@ for (const server of servers)
     })
     afterAll(() => rm(folder, { recursive: true }))
 
-    test('audio.transcriptions.create from a file stream', async () => {
-      upstream.answer = (_call, res) => jsonAnswer(res, { text: 'Hello', duration: 2, segments: [] })
+    test('creates a transcription from a file stream', async () => {
+      upstream.answer = (_call, res) => jsonResponse(res, { text: 'Hello', duration: 2, segments: [] })
       const answer = await client.audio.transcriptions.create({
         file: createReadStream(wav),
         model: 'alias',
@@ -47,10 +47,10 @@ for (const server of servers)
       })
     })
 
-    test('a transcript as text, and as events', async () => {
+    test('returns a transcript as text and as events', async () => {
       upstream.answer = ({ fields }, res) =>
         fields.stream?.[0] === 'true'
-          ? eventAnswer(res, delta + done)
+          ? eventResponse(res, delta + done)
           : void res.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end('Hellö\n')
       const text = await client.audio.transcriptions.create({
         file: createReadStream(wav),
@@ -68,8 +68,8 @@ for (const server of servers)
       expect(types).toEqual(['transcript.text.delta', 'transcript.text.done'])
     })
 
-    test('a transcript that is cut throws', async () => {
-      upstream.answer = (_call, res) => eventAnswer(res, delta)
+    test('throws for a truncated transcript stream', async () => {
+      upstream.answer = (_call, res) => eventResponse(res, delta)
       const stream = await client.audio.transcriptions.create({
         file: createReadStream(wav),
         model: 'alias',
@@ -81,15 +81,15 @@ for (const server of servers)
       await expect(reading).rejects.toThrow(/before the answer was complete/)
     })
 
-    test('audio.translations.create', async () => {
-      upstream.answer = (_call, res) => jsonAnswer(res, { text: 'Hello' })
+    test('creates a translation', async () => {
+      upstream.answer = (_call, res) => jsonResponse(res, { text: 'Hello' })
       expect(await client.audio.translations.create({ file: createReadStream(wav), model: 'alias' })).toEqual({
         text: 'Hello',
       })
       expect(upstream.calls[0]).toMatchObject({ path: '/v1/audio/translations', files: [{ sha256: sha256(sound) }] })
     })
 
-    test('audio.speech.create into a file', async () => {
+    test('creates speech and writes it to a file', async () => {
       upstream.answer = (_call, res) => void res.writeHead(200, { 'content-type': 'audio/mpeg' }).end(sound)
       const answer = await client.audio.speech.create({ model: 'alias', input: 'Hello', voice: 'alloy' })
       expect(answer.headers.get('content-type')).toBe('audio/mpeg')
@@ -99,7 +99,7 @@ for (const server of servers)
       expect(upstream.calls[0]?.json).toEqual({ model: 'real', input: 'Hello', voice: 'alloy' })
     })
 
-    test('speech that is cut never looks whole', async () => {
+    test('never completes truncated speech', async () => {
       upstream.answer = (_call, res) => {
         res.writeHead(200, { 'content-type': 'audio/mpeg' })
         res.write(sound.subarray(0, 500_000))
@@ -111,10 +111,10 @@ for (const server of servers)
       await expect(reading).rejects.toThrow()
     })
 
-    test('speech and transcripts use the path of models with another API', async () => {
+    test('uses the path of models with another API for speech and transcripts', async () => {
       const parts = (part: object) => ({ candidates: [{ content: { parts: [part] }, finishReason: 'STOP' }] })
       upstream.answer = ({ path }, res) =>
-        jsonAnswer(
+        jsonResponse(
           res,
           path.includes('tts')
             ? parts({ inlineData: { mimeType: 'audio/L16;codec=pcm;rate=24000', data: 'AQACAA==' } })
@@ -128,8 +128,8 @@ for (const server of servers)
       })
       const file = Buffer.from(await spoken.arrayBuffer())
       expect([file.subarray(0, 4).toString(), file.length]).toEqual(['RIFF', 48])
-      const heard = await client.audio.transcriptions.create({ file: createReadStream(wav), model: 'gemini-hears' })
-      expect(heard.text).toBe('Hello')
+      const received = await client.audio.transcriptions.create({ file: createReadStream(wav), model: 'gemini-hears' })
+      expect(received.text).toBe('Hello')
       expect(JSON.stringify(upstream.calls[1]?.json)).toContain(sound.toString('base64'))
     })
   })

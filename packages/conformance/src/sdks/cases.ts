@@ -1,14 +1,16 @@
 import { until } from '@modelgate/testing/test-support'
 import { expect } from 'vitest'
-import { type Case, overloadedAt, rejection, type Setting } from './context.ts'
+import { type Case, overloadedAt, rejection, type SdkFixture } from './context.ts'
 
-/** Makes a case for each way to ask, streamed by the client's own helper or whole: the rest of a case is the same. */
+/**
+ * Creates a case for each mode, streamed by the client's own helper and unstreamed. The rest of the case is the same.
+ */
 export const casesIn =
   <Ask>(modes: Readonly<Record<string, Ask>>) =>
-  (name: string, run: (setting: Setting, ask: Ask) => Promise<void>): readonly Case[] =>
+  (name: string, run: (setting: SdkFixture, ask: Ask) => Promise<void>): readonly Case[] =>
     Object.entries(modes).map(([mode, ask]) => ({ name: `${name}, ${mode}`, run: (setting) => run(setting, ask) }))
 
-/** A failure of the upstream, asked of it by these words, and what a client throws for it. */
+/** An upstream failure, requested by a directive, and the exception that the client throws. */
 export interface Failure {
   readonly name: string
   readonly text: string
@@ -17,20 +19,20 @@ export interface Failure {
 }
 type Thrown = Awaited<ReturnType<typeof rejection>>
 
-/** The header is there to wait by, where the upstream said how long. */
+/** Expects the Retry-After header if the upstream sent a delay. */
 export const expectRetryAfter = (error: Thrown, { name }: Failure): void => {
   if (name === '429') expect((error.headers as Headers).get('retry-after')).toBe('7')
 }
 
-/** @param look what else there is to see of the error */
+/** @param look further expectations of the error */
 export const failureCases = <F extends Failure>(
   failures: readonly F[],
-  ask: (setting: Setting, text: string, stream: boolean) => Promise<unknown>,
+  ask: (setting: SdkFixture, text: string, stream: boolean) => Promise<unknown>,
   look: (error: Thrown, failure: F) => void = expectRetryAfter,
 ): readonly Case[] =>
   [false, true].flatMap((stream) =>
     failures.map((failure) => ({
-      name: `${failure.name} of the upstream as a typed error${stream ? ', to a stream' : ''}`,
+      name: `${failure.name} of the upstream as a typed error${stream ? ' of a stream' : ''}`,
       async run(setting) {
         const error = await rejection(ask(setting, overloadedAt(setting.upstream, failure.text), stream))
         expect(error).toBeInstanceOf(failure.type)
@@ -41,15 +43,15 @@ export const failureCases = <F extends Failure>(
   )
 
 /**
- * A client that leaves takes the upstream's call with it.
+ * Cases in which a client abort must abort the upstream call.
  *
- * @param leave asks for a stream, and leaves it at its first words
- * @param wait asks for an answer that does not come, until the signal says to leave
- * @param look what there is to see of the error of a client that left
+ * @param leave starts a stream and aborts it at the first text
+ * @param wait waits for a response that never comes, until the signal aborts
+ * @param look further expectations of the exception
  */
 export const abortCases = (
-  leave: (setting: Setting, text: string) => Promise<void>,
-  wait: (setting: Setting, text: string, signal: AbortSignal) => Promise<unknown>,
+  leave: (setting: SdkFixture, text: string) => Promise<void>,
+  wait: (setting: SdkFixture, text: string, signal: AbortSignal) => Promise<unknown>,
   look: (error: Thrown) => void,
 ): readonly Case[] => [
   {

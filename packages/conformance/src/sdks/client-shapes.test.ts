@@ -16,8 +16,8 @@ function behind(upstream: (typeof formats)[number]) {
   return { fake, gateway, openai: openaiClient(place), anthropic: anthropicClient(place) }
 }
 
-describe.each(formats.filter((format) => format !== 'chat'))('a chat answer of a %s upstream', (upstream) => {
-  it('has a system_fingerprint, whole and in every chunk', async () => {
+describe.each(formats.filter((format) => format !== 'chat'))('chat response of a %s upstream', (upstream) => {
+  it('has a system_fingerprint, unstreamed and in every chunk', async () => {
     const { openai } = behind(upstream)
     const body = { model: 'demo', messages: hello }
     expect(await openai.chat.completions.create(body)).toHaveProperty('system_fingerprint', null)
@@ -25,7 +25,7 @@ describe.each(formats.filter((format) => format !== 'chat'))('a chat answer of a
       expect(chunk).toHaveProperty('system_fingerprint', null)
   })
 
-  it("has every detail of the specification's usage, which add up to the totals", async () => {
+  it('has every usage detail of the specification, with matching totals', async () => {
     const { fake, openai } = behind(upstream)
     const body = { model: 'demo', messages: hello, reasoning_effort: 'high' as const, max_completion_tokens: 32_000 }
     for (const stream of [false, true]) {
@@ -46,8 +46,8 @@ describe.each(formats.filter((format) => format !== 'chat'))('a chat answer of a
   })
 })
 
-describe.each(formats.filter((format) => format !== 'responses'))('a response of a %s upstream', (upstream) => {
-  it('has reasoning items with a status, whole and streamed', async () => {
+describe.each(formats.filter((format) => format !== 'responses'))('response of a %s upstream', (upstream) => {
+  it('has reasoning items with a status, unstreamed and streamed', async () => {
     const { fake, openai } = behind(upstream)
     const body = {
       model: 'demo',
@@ -60,14 +60,14 @@ describe.each(formats.filter((format) => format !== 'responses'))('a response of
     const thoughts = whole.output.filter(({ type }) => type === 'reasoning')
     expect(thoughts.length).toBeGreaterThan(0)
     for (const item of thoughts) expect(item).toHaveProperty('status', 'completed')
-    const told: (string | undefined)[] = []
+    const reported: (string | undefined)[] = []
     for await (const event of await openai.responses.create({ ...body, stream: true }))
-      if ('item' in event && event.item.type === 'reasoning') told.push(event.item.status)
-    expect(told).toEqual(thoughts.flatMap(() => ['in_progress', 'completed']))
+      if ('item' in event && event.item.type === 'reasoning') reported.push(event.item.status)
+    expect(reported).toEqual(thoughts.flatMap(() => ['in_progress', 'completed']))
   })
 })
 
-it("message_start has the input tokens that the upstream's first chunk tells", async () => {
+it("message_start has the input tokens of the upstream's first chunk", async () => {
   const { fake, anthropic } = behind('gemini')
   fake.reply({ text: 'one two three', usage: { input: 1000, output: 3 } })
   const stream = await anthropic.messages.create({ model: 'demo', max_tokens: 99, messages: hello, stream: true })
@@ -95,7 +95,7 @@ it('message_start has the input tokens of a chat upstream that counts in every c
     if (event.type === 'message_start') expect(event.message.usage.input_tokens).toBe(1000)
 })
 
-it('the error for a messages request without a version names both headers that can hold it', async () => {
+it('the error for a Messages request without a version names both headers', async () => {
   const { gateway } = behind('messages')
   const request = requestTo('messages', JSON.stringify({ model: 'demo', max_tokens: 9, messages: hello }))
   request.headers.delete('anthropic-version')
@@ -104,9 +104,9 @@ it('the error for a messages request without a version names both headers that c
   expect(await response.text()).toContain('anthropic-version or vendor-version: header is required')
 })
 
-describe('a path with an unknown method of a model', () => {
+describe('path with an unknown method of a model', () => {
   it.each(['/v1beta/models/demo:foo', '/v1/models/org/demo:summarizeText'])(
-    '%s is a 404 that names the methods',
+    '%s returns 404 with the names of the methods',
     async (path) => {
       const { gateway } = behind('gemini')
       const response = await gateway.fetch(`http://gateway.test${path}`, { method: 'POST', body: '{}' })
@@ -118,14 +118,14 @@ describe('a path with an unknown method of a model', () => {
     },
   )
 
-  it('is not what a model name with a tag is taken for', async () => {
+  it('is distinguished from a model name with a tag', async () => {
     const { gateway } = behind('gemini')
     const response = await gateway.fetch('http://gateway.test/v1/models/qwen3:8b', { method: 'POST', body: '{}' })
     expect(response.status).toBe(405)
   })
 })
 
-it('the model list of the openai SDK has a time that stays the same', async () => {
+it('the model list of the OpenAI SDK has a constant creation time', async () => {
   const { gateway } = behind('chat')
   const openai = openaiClient({ origin: 'http://gateway.test', fetch: gateway.fetch, token: 'any' })
   const model = (): Promise<OpenAI.Model> => openai.models.retrieve('demo')

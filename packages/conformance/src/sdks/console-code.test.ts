@@ -9,7 +9,7 @@ import { createFakeProvider } from '@modelgate/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { upstreamKey } from '../base/gateways.ts'
 
-// The Playground's code is run as a reader would run it: with the official SDKs, and with curl.
+// Runs the Playground's code like a reader would: with the official SDKs and with curl.
 
 const token = 'mg-secret-token'
 const here = fileURLToPath(new URL('../..', import.meta.url))
@@ -96,7 +96,7 @@ const settings: Settings = {
   ],
 }
 
-/** Same meaning: Google's SDK adds a role to the system prompt. */
+/** Google's SDK adds a role to the system prompt, with the same meaning. */
 function expectSame(sent: { path: string; body: unknown } | undefined, request: ApiRequest): void {
   expect(sent?.path).toBe(request.path)
   const { systemInstruction, ...body } = (sent?.body ?? {}) as Record<string, unknown>
@@ -107,21 +107,21 @@ function expectSame(sent: { path: string; body: unknown } | undefined, request: 
   )
 }
 
-describe.each(formats)('a call in $name', (format) => {
+describe.each(formats)('Playground code of a call in $name', (format) => {
   describe.each(['curl', 'sdk'] as const)('as %s', (kind) => {
-    it.each([false, true])('is the call that was made, and is answered (stream: %s)', async (stream) => {
+    it.each([false, true])('repeats the call and prints its response (stream: %s)', async (stream) => {
       const request = format.build(turns, { ...settings, model: `by/${format.id}`, stream })
       const code = snippetsOf({ format, request, base, withToken: true }).find(({ id }) => id === kind)?.code ?? ''
       expect(code).not.toContain(token)
       const out = await runners[kind](code)
       expect(asked).toHaveLength(1)
       expectSame(asked[0], request)
-      // The demo model offers its tool's arguments, or speaks: either way something of the answer is printed.
+      // The demo model calls its tool or responds with text: either way, part of the response is printed.
       expect(out).toMatch(/get_weather|hello/i)
     })
   })
 
-  it('as curl takes a picture of half a megabyte', async () => {
+  it('sends a picture of half a megabyte as curl', async () => {
     const image = { name: 'big.png', type: 'image/png', data: 'QUJD'.repeat(125_000) }
     const big: Turn = { role: 'user', text: 'Say hello', images: [image] }
     const request = format.build([big], { ...settings, model: `by/${format.id}`, tools: [] })

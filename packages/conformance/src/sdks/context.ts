@@ -4,37 +4,37 @@ import { createGateway, type FinishEvent, type Gateway, type Loss } from '@model
 import { createFakeProvider, type FakeProvider, listen } from '@modelgate/testing'
 import { until } from '@modelgate/testing/test-support'
 import type OpenAI from 'openai'
-import { forgetful, upstreamKey, upstreamOf } from '../base/gateways.ts'
+import { noSharedHealth, upstreamKey, upstreamOf } from '../base/gateways.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import { anthropicClient, googleClient, openaiClient } from '../base/sdk-clients.ts'
 import type { ServerKind } from '../base/servers.ts'
 
-/** One thing that an official client must be able to do, whatever serves the gateway and whatever stands behind it. */
+/** A capability that an official client must have with every server and upstream. */
 export interface Case {
   readonly name: string
-  /** Shown on two servers only: it is about the formats, and no server has a hand in it. */
+  /** Runs on two servers only: the case does not depend on the server. */
   readonly rare?: true
-  run(setting: Setting): Promise<void>
+  run(setting: SdkFixture): Promise<void>
 }
 
-export const rarely = (cases: readonly Case[]): readonly Case[] => cases.map((one) => ({ ...one, rare: true }))
+export const onTwoServers = (cases: readonly Case[]): readonly Case[] => cases.map((one) => ({ ...one, rare: true }))
 
 export const modelNames = ['demo', 'org/model-2', 'renamed', 'nameless']
 export const clientToken = 'client-token-93b1f2c4'
 
-/** A server with the gateway, behind it a fake provider that speaks one format, in front of it the official clients. */
-export interface Setting {
+/** A server with the gateway, a fake provider of one format as its upstream, and the official clients. */
+export interface SdkFixture {
   readonly upstream: Format
   readonly fake: FakeProvider
-  /** The name under which the model `demo` answers. */
-  readonly answeredAs: string
+  /** The name under which the model `demo` responds. */
+  readonly responseModel: string
   readonly origin: string
   readonly fetch: typeof fetch
   readonly openai: OpenAI
   readonly anthropic: Anthropic
   readonly google: GoogleGenAI
-  /** The same clients with a token nobody knows. */
-  readonly strangers: { readonly openai: OpenAI; readonly anthropic: Anthropic; readonly google: GoogleGenAI }
+  /** The same clients with an unknown token. */
+  readonly unknownTokenClients: { readonly openai: OpenAI; readonly anthropic: Anthropic; readonly google: GoogleGenAI }
   /** Events of finished calls. */
   readonly finished: FinishEvent[]
   readonly gateway: Gateway
@@ -42,10 +42,14 @@ export interface Setting {
 }
 
 /**
- * @param upstreamModel the upstream's name for the models that cases call. Default: their own. The name of a real model makes the
- * fake provider enforce what that model refuses.
+ * @param upstreamModel the upstream's name for the models of the cases. Default: their own names. With a real model's
+ * name, the fake provider enforces its restrictions.
  */
-export async function createSetting(server: ServerKind, upstream: Format, upstreamModel?: string): Promise<Setting> {
+export async function createSdkFixture(
+  server: ServerKind,
+  upstream: Format,
+  upstreamModel?: string,
+): Promise<SdkFixture> {
   const fake = createFakeProvider({ apiKey: upstreamKey, chatReasoning: 'reasoning_content' })
   const provider = await listen(fake)
   const finished: FinishEvent[] = []
@@ -56,15 +60,15 @@ export async function createSetting(server: ServerKind, upstream: Format, upstre
       demo: upstreamModel === undefined ? 'up' : { upstream: 'up', model: upstreamModel },
       'org/model-2': 'up',
       renamed: { upstream: 'up', model: 'upstream-name' },
-      // Calls of such a model have no ids where its own format leaves them out.
+      // Tool calls of this model have no ids if its own format omits them.
       nameless: { upstream: 'up', model: 'gemini-2.5-flash' },
     },
     plugins: [{ name: 'witness', onFinish: (event) => void finished.push(event) }],
     logger: false,
-    // Each case fails by itself: what is tried after a failure has tests of its own.
+    // Retries have their own tests; each case fails on its first error.
     retry: false,
     breaker: false,
-    health: forgetful,
+    health: noSharedHealth,
   })
   const running = await server.start(gateway)
   const place = { ...running, token: clientToken }
@@ -72,13 +76,13 @@ export async function createSetting(server: ServerKind, upstream: Format, upstre
   return {
     upstream,
     fake,
-    answeredAs: upstreamModel ?? 'demo',
+    responseModel: upstreamModel ?? 'demo',
     origin: running.origin,
     fetch: running.fetch ?? fetch,
     openai: openaiClient(place),
     anthropic: anthropicClient(place),
     google: googleClient(place),
-    strangers: {
+    unknownTokenClients: {
       openai: openaiClient(stranger),
       anthropic: anthropicClient(stranger),
       google: googleClient(stranger),
@@ -93,19 +97,19 @@ export async function createSetting(server: ServerKind, upstream: Format, upstre
   }
 }
 
-/** Returns a promise's rejection; fails the test if there is none. */
+/** Returns the rejection of a promise; fails the test if it resolves. */
 export async function rejection(promise: Promise<unknown>): Promise<Error & { [key: string]: unknown }> {
   try {
     await promise
   } catch (error) {
     return error as Error & { [key: string]: unknown }
   }
-  throw new Error('the call was expected to fail, and did not')
+  throw new Error('the call succeeded, but was expected to fail')
 }
 
-/** Returns the losses of the one call made meanwhile, without notes by default. */
+/** Returns the losses of the only call made meanwhile, without notes by default. */
 export async function lossesOf(
-  setting: Setting,
+  setting: SdkFixture,
   call: () => Promise<unknown>,
   notes = false,
 ): Promise<readonly Loss[]> {
@@ -123,10 +127,10 @@ export const pixelBytes = 70
 
 export { citySchema } from '../base/city-schema.ts'
 
-/** Only messages have a 529: overloaded is 503 elsewhere. */
+/** Only Messages has status 529: overloaded is 503 in other formats. */
 export const overloadedAt = (upstream: Format, text: string): string =>
   upstream === 'messages' ? text : text.replace('529', '503')
 
-/** Asks the demo model for two calls at once. */
+/** Makes the demo model call two tools at once. */
 export const twoCalls = '[[tool:get_weather {"city":"Paris"}]] [[tool:get_time {"city":"Oslo"}]]'
 export const callResults: Readonly<Record<string, string>> = { get_weather: '18 degrees', get_time: 'half past nine' }

@@ -3,10 +3,12 @@ import { createGateway, openaiCompatible } from '@modelgate/core'
 import { createFakeProvider, type FakeProvider } from '@modelgate/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { upstreamKey, upstreamOf } from '../base/gateways.ts'
-import { anthropicClient, openaiClient, type Place } from '../base/sdk-clients.ts'
+import { anthropicClient, type ClientTarget, openaiClient } from '../base/sdk-clients.ts'
 import { type Running, servers } from '../base/servers.ts'
 
-/** Counting tokens with the official clients, whatever the upstream; the fake provider counts words and checks every body. */
+/**
+ * Counts tokens with the official clients and every upstream; the fake provider counts words and validates every body.
+ */
 
 const upstreams = {
   messages: upstreamOf('messages'),
@@ -32,47 +34,48 @@ const system = 'eleven twelve thirteen'
 const description = 'Tells the weather of a city.'
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 
-/** One count by each official client, of the same input. */
-const clients: { readonly [client: string]: (place: Place, model: string, rich: boolean) => Promise<Counted> } = {
-  async anthropic(place, model, rich) {
-    const { data, response } = await anthropicClient(place)
-      .messages.countTokens({
-        model,
-        messages: [{ role: 'user', content: question }],
-        ...(rich
-          ? { system, tools: [{ name: 'get_weather', description, input_schema: { ...schema, required: ['city'] } }] }
-          : {}),
-      })
-      .withResponse()
-    return { tokens: data.input_tokens, headers: response.headers }
-  },
-  async openai(place, model, rich) {
-    const { data, response } = await openaiClient(place)
-      .responses.inputTokens.count({
-        model,
-        input: question,
-        ...(rich
-          ? {
-              instructions: system,
-              tools: [{ type: 'function', name: 'get_weather', description, parameters: schema, strict: false }],
-            }
-          : {}),
-      })
-      .withResponse()
-    expect(data.object).toBe('response.input_tokens')
-    return { tokens: data.input_tokens, headers: response.headers }
-  },
-  async google(place, model) {
-    // The client itself refuses system text and tools here: for it, rich is plain.
-    const answer = await googleClient(place).models.countTokens({ model, contents: question })
-    return { tokens: answer.totalTokens, headers: new Headers(answer.sdkHttpResponse?.headers) }
-  },
-}
-const googleClient = ({ origin }: Place): GoogleGenAI =>
+/** Counts the tokens of the same input with each official client. */
+const clients: { readonly [client: string]: (place: ClientTarget, model: string, rich: boolean) => Promise<Counted> } =
+  {
+    async anthropic(place, model, rich) {
+      const { data, response } = await anthropicClient(place)
+        .messages.countTokens({
+          model,
+          messages: [{ role: 'user', content: question }],
+          ...(rich
+            ? { system, tools: [{ name: 'get_weather', description, input_schema: { ...schema, required: ['city'] } }] }
+            : {}),
+        })
+        .withResponse()
+      return { tokens: data.input_tokens, headers: response.headers }
+    },
+    async openai(place, model, rich) {
+      const { data, response } = await openaiClient(place)
+        .responses.inputTokens.count({
+          model,
+          input: question,
+          ...(rich
+            ? {
+                instructions: system,
+                tools: [{ type: 'function', name: 'get_weather', description, parameters: schema, strict: false }],
+              }
+            : {}),
+        })
+        .withResponse()
+      expect(data.object).toBe('response.input_tokens')
+      return { tokens: data.input_tokens, headers: response.headers }
+    },
+    async google(place, model) {
+      // The client itself rejects system text and tools here, so `rich` has no effect.
+      const answer = await googleClient(place).models.countTokens({ model, contents: question })
+      return { tokens: answer.totalTokens, headers: new Headers(answer.sdkHttpResponse?.headers) }
+    },
+  }
+const googleClient = ({ origin }: ClientTarget): GoogleGenAI =>
   new GoogleGenAI({ apiKey: 'client-token', httpOptions: { baseUrl: origin ?? '', headers: {} } })
 
 describe.each(servers.filter(({ name }) => name === 'node:http' || name === 'in process'))(
-  '$name',
+  'token counts on $name',
   ({ name, start }) => {
     let fake: FakeProvider
     let running: Running
@@ -90,10 +93,10 @@ describe.each(servers.filter(({ name }) => name === 'node:http' || name === 'in 
     })
     afterAll(() => running.close())
 
-    // Google's client is asked over HTTP.
+    // Google's client needs HTTP.
     const able = Object.keys(clients).filter((client) => name !== 'in process' || client !== 'google')
     test.each(able.flatMap((client) => names.map((upstream) => [client, upstream] as const)))(
-      '%s client, model of a %s upstream',
+      'of the %s client with a model of a %s upstream',
       async (client, upstream) => {
         fake.reset()
         const count = clients[client] as (typeof clients)[string]

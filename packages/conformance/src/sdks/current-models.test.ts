@@ -4,7 +4,7 @@ import { openaiCases } from './openai.ts'
 import { responsesCases } from './responses.ts'
 import { runCurrentModels } from './suite.ts'
 
-runCurrentModels('the openai SDK on chat', 'chat', openaiCases)
+runCurrentModels('the OpenAI SDK on chat', 'chat', openaiCases)
 runCurrentModels('the Anthropic SDK', 'messages', anthropicCases)
 runCurrentModels('the Google SDK', 'gemini', googleCases)
-runCurrentModels('the openai SDK on responses', 'responses', responsesCases)
+runCurrentModels('the OpenAI SDK on responses', 'responses', responsesCases)

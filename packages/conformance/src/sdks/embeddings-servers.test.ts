@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openaiClient } from '../base/sdk-clients.ts'
 import { parsingServers, type Running, servers } from '../base/servers.ts'
 
-/** Responses of providers by path. The vectors are exact in float32. */
+/** Provider responses by path. The vectors are exact in float32. */
 const vectors = [
   [0.5, -0.25, 3],
   [0.25, 1, -7],
@@ -44,14 +44,14 @@ const makeGateway = () =>
     logger: false,
   })
 
-describe.each([...servers, ...parsingServers])('$name', (server) => {
+describe.each([...servers, ...parsingServers])('embeddings and rerank on $name', (server) => {
   let running: Running
   beforeAll(async () => {
     running = await server.start(makeGateway())
   })
   afterAll(() => running.close())
 
-  test('the OpenAI SDK embeds, by base64 as it asks unless told otherwise', async () => {
+  test('the OpenAI SDK creates embeddings, as base64 by default', async () => {
     const client = openaiClient(running)
     const asked = { model: 'voyage-x', input: ['a', 'b'] }
     const { data, usage } = await client.embeddings.create(asked)
@@ -66,9 +66,9 @@ describe.each([...servers, ...parsingServers])('$name', (server) => {
     })
   })
 
-  // It takes no function in place of fetch.
+  // The SDK does not accept a function instead of fetch.
   test.each(server.name === 'in process' ? [] : ['v1', 'v1beta'])(
-    'Google’s SDK embeds, under /%s',
+    'Google’s SDK creates embeddings under /%s',
     async (apiVersion) => {
       const client = new GoogleGenAI({ apiKey: 'client-token', apiVersion, httpOptions: { baseUrl: running.origin } })
       const { embeddings } = await client.models.embedContent({ model: 'voyage-x', contents: ['a', 'b'] })
@@ -88,7 +88,7 @@ describe.each([...servers, ...parsingServers])('$name', (server) => {
     expect(results).toEqual([{ index: 1, relevanceScore: 0.75 }])
   })
 
-  test('the OpenAI SDK streams a completion of a model that only chats', async () => {
+  test('the OpenAI SDK streams a completion of a chat model', async () => {
     const asked = { model: 'chat', prompt: 'hello ', echo: true, stream: true } as const
     let text = ''
     for await (const { choices } of await openaiClient(running).completions.create(asked)) text += choices[0]?.text

@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
 import type { Format } from '../base/recorded-traffic.ts'
-import { type Case, lossesOf, rarely, rejection } from './context.ts'
-import type { Said } from './conversation.ts'
-import { talkers } from './sdk-callers.ts'
+import { type Case, lossesOf, onTwoServers, rejection } from './context.ts'
+import type { ConversationResult } from './conversation.ts'
+import { conversationStarters } from './sdk-callers.ts'
 
 const apology = "I'm sorry, but I can't help with that."
 
 type Word = 'length' | 'filter' | 'refusal'
-/** Terms of each dialect for an answer that did not end by itself. */
+/** Finish reasons of each dialect for incomplete responses. */
 const words: Readonly<Record<Format, Readonly<Record<Word, string>>>> = {
   chat: { length: 'length', filter: 'content_filter', refusal: 'content_filter' },
   messages: { length: 'max_tokens', filter: 'refusal', refusal: 'refusal' },
@@ -15,7 +15,10 @@ const words: Readonly<Record<Format, Readonly<Record<Word, string>>>> = {
   responses: { length: 'max_output_tokens', filter: 'content_filter', refusal: 'content_filter' },
 }
 
-/** OpenAI's own refusals are answers that ended well; Google blocks the prompt, and says so in its own word to its own clients. */
+/**
+ * OpenAI's refusals end with the ordinary finish reason. Google blocks the prompt, with its own reason for its own
+ * clients.
+ */
 function refusalEnd(client: Format, upstream: Format): string {
   if (client === 'chat' && upstream === 'chat') return 'stop'
   if (client === 'responses' && (upstream === 'chat' || upstream === 'responses')) return 'completed'
@@ -30,7 +33,7 @@ function refusalIsApart(client: Format, upstream: Format): boolean {
   return client === 'chat' || client === 'responses'
 }
 
-/** Losses of a refusal that only the upstream's own format can carry. */
+/** Losses of a refusal that only the upstream's own format can express. */
 function refusalLosses(client: Format, upstream: Format): readonly string[] {
   if (client === upstream) return []
   return upstream === 'messages' ? ['/stop_details'] : upstream === 'gemini' ? ['/promptFeedback'] : []
@@ -39,7 +42,7 @@ function refusalLosses(client: Format, upstream: Format): readonly string[] {
 const inBothModes = (name: string, run: (stream: boolean) => Case['run']): readonly Case[] =>
   [false, true].map((stream) => ({ name: `${name}, ${stream ? 'streamed' : 'whole'}`, run: run(stream) }))
 
-/** Faults in the middle of a stream, and what the client must be able to read of them. */
+/** Faults in the middle of a stream, and what the client's error must contain. */
 const breaks: readonly { name: string; fault: string; tells?: RegExp; rare?: true }[] = [
   { name: 'an error event', fault: '[[error-event after:8]]', tells: /overloaded|server had an error/i },
   { name: 'a reset', fault: '[[reset after:8]]' },
@@ -47,46 +50,48 @@ const breaks: readonly { name: string; fault: string; tells?: RegExp; rare?: tru
   { name: 'an end of file in an event', fault: '[[cut-event after:8]]', rare: true },
 ]
 
-/** How answers end that do not end well, and what they cost. */
-export const endingCases = (client: Format): readonly Case[] => [
+/** Responses that end early, and their usage. */
+export const finishCases = (client: Format): readonly Case[] => [
   ...inBothModes('the token limit', (stream) => async (setting) => {
-    const talk = talkers[client](setting, { stream, most: 16 })
-    const said = await talk.ask({ text: '[[words:50]]' })
-    expect(said.text.split(' ')).toHaveLength(16)
-    expect(said.end).toBe(words[client].length)
-    expect(said.usage?.output).toBe(16)
+    const talk = conversationStarters[client](setting, { stream, tokenLimit: 16 })
+    const text = await talk.sendUserMessage({ text: '[[words:50]]' })
+    expect(text.text.split(' ')).toHaveLength(16)
+    expect(text.finishReason).toBe(words[client].length)
+    expect(text.usage?.output).toBe(16)
   }),
-  ...rarely(
-    inBothModes('a filter', (stream) => async (setting) => {
+  ...onTwoServers(
+    inBothModes('a content filter', (stream) => async (setting) => {
       setting.fake.reply({ text: 'one two', finish: 'content-filter' })
-      const said = await talkers[client](setting, { stream }).ask({ text: 'Hello' })
-      expect([said.text, said.end]).toEqual(['one two', words[client].filter])
+      const text = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
+      expect([text.text, text.finishReason]).toEqual(['one two', words[client].filter])
     }),
   ),
 
   ...inBothModes('a refusal', (stream) => async (setting) => {
     const { upstream } = setting
-    let said: Said | undefined
+    let text: ConversationResult | undefined
     const losses = await lossesOf(setting, async () => {
-      said = await talkers[client](setting, { stream }).ask({ text: '[[refuse]]' })
+      text = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: '[[refuse]]' })
     })
-    expect(said?.end).toBe(refusalEnd(client, upstream))
+    expect(text?.finishReason).toBe(refusalEnd(client, upstream))
     const apart = refusalIsApart(client, upstream)
-    expect([said?.text, said?.refusal]).toEqual(apart ? ['', apology] : [apology, ''])
-    // Some clients' encoders name the choice in front of it, as the hub does.
+    expect([text?.text, text?.refusal]).toEqual(apart ? ['', apology] : [apology, ''])
+    // Some clients' encoders name the choice as a prefix, as the IR does.
     expect(losses.map(({ path }) => path.replace('/choices/0', ''))).toEqual(refusalLosses(client, upstream))
   }),
-  ...inBothModes('what was cached and thought, in the format’s own sums', (stream) => async (setting) => {
+  ...inBothModes('cached and reasoning tokens in the format’s own totals', (stream) => async (setting) => {
     setting.fake.reply({ text: 'ok', usage: { input: 1000, cacheRead: 640, output: 90, reasoning: 70 } })
-    const said = await talkers[client](setting, { stream }).ask({ text: 'Hello' })
-    expect(said.usage).toMatchObject({ input: 1000, cacheRead: 640, output: 90, reasoning: 70 })
+    const text = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
+    expect(text.usage).toMatchObject({ input: 1000, cacheRead: 640, output: 90, reasoning: 70 })
   }),
   ...breaks.map(
     ({ name, fault, tells }): Case => ({
-      name: `${name} in mid-stream: the SDK throws`,
+      name: `${name} in mid-stream makes the SDK throw`,
       async run(setting) {
         const { finished } = setting
-        const error = await rejection(talkers[client](setting, { stream: true }).ask({ text: `[[words:50]] ${fault}` }))
+        const error = await rejection(
+          conversationStarters[client](setting, { stream: true }).sendUserMessage({ text: `[[words:50]] ${fault}` }),
+        )
         expect(error).toBeInstanceOf(Error)
         if (tells !== undefined) expect(error.message).toMatch(tells)
         await expect.poll(() => finished.at(-1)?.outcome).toBe('failed')

@@ -12,13 +12,13 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type JsonObject, listOf, objectOf } from '../base/json.ts'
 
-/** Silence of the upstream before its first event, and between two events; a heartbeat comes every 10 ms. */
+/** Silence of the upstream before its first event and between two events; a heartbeat comes every 10 ms. */
 const silenceMs = 60
 
 let received: { readonly path: string; readonly body: JsonObject }[] = []
 /** Events that the upstream streams, in order. */
 let script: readonly (JsonObject | '[DONE]')[] = []
-/** Response of the upstream in place of a stream. */
+/** Response of the upstream instead of a stream. */
 let answer: JsonObject | undefined
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, silenceMs))
@@ -106,14 +106,14 @@ const googleText = [
   },
 ]
 
-describe('@google/generative-ai, the SDK before @google/genai', () => {
+describe('@google/generative-ai, the predecessor of @google/genai', () => {
   const chat = (model: string) =>
     new GoogleGenerativeAI('me').getGenerativeModel({ model }, { baseUrl: origin }).startChat()
 
   test.each([
-    ['a translated answer', 'gpt-5', chatText],
-    ['an answer that passes through', 'gemini-3', googleText],
-  ])('keeps a streamed turn of %s in its history, heartbeats between', async (_name, model, events) => {
+    ['a translated response', 'gpt-5', chatText],
+    ['a pass-through response', 'gemini-3', googleText],
+  ])('keeps a streamed turn of %s with heartbeats in its history', async (_name, model, events) => {
     script = events
     const session = chat(model)
     const { stream, response } = await session.sendMessageStream('Hello')
@@ -125,7 +125,7 @@ describe('@google/generative-ai, the SDK before @google/genai', () => {
     expect((await session.getHistory()).map(({ role }) => role)).toEqual(['user', 'model'])
   })
 
-  test('goes through a tool loop', async () => {
+  test('completes a tool loop', async () => {
     script = chatCall
     const session = chat('gpt-5')
     const { response } = await session.sendMessageStream('Weather in Oslo?')
@@ -139,7 +139,7 @@ describe('@google/generative-ai, the SDK before @google/genai', () => {
   })
 })
 
-test('@google/genai keeps a streamed turn in its history, heartbeats between', async () => {
+test('@google/genai keeps a streamed turn with heartbeats in its history', async () => {
   script = chatText
   const session = new GoogleGenAI({ apiKey: 'me', httpOptions: { baseUrl: origin } }).chats.create({ model: 'gpt-5' })
   let text = ''
@@ -174,7 +174,7 @@ const responsesText = [
 
 test.each([
   ['translated', 'gemini-3', googleText],
-  ['passing through', 'gpt-5', responsesText],
+  ['pass-through', 'gpt-5', responsesText],
 ])('@ai-sdk/xai reads a Responses stream with heartbeats, %s', async (_name, name, events) => {
   script = events
   const model = createXai({ apiKey: 'me', baseURL: `${origin}/v1` }).responses(name)
@@ -189,7 +189,7 @@ test.each([
   expect(text).toBe('Good day')
 })
 
-describe('text embeddings by `:predict`, as the SDK asks Vertex AI for them', () => {
+describe('text embeddings with `:predict`, as the SDK requests them of Vertex AI', () => {
   const client = () => new GoogleGenAI({ vertexai: true, apiKey: 'me', httpOptions: { baseUrl: origin } })
   const config = { taskType: 'RETRIEVAL_QUERY', outputDimensionality: 2 }
   const contents = ['Good', 'day']

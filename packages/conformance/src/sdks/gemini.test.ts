@@ -2,5 +2,5 @@ import { afterAll } from 'vitest'
 import { googleCases } from './gemini.ts'
 import { runSuite } from './suite.ts'
 
-const told = runSuite('the google SDK', 'gemini', googleCases)
-afterAll(() => console.log(told()))
+const reported = runSuite('the google SDK', 'gemini', googleCases)
+afterAll(() => console.log(reported()))

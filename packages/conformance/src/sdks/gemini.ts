@@ -17,9 +17,9 @@ import {
   citySchema,
   clientToken,
   modelNames,
-  rarely,
+  onTwoServers,
   rejection,
-  type Setting,
+  type SdkFixture,
   twoCalls,
 } from './context.ts'
 
@@ -28,31 +28,31 @@ interface Ask {
   readonly contents: string | Content[]
   readonly config?: GenerateContentConfig
 }
-/** All parts of an answer in order, and the last chunk. */
+/** All parts of a response in order, and the last chunk. */
 interface Heard {
   readonly parts: readonly Part[]
   readonly text: string
   readonly last: GenerateContentResponse
 }
 
-const heard = (chunks: readonly GenerateContentResponse[]): Heard => {
+const received = (chunks: readonly GenerateContentResponse[]): Heard => {
   const parts = chunks.flatMap((chunk) => chunk.candidates?.[0]?.content?.parts ?? [])
   const last = chunks.at(-1)
   if (last === undefined) throw new Error('the stream was empty')
   return { parts, last, text: parts.map((part) => (part.thought === true ? '' : (part.text ?? ''))).join('') }
 }
 const modes = {
-  whole: async ({ google }: Setting, ask: Ask): Promise<Heard> =>
-    heard([await google.models.generateContent({ model: 'demo', ...ask })]),
-  async streamed({ google }: Setting, ask: Ask): Promise<Heard> {
+  whole: async ({ google }: SdkFixture, ask: Ask): Promise<Heard> =>
+    received([await google.models.generateContent({ model: 'demo', ...ask })]),
+  async streamed({ google }: SdkFixture, ask: Ask): Promise<Heard> {
     const chunks: GenerateContentResponse[] = []
     for await (const chunk of await google.models.generateContentStream({ model: 'demo', ...ask })) chunks.push(chunk)
-    return heard(chunks)
+    return received(chunks)
   },
 }
 const inBothModes = casesIn(modes)
 
-/** Google's own spelling of a schema. */
+/** A schema in Google's own notation. */
 const parameters = { type: Type.OBJECT, properties: { city: { type: Type.STRING } }, required: ['city'] }
 const tools = [
   {
@@ -66,7 +66,7 @@ const tools = [
 const user = (...parts: Part[]): Content => ({ role: 'user', parts })
 const toolRound =
   (model: string) =>
-  async (setting: Setting, ask: (typeof modes)['whole']): Promise<void> => {
+  async (setting: SdkFixture, ask: (typeof modes)['whole']): Promise<void> => {
     const question = user({ text: twoCalls })
     const { parts, last } = await ask(setting, { model, contents: [question], config: { tools } })
     expect(last.candidates?.[0]?.finishReason).toBe('STOP')
@@ -90,12 +90,12 @@ const failures = [
   { name: 'overloaded', text: '[[status:529]]', type: ApiError, status: 503, word: 'UNAVAILABLE' },
 ] as const
 
-/** The body of the answer, which is what the SDK's message holds. */
+/** Returns the response body, which the SDK uses as the message. */
 const errorOf = (error: Error): { readonly [key: string]: unknown } =>
   objectOf(objectOf(parseJson(error.message)).error)
 
-/** Sends requests that the SDK does not support any more, or not yet. */
-const post = ({ fetch, origin }: Setting, path: string, body: object, headers: Record<string, string> = {}) =>
+/** Sends requests that the SDK does not support. */
+const post = ({ fetch, origin }: SdkFixture, path: string, body: object, headers: Record<string, string> = {}) =>
   fetch(`${origin}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
@@ -109,7 +109,7 @@ export const googleCases: readonly Case[] = [
     const { text, last } = await ask(setting, { contents: '[[say:Hello — wörld 🙂]]' })
     expect(text).toBe('Hello — wörld 🙂')
     expect(last.candidates?.[0]).toMatchObject({ finishReason: 'STOP', content: { role: 'model' } })
-    expect(last.modelVersion).toBe(setting.answeredAs)
+    expect(last.modelVersion).toBe(setting.responseModel)
     expect(last.responseId).not.toBe('')
     const { promptTokenCount = 0, candidatesTokenCount = 0, totalTokenCount } = last.usageMetadata ?? {}
     expect(promptTokenCount).toBeGreaterThan(0)
@@ -117,7 +117,7 @@ export const googleCases: readonly Case[] = [
     expect(totalTokenCount).toBe(promptTokenCount + candidatesTokenCount)
   }),
   {
-    name: 'chunks that the SDK’s chat keeps: each with parts, and one ending',
+    name: 'chunks that the SDK’s chat keeps: each with parts, and one finish reason',
     async run({ google }) {
       const endings: unknown[] = []
       for await (const chunk of await google.models.generateContentStream({
@@ -134,7 +134,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'the system instruction, and a chat that remembers',
+    name: 'the system instruction, and a chat with history',
     async run({ google, fake }) {
       const chat = google.chats.create({ model: 'demo', config: { systemInstruction: 'Be brief.' } })
       let text = ''
@@ -150,11 +150,11 @@ export const googleCases: readonly Case[] = [
   },
   {
     name: 'the renamed model, and a name with a slash',
-    async run({ google, fake, answeredAs }) {
+    async run({ google, fake, responseModel }) {
       for (const [model, upstream] of [
         ['renamed', 'upstream-name'],
         ['org/model-2', 'org/model-2'],
-        ['models/demo', answeredAs],
+        ['models/demo', responseModel],
       ] as const) {
         await google.models.generateContent({ model, contents: 'hello' })
         expect(fake.requests.at(-1)?.model).toBe(upstream)
@@ -162,9 +162,9 @@ export const googleCases: readonly Case[] = [
     },
   },
   ...inBothModes('a parallel tool round trip', toolRound('demo')),
-  ...rarely(inBothModes('the same with a model whose calls have no ids', toolRound('nameless'))),
+  ...onTwoServers(inBothModes('the same with a model whose calls have no ids', toolRound('nameless'))),
   {
-    name: 'functions that the SDK calls by itself',
+    name: 'functions that the SDK calls automatically',
     rare: true,
     async run({ google }) {
       const seen: unknown[] = []
@@ -209,7 +209,7 @@ export const googleCases: readonly Case[] = [
     }),
   ),
   {
-    name: 'several candidates: given or refused, never silently one',
+    name: 'several candidates: returned or rejected, never silently one',
     rare: true,
     async run({ google, upstream }) {
       const call = google.models.generateContent({ model: 'demo', contents: 'hello', config: { candidateCount: 2 } })
@@ -223,7 +223,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'a count of tokens',
+    name: 'a token count',
     rare: true,
     async run({ google }) {
       const { totalTokens } = await google.models.countTokens({ model: 'demo', contents: 'one two three' })
@@ -231,10 +231,12 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'a bad key as Google says it, and no upstream call',
-    async run({ strangers, fake }) {
+    name: 'an invalid key as Google reports it, without an upstream call',
+    async run({ unknownTokenClients, fake }) {
       const before = fake.requests.length
-      const error = await rejection(strangers.google.models.generateContent({ model: 'demo', contents: 'hello' }))
+      const error = await rejection(
+        unknownTokenClients.google.models.generateContent({ model: 'demo', contents: 'hello' }),
+      )
       expect(error).toBeInstanceOf(ApiError)
       expect(error.status).toBe(400)
       expect(errorOf(error)).toMatchObject({
@@ -246,7 +248,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: '404 and 400 with Google’s status, and the field',
+    name: '404 and 400 with Google’s status and the field',
     async run({ google }) {
       const unknown = await rejection(google.models.generateContent({ model: 'no-such-model', contents: 'hello' }))
       expect(unknown).toBeInstanceOf(ApiError)
@@ -254,7 +256,7 @@ export const googleCases: readonly Case[] = [
       const config = { temperature: 2.5 }
       const wrong = await rejection(google.models.generateContent({ model: 'demo', contents: 'hello', config }))
       expect(errorOf(wrong)).toMatchObject({ code: 400, status: 'INVALID_ARGUMENT' })
-      // The gateway's own words, or those of an upstream of the same format.
+      // The gateway's own message, or that of an upstream of the same format.
       expect(wrong.message).toMatch(/generation_?config.temperature/i)
     },
   },
@@ -285,7 +287,7 @@ export const googleCases: readonly Case[] = [
     (error) => expect(error.name).toBe('AbortError'),
   ),
   {
-    name: 'the model list, and one model',
+    name: 'the model list and one model',
     async run({ google }) {
       const names: unknown[] = []
       for await (const model of await google.models.list()) names.push(model.name)
@@ -295,14 +297,14 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'a stream as one array, where no events were asked for',
+    name: 'a stream as one array without alt=sse',
     async run(setting) {
       const contents = [{ parts: [{ text: '[[say:one two three]]' }] }]
       const answer = await post(setting, '/v1beta/models/demo:streamGenerateContent', { contents }, keyed)
       expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
       const chunks = listOf(parseJson(await answer.text())) as unknown as GenerateContentResponse[]
       expect(chunks.length).toBeGreaterThan(2)
-      expect(heard(chunks).text).toBe('one two three')
+      expect(received(chunks).text).toBe('one two three')
       const broken = [{ parts: [{ text: '[[words:50]] [[error-event after:8]]' }] }]
       const failed = await post(setting, '/v1beta/models/demo:streamGenerateContent', { contents: broken }, keyed)
       const last = objectOf(listOf(parseJson(await failed.text())).at(-1))
@@ -310,7 +312,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'the newer path, the cloud’s path, the key in the query, and names with underscores',
+    name: 'the newer path, the cloud’s path, the key in the query, and names in snake_case',
     async run(setting) {
       const body = { contents: [{ parts: [{ text: '[[say:hi]]' }] }], generation_config: { max_output_tokens: 16 } }
       for (const path of [
@@ -320,7 +322,7 @@ export const googleCases: readonly Case[] = [
       ]) {
         const answer = await post(setting, path, body, path.includes('key=') ? {} : keyed)
         expect(answer.status, path).toBe(200)
-        expect(heard([(await answer.json()) as GenerateContentResponse]).text).toBe('hi')
+        expect(received([(await answer.json()) as GenerateContentResponse]).text).toBe('hi')
         expect(setting.fake.requests.at(-1)?.bodyText).toMatch(/"max\w*_?tokens"?\w*:\s*16|"maxOutputTokens":\s*16/i)
       }
     },

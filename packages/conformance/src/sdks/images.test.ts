@@ -3,7 +3,7 @@ import type OpenAI from 'openai'
 import { type APIError, toFile } from 'openai'
 import { describe, expect, test } from 'vitest'
 import { type Running, servers } from '../base/servers.ts'
-import { eventAnswer, jsonAnswer, type MediaUpstream, sha256, useMediaSetting } from './multipart-fixture.ts'
+import { eventResponse, jsonResponse, type MediaUpstream, sha256, useMediaFixture } from './multipart-fixture.ts'
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
@@ -34,17 +34,17 @@ for (const server of servers)
     let upstream: MediaUpstream
     let running: Running
     let client: OpenAI
-    useMediaSetting(server, (setting) => {
+    useMediaFixture(server, (setting) => {
       upstream = setting.upstream
       running = setting.running
       client = setting.client
     })
 
-    // Google's SDK is asked over HTTP.
+    // Google's SDK needs HTTP.
     if (server.name !== 'in process')
-      test('generateImages of the Google SDK', async () => {
+      test('generates images with the Google SDK', async () => {
         const prediction = { mimeType: 'image/png', bytesBase64Encoded: png.toString('base64') }
-        upstream.answer = (_call, res) => jsonAnswer(res, { predictions: [prediction] })
+        upstream.answer = (_call, res) => jsonResponse(res, { predictions: [prediction] })
         const google = new GoogleGenAI({ vertexai: true, apiKey: 'good', httpOptions: { baseUrl: running.origin } })
         const { generatedImages } = await google.models.generateImages({
           model: 'imagen-4',
@@ -55,8 +55,8 @@ for (const server of servers)
         expect(upstream.calls).toHaveLength(1)
       })
 
-    test('images.generate', async () => {
-      upstream.answer = (_call, res) => jsonAnswer(res, made)
+    test('generates images', async () => {
+      upstream.answer = (_call, res) => jsonResponse(res, made)
       const answer = await client.images.generate({ model: 'alias', prompt: 'a cat', n: 1 })
       expect(answer).toMatchObject(made)
       expect(upstream.calls[0]).toMatchObject({
@@ -65,9 +65,9 @@ for (const server of servers)
       })
     })
 
-    test('images.generate with partial images', async () => {
+    test('generates images with partial images', async () => {
       upstream.answer = (_call, res) =>
-        eventAnswer(
+        eventResponse(
           res,
           event('image_generation.partial_image', { b64_json: 'aa', partial_image_index: 0 }) +
             event('image_generation.completed', { b64_json: 'bb', usage: made.usage }),
@@ -78,9 +78,9 @@ for (const server of servers)
       expect(types).toEqual(['image_generation.partial_image', 'image_generation.completed'])
     })
 
-    test('a stream that is cut throws', async () => {
+    test('throws for a truncated stream', async () => {
       upstream.answer = (_call, res) =>
-        eventAnswer(res, event('image_generation.partial_image', { b64_json: 'aa', partial_image_index: 0 }))
+        eventResponse(res, event('image_generation.partial_image', { b64_json: 'aa', partial_image_index: 0 }))
       const stream = await client.images.generate({ model: 'alias', prompt: 'x', stream: true, partial_images: 1 })
       const reading = (async () => {
         for await (const _ of stream);
@@ -88,8 +88,8 @@ for (const server of servers)
       await expect(reading).rejects.toThrow(/before the answer was complete/)
     })
 
-    test('images.edit with files', async () => {
-      upstream.answer = (_call, res) => jsonAnswer(res, made)
+    test('edits image files', async () => {
+      upstream.answer = (_call, res) => jsonResponse(res, made)
       const image = [await toFile(png, 'ä "1".png', { type: 'image/png' }), await toFile(png.subarray(1), 'b.png')]
       const mask = await toFile(png, 'mask.png', { type: 'image/png' })
       expect(await client.images.edit({ model: 'alias', prompt: 'a hat', image, mask })).toMatchObject(made)
@@ -104,16 +104,16 @@ for (const server of servers)
       })
     })
 
-    test('images.createVariation', async () => {
-      upstream.answer = (_call, res) => jsonAnswer(res, made)
+    test('creates an image variation', async () => {
+      upstream.answer = (_call, res) => jsonResponse(res, made)
       const image = await toFile(png, 'a.png', { type: 'image/png' })
       expect(await client.images.createVariation({ model: 'alias', image })).toMatchObject(made)
       expect(upstream.calls[0]).toMatchObject({ path: '/v1/images/variations', files: [{ sha256: sha256(png) }] })
     })
 
-    test('images of models that speak otherwise', async () => {
+    test('serves images of models with another API', async () => {
       upstream.answer = ({ path }, res) =>
-        jsonAnswer(
+        jsonResponse(
           res,
           path.endsWith(':predict') ? { predictions: [{ bytesBase64Encoded: 'aW1n', mimeType: 'image/png' }] } : drawn,
         )
@@ -125,7 +125,7 @@ for (const server of servers)
       expect(JSON.stringify(upstream.calls[1]?.json)).toContain(png.toString('base64'))
     })
 
-    test('bad input is refused, naming the field, and nobody is called', async () => {
+    test('rejects invalid input with the name of the field and without an upstream call', async () => {
       const image = await toFile(png, 'a.png')
       const refusal = (promise: Promise<unknown>) =>
         promise.then(

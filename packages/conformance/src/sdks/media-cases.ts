@@ -1,12 +1,12 @@
 import { expect } from 'vitest'
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
-import { type Case, lossesOf, pixel, pixelBytes, rejection, type Setting } from './context.ts'
-import type { Piece, Talk } from './conversation.ts'
-import { talkers } from './sdk-callers.ts'
+import { type Case, lossesOf, pixel, pixelBytes, rejection, type SdkFixture } from './context.ts'
+import type { Conversation, Piece } from './conversation.ts'
+import { conversationStarters } from './sdk-callers.ts'
 
 const pdf = Buffer.from('%PDF-1.4\n%%EOF').toString('base64')
-/** A WAV file without a sound in it. */
+/** A WAV file without samples. */
 const silence = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA='
 const address = 'https://pictures.example/a.png'
 
@@ -15,16 +15,16 @@ type Outcome = string | 'refused' | 'left out'
 
 interface Medium {
   readonly piece: Piece
-  /** Shown by a user. */
+  /** In a user message. */
   readonly shown: (upstream: Format, client: Format) => Outcome
-  /** Shown by a tool. Where not said otherwise: as by a user. */
+  /** In a tool result. Default: as in a user message. */
   readonly answered?: (upstream: Format, client: Format) => Outcome
 }
 
-/** Every kind of media. Chat and responses have files where the others have documents; gemini's have no names. */
+/** Every kind of media. Chat and responses have files, the others documents; Gemini's have no names. */
 const media: Readonly<Record<string, Medium>> = {
   'an image': { piece: { image: pixel }, shown: () => `the image (image/png, ${pixelBytes} bytes)` },
-  'an image by its address': {
+  'an image by URL': {
     piece: { imageAt: address },
     shown: (upstream) => (upstream === 'gemini' ? `the image (image/png, at ${address})` : `the image (at ${address})`),
   },
@@ -40,7 +40,7 @@ const media: Readonly<Record<string, Medium>> = {
   audio: {
     piece: { audio: silence },
     shown: (upstream) => (upstream === 'messages' ? 'refused' : 'the audio (audio/wav, 44 bytes)'),
-    // The others have a place for it; what a responses upstream reads of a tool is text, images and files.
+    // Other formats have a place for it. A Responses upstream reads text, images and files of a tool result.
     answered: (upstream, client) =>
       upstream === 'messages'
         ? 'refused'
@@ -50,8 +50,8 @@ const media: Readonly<Record<string, Medium>> = {
   },
 }
 /**
- * Returns true for media that a client cannot send: chat's tools return text, messages have no audio, tools of responses no
- * audio.
+ * Returns true for media that a client cannot send: chat's tools return text, Messages has no audio, tools of Responses
+ * no audio.
  */
 const unsayable = (client: Format, name: string, byTool: boolean): boolean =>
   name === 'audio' ? client === 'messages' || (byTool && client !== 'gemini') : byTool && client === 'chat'
@@ -60,13 +60,13 @@ const unsayable = (client: Format, name: string, byTool: boolean): boolean =>
 const places: Readonly<Record<Format, { readonly shown: RegExp; readonly answered: RegExp }>> = {
   chat: { shown: /^messages\.0\.content\.1/, answered: /^messages\.2\.content\.0/ },
   messages: { shown: /^messages\.0\.content\.1/, answered: /^messages\.2\.content\.0\.content\.0/ },
-  // The SDK's chat sends each chunk of a stream back as a content of its own.
+  // The SDK's chat sends each chunk of a stream back as a separate content.
   gemini: { shown: /^contents\.0\.parts\.1/, answered: /^contents\.[23]\.parts\.0\.functionResponse\.parts\.0/ },
   responses: { shown: /^input\.0\.content\.1/, answered: /^input\.2\.output\.0/ },
 }
 
 async function expectOutcome(
-  setting: Setting,
+  setting: SdkFixture,
   outcome: Outcome,
   place: RegExp,
   { piece, byTool }: { readonly piece: Piece; readonly byTool: boolean },
@@ -76,8 +76,8 @@ async function expectOutcome(
     const before = setting.fake.requests.length
     const error = await rejection(call())
     expect(error.status).toBe(400)
-    const told = error.param ?? /[\w.]+\.\d+[\w.]*(?=: audio)/.exec(error.message)?.[0]
-    expect(told).toMatch(place)
+    const reported = error.param ?? /[\w.]+\.\d+[\w.]*(?=: audio)/.exec(error.message)?.[0]
+    expect(reported).toMatch(place)
     expect(error.message).toContain('audio cannot be sent')
     expect(setting.fake.requests).toHaveLength(before)
     return
@@ -123,8 +123,8 @@ function resultParts(upstream: Format, body: JsonObject): readonly JsonObject[] 
   }
 }
 
-const toolTurn = async (talk: Talk): Promise<void> => {
-  const { tools } = await talk.ask({ text: '[[tool:look {"city":"Paris"}]]' })
+const toolTurn = async (talk: Conversation): Promise<void> => {
+  const { tools } = await talk.sendUserMessage({ text: '[[tool:look {"city":"Paris"}]]' })
   expect(tools).toEqual([{ name: 'look', input: { city: 'Paris' } }])
 }
 
@@ -138,28 +138,28 @@ export const mediaCases = (client: Format): readonly Case[] =>
         cases.push({
           name: `${name}, ${mode}`,
           run(setting) {
-            const talk = talkers[client](setting, { stream })
+            const talk = conversationStarters[client](setting, { stream })
             return expectOutcome(
               setting,
               shown(setting.upstream, client),
               places[client].shown,
               { piece, byTool: false },
-              () => talk.ask({ text: 'What is this?' }, piece),
+              () => talk.sendUserMessage({ text: 'What is this?' }, piece),
             )
           },
         })
       if (!unsayable(client, name, true))
         cases.push({
-          name: `${name} that a tool answers, ${mode}`,
+          name: `${name} in a tool result, ${mode}`,
           async run(setting) {
-            const talk = talkers[client](setting, { stream, tools: ['look'] })
+            const talk = conversationStarters[client](setting, { stream, tools: ['look'] })
             await toolTurn(talk)
             await expectOutcome(
               setting,
               answered(setting.upstream, client),
               places[client].answered,
               { piece, byTool: true },
-              () => talk.answer({ look: [piece] }),
+              () => talk.sendToolResults({ look: [piece] }),
             )
           },
         })

@@ -5,7 +5,7 @@ import { upstreamOf } from '../base/gateways.ts'
 import { anthropicClient, openaiClient } from '../base/sdk-clients.ts'
 import { type Running, servers } from '../base/servers.ts'
 
-/** The official clients turn the pages of one list by themselves, each in its own shape. */
+/** The official clients fetch all pages of one list, each in its own shape. */
 
 const models = Array.from({ length: 73 }, (_, index) => `model-${index}`)
 const gateway = createGateway({
@@ -24,22 +24,22 @@ async function all<T>(
   return found
 }
 
-describe('in process', () => {
+describe('model lists in process', () => {
   const place = { fetch: gateway.fetch }
-  test('openai', async () => {
+  test('are read by the OpenAI SDK', async () => {
     const client = openaiClient(place)
     expect(await all(client.models.list(), ({ id }) => id)).toEqual(models)
     expect(await client.models.retrieve('model-3')).toMatchObject({ id: 'model-3', object: 'model' })
     await expect(client.models.retrieve('nobody')).rejects.toMatchObject({ status: 404, code: 'model_not_found' })
   })
 
-  test.each([undefined, 7, 73, 1000])('anthropic, %s a page', async (limit) => {
+  test.each([undefined, 7, 73, 1000])('are read by the Anthropic SDK, %s models per page', async (limit) => {
     const client = anthropicClient(place)
     const params = limit === undefined ? {} : { limit }
     expect(await all(client.models.list(params), ({ id }) => id)).toEqual(models)
   })
 
-  test('anthropic, backwards and one', async () => {
+  test('are read by the Anthropic SDK backwards and one by one', async () => {
     const client = anthropicClient(place)
     const back = await all(client.models.list({ limit: 10, before_id: 'model-30' }), ({ id }) => id)
     expect([...back].sort()).toEqual(models.slice(0, 30).sort())
@@ -49,8 +49,8 @@ describe('in process', () => {
   })
 })
 
-// Google's client is asked over HTTP.
-describe.each(servers.filter(({ name }) => name === 'node:http'))('$name', ({ start }) => {
+// Google's client needs HTTP.
+describe.each(servers.filter(({ name }) => name === 'node:http'))('model lists on $name', ({ start }) => {
   let running: Running
   beforeAll(async () => {
     running = await start(gateway)
@@ -59,7 +59,7 @@ describe.each(servers.filter(({ name }) => name === 'node:http'))('$name', ({ st
 
   test.each(
     ['v1', 'v1beta'].flatMap((apiVersion) => [undefined, 9, 73].map((pageSize) => [apiVersion, pageSize] as const)),
-  )('google on %s, %s a page', async (apiVersion, pageSize) => {
+  )('are read by the Google SDK on %s, %s models per page', async (apiVersion, pageSize) => {
     const client = new GoogleGenAI({ apiKey: 'client-token', httpOptions: { baseUrl: running.origin, apiVersion } })
     const pager = await client.models.list(pageSize === undefined ? {} : { config: { pageSize } })
     expect(await all(pager, ({ name }) => name)).toEqual(models.map((name) => `models/${name}`))

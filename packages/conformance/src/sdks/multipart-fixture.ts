@@ -10,7 +10,7 @@ import type { Running, ServerKind } from '../base/servers.ts'
 
 export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** One call as the upstream received it. Uploads are parsed by the runtime's own parser, not the gateway's. */
+/** One call as the upstream received it. The runtime's own parser parses uploads, not the gateway's. */
 export interface MediaCall {
   readonly path: string
   readonly fields: Readonly<Record<string, readonly string[]>>
@@ -77,7 +77,7 @@ export async function startMediaUpstream(): Promise<MediaUpstream> {
   return upstream
 }
 
-/** `alias` is the upstream's `real` in OpenAI's dialect, `gemini-…` and `imagen-…` go to Google's. */
+/** `alias` is the upstream's `real` in OpenAI's dialect; `gemini-…` and `imagen-…` use Google's. */
 export const mediaGateway = ({ origin }: MediaUpstream, config: Partial<GatewayConfig> = {}): Gateway =>
   createGateway({
     auth: (token) => (token === 'good' ? { id: 'me' } : null),
@@ -90,15 +90,17 @@ export const mediaGateway = ({ origin }: MediaUpstream, config: Partial<GatewayC
     ...config,
   } as GatewayConfig)
 
-/** State during the tests of a server. */
-export interface MediaSetting {
+/** Fixture during the tests of a server. */
+export interface MediaFixture {
   readonly upstream: MediaUpstream
   readonly running: Running
   readonly client: OpenAI
 }
 
-/** A gateway on a server, the upstream behind it, whose calls are forgotten before each test, and OpenAI's client before it. */
-export function useMediaSetting(server: ServerKind, begin: (setting: MediaSetting) => void): void {
+/**
+ * Starts a gateway on a server with OpenAI's client and an upstream, whose recorded calls are cleared before each test.
+ */
+export function useMediaFixture(server: ServerKind, begin: (setting: MediaFixture) => void): void {
   let close: (() => Promise<void>) | undefined
   let calls: MediaCall[] = []
   beforeAll(async () => {
@@ -115,11 +117,11 @@ export function useMediaSetting(server: ServerKind, begin: (setting: MediaSettin
   afterAll(() => close?.())
 }
 
-export const jsonAnswer = (res: ServerResponse, body: unknown): void => {
+export const jsonResponse = (res: ServerResponse, body: unknown): void => {
   res.setHeader('content-type', 'application/json')
   res.end(typeof body === 'string' ? body : JSON.stringify(body))
 }
-export const eventAnswer = (res: ServerResponse, text: string): void => {
+export const eventResponse = (res: ServerResponse, text: string): void => {
   res.setHeader('content-type', 'text/event-stream')
   res.end(text)
 }

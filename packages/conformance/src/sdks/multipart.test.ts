@@ -1,7 +1,7 @@
 import { fileSpool } from '@modelgate/node'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { parsingServers, type Running, servers } from '../base/servers.ts'
-import { jsonAnswer, type MediaUpstream, mediaGateway, sha256, startMediaUpstream } from './multipart-fixture.ts'
+import { jsonResponse, type MediaUpstream, mediaGateway, sha256, startMediaUpstream } from './multipart-fixture.ts'
 
 const boundary = 'XyZ-0123456789'
 const bytes = Buffer.concat([
@@ -34,7 +34,7 @@ for (const server of [...servers, ...parsingServers])
       })
     beforeAll(async () => {
       upstream = await startMediaUpstream()
-      upstream.answer = (_call, res) => jsonAnswer(res, { text: 'heard' })
+      upstream.answer = (_call, res) => jsonResponse(res, { text: 'heard' })
       running = await server.start(mediaGateway(upstream))
       small = await server.start(mediaGateway(upstream, { limits: { uploadBytes: 1_000_000 } }))
     })
@@ -44,7 +44,7 @@ for (const server of [...servers, ...parsingServers])
       await upstream.close()
     })
 
-    test('a file of bytes that look like a boundary arrives as it was, though the model stands behind it', async () => {
+    test('passes a file with bytes like a boundary unchanged, even if the model follows it', async () => {
       const reply = await send(whole)
       expect([reply.status, await reply.json()]).toEqual([200, { text: 'heard' }])
       expect(upstream.calls).toMatchObject([
@@ -53,7 +53,7 @@ for (const server of [...servers, ...parsingServers])
     })
 
     test.each([
-      ['cut off', whole.subarray(0, -40), type, 400, null],
+      ['that is cut off', whole.subarray(0, -40), type, 400, null],
       ['empty', Buffer.alloc(0), type, 400, null],
       ['without a file', Buffer.concat([field('model', 'alias'), end]), type, 400, 'file'],
       ['with a text for a file', Buffer.concat([field('file', 'x'), field('model', 'alias'), end]), type, 400, 'file'],
@@ -61,14 +61,14 @@ for (const server of [...servers, ...parsingServers])
       ['for an unknown model', Buffer.concat([file, field('model', 'nobody'), end]), type, 404, 'model'],
       ['without a boundary', whole, 'multipart/form-data', 400, 'content-type'],
       ['of another type', whole, 'application/octet-stream', 415, null],
-    ])('an upload %s is refused, and nobody is called', async (_what, body, contentType, status, param) => {
+    ])('rejects an upload %s without an upstream call', async (_what, body, contentType, status, param) => {
       const reply = await send(body, contentType)
       expect(reply.status).toBe(status)
       expect(await reply.json()).toMatchObject({ error: { param, type: 'invalid_request_error' } })
       expect(upstream.calls).toEqual([])
     })
 
-    test('an upload beyond the limit is answered 413', async () => {
+    test('returns 413 for an upload above the limit', async () => {
       const reply = await send(whole, type, small)
       expect(reply.status).toBe(413)
       expect(await reply.json()).toMatchObject({ error: { code: 'request_too_large' } })
@@ -76,9 +76,9 @@ for (const server of [...servers, ...parsingServers])
     })
   })
 
-test('where there is nothing but memory, a spool takes uploads larger than other bodies may be', async () => {
+test('accepts uploads above the body limit with a spool if memory is the only storage', async () => {
   const upstream = await startMediaUpstream()
-  upstream.answer = (_call, res) => jsonAnswer(res, { text: 'heard' })
+  upstream.answer = (_call, res) => jsonResponse(res, { text: 'heard' })
   const status = async (spool?: typeof fileSpool) => {
     const gateway = mediaGateway(upstream, { limits: { bodyBytes: 10_000 }, ...(spool === undefined ? {} : { spool }) })
     const headers = { authorization: 'Bearer good', 'content-type': type }

@@ -32,7 +32,7 @@ const reasoningModels = [
 ]
 const plainModels = ['gpt-4.1', 'gpt-4o-mini']
 
-/** Creates a gateway in front of a fake OpenAI with the restrictions of the named models. */
+/** Creates a gateway with a fake OpenAI that enforces the restrictions of the named models. */
 function openaiBehind(options: Parameters<typeof openai>[0] = {}) {
   const fake = createFakeProvider()
   const finished: FinishEvent[] = []
@@ -53,8 +53,8 @@ function openaiBehind(options: Parameters<typeof openai>[0] = {}) {
 
 const question = '[[tool:get_weather {"city":"Paris"}]]'
 
-describe.each([...reasoningModels, ...plainModels])('OpenAI model %s behind openai()', (model) => {
-  it('answers a tool loop of the Anthropic SDK that asks for thinking, a temperature and stop sequences', async () => {
+describe.each([...reasoningModels, ...plainModels])('OpenAI model %s with openai()', (model) => {
+  it('serves a tool loop of the Anthropic SDK with thinking, a temperature and stop sequences', async () => {
     const { anthropic, fake } = openaiBehind()
     const body = {
       model,
@@ -87,7 +87,7 @@ describe.each([...reasoningModels, ...plainModels])('OpenAI model %s behind open
     expect(fake.requests.map(({ status }) => status)).toEqual([200, 200])
   })
 
-  it('answers a tool call of the Google SDK that asks for a thinking level, sampling and log probabilities', async () => {
+  it('serves a tool call of the Google SDK with a thinking level, sampling and log probabilities', async () => {
     const { google, fake } = openaiBehind()
     const response = await google.models.generateContent({
       model,
@@ -108,7 +108,7 @@ describe.each([...reasoningModels, ...plainModels])('OpenAI model %s behind open
 })
 
 describe('requests to OpenAI', () => {
-  it('use responses for tools with reasoning and chat completions for the same model without tools', async () => {
+  it('use Responses for tools with reasoning, and Chat Completions for the same model without tools', async () => {
     const { anthropic, fake } = openaiBehind()
     const body = { model: 'gpt-5.6', max_tokens: 1000, messages: [{ role: 'user' as const, content: 'hello' }] }
     await anthropic.messages.create({ ...body, tools: [{ name: 'f', input_schema: { type: 'object' } }] })
@@ -116,7 +116,7 @@ describe('requests to OpenAI', () => {
     expect(fake.requests.map(({ path }) => path)).toEqual(['/v1/responses', '/v1/chat/completions'])
   })
 
-  it('report a temperature that the model refuses and keep one that it accepts', async () => {
+  it('report a temperature that the model rejects and keep one that it accepts', async () => {
     const { anthropic, fake, losses } = openaiBehind()
     const messages = [{ role: 'user' as const, content: 'hello' }]
     const ask = (model: string, effort?: 'low') =>
@@ -140,7 +140,7 @@ describe('requests to OpenAI', () => {
     expect(losses()).toContain('/temperature')
   })
 
-  it('turn reasoning off and report it where only chat completions are spoken and the model needs that for tools', async () => {
+  it('disable reasoning with a report if only Chat Completions is available and the model requires that for tools', async () => {
     const { anthropic, fake, losses } = openaiBehind({ formats: ['chat'] })
     await anthropic.messages.create({
       model: 'gpt-5.6-sol',
@@ -153,7 +153,7 @@ describe('requests to OpenAI', () => {
     expect(losses()).toContain('/output_config/effort')
   })
 
-  it('are refused and not sent where the model accepts no tools in the only format', async () => {
+  it('are rejected without an upstream call if the model accepts no tools in the only available format', async () => {
     const { anthropic, fake } = openaiBehind({ formats: ['chat'] })
     const call = anthropic.messages.create({
       model: 'gpt-6-astra',
@@ -165,7 +165,7 @@ describe('requests to OpenAI', () => {
     expect(fake.requests).toHaveLength(0)
   })
 
-  it("pass unchanged in the client's own format, and the provider's refusal comes back", async () => {
+  it("pass unchanged in the client's own format, with the provider's rejection", async () => {
     const { openai: client, fake } = openaiBehind()
     const call = client.chat.completions.create({
       model: 'gpt-6-astra',
@@ -176,7 +176,7 @@ describe('requests to OpenAI', () => {
     expect(fake.requests.at(-1)?.body).toHaveProperty('temperature', 0.5)
   })
 
-  it('follow rules of the configuration before the built-in ones, and treat a deployment like the model it serves', async () => {
+  it('apply configured rules before built-in ones, and treat a deployment like its model', async () => {
     const { anthropic, fake } = openaiBehind({
       modelRules: [{ model: 'my-deployment', like: 'gpt-5.6' }, { model: 'gpt-6-astra' }],
     })

@@ -2,5 +2,5 @@ import { afterAll } from 'vitest'
 import { openaiCases } from './openai.ts'
 import { runSuite } from './suite.ts'
 
-const told = runSuite('the openai SDK', 'chat', openaiCases)
-afterAll(() => console.log(told()))
+const reported = runSuite('the openai SDK', 'chat', openaiCases)
+afterAll(() => console.log(reported()))

@@ -10,7 +10,7 @@ import {
   pixel,
   pixelBytes,
   rejection,
-  type Setting,
+  type SdkFixture,
   twoCalls,
 } from './context.ts'
 
@@ -23,18 +23,18 @@ const tool = (name: string): OpenAI.ChatCompletionTool => ({
 })
 const tools = [tool('get_weather'), tool('get_time')]
 
-/** Streamed by the helper or whole: the rest of a case is the same. */
+/** Streamed by the helper or unstreamed; the rest of a case is the same. */
 const modes = {
-  whole: ({ openai }: Setting, body: OpenAI.ChatCompletionCreateParamsNonStreaming) =>
+  whole: ({ openai }: SdkFixture, body: OpenAI.ChatCompletionCreateParamsNonStreaming) =>
     openai.chat.completions.create(body),
-  streamed: ({ openai }: Setting, body: OpenAI.ChatCompletionCreateParamsNonStreaming) =>
+  streamed: ({ openai }: SdkFixture, body: OpenAI.ChatCompletionCreateParamsNonStreaming) =>
     openai.chat.completions
       .stream({ ...body, stream: true, stream_options: { include_usage: true } })
       .finalChatCompletion(),
 }
 const inBothModes = casesIn(modes)
 
-/** The second turn of a tool loop: the message as the SDK gave it, and the results. */
+/** Returns the second turn of a tool loop: the SDK's message and the results. */
 const withResults = (first: Message[], message: OpenAI.ChatCompletionMessage): Message[] => [
   ...first,
   message,
@@ -59,14 +59,14 @@ export const openaiCases: readonly Case[] = [
     const completion = await ask(setting, { model: 'demo', messages: say('[[say:Hello — wörld 🙂]]') })
     expect(completion.choices[0]?.message).toMatchObject({ role: 'assistant', content: 'Hello — wörld 🙂' })
     expect(completion.choices[0]?.finish_reason).toBe('stop')
-    expect(completion.model).toBe(setting.answeredAs)
+    expect(completion.model).toBe(setting.responseModel)
     const { prompt_tokens, completion_tokens, total_tokens } = completion.usage as OpenAI.CompletionUsage
     expect(prompt_tokens).toBeGreaterThan(0)
     expect(completion_tokens).toBeGreaterThan(0)
     expect(total_tokens).toBe(prompt_tokens + completion_tokens)
   }),
   {
-    name: 'raw stream without usage, since none was asked for',
+    name: 'raw stream without unrequested usage',
     async run({ openai }) {
       const stream = await openai.chat.completions.create({
         model: 'demo',
@@ -149,7 +149,7 @@ export const openaiCases: readonly Case[] = [
     })
     expect(JSON.parse(choices[0]?.message.content ?? '')).toEqual({ city: expect.any(String) })
   }),
-  ...inBothModes('thinking, and its way back in a tool loop', async (setting, ask) => {
+  ...inBothModes('thinking, sent back in a tool loop', async (setting, ask) => {
     const first = say('[[tool:get_weather {"city":"Paris"}]] think hard')
     const body = { model: 'demo', tools, reasoning_effort: 'high' as const, max_completion_tokens: 32_000 }
     const { choices, usage } = await ask(setting, { ...body, messages: first })
@@ -159,7 +159,7 @@ export const openaiCases: readonly Case[] = [
     expect(second.choices[0]?.message.content).toContain('18 degrees')
   }),
   {
-    name: 'thinking shown while it streams',
+    name: 'streamed thinking',
     async run({ openai, upstream }) {
       const stream = await openai.chat.completions.create({
         model: 'demo',
@@ -170,13 +170,13 @@ export const openaiCases: readonly Case[] = [
       })
       let reasoning = ''
       for await (const chunk of stream) reasoning += textOf(objectOf(chunk.choices[0]?.delta).reasoning_content)
-      // A chat client cannot ask for it, and OpenAI's responses show no thought that nobody asked for.
+      // A chat client cannot request it, and OpenAI's Responses returns no thoughts without a request.
       const thought = 'The user says “Is it raining?”. I will answer briefly.'
       expect(reasoning).toBe(upstream === 'responses' ? '' : thought)
     },
   },
   {
-    name: 'several answers: given or refused, never silently one',
+    name: 'several choices: returned or rejected, never silently one',
     async run({ openai, upstream }) {
       const call = openai.chat.completions.create({ model: 'demo', messages: say('hello'), n: 2 })
       if (upstream === 'chat' || upstream === 'gemini') expect((await call).choices).toHaveLength(2)
@@ -184,10 +184,12 @@ export const openaiCases: readonly Case[] = [
     },
   },
   {
-    name: '401 as AuthenticationError, and no upstream call',
-    async run({ strangers, fake }) {
+    name: '401 as AuthenticationError without an upstream call',
+    async run({ unknownTokenClients, fake }) {
       const before = fake.requests.length
-      const error = await rejection(strangers.openai.chat.completions.create({ model: 'demo', messages: say('hello') }))
+      const error = await rejection(
+        unknownTokenClients.openai.chat.completions.create({ model: 'demo', messages: say('hello') }),
+      )
       expect(error).toBeInstanceOf(OpenAI.AuthenticationError)
       expect(error).toMatchObject({ status: 401, code: 'invalid_api_key' })
       expect(fake.requests).toHaveLength(before)
@@ -224,7 +226,7 @@ export const openaiCases: readonly Case[] = [
     (error) => expect(error).toBeInstanceOf(OpenAI.APIUserAbortError),
   ),
   {
-    name: 'the model list, and one model',
+    name: 'the model list and one model',
     async run({ openai }) {
       const ids: string[] = []
       for await (const model of openai.models.list()) ids.push(model.id)

@@ -11,8 +11,8 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../base/json.ts'
 
 /**
- * Context for streams that no fake provider sends: overlapping parts, citations, summaries in
- * pieces. All other streams are covered on every server, in `responses.ts`.
+ * Context for streams that no fake provider sends: overlapping parts, citations, summaries in pieces. `responses.ts`
+ * covers all other streams on every server.
  */
 
 function contextOf(request: Partial<ModelRequest> = {}) {
@@ -26,7 +26,7 @@ function contextOf(request: Partial<ModelRequest> = {}) {
   }
 }
 
-/** A client whose every call is answered with this body. */
+/** Creates a client whose calls all receive this body. */
 const clientOf = (body: string, type = 'text/event-stream'): OpenAI =>
   new OpenAI({
     apiKey: 'none',
@@ -46,18 +46,18 @@ const ended = (reason: 'stop' | 'length' | 'tool-calls' | 'content-filter'): Mod
   { type: 'response-end' },
 ]
 
-/** The events of parts that overlap: all begin before any ends. */
+/** Returns the events of overlapping parts: all begin before any ends. */
 function overlapping(parts: readonly Part[], first = 0): ModelEvent[] {
   const numbered = parts.map((value, index) => ({ value, part: first + index }))
   const begun = numbered.map(({ value, part }): ModelEvent => {
     return { type: 'part-start', choice: 0, part, value: { ...value, ...(emptied(value) as object) } }
   })
-  const said = numbered.flatMap(({ value, part }) =>
+  const output = numbered.flatMap(({ value, part }) =>
     halves(textOf(value)).map((text): ModelEvent => {
       return { type: 'part-delta', choice: 0, part, delta: { type: deltaOf(value), text } }
     }),
   )
-  return [...begun, ...said, ...numbered.map(({ part }): ModelEvent => ({ type: 'part-end', choice: 0, part }))]
+  return [...begun, ...output, ...numbered.map(({ part }): ModelEvent => ({ type: 'part-end', choice: 0, part }))]
 }
 const emptied = (part: Part): Partial<Part> => (part.type === 'tool-call' ? { input: '' } : { text: '' })
 const textOf = (part: Part): string => (part.type === 'tool-call' ? part.input : 'text' in part ? part.text : '')
@@ -83,8 +83,8 @@ const parts: Part[] = [
   { type: 'tool-call', id: 'call_3', name: 'patch', input: '*** Begin', custom: true },
 ]
 
-describe('the stream helper', () => {
-  test.each([false, true])('takes parts that overlap, heartbeats between the events: %s', async (heartbeats) => {
+describe('stream helper of the OpenAI SDK', () => {
+  test.each([false, true])('accepts overlapping parts with heartbeats between the events: %s', async (heartbeats) => {
     const body = write([start, ...overlapping(parts), ...ended('tool-calls')], heartbeats)
     const stream = clientOf(body).responses.stream({ model: 'demo', input: 'hi' })
     const texts: string[] = []
@@ -113,7 +113,7 @@ describe('the stream helper', () => {
     expect(response.output[0]).toMatchObject({ summary: [{ type: 'summary_text', text: 'First think.' }] })
   })
 
-  test('takes refusals, citations and pieces of a summary', async () => {
+  test('accepts refusals, citations and pieces of a summary', async () => {
     const events: ModelEvent[] = [
       start,
       ...overlapping([
@@ -146,14 +146,14 @@ describe('the stream helper', () => {
   })
 })
 
-describe('a stream that breaks', () => {
+describe('broken Responses stream', () => {
   const broken = write([
     start,
     { type: 'part-start', choice: 0, part: 0, value: { type: 'text', text: 'Hel' } },
     { type: 'error', error: { kind: 'rate_limited', status: 429, message: 'Slow down.', code: 'slow' } },
   ])
 
-  test('says so in both events, under the id it began with', () => {
+  test('reports the error in both events, with the id of its start', () => {
     const events = [...broken.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => JSON.parse(data) as JsonObject)
     const [error, failed] = events.slice(-2)
     expect(error).toMatchObject({

@@ -2,5 +2,5 @@ import { afterAll } from 'vitest'
 import { responsesCases } from './responses.ts'
 import { runSuite } from './suite.ts'
 
-const told = runSuite('the openai SDK on responses', 'responses', responsesCases)
-afterAll(() => console.log(told()))
+const reported = runSuite('the OpenAI SDK on responses', 'responses', responsesCases)
+afterAll(() => console.log(reported()))

@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import { expect } from 'vitest'
 import { objectOf, parseJson } from '../base/json.ts'
 import { abortCases, casesIn, failureCases } from './cases.ts'
-import { type Case, callResults, citySchema, rarely, rejection, type Setting, twoCalls } from './context.ts'
+import { type Case, callResults, citySchema, onTwoServers, rejection, type SdkFixture, twoCalls } from './context.ts'
 import { openaiFailures } from './openai.ts'
 
 type Body = OpenAI.Responses.ResponseCreateParamsNonStreaming
@@ -22,8 +22,8 @@ const say = (text: string): Item[] => [{ role: 'user', content: text }]
 const base = { model: 'demo', store: false } as const
 
 const modes = {
-  whole: ({ openai }: Setting, body: Body): Promise<Response> => openai.responses.create(body),
-  streamed: ({ openai }: Setting, body: Body): Promise<Response> =>
+  whole: ({ openai }: SdkFixture, body: Body): Promise<Response> => openai.responses.create(body),
+  streamed: ({ openai }: SdkFixture, body: Body): Promise<Response> =>
     openai.responses.stream({ ...body, stream: true }).finalResponse(),
 }
 const inBothModes = casesIn(modes)
@@ -31,7 +31,9 @@ const inBothModes = casesIn(modes)
 const callsIn = (response: Response): OpenAI.Responses.ResponseFunctionToolCall[] =>
   response.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
 
-/** The second turn of a tool loop: every item as the SDK gave it, and the results. `parsed_arguments` is the helper's own. */
+/**
+ * Returns the second turn of a tool loop: the SDK's items and the results. `parsed_arguments` is not part of the API.
+ */
 const withResults = (first: Item[], response: Response): Item[] => [
   ...first,
   ...response.output.map((item) => {
@@ -47,11 +49,16 @@ const withResults = (first: Item[], response: Response): Item[] => [
   ),
 ]
 
-/** Cases of the OpenAI SDK on responses, for every server and upstream. */
+/** Cases of the OpenAI SDK on Responses, for every server and upstream. */
 export const responsesCases: readonly Case[] = [
   ...inBothModes('text', async (setting, ask) => {
     const response = await ask(setting, { ...base, input: '[[say:Hello — wörld 🙂]]' })
-    expect(response).toMatchObject({ object: 'response', status: 'completed', model: setting.answeredAs, error: null })
+    expect(response).toMatchObject({
+      object: 'response',
+      status: 'completed',
+      model: setting.responseModel,
+      error: null,
+    })
     expect(response.output_text).toBe('Hello — wörld 🙂')
     expect(response.output.map(({ type }) => type)).toEqual(['message'])
     const { input_tokens = 0, output_tokens = 0, total_tokens } = response.usage ?? {}
@@ -60,7 +67,7 @@ export const responsesCases: readonly Case[] = [
     expect(total_tokens).toBe(input_tokens + output_tokens)
   }),
   {
-    name: 'raw stream: every event in its order, counted',
+    name: 'raw stream: every event in order, numbered',
     async run({ openai }) {
       const stream = await openai.responses.create({ ...base, input: '[[say:one two three]]', stream: true })
       const types: string[] = []
@@ -87,7 +94,7 @@ export const responsesCases: readonly Case[] = [
     },
   },
   {
-    name: 'instructions, and a developer’s message',
+    name: 'instructions and a developer message',
     async run({ openai, fake }) {
       await openai.responses.create({ ...base, instructions: 'Be brief.', input: 'hello' })
       expect(fake.requests.at(-1)?.bodyText).toContain('Be brief.')
@@ -117,7 +124,7 @@ export const responsesCases: readonly Case[] = [
     expect(output_text).toContain('get_time answered: half past nine')
   }),
   {
-    name: 'the arguments of parallel calls as they stream',
+    name: 'streamed arguments of parallel calls',
     async run({ openai }) {
       const stream = openai.responses.stream({ ...base, input: say(twoCalls), tools })
       const snapshots = new Map<number, string>()
@@ -128,7 +135,7 @@ export const responsesCases: readonly Case[] = [
       expect([...snapshots.values()].map(parseJson)).toEqual([{ city: 'Paris' }, { city: 'Oslo' }])
     },
   },
-  ...rarely(
+  ...onTwoServers(
     inBothModes('a custom tool round trip', async (setting, ask) => {
       const custom: OpenAI.Responses.CustomTool = { type: 'custom', name: 'patch', description: 'Applies a patch' }
       const input = say('Please patch: *** Begin "it" {')
@@ -146,7 +153,7 @@ export const responsesCases: readonly Case[] = [
     }),
   ),
 
-  ...rarely(
+  ...onTwoServers(
     inBothModes('a tool of a namespace, called by its bare name', async (setting, ask) => {
       const namespace = {
         type: 'namespace',
@@ -190,7 +197,7 @@ export const responsesCases: readonly Case[] = [
     async run({ openai }) {
       const format = { type: 'json_schema' as const, name: 'place', schema: citySchema, strict: true }
       const ask = { ...base, input: 'Where is the tower of Pisa?', text: { format } }
-      // The helpers parse where a schema library described the format, or beside strict tools.
+      // The helpers parse if a schema library described the format, or if tools are strict.
       const strict = { ...ask, tools }
       for (const response of [
         await openai.responses.parse(strict),
@@ -212,7 +219,7 @@ export const responsesCases: readonly Case[] = [
     expect(lost).toMatchObject({ status: 400, code: 'previous_response_not_found' })
   }),
   {
-    name: 'a count of tokens',
+    name: 'a token count',
     rare: true,
     async run({ openai }) {
       const { input_tokens } = await openai.responses.inputTokens.count({ model: 'demo', input: 'one two three' })
@@ -220,10 +227,10 @@ export const responsesCases: readonly Case[] = [
     },
   },
   {
-    name: '401 as AuthenticationError, and no upstream call',
-    async run({ strangers, fake }) {
+    name: '401 as AuthenticationError without an upstream call',
+    async run({ unknownTokenClients, fake }) {
       const before = fake.requests.length
-      const error = await rejection(strangers.openai.responses.create({ ...base, input: 'hello' }))
+      const error = await rejection(unknownTokenClients.openai.responses.create({ ...base, input: 'hello' }))
       expect(error).toBeInstanceOf(OpenAI.AuthenticationError)
       expect(error).toMatchObject({ status: 401, code: 'invalid_api_key' })
       expect(fake.requests).toHaveLength(before)
@@ -244,7 +251,7 @@ export const responsesCases: readonly Case[] = [
     openai.responses.create({ ...base, input: text, stream }),
   ),
   {
-    name: 'an error in mid-stream throws from the plain iterator too, behind what was said',
+    name: 'an error in mid-stream makes the plain iterator throw after the received text',
     async run({ openai }) {
       let text = ''
       const input = '[[words:50]] [[error-event after:12]]'
@@ -268,7 +275,7 @@ export const responsesCases: readonly Case[] = [
     (error) => expect(error).toBeInstanceOf(OpenAI.APIUserAbortError),
   ),
   {
-    name: 'a client that leaves right behind response.completed has aborted nothing',
+    name: 'a client that disconnects right after response.completed is recorded as finished',
     async run({ openai, fake, finished }) {
       const { aborted } = fake.stats
       const stream = await openai.responses.create({ ...base, input: '[[say:done]]', stream: true })

@@ -12,9 +12,11 @@ import {
   readGemini,
   readResponsesBody,
 } from '../base/response-content.ts'
-import type { Piece, Said, Talker } from './conversation.ts'
+import type { ConversationResult, Piece, StartConversation } from './conversation.ts'
 
-/** Pieces as chat has them. In a tool's message the types allow text alone; servers that take more are common. */
+/**
+ * Converts content to chat parts. The types allow only text in tool messages, but servers that accept more are common.
+ */
 function chatPart(piece: Piece): OpenAI.ChatCompletionContentPart {
   if ('text' in piece) return { type: 'text', text: piece.text }
   if ('image' in piece) return { type: 'image_url', image_url: { url: `data:image/png;base64,${piece.image}` } }
@@ -29,10 +31,13 @@ interface Heard {
   readonly pieces: number
 }
 
-export const talkAsChat: Talker = ({ openai }, { model = 'demo', stream, tools, think, most, system, extra }) => {
+export const startChatConversation: StartConversation = (
+  { openai },
+  { model = 'demo', stream, tools, think, tokenLimit, system, extra },
+) => {
   const messages: OpenAI.ChatCompletionMessageParam[] =
     system === undefined ? [] : [{ role: 'system', content: system }]
-  const limit = most ?? (think ? 32_000 : undefined)
+  const limit = tokenLimit ?? (think ? 32_000 : undefined)
   const settings = {
     model,
     ...(tools === undefined
@@ -52,7 +57,7 @@ export const talkAsChat: Talker = ({ openai }, { model = 'demo', stream, tools, 
     const stream = openai.chat.completions.stream(body)
     let reasoning = ''
     let pieces = 0
-    // The accumulator keeps of an unknown text field only what came last.
+    // The accumulator keeps only the last piece of an unknown text field.
     stream.on('chunk', ({ choices }) => {
       const { reasoning_details: _, ...delta } = objectOf(choices[0]?.delta)
       reasoning += chatReasoning(delta)
@@ -60,7 +65,7 @@ export const talkAsChat: Talker = ({ openai }, { model = 'demo', stream, tools, 
     })
     return { completion: await stream.finalChatCompletion(), reasoning, pieces }
   }
-  const go = async (): Promise<Said> => {
+  const go = async (): Promise<ConversationResult> => {
     const { completion, reasoning, pieces } = stream ? await streamed() : await whole()
     const [choice] = completion.choices
     if (choice === undefined) throw new Error('no choice')
@@ -73,18 +78,18 @@ export const talkAsChat: Talker = ({ openai }, { model = 'demo', stream, tools, 
       refusal: textOf(message.refusal),
       reasoning,
       tools: chatCalls(objectOf(message)),
-      end: choice.finish_reason,
+      finishReason: choice.finish_reason,
       model: textOf(completion.model),
       pieces,
       ...(usage === undefined ? {} : { usage }),
     }
   }
   return {
-    ask(...pieces) {
+    sendUserMessage(...pieces) {
       messages.push({ role: 'user', content: pieces.map(chatPart) })
       return go()
     },
-    answer(results) {
+    sendToolResults(results) {
       for (const call of calls) {
         const name = call.type === 'function' ? call.function.name : call.custom.name
         const content = (results[name] ?? []).map(chatPart) as OpenAI.ChatCompletionContentPartText[]
@@ -106,8 +111,11 @@ function geminiPart(piece: Piece): Part {
 const hasText = ({ candidates }: GenerateContentResponse): boolean =>
   (candidates?.[0]?.content?.parts ?? []).some(({ text = '', thought }) => text !== '' && thought !== true)
 
-/** Uses the SDK's own chat, which sends back every chunk of a stream as a content of its own. */
-export const talkAsGemini: Talker = ({ google }, { model = 'demo', stream, tools, think, most, system, extra }) => {
+/** Uses the SDK's own chat, which sends back every chunk of a stream as a separate content. */
+export const startGeminiConversation: StartConversation = (
+  { google },
+  { model = 'demo', stream, tools, think, tokenLimit, system, extra },
+) => {
   const chat = google.chats.create({
     model,
     config: {
@@ -116,39 +124,39 @@ export const talkAsGemini: Talker = ({ google }, { model = 'demo', stream, tools
         ? {}
         : { tools: [{ functionDeclarations: tools.map((name) => ({ name, parametersJsonSchema: citySchema })) }] }),
       ...(think ? { thinkingConfig: { includeThoughts: true, thinkingBudget: 4096 } } : {}),
-      ...(most === undefined ? {} : { maxOutputTokens: most }),
+      ...(tokenLimit === undefined ? {} : { maxOutputTokens: tokenLimit }),
       ...extra,
     },
   })
   let calls: readonly FunctionCall[] = []
-  const go = async (message: Part[]): Promise<Said> => {
+  const go = async (message: Part[]): Promise<ConversationResult> => {
     const chunks: GenerateContentResponse[] = []
     if (stream) for await (const chunk of await chat.sendMessageStream({ message })) chunks.push(chunk)
     else chunks.push(await chat.sendMessage({ message }))
     calls = chunks.flatMap((chunk) => chunk.functionCalls ?? [])
     const answer = readGemini(chunks, !stream)
-    if (answer === undefined) throw new Error(`no answer in ${JSON.stringify(chunks)}`)
+    if (answer === undefined) throw new Error(`no response in ${JSON.stringify(chunks)}`)
     const last = chunks.at(-1)
     return {
       ...answer,
-      end: last?.candidates?.[0]?.finishReason ?? last?.promptFeedback?.blockReason ?? '',
+      finishReason: last?.candidates?.[0]?.finishReason ?? last?.promptFeedback?.blockReason ?? '',
       model: last?.modelVersion ?? '',
       pieces: chunks.filter(hasText).length,
     }
   }
   return {
-    ask: (...pieces) => go(pieces.map(geminiPart)),
-    answer: (results) =>
+    sendUserMessage: (...pieces) => go(pieces.map(geminiPart)),
+    sendToolResults: (results) =>
       go(
         calls.map(({ id, name = '' }): Part => {
           const pieces = results[name] ?? []
-          const said = pieces.flatMap((piece) => ('text' in piece ? [piece.text] : []))
+          const text = pieces.flatMap((piece) => ('text' in piece ? [piece.text] : []))
           const shown = pieces.filter((piece) => !('text' in piece)).map(geminiPart)
           return {
             functionResponse: {
               name,
               ...(id === undefined ? {} : { id }),
-              response: said.length > 0 ? { output: said.join('\n') } : {},
+              response: text.length > 0 ? { output: text.join('\n') } : {},
               ...(shown.length > 0 ? { parts: shown as NonNullable<Part['functionResponse']>['parts'] & object } : {}),
             },
           }
@@ -169,24 +177,24 @@ function messagesBlock(piece: Piece): MessagesBlock {
       title: 'paper.pdf',
       source: { type: 'base64', media_type: 'application/pdf', data: piece.pdf },
     }
-  throw new Error('messages have no audio')
+  throw new Error('Messages has no audio')
 }
 
-export const talkAsMessages: Talker = (
+export const startMessagesConversation: StartConversation = (
   { anthropic },
-  { model = 'demo', stream, tools, think, most, system, extra },
+  { model = 'demo', stream, tools, think, tokenLimit, system, extra },
 ) => {
   const messages: Anthropic.MessageParam[] = []
   const settings = {
     model,
-    max_tokens: most ?? 8192,
+    max_tokens: tokenLimit ?? 8192,
     ...(system === undefined ? {} : { system }),
     ...(tools === undefined ? {} : { tools: tools.map((name) => ({ name, input_schema: mutableSchema() })) }),
     ...(think ? { thinking: { type: 'enabled' as const, budget_tokens: 4096, display: 'summarized' as const } } : {}),
     ...extra,
   }
   let calls: readonly Anthropic.ToolUseBlock[] = []
-  const go = async (): Promise<Said> => {
+  const go = async (): Promise<ConversationResult> => {
     let pieces = 0
     const streamed = (): Promise<Anthropic.Message> =>
       anthropic.messages
@@ -203,18 +211,18 @@ export const talkAsMessages: Talker = (
       refusal: textOf(objectOf(message.stop_details).explanation),
       reasoning: content.map((block) => (block.type === 'thinking' ? block.thinking : '')).join(''),
       tools: calls.map(({ name, input }) => ({ name, input })),
-      end: message.stop_reason ?? '',
+      finishReason: message.stop_reason ?? '',
       model: textOf(message.model),
       pieces: stream ? pieces : 1,
       ...(usage === undefined ? {} : { usage }),
     }
   }
   return {
-    ask(...pieces) {
+    sendUserMessage(...pieces) {
       messages.push({ role: 'user', content: pieces.map(messagesBlock) })
       return go()
     },
-    answer(results) {
+    sendToolResults(results) {
       const content = calls.map(({ id, name }) => ({
         type: 'tool_result' as const,
         tool_use_id: id,
@@ -240,12 +248,15 @@ function responsesPart(piece: Piece): ResponsesPart {
   if ('imageAt' in piece) return { type: 'input_image', detail: 'auto', image_url: piece.imageAt }
   if ('pdf' in piece)
     return { type: 'input_file', filename: 'paper.pdf', file_data: `data:application/pdf;base64,${piece.pdf}` }
-  // In the API, but not in this version's union.
+  // The API has it, but this version's types do not.
   return { type: 'input_audio', input_audio: { data: piece.audio, format: 'wav' } } as unknown as ResponsesPart
 }
 
-/** Without a store, as agents do it: every item goes back, encrypted reasoning among them. */
-export const talkAsResponses: Talker = ({ openai }, { model = 'demo', stream, tools, think, most, system, extra }) => {
+/** Works without a store, like agents: sends back every item, including encrypted reasoning. */
+export const startResponsesConversation: StartConversation = (
+  { openai },
+  { model = 'demo', stream, tools, think, tokenLimit, system, extra },
+) => {
   const input: OpenAI.Responses.ResponseInputItem[] = []
   const settings = {
     model,
@@ -262,11 +273,11 @@ export const talkAsResponses: Talker = ({ openai }, { model = 'demo', stream, to
           include: ['reasoning.encrypted_content' as const],
         }
       : {}),
-    ...(most === undefined ? {} : { max_output_tokens: most }),
+    ...(tokenLimit === undefined ? {} : { max_output_tokens: tokenLimit }),
     ...extra,
   }
   let calls: readonly OpenAI.Responses.ResponseFunctionToolCall[] = []
-  const go = async (): Promise<Said> => {
+  const go = async (): Promise<ConversationResult> => {
     let pieces = 0
     const streamed = (): Promise<OpenAI.Responses.Response> =>
       openai.responses
@@ -277,16 +288,16 @@ export const talkAsResponses: Talker = ({ openai }, { model = 'demo', stream, to
     for (const item of response.output) input.push(sendable(item))
     calls = response.output.flatMap((item) => (item.type === 'function_call' ? [item] : []))
     const answer = readResponsesBody(response)
-    if (answer === undefined) throw new Error(`no answer in ${JSON.stringify(response)}`)
+    if (answer === undefined) throw new Error(`no response in ${JSON.stringify(response)}`)
     const end = response.incomplete_details?.reason ?? response.status ?? ''
-    return { ...answer, end, model: textOf(response.model), pieces: stream ? pieces : 1 }
+    return { ...answer, finishReason: end, model: textOf(response.model), pieces: stream ? pieces : 1 }
   }
   return {
-    ask(...pieces) {
+    sendUserMessage(...pieces) {
       input.push({ role: 'user', content: pieces.map(responsesPart) })
       return go()
     },
-    answer(results) {
+    sendToolResults(results) {
       for (const call of calls)
         input.push({
           type: 'function_call_output',
@@ -298,7 +309,7 @@ export const talkAsResponses: Talker = ({ openai }, { model = 'demo', stream, to
   }
 }
 
-/** `parsed…` is the helper's own and no field of the API. */
+/** Removes fields that the SDK's helper adds (`parsed…`). */
 function sendable(item: OpenAI.Responses.ResponseOutputItem): OpenAI.Responses.ResponseInputItem {
   const { parsed_arguments: _, ...rest } = objectOf(item)
   const content = Array.isArray(rest.content)
@@ -310,10 +321,10 @@ function sendable(item: OpenAI.Responses.ResponseOutputItem): OpenAI.Responses.R
   return { ...rest, ...(content === undefined ? {} : { content }) } as unknown as OpenAI.Responses.ResponseInputItem
 }
 
-/** The four official clients, each in its own dialect. */
-export const talkers: Readonly<Record<Format, Talker>> = {
-  chat: talkAsChat,
-  messages: talkAsMessages,
-  gemini: talkAsGemini,
-  responses: talkAsResponses,
+/** The four official clients. */
+export const conversationStarters: Readonly<Record<Format, StartConversation>> = {
+  chat: startChatConversation,
+  messages: startMessagesConversation,
+  gemini: startGeminiConversation,
+  responses: startResponsesConversation,
 }

@@ -3,18 +3,18 @@ import { anthropic as anthropicUpstream, createGateway, gemini, openai as openai
 import OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
 
-// Gemini signs its calls and wants the signature back. The SDKs send back what they were given.
+// Gemini signs its tool calls and requires the signature back. The SDKs send back what they received.
 
-/** Longer than an id may be, as most are. */
+/** Longer than an id may be, like most signatures. */
 const signature = 'c2lnbmF0dXJlIG9mIGEgY2FsbCB0aGF0IGlzIGxvbmdlciB0aGFuIGFueSBpZA=='
-/** The shortest that recorded calls have. */
+/** The shortest signature in recorded calls. */
 const shortSignature = 'c2lnbmF0dXJlIG9mIGEgY2FsbCB0aGF0IGZpdHMgaW4='
 
 interface Sent {
   contents: { parts: { functionCall?: object; thoughtSignature?: string }[] }[]
 }
 
-/** A gateway to a Gemini upstream that calls a tool, and says what the weather is once it knows. */
+/** Creates a gateway with a Gemini upstream that calls a tool and then uses its result. */
 function setUp(thoughtSignature = signature) {
   const parts = {
     call: [{ functionCall: { name: 'weather', args: { city: 'Oslo' } }, thoughtSignature }],
@@ -56,7 +56,7 @@ function setUp(thoughtSignature = signature) {
 }
 
 const model = 'gemini-3-pro-preview'
-/** The signatures on the calls that went back to the upstream. */
+/** Returns the signatures on the calls that the client sent back. */
 const returned = (sent: readonly Sent[]) =>
   sent
     .at(-1)
@@ -64,7 +64,7 @@ const returned = (sent: readonly Sent[]) =>
     .filter(({ functionCall }) => functionCall !== undefined)
     .map(({ thoughtSignature }) => thoughtSignature)
 
-describe.each([false, true])('the Anthropic SDK with a Gemini model, streamed: %s', (stream) => {
+describe.each([false, true])('Anthropic SDK with a Gemini model, streamed: %s', (stream) => {
   const tools: Anthropic.Tool[] = [
     { name: 'weather', input_schema: { type: 'object', properties: { city: { type: 'string' } } } },
   ]
@@ -101,7 +101,7 @@ describe.each([false, true])('the Anthropic SDK with a Gemini model, streamed: %
     expect(returned(sent)).toEqual([signature])
   })
 
-  it('gets the signature in a thinking block if the request asks for thinking', async () => {
+  it('receives the signature in a thinking block if the request enables thinking', async () => {
     const { anthropic, sent } = setUp()
     const thinking = { type: 'enabled', budget_tokens: 1024 } as const
     const { content } = await ask(anthropic, { tools, thinking })
@@ -117,7 +117,7 @@ describe.each([false, true])('the Anthropic SDK with a Gemini model, streamed: %
   })
 })
 
-describe.each([false, true])('the OpenAI SDK with a Gemini model, streamed: %s', (stream) => {
+describe.each([false, true])('OpenAI SDK with a Gemini model, streamed: %s', (stream) => {
   const tools: OpenAI.Responses.Tool[] = [
     {
       type: 'function',
@@ -133,7 +133,7 @@ describe.each([false, true])('the OpenAI SDK with a Gemini model, streamed: %s',
     return stream ? client.responses.stream(body as never).finalResponse() : client.responses.create(body)
   }
 
-  it('reads a message as the first output of responses', async () => {
+  it('reads a message as the first output of Responses', async () => {
     const { openai } = setUp()
     const { output } = await ask(openai, {})
     expect(output.map(({ type }) => type)).toEqual(['message'])
@@ -151,7 +151,7 @@ describe.each([false, true])('the OpenAI SDK with a Gemini model, streamed: %s',
     expect(returned(sent)).toEqual([signature])
   })
 
-  it('gets the signature in a reasoning item if the request asks for reasoning', async () => {
+  it('receives the signature in a reasoning item if the request enables reasoning', async () => {
     const { openai } = setUp()
     const { output } = await ask(openai, { tools, include: ['reasoning.encrypted_content'] })
     expect(output.map(({ type }) => type)).toEqual(['reasoning', 'function_call'])
@@ -180,20 +180,20 @@ describe.each([false, true])('runTools of the OpenAI SDK with a Gemini model, st
       : client.chat.completions.runTools(body as never).finalContent()
   }
 
-  it('sends a signature back that fits in the id of the call', async () => {
+  it('sends a signature back that fits into the id of the call', async () => {
     const { openai, sent } = setUp(shortSignature)
     expect(await run(openai)).toBe('Rain.')
     expect(returned(sent)).toEqual([shortSignature])
   })
 
-  it('finishes without a signature that does not fit, which it drops', async () => {
+  it('finishes without a signature that does not fit, which is dropped', async () => {
     const { openai, sent } = setUp()
     expect(await run(openai)).toBe('Rain.')
     expect(sent.length).toBe(2)
   })
 })
 
-describe('a call with a signature in its id', () => {
+describe('tool call with a signature in its id', () => {
   it('has an id of at most 64 characters, and reaches other upstreams and the same format without the signature', async () => {
     const { openai } = setUp(shortSignature)
     const question = { role: 'user', content: 'What is the weather?' } as const

@@ -1,21 +1,21 @@
 import { afterAll, afterEach, beforeAll, describe, test } from 'vitest'
 import { type Format, fullRun, formats as upstreams } from '../base/recorded-traffic.ts'
 import { parsingServers, servers } from '../base/servers.ts'
-import { type Case, createSetting, type Setting } from './context.ts'
-import { endingCases } from './finish-cases.ts'
+import { type Case, createSdkFixture, type SdkFixture } from './context.ts'
+import { finishCases } from './finish-cases.ts'
 import { mediaCases } from './media-cases.ts'
 import { thinkingCases } from './thinking-cases.ts'
 
-/** OpenAI's current models: one of each way to refuse. */
+/** OpenAI's current models, one for each kind of restriction. */
 const currentModels = ['gpt-6-astra', 'gpt-6-sol', 'gpt-5.6-terra', 'gpt-5.4', 'gpt-5.2-codex', 'o3']
 
 const all = [...servers, ...parsingServers]
-/** On these servers each case runs with upstreams of every format. */
+/** On these servers, each case runs with upstreams of every format. */
 const withEveryUpstream = new Set(fullRun ? ['node:http', 'in process'] : ['in process'])
 
 /**
- * The cases for a server and an upstream. No server reads what depends on the upstream's format, so the other servers run each
- * case with one upstream, which rotates with the case. Rare cases do not depend on the server at all.
+ * Selects the cases for a server and an upstream. Servers do not depend on the upstream's format, so the other servers
+ * run each case with one rotating upstream. Rare cases do not depend on the server at all.
  */
 const casesOn = (cases: readonly Case[], server: number, upstream: number): readonly Case[] =>
   withEveryUpstream.has(all[server]?.name ?? '')
@@ -23,19 +23,20 @@ const casesOn = (cases: readonly Case[], server: number, upstream: number): read
     : cases.filter(({ rare }, at) => rare !== true && (at + server) % upstreams.length === upstream)
 
 /**
- * One official client on every server: its own cases, and the conversations that all clients hold. A file for each client, so that they run side by side. Returns what can be said when all is done.
+ * Runs one official client on every server: its own cases and those of all clients. One file per client, so that they
+ * run in parallel. Returns a function that summarises the run.
  */
 export function runSuite(name: string, client: Format, own: readonly Case[]): () => string {
-  const cases = [...own, ...thinkingCases(client), ...endingCases(client), ...mediaCases(client)]
+  const cases = [...own, ...thinkingCases(client), ...finishCases(client), ...mediaCases(client)]
   let passed = 0
   for (const [serverAt, server] of all.entries())
     describe.each(upstreams)(`${name} on ${server.name}, upstream %s`, (upstream) => {
-      let setting: Setting
+      let setting: SdkFixture
       beforeAll(async () => {
-        setting = await createSetting(server, upstream)
+        setting = await createSdkFixture(server, upstream)
       })
       afterAll(() => setting.close())
-      // State left at the upstream would confuse the next case.
+      // State left at the upstream would affect the next case.
       afterEach(() => setting.fake.reset())
 
       test.each(casesOn(cases, serverAt, upstreams.indexOf(upstream)))('$name', async ({ run }) => {
@@ -46,17 +47,17 @@ export function runSuite(name: string, client: Format, own: readonly Case[]): ()
   return () => `sdk: ${name}: ${passed} cases passed, ${all.length} servers × ${upstreams.length} formats`
 }
 
-/** The same cases against OpenAI's current models, with a fake provider that refuses what each of them refuses. */
+/** Runs the same cases against OpenAI's current models, with a fake provider that enforces their restrictions. */
 export function runCurrentModels(name: string, client: Format, own: readonly Case[]): void {
-  const cases = [...own, ...thinkingCases(client), ...endingCases(client), ...mediaCases(client)]
+  const cases = [...own, ...thinkingCases(client), ...finishCases(client), ...mediaCases(client)]
   const [server] = all.filter(({ name }) => name === 'in process')
   if (server === undefined) throw new Error('no server in process')
-  describe.each(currentModels)(`${name}, upstream responses of OpenAI, model %s`, (model) => {
-    // Without MODELGATE_FULL=1 each case runs with every second model, in turn.
+  describe.each(currentModels)(`${name}, Responses upstream of OpenAI, model %s`, (model) => {
+    // Without MODELGATE_FULL=1 each case runs with every second model.
     const turn = currentModels.indexOf(model) % 2
-    let setting: Setting
+    let setting: SdkFixture
     beforeAll(async () => {
-      setting = await createSetting(server, 'responses', model)
+      setting = await createSdkFixture(server, 'responses', model)
     })
     afterAll(() => setting.close())
     afterEach(() => setting.fake.reset())

@@ -3,9 +3,9 @@ import { expect } from 'vitest'
 import { type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import { type Case, callResults, lossesOf } from './context.ts'
-import { talkers } from './sdk-callers.ts'
+import { conversationStarters } from './sdk-callers.ts'
 
-/** Three turns of a model that thinks before each, and one more question behind them. */
+/** Three turns of a model that thinks before each, and one more question. */
 const script: readonly Script[] = [
   {
     thinking: 'First I look.',
@@ -20,7 +20,7 @@ const script: readonly Script[] = [
 ]
 const thoughts = ['First I look.', 'Then I look again.', 'Now I know.']
 
-/** The endings of an answer that calls tools, and of one that is done. */
+/** Finish reasons of a response with tool calls and of a final one. */
 const endings: Readonly<Record<Format, readonly [calls: string, done: string]>> = {
   chat: ['tool_calls', 'stop'],
   messages: ['tool_use', 'end_turn'],
@@ -28,10 +28,10 @@ const endings: Readonly<Record<Format, readonly [calls: string, done: string]>> 
   responses: ['completed', 'completed'],
 }
 
-/** Returns true if the client sees the thinking. OpenAI's models show none by default, and chat cannot ask for it. */
+/** Returns true if the client receives the thinking. OpenAI's models hide it by default, and chat cannot request it. */
 const isShown = (client: Format, upstream: Format): boolean => !(client === 'chat' && upstream === 'responses')
 
-/** The seals that came back to the upstream, in order. Its own checks refuse any that is not what it handed out. */
+/** Returns the seals that the upstream received, in order. The fake provider rejects seals that it did not issue. */
 function sealsIn(upstream: Format, body: JsonObject): string[] {
   const parts = (list: string, inner: string): JsonObject[] =>
     listOf(body[list]).flatMap((turn) => listOf(objectOf(turn)[inner]).map(objectOf))
@@ -46,18 +46,18 @@ function sealsIn(upstream: Format, body: JsonObject): string[] {
     .filter((seal) => seal !== '')
 }
 
-/** How many of the three seals the upstream must get back. Chat's models hand out none. */
+/** Returns how many of the three seals the upstream must receive. Chat models issue none. */
 function sealsKept(client: Format, upstream: Format, stream: boolean): number {
   if (upstream === 'chat') return 0
   return lastSealIsLeft(client, upstream, stream) ? 2 : 3
 }
-/** Gemini's seal of last words comes behind them, where clients of messages look for the answer: it is left out, and reported. */
+/** Gemini's seal of the final text follows it, where clients of Messages expect text: it is dropped and reported. */
 const lastSealIsLeft = (client: Format, upstream: Format, stream: boolean): boolean =>
   stream && client === 'messages' && upstream === 'gemini'
 
 /**
- * Returns the losses of such a loop: an exact budget for effort-only upstreams, and unsigned thoughts for upstreams that require
- * signatures.
+ * Returns the losses of such a loop: an exact budget for effort-only upstreams, and unsigned thoughts for upstreams
+ * that require signatures.
  */
 function lossesIn(client: Format, upstream: Format): readonly string[] {
   if (client === upstream) return []
@@ -69,24 +69,28 @@ function lossesIn(client: Format, upstream: Format): readonly string[] {
 
 export const thinkingCases = (client: Format): readonly Case[] =>
   [false, true].map((stream) => ({
-    name: `three turns of thinking with tools, ${stream ? 'streamed' : 'whole'}`,
+    name: `three turns of thinking with tools, ${stream ? 'streamed' : 'unstreamed'}`,
     async run(setting) {
       const { fake, upstream } = setting
       fake.reply(...script)
-      const talk = talkers[client](setting, { stream, think: true, tools: Object.keys(callResults) })
+      const talk = conversationStarters[client](setting, { stream, think: true, tools: Object.keys(callResults) })
       const results = Object.fromEntries(Object.entries(callResults).map(([name, text]) => [name, [{ text }]]))
-      const first = await talk.ask({ text: 'What is the weather in Paris, and how late is it in Oslo and Rome?' })
-      const second = await talk.answer(results)
+      const first = await talk.sendUserMessage({
+        text: 'What is the weather in Paris, and how late is it in Oslo and Rome?',
+      })
+      const second = await talk.sendToolResults(results)
       let third = second
       const late = await lossesOf(
         setting,
         async () => {
-          third = await talk.answer(results)
+          third = await talk.sendToolResults(results)
         },
         true,
       )
       const [calls, done] = endings[client]
-      expect([first, second, third].map(({ text, tools, end }) => ({ text, tools, end }))).toEqual([
+      expect(
+        [first, second, third].map(({ text, tools, finishReason }) => ({ text, tools, end: finishReason })),
+      ).toEqual([
         {
           text: '',
           tools: [
@@ -102,7 +106,7 @@ export const thinkingCases = (client: Format): readonly Case[] =>
         isShown(client, upstream) ? thoughts : ['', '', ''],
       )
       for (const { usage } of [first, second, third]) expect(usage?.reasoning).toBeGreaterThan(0)
-      const losses = await lossesOf(setting, () => talk.ask({ text: 'Thank you.' }))
+      const losses = await lossesOf(setting, () => talk.sendUserMessage({ text: 'Thank you.' }))
       const seals = sealsIn(upstream, objectOf(fake.requests.at(-1)?.body))
       expect(new Set(seals).size).toBe(sealsKept(client, upstream, stream))
       expect(losses.map(({ path }) => path)).toEqual(lossesIn(client, upstream))

@@ -88,7 +88,7 @@ const codes = {
   },
 } as Record<'limited' | 'spent', Record<string, string>>
 
-describe.each(clients)('a token, as $name meets it', ({ name, limit, ask, refusal }) => {
+describe.each(clients)('platform token in $name', ({ name, limit, ask, refusal }) => {
   let running: Running
   const ledger = memoryLedger()
   const tokens = createTokens({ storage: memoryStorage(), ledger })
@@ -109,14 +109,14 @@ describe.each(clients)('a token, as $name meets it', ({ name, limit, ask, refusa
   const refused = async (secret: string): Promise<Refusal> =>
     refusal(
       await ask(running, secret).then(
-        () => expect.fail('the call was let in'),
+        () => expect.fail('the call was accepted'),
         (error: unknown) => error,
       ),
     )
   const callsOf = (id: string) => ledger.records.filter(({ token }) => token === id)
 
-  it('that is limited to one request a second waits as it is told, and goes on', async () => {
-    if (name === '@google/genai') return // It waits for nothing by itself.
+  it('limited to one request per second: the SDK waits as told and succeeds', async () => {
+    if (name === '@google/genai') return // This SDK has no retries by default.
     const { id, secret } = await issued({ limits: { requests: 1, window: 'second' } })
     await ask(running, secret)
     await ask(running, secret)
@@ -125,7 +125,7 @@ describe.each(clients)('a token, as $name meets it', ({ name, limit, ask, refusa
     expect(records.length).toBeLessThanOrEqual(4)
   })
 
-  it('that is limited for an hour is told when to come again, and not asked again at once', async () => {
+  it('limited for an hour: the SDK reports when to retry and does not retry at once', async () => {
     const { id, secret } = await issued({ limits: { requests: 1, window: 'hour' } })
     await ask(running, secret)
     const error = await refused(secret)
@@ -140,7 +140,7 @@ describe.each(clients)('a token, as $name meets it', ({ name, limit, ask, refusa
     expect(error.header('x-should-retry')).toBe('false')
   })
 
-  it('whose budget is spent is told so, and not asked again', async () => {
+  it('with an exhausted budget: the SDK reports it and does not retry', async () => {
     const { id, secret } = await issued({ budget: { period: 'month', tokens: 5 } })
     const error = await refused(secret)
     expect(error).toMatchObject({ status: 429, code: codes.spent[name] })
@@ -150,7 +150,7 @@ describe.each(clients)('a token, as $name meets it', ({ name, limit, ask, refusa
     if (limit !== '') expect(error.header('x-should-retry')).toBe('false')
   })
 
-  it('that is not for this model, mistyped, revoked or expired is refused', async () => {
+  it('not valid for the model, mistyped, revoked or expired: the call is rejected', async () => {
     const foreign = await issued({ models: ['other'] })
     expect((await refused(foreign.secret)).status).toBe(404)
     const { id, secret } = await issued({})
@@ -166,7 +166,7 @@ describe.each(clients)('a token, as $name meets it', ({ name, limit, ask, refusa
     expect((await refused(short.secret)).message).toMatch(/expired/)
   })
 
-  it('that is rotated goes on with both secrets until the grace is over', async () => {
+  it('rotated: both secrets are valid until the grace period ends', async () => {
     const { id, secret } = await issued({})
     const next = await tokens.rotate(id, { graceMs: 300 })
     await ask(running, secret)

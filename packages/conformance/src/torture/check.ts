@@ -2,42 +2,47 @@ import type { GatewayConfig, ModelRoute } from '@modelgate/core'
 import type { Upstream } from '../base/raw-upstream.ts'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 
-/** Result of a check: its figure, and whether the promise holds; or the reason why this gateway cannot be checked. */
+/**
+ * Result of a check: the measured figure and whether the promise holds, or the reason why this gateway cannot be
+ * checked.
+ */
 export type Outcome =
   | {
       readonly held: boolean
-      /** As the table prints it, in the promise's own terms: `1000/1000 closed, p50 1.8 ms, p99 9 ms`. */
+      /** Shown in the table, in the promise's own terms: `1000/1000 closed, p50 1.8 ms, p99 9 ms`. */
       readonly figure: string
       /** Failed cases, for debugging. */
       readonly notes?: readonly string[]
-      /** The part of the promise that Node cannot keep: the measured figure, and the reason. The rest has to hold. */
+      /** The part of the promise that Node cannot keep: measured figure and reason. The rest must hold. */
       readonly limit?: string
     }
   | { readonly skipped: string }
 
-/** One row of the promises. */
+/** One row of the torture table. */
 export interface Check {
-  /** Its number there. */
+  /** Number of the row. */
   readonly row: number
   readonly group: string
   readonly title: string
   readonly promise: string
-  /** The server that the gateway is mounted in has a part in it: asked of each, also in the short form. */
+  /**
+   * The result depends on the server that the gateway is mounted in: checked with each server, also in the short form.
+   */
   readonly perServer?: true
-  run(setting: Setting): Promise<Outcome>
+  run(setting: CheckContext): Promise<Outcome>
 }
 
-/** A client's dialect, and that of the upstream behind the model's name. */
+/** A client's format and the format of the model's upstream. */
 export interface Pair {
   readonly client: Format
   readonly upstream: Format
 }
 
-/** A gateway in a process of its own. */
+/** A gateway in another process. */
 export interface Target {
   readonly name: string
   readonly origin: string
-  /** Every pair it serves. */
+  /** Every supported pair. */
   readonly pairs: readonly Pair[]
   /** Returns the model that routes to an upstream of this format. */
   model(upstream: Format): string
@@ -47,61 +52,63 @@ export interface Target {
   readonly pid: number | undefined
   /** Returns the output so far. */
   log(): string
-  /** Only of our own. */
-  readonly own: OwnGateway | undefined
+  /** Only for a gateway that this kit started. */
+  readonly local: LocalGateway | undefined
   stop(): Promise<void>
 }
 
 /**
- * How one of our own gateways is configured: everything a process can be told as JSON. The standing one has an empty profile: no
- * retries, no breaker and no memory of failures, so that each call is looked at by itself.
+ * Configuration of a gateway that this kit starts, as JSON for its process. The default gateway has an empty profile:
+ * without retries, circuit breaker and shared health, so that calls are independent.
  */
 export interface Profile extends Pick<GatewayConfig<string>, 'limits' | 'retry' | 'breaker' | 'onLoss'> {
-  /** Retries, breaker and health as a user gets who configures none of them. */
+  /** Uses the default retries, circuit breaker and health. */
   readonly defaults?: true
-  /** Model routes beside `chat-model`, `messages-model`, `gemini-model` and `responses-model`. */
+  /** Model routes in addition to `chat-model`, `messages-model`, `gemini-model` and `responses-model`. */
   readonly models?: Readonly<Record<string, ModelRoute>>
-  /** Upstreams beside `chat`, `messages`, `gemini` and `responses`. Default key: `upstreamKey` of gateways.ts. */
+  /**
+   * Upstreams in addition to `chat`, `messages`, `gemini` and `responses`. Default key: `upstreamKey` of gateways.ts.
+   */
   readonly upstreams?: Readonly<Record<string, { format: Format | 'cohere'; baseURL: string; apiKey?: string }>>
   readonly explain?: boolean
-  /** Upstreams are called by `globalThis.fetch` instead of the adapter's transport. */
+  /** Calls upstreams with `globalThis.fetch` instead of the adapter's transport. */
   readonly fetch?: 'global'
   /**
-   * Authentication: two fixed callers (`callers`), or platform tokens in a folder or in Redis; `issue` creates some. Default:
-   * fixed callers.
+   * Authentication: two fixed callers (`callers`), or platform tokens in a folder or in Redis, which `issue` creates.
+   * Default: fixed callers.
    */
   readonly tokens?:
     | { readonly folder: string }
     | { readonly redis: string; readonly prefix: string; readonly localMs?: number; readonly staleMs?: number }
-  /** Collects what the OpenTelemetry plugin exports, for `spans`. */
+  /** Collects the exports of the OpenTelemetry plugin for `spans`. */
   readonly traces?: boolean
-  /** The process's time of day can be set, by `stepClock`. */
+  /** Allows `stepClock` to set the process's time of day. */
   readonly steppable?: true
 }
 
-/** The two fixed callers, by what they send as their key. `narrow` may use `chat-model` only. */
+/** API keys of the two fixed callers. `narrow` may use `chat-model` only. */
 export const callers = { alice: 'client-token-of-alice-77f3', narrow: 'client-token-of-bob-19c2' } as const
 
 /** Statistics of a process after garbage collection. */
 export interface Stats {
   readonly rss: number
   readonly heapUsed: number
-  /** Bytes of buffers, which lie outside of the heap. */
+  /** Bytes of buffers outside of the heap. */
   readonly external: number
-  /** Open files and sockets; -1 where the system does not say. */
+  /** Number of open files and sockets; -1 if the system does not report it. */
   readonly fds: number
   /** Resources that keep the process alive, by kind: sockets, timers. */
   readonly resources: Readonly<Record<string, number>>
   readonly unhandledRejections: number
-  /** Properties that Object.prototype and Array.prototype have come by since the process began. */
+  /** Properties that were added to Object.prototype and Array.prototype since the process started. */
   readonly polluted: readonly string[]
 }
 
-/** One call as onFinish told of it. */
+/** One call as reported to onFinish. */
 export interface Finished {
   readonly requestId: string
   readonly outcome: string
-  /** The kind of the error it ended with, or its code where it has one of its own. */
+  /** Kind of the error that ended the call, or its specific code. */
   readonly error: string | undefined
   readonly status: number
   readonly identity: string | null
@@ -111,72 +118,75 @@ export interface Finished {
   readonly outputTokens: number
 }
 
-/** A route of a gateway, by what a client sees of it. */
+/** A route of a gateway, as clients see it. */
 export interface GatewayRoute {
   readonly method: string
-  /** `{model}` stands for a name. */
+  /** `{model}` is a placeholder for a name. */
   readonly path: string
   readonly operation: string
   readonly format: Format
-  /** Answered without its version prefix too. */
+  /** Also served without its version prefix. */
   readonly bare: boolean
-  /** The credential may stand in the query, as `?key=`. */
+  /** Accepts the credential in the query, as `?key=`. */
   readonly queryKey: boolean
-  /** The credential may stand among the WebSocket subprotocols. */
+  /** Accepts the credential among the WebSocket subprotocols. */
   readonly protocolKey: boolean
 }
 
-/** Additional controls of our own gateway. */
-export interface OwnGateway {
+/** Additional controls of a gateway that this kit started. */
+export interface LocalGateway {
   readonly server: string
   stats(): Promise<Stats>
   /** Returns the onFinish events since the last call. */
   finished(): Promise<readonly Finished[]>
-  /** Puts another configuration in place of the running one. */
+  /** Replaces the running configuration. */
   reconfigure(profile: Profile): Promise<void>
   /** Issues a platform token; only with `tokens`. */
   issue(token: Readonly<Record<string, unknown>>): Promise<{ id: string; secret: string }>
   revoke(id: string): Promise<void>
-  /** Everything exported by OpenTelemetry so far, as text; only with `traces`. */
+  /** Returns everything that OpenTelemetry exported so far, as text; only with `traces`. */
   spans(): Promise<string>
-  /** Sets the process's time of day ahead, or back, by milliseconds; only with `steppable`. */
+  /** Steps the process's time of day forwards or backwards, in milliseconds; only with `steppable`. */
   stepClock(ms: number): Promise<void>
-  /** Every route of the gateway, as its table has them. */
+  /** Returns every route of the gateway. */
   routes(): Promise<readonly GatewayRoute[]>
-  /** Closes as a well-behaved host does (SIGTERM): resolves to the exit code, or the signal that had to be used. */
+  /**
+   * Stops the process with SIGTERM, as a well-behaved host does. Resolves to the exit code, or the signal that was
+   * necessary.
+   */
   close(): Promise<number | string>
 }
 
-/** Tools of the checks. */
-export interface Setting {
+/** Fixture of a check. */
+export interface CheckContext {
   readonly target: Target
   readonly upstream: Upstream
-  /** The short form: fewer of the same. */
+  /** True for the short form, with fewer repetitions. */
   readonly short: boolean
-  /** How many: as promised, or fewer in the short form. */
+  /** Returns the number of repetitions: as promised, or fewer in the short form. */
   count(full: number, short: number): number
   /**
-   * One more gateway of the same kind with another configuration, in a process of its own; it is stopped when the check is
-   * over. Undefined where the target is not ours to configure.
+   * Starts another gateway of the same kind with another configuration, in its own process, until the check ends.
+   * Undefined if the target cannot be configured.
    */
-  fresh(profile: Profile): Promise<(Target & { readonly own: OwnGateway }) | undefined>
+  fresh(profile: Profile): Promise<(Target & { readonly local: LocalGateway }) | undefined>
 }
 
-/** A pair, asked for a whole answer or for a stream. */
-export interface Way extends Pair {
+/** A pair with an unstreamed or a streamed response. */
+export interface PairVariant extends Pair {
   readonly stream: boolean
 }
 
-/** Each pair of the target, asked for both. */
-export const waysOf = (target: Target): Way[] =>
+/** Returns each pair of the target, unstreamed and streamed. */
+export const variantsOf = (target: Target): PairVariant[] =>
   target.pairs.flatMap((pair) => [false, true].map((stream) => ({ ...pair, stream })))
 
-/** A few of them, every dialect among them: each pair of the target once, half of them streamed. */
-export const fewWaysOf = (target: Target): Way[] =>
+/** Returns each pair of the target once, half of them streamed, including every format. */
+export const someVariantsOf = (target: Target): PairVariant[] =>
   target.pairs.map((pair) => ({
     ...pair,
     stream: (formats.indexOf(pair.client) + formats.indexOf(pair.upstream)) % 2 === 1,
   }))
 
-export const wayName = ({ client, upstream, stream }: Way): string =>
+export const variantName = ({ client, upstream, stream }: PairVariant): string =>
   `${client} from ${upstream}, ${stream ? 'streamed' : 'whole'}`

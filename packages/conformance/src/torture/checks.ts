@@ -21,7 +21,7 @@ import { malformed } from './input/malformed.ts'
 import { hostileNames } from './input/names.ts'
 import { uploads } from './input/upload.ts'
 import { memory } from './life/memory.ts'
-import { redisAway } from './life/redis-outage.ts'
+import { redisOutage } from './life/redis-outage.ts'
 import { shutdown } from './life/shutdown.ts'
 import { modelMatrix } from './models/model-matrix.ts'
 import { redaction } from './redaction/matrix.ts'
@@ -29,18 +29,18 @@ import { amplification } from './retries/amplification.ts'
 import { billing } from './retries/billing.ts'
 import { breaker } from './retries/breaker.ts'
 import { retryBudget } from './retries/budget.ts'
-import { leavingInBackoff } from './retries/disconnect-in-backoff.ts'
+import { disconnectInBackoff } from './retries/disconnect-in-backoff.ts'
 import { noRetryAfterFirstByte } from './retries/first-byte.ts'
 import { healthIsolation } from './retries/health-isolation.ts'
 import { retryAfter } from './retries/retry-after.ts'
-import { doors } from './secrets/authentication.ts'
+import { authentication } from './secrets/authentication.ts'
 import { canaries } from './secrets/canaries.ts'
 import { chosenHost } from './secrets/chosen-host.ts'
 import { isolation } from './secrets/isolation.ts'
 import { responseSplitting } from './secrets/response-splitting.ts'
 import { references } from './secrets/stored-references.ts'
 import { tokenStore } from './secrets/token-store.ts'
-import { clientLeaves, nothingStays } from './streams/client-disconnect.ts'
+import { clientDisconnect, nothingLeaks } from './streams/client-disconnect.ts'
 import { cutOff } from './streams/cut-off.ts'
 import { delay } from './streams/delay.ts'
 import { heartbeat } from './streams/heartbeat.ts'
@@ -50,8 +50,8 @@ import { errorMidStream, malformedEvent } from './streams/upstream-errors.ts'
 import { usage } from './streams/usage.ts'
 
 const streams: readonly Check[] = [
-  clientLeaves,
-  nothingStays,
+  clientDisconnect,
+  nothingLeaks,
   splits,
   cutOff,
   errorMidStream,
@@ -77,7 +77,7 @@ const retries: readonly Check[] = [
   retryAfter,
   retryBudget,
   breaker,
-  leavingInBackoff,
+  disconnectInBackoff,
   billing,
   healthIsolation,
 ]
@@ -94,7 +94,7 @@ const input: readonly Check[] = [
   linearCost,
 ]
 const secrets: readonly Check[] = [
-  doors,
+  authentication,
   canaries,
   tokenStore,
   chosenHost,
@@ -104,7 +104,7 @@ const secrets: readonly Check[] = [
   redaction,
   modelMatrix,
 ]
-const lifetime: readonly Check[] = [shutdown, redisAway, memory, stalledReader, clockStep, callbackMatrix]
+const lifetime: readonly Check[] = [shutdown, redisOutage, memory, stalledReader, clockStep, callbackMatrix]
 
 /** All rows of the torture table, in the order of their numbers. */
 export const checks: readonly Check[] = [...streams, ...faults, ...retries, ...input, ...secrets, ...lifetime].sort(

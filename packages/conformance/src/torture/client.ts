@@ -6,45 +6,45 @@ import type { Format } from '../base/recorded-traffic.ts'
 import type { Pair, Target } from './check.ts'
 
 /** A client's request. */
-export interface Ask extends Pair {
-  /** The prompt; a scene's marker in it has the upstream play the scene. */
+export interface TargetRequest extends Pair {
+  /** The prompt. A scene's marker in it selects the upstream's script. */
   readonly text: string
   /** Default false. */
   readonly stream?: boolean
-  /** Default: the target's own for this upstream. */
+  /** Default: the target's model for this upstream. */
   readonly model?: string
-  /** More top-level fields. */
+  /** Additional top-level fields. */
   readonly more?: Readonly<Record<string, unknown>>
-  /** In place of the smallest body with the prompt in it. */
+  /** Replaces the smallest body with the prompt. */
   readonly body?: string | Uint8Array
-  /** Beside those that the target needs; an empty one takes a header away. */
+  /** In addition to the headers that the target needs; an empty value removes a header. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const said: Readonly<Record<Format, (text: string) => Record<string, unknown>>> = {
+const output: Readonly<Record<Format, (text: string) => Record<string, unknown>>> = {
   chat: (content) => ({ messages: [{ role: 'user', content }] }),
   messages: (content) => ({ messages: [{ role: 'user', content }], max_tokens: 1000 }),
   gemini: (text) => ({ contents: [{ role: 'user', parts: [{ text }] }] }),
   responses: (input) => ({ input }),
 }
 
-const modelOf = (target: Target, ask: Ask): string => ask.model ?? target.model(ask.upstream)
+const modelOf = (target: Target, ask: TargetRequest): string => ask.model ?? target.model(ask.upstream)
 
-/** The smallest body of the dialect with this prompt in it. */
-export const bodyFor = (target: Target, ask: Ask): string =>
+/** Returns the smallest body of the format with this prompt. */
+export const bodyFor = (target: Target, ask: TargetRequest): string =>
   JSON.stringify({
     ...(ask.client === 'gemini' ? {} : { model: modelOf(target, ask), stream: ask.stream ?? false }),
-    ...said[ask.client](ask.text),
+    ...output[ask.client](ask.text),
     ...ask.more,
   })
 
-/** Path and query of the call. */
-export const pathFor = (target: Target, ask: Ask): string => {
+/** Returns path and query of the call. */
+export const pathFor = (target: Target, ask: TargetRequest): string => {
   const asked = { model: modelOf(target, ask), stream: ask.stream ?? false }
   return `${pathOf(ask.client, asked)}${queryOf(ask.client, asked)}`
 }
 
-export const headersFor = (target: Target, ask: Ask): Record<string, string> =>
+export const headersFor = (target: Target, ask: TargetRequest): Record<string, string> =>
   Object.fromEntries(
     Object.entries({
       'content-type': 'application/json',
@@ -54,8 +54,8 @@ export const headersFor = (target: Target, ask: Ask): Record<string, string> =>
     }).filter(([, value]) => value !== ''),
   )
 
-/** The call, sent; what becomes of it is the caller's business. Its errors are swallowed where nobody else listens. */
-export function send(target: Target, ask: Ask, agent: Agent | false = false): ClientRequest {
+/** Sends the call without waiting for its response. Errors without a listener are ignored. */
+export function send(target: Target, ask: TargetRequest, agent: Agent | false = false): ClientRequest {
   const outgoing = request(`${target.origin}${pathFor(target, ask)}`, {
     method: 'POST',
     agent,
@@ -67,34 +67,34 @@ export function send(target: Target, ask: Ask, agent: Agent | false = false): Cl
 }
 
 /** A response with its times. */
-export interface Answer {
-  /** 0: none came. */
+export interface HttpResponse {
+  /** 0 without a response. */
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly bytes: Buffer
   readonly text: string
-  /** Milliseconds from sending to the head, and to the end. */
+  /** Milliseconds from sending to the response head, and to the end. */
   readonly headMs: number
   readonly endMs: number
-  /** Why there is no whole answer: the connection broke, or nothing came for as long as was waited. */
+  /** Reason why the response is incomplete: the connection broke, or the time limit passed. */
   readonly broken: string | undefined
 }
 
 export interface ExchangeOptions {
-  /** Default false: a connection of its own. */
+  /** Default false: a new connection. */
   readonly agent?: Agent | false
-  /** How long is waited for the end, in milliseconds. Default: 30 s. */
+  /** Time limit of the response in milliseconds. Default: 30 s. */
   readonly withinMs?: number
-  /** Told of everything as it comes. */
+  /** Called with each received piece. */
   readonly onData?: (part: Buffer) => void
 }
 
-/** One exchange; never rejects. */
+/** Sends one request and reads the response; never rejects. */
 export function exchange(
   target: Target,
-  ask: Ask,
+  ask: TargetRequest,
   { agent = false, withinMs = 30_000, onData }: ExchangeOptions = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return new Promise((resolve) => {
     const begun = performance.now()
     const parts: Buffer[] = []
@@ -131,19 +131,19 @@ export function exchange(
 export type RawStep = string | Uint8Array | { readonly wait: number } | 'end' | 'reset'
 
 export interface RawExchange {
-  /** Everything that came back. */
+  /** All received bytes. */
   readonly raw: string
-  /** Status of the first response; 0 if there was none. */
+  /** Status of the first response; 0 without a response. */
   readonly status: number
-  /** Milliseconds from the connection's begin to the first byte of an answer (NaN: none), and to its end. */
+  /** Milliseconds from the start of the connection to the first byte (NaN without a response), and to its end. */
   readonly firstMs: number
   readonly endMs: number
-  /** The gateway ended the connection before `withinMs` were over. */
+  /** True if the gateway closed the connection within `withinMs`. */
   readonly closed: boolean
   readonly error: string | undefined
 }
 
-/** Bytes on a socket of their own, with nothing that a library would mend. Never rejects. @param withinMs default: 10 s */
+/** Sends bytes on a new socket, without the corrections of a library. Never rejects. @param withinMs default: 10 s */
 export function rawExchange(target: Target, steps: readonly RawStep[], withinMs = 10_000): Promise<RawExchange> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(target.origin)
@@ -182,32 +182,43 @@ export function rawExchange(target: Target, steps: readonly RawStep[], withinMs 
   })
 }
 
-/** A request's head as raw bytes, with the target's credential. @param headers beside them; an empty one takes a header away */
-export const rawRequest = (target: Target, ask: Ask, headers: Readonly<Record<string, string>> = {}): string => {
+/**
+ * Returns a request head as raw bytes, with the target's credential. @param headers additional headers; an empty value
+ * removes a header
+ */
+export const rawRequest = (
+  target: Target,
+  ask: TargetRequest,
+  headers: Readonly<Record<string, string>> = {},
+): string => {
   const { host } = new URL(target.origin)
   const all = { host, ...headersFor(target, ask), ...headers }
   const lines = Object.entries(all).flatMap(([name, value]) => (value === '' ? [] : [`${name}: ${value}\r\n`]))
   return `POST ${pathFor(target, ask)} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-/** Bytes that came, and when. */
+/** Received text with its time. */
 export interface Piece {
   readonly at: number
   readonly text: string
 }
 
-/** Events at a client with its own clock: `performance.now()`. */
-export interface Watched {
+/** Events at a client, by `performance.now()`. */
+export interface TimedResponse {
   readonly sentAt: number
-  /** NaN: none came. */
+  /** NaN without a response. */
   readonly headAt: number
   readonly status: number
   readonly pieces: readonly Piece[]
   readonly broken: string | undefined
 }
 
-/** One exchange, with the time of everything that comes. Never rejects. */
-export async function watch(target: Target, ask: Ask, options: Omit<ExchangeOptions, 'onData'> = {}): Promise<Watched> {
+/** Sends one request and records the time of every received piece. Never rejects. */
+export async function exchangeTimed(
+  target: Target,
+  ask: TargetRequest,
+  options: Omit<ExchangeOptions, 'onData'> = {},
+): Promise<TimedResponse> {
   const decoder = new StringDecoder('utf8')
   const pieces: Piece[] = []
   const onData = (part: Buffer): void => void pieces.push({ at: performance.now(), text: decoder.write(part) })

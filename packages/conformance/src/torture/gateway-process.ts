@@ -1,5 +1,5 @@
-// A gateway of our own in a process of its own: `own.ts` starts it with a server's name, the upstream's origin and a profile,
-// and asks it things by messages.
+// Runs a gateway in its own process. `local-target.ts` starts it with a server's name, the upstream's origin and a
+// profile, and controls it with messages.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { cohere, createGateway, type Gateway, type GatewayConfig, GatewayError, type Plugin } from '@modelgate/core'
@@ -8,7 +8,7 @@ import { otel } from '@modelgate/otel'
 import { createRecorder } from '@modelgate/otel/test-support'
 import { createTokens, fileLedger, folderStorage, redisStorage, type Tokens } from '@modelgate/tokens'
 import { createClient } from 'redis'
-import { forgetful, upstreamKey, upstreamOf } from '../base/gateways.ts'
+import { noSharedHealth, upstreamKey, upstreamOf } from '../base/gateways.ts'
 import { formats } from '../base/recorded-traffic.ts'
 import { callers, type Finished, type Profile, type Stats } from './check.ts'
 import { hosts } from './hosts.ts'
@@ -51,7 +51,7 @@ async function openTokens(where: NonNullable<Profile['tokens']>): Promise<Tokens
       ledger: fileLedger({ folder: join(where.folder, 'ledger') }),
     })
   const client = createClient({ url: where.redis })
-  // A Redis that goes away is what some checks are about.
+  // Some checks stop Redis.
   client.on('error', () => {})
   await client.connect()
   const { prefix, localMs, staleMs } = where
@@ -84,7 +84,7 @@ function configOf({
   ...rest
 }: Profile): GatewayConfig<string> {
   return {
-    ...(defaults === true ? {} : { retry: false, breaker: false, health: forgetful }),
+    ...(defaults === true ? {} : { retry: false, breaker: false, health: noSharedHealth }),
     ...(fetchName === 'global' ? { fetch: globalThis.fetch } : {}),
     auth: tokens?.authenticate ?? fixed,
     upstreams: {
@@ -104,7 +104,8 @@ function configOf({
 
 const gateway: Gateway = createGateway(configOf(profile))
 const mount = hosts[serverName]
-if (mount === undefined) throw new Error(`no server is called '${serverName}': ${Object.keys(hosts).join(', ')}`)
+if (mount === undefined)
+  throw new Error(`Unknown server '${serverName}'. Expected one of ${Object.keys(hosts).join(', ')}`)
 const { server, origin } = await mount(gateway)
 
 const openFiles = (): number => {
@@ -115,13 +116,13 @@ const openFiles = (): number => {
   }
 }
 
-/** Names that every object and every list inherits. */
+/** Returns the names that every object and every list inherits. */
 const inherited = (): string[] =>
   [Object.prototype, Array.prototype].flatMap((prototype) => Reflect.ownKeys(prototype).map(String))
 const inheritedAtFirst: ReadonlySet<string> = new Set(inherited())
 
 async function stats(): Promise<Stats> {
-  // Twice: what the first collection finalizes, the second one frees.
+  // Two collections, because the second one frees what the first one finalized.
   for (let round = 0; round < 2; round++) {
     globalThis.gc?.()
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -134,27 +135,27 @@ async function stats(): Promise<Stats> {
 }
 
 const needTokens = (): Tokens => {
-  if (tokens === undefined) throw new Error('the profile says nothing of tokens')
+  if (tokens === undefined) throw new Error('the profile has no tokens')
   return tokens
 }
 
-/** Answers to the questions of `own.ts`. */
+/** Handlers of the messages of `local-target.ts`. */
 const answers: Readonly<Record<string, (argument: never) => unknown>> = {
   stats,
   finished() {
-    const told = finished
+    const reported = finished
     finished = []
-    return told
+    return reported
   },
   issue: (token: Parameters<Tokens['issue']>[0]) => needTokens().issue(token),
   revoke: (id: string) => needTokens().revoke(id),
   reconfigure: (next: Profile) => gateway.reconfigure(configOf(next)),
   stepClock(ms: number) {
-    if (stepClock === undefined) throw new Error('the profile does not say that the clock can be set')
+    if (stepClock === undefined) throw new Error('the profile is not steppable')
     stepClock(ms)
   },
   spans() {
-    if (traces === undefined) throw new Error('the profile says nothing of traces')
+    if (traces === undefined) throw new Error('the profile has no traces')
     return traces.everything()
   },
   routes: () =>
@@ -193,10 +194,10 @@ process.once('disconnect', () => process.exit())
 process.send?.({ origin })
 
 /**
- * Makes this process's time of day one that can be set, as an administrator or NTP sets a machine's: `Date` shifts, timers and
- * `performance.now` do not.
+ * Replaces `Date` by a clock that can be stepped, as an administrator or NTP steps a machine's clock. Timers and
+ * `performance.now` are not affected.
  *
- * @returns sets it ahead by so many milliseconds, or back
+ * @returns a function that steps the clock forwards or backwards by milliseconds
  */
 export function installSteppedClock(): (ms: number) => void {
   const RealDate = Date

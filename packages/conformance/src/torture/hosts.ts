@@ -10,7 +10,7 @@ import express from 'express'
 import Fastify from 'fastify'
 import { Hono } from 'hono'
 
-/** A gateway mounted as the documents say, and listening. */
+/** A gateway mounted as documented, on a listening server. */
 export interface Host {
   readonly server: Server
   readonly origin: string
@@ -21,7 +21,7 @@ const listen = async (server: Server): Promise<Host> => {
   return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-/** The servers it is promised for. */
+/** The servers of the promises. */
 export const hosts: Readonly<Record<string, (gateway: Gateway) => Promise<Host>>> = {
   node: (gateway) => listen(createServer(nodeListener(gateway)).on('upgrade', nodeUpgrade(gateway))),
   express: (gateway) =>

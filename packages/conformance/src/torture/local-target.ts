@@ -5,7 +5,7 @@ import {
   callers,
   type Finished,
   type GatewayRoute,
-  type OwnGateway,
+  type LocalGateway,
   type Profile,
   type Stats,
   type Target,
@@ -14,20 +14,20 @@ import {
 /** Every client format with every upstream format. */
 export const allPairs = formats.flatMap((client) => formats.map((upstream) => ({ client, upstream })))
 
-/** How long a host gives its calls before it is ended by force, in milliseconds: the drain's 30 s and some. */
+/** Time in milliseconds until a host is killed: the drain's 30 s plus a margin. */
 const closeWithinMs = 40_000
 
 /**
- * Starts a gateway of our own.
+ * Starts a gateway in its own process.
  *
  * @param server one of `hosts`
- * @throws Error if it does not come up
+ * @throws Error if it does not start
  */
-export async function startOwn(
+export async function startLocalTarget(
   server: string,
   upstreamOrigin: string,
   profile: Profile = {},
-): Promise<Target & { readonly own: OwnGateway }> {
+): Promise<Target & { readonly local: LocalGateway }> {
   // Both are bundled into one folder.
   const file = fileURLToPath(new URL('./gateway-process.mjs', import.meta.url))
   const child = fork(file, [server, upstreamOrigin, JSON.stringify(profile)], {
@@ -37,14 +37,14 @@ export async function startOwn(
   let written = ''
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text: string) => {
-      // The latest is what is looked for; a gateway that floods its log must not flood this process.
+      // Keeps only the latest output: a gateway that floods its log must not flood this process.
       written = (written + text).slice(-4_000_000)
     })
   const ended = new Promise<number | string>((resolve) => {
     child.once('exit', (code, signal) => resolve(code ?? signal ?? 'unknown'))
   })
   const gone = ended.then((how): never => {
-    throw new Error(`the gateway's process ended (${how}): ${written.slice(-2000)}`)
+    throw new Error(`the gateway's process exited (${how}): ${written.slice(-2000)}`)
   })
   gone.catch(() => {})
 
@@ -67,7 +67,7 @@ export async function startOwn(
   })
   const { origin } = await Promise.race([ready, gone])
 
-  const own: OwnGateway = {
+  const own: LocalGateway = {
     server,
     stats: () => ask<Stats>('stats'),
     finished: () => ask<readonly Finished[]>('finished'),
@@ -93,7 +93,7 @@ export async function startOwn(
     headers: () => ({ authorization: `Bearer ${callers.alice}` }),
     pid: child.pid,
     log: () => written,
-    own,
+    local: own,
     async stop() {
       child.kill('SIGKILL')
       await ended

@@ -4,34 +4,34 @@ import { type Format, formats } from '../base/recorded-traffic.ts'
 import type { Check, Pair, Target } from './check.ts'
 import { checks } from './checks.ts'
 import { hosts } from './hosts.ts'
-import { startOwn } from './local-target.ts'
-import { type ForeignOptions, foreign, others } from './remote-target.ts'
+import { startLocalTarget } from './local-target.ts'
+import { otherGateways, type RemoteTargetOptions, remoteTarget } from './remote-target.ts'
 import { asJson, line, summary } from './report.ts'
 import { torture } from './run.ts'
 
-const help = `Asks a gateway for every promise of ours that can be told from outside, with an upstream and clients that misbehave,
-and prints a figure for each.
+const help = `Checks every promise of the torture table that is visible from outside, with a misbehaving upstream and misbehaving
+clients, and prints a figure for each.
 
   pnpm torture                      Modelgate, mounted in each of: ${Object.keys(hosts).join(', ')}
-  pnpm torture --server express     in one of them (several: commas between)
-  pnpm torture --target bare        a proxy that does nothing but pass on
+  pnpm torture --server express     mounted in one of them (several: separate with commas)
+  pnpm torture --target bare        a minimal pass-through proxy, for comparison
   pnpm torture --target portkey     Portkey, fetched from npm
   pnpm torture --target URL --upstream-port 9999 …
-                                    any gateway that you started; its upstreams are to be http://127.0.0.1:9999 (messages,
+                                    any running gateway, configured with the upstreams http://127.0.0.1:9999 (messages,
                                     generateContent) and http://127.0.0.1:9999/v1 (chat completions, responses)
-    --token T                       sent as a bearer token
-    --header 'name: value'          sent with every call; may be repeated
+    --token T                       bearer token
+    --header 'name: value'          sent with every call; repeatable
     --pairs chat>chat,chat>messages client format > upstream format; default: all sixteen
-    --model chat=gpt-5              what to ask for to reach an upstream of a format; may be repeated; default: chat-model, …
-    --pid N                         its process, for memory and open files
+    --model chat=gpt-5              model that routes to an upstream of a format; repeatable; default: chat-model, …
+    --pid N                         the gateway's process, for memory and open files
 
-  --short           fewer of the same (what CI runs)
+  --short           fewer repetitions (used in CI)
   --only 4,7        only these rows
-  --per-server      only the rows in which the server has a part
-  --json FILE       all figures, for machines
-  --list            the rows and their promises
+  --per-server      only rows that depend on the server
+  --json FILE       write all figures as JSON
+  --list            print the rows with their promises
 
-Ends with 1 if a row of a gateway of our own fell short.`
+Exits with 1 if a row failed for a gateway that this command started.`
 
 const { values } = parseArgs({
   options: {
@@ -63,26 +63,30 @@ function readPairs(text: string): Pair[] {
   return text.split(',').map((pair) => {
     const [client = '', upstream = ''] = pair.split('>')
     if (!isFormat(client) || !isFormat(upstream))
-      return fail(`--pairs: '${pair}' is no pair such as chat>messages (formats: ${formats.join(', ')})`)
+      return fail(
+        `Invalid value '${pair}' of --pairs. Expected a pair such as chat>messages (formats: ${formats.join(', ')})`,
+      )
     return { client, upstream }
   })
 }
 
-/** `key=value` or `key: value`, as many as were given. */
+/** Parses repeated options of the form `key=value` or `key: value`. */
 function readMap(texts: readonly string[] | undefined, separator: string, option: string): Record<string, string> {
   return Object.fromEntries(
     (texts ?? []).map((text) => {
       const at = text.indexOf(separator)
       return at > 0
         ? [text.slice(0, at).trim(), text.slice(at + 1).trim()]
-        : fail(`${option}: '${text}' has no '${separator}'`)
+        : fail(`Invalid value '${text}' of ${option}: missing '${separator}'`)
     }),
   )
 }
 
-function readForeign(url: string): ForeignOptions {
-  if (!URL.canParse(url)) fail(`--target: '${url}' is neither a URL nor one of ${Object.keys(others).join(', ')}`)
-  if (values['upstream-port'] === undefined) fail('--upstream-port is missing: where your gateway sends its calls')
+function readForeign(url: string): RemoteTargetOptions {
+  if (!URL.canParse(url))
+    fail(`Invalid value '${url}' of --target. Expected a URL or one of ${Object.keys(otherGateways).join(', ')}`)
+  if (values['upstream-port'] === undefined)
+    fail('Missing --upstream-port: the port that your gateway sends its calls to')
   return {
     url,
     headers: readMap(values.header, ':', '--header'),
@@ -93,19 +97,20 @@ function readForeign(url: string): ForeignOptions {
   }
 }
 
-/** Whom to ask, by name. */
+/** Returns the gateways to check, by name. */
 function readTargets(): Record<string, (upstreamOrigin: string) => Promise<Target>> {
   if (values.target !== undefined) {
-    const known = others[values.target]
+    const known = otherGateways[values.target]
     if (known !== undefined) return { [values.target]: known }
     const options = readForeign(values.target)
-    return { [values.target]: async () => foreign(options) }
+    return { [values.target]: async () => remoteTarget(options) }
   }
   const names = values.server?.split(',') ?? Object.keys(hosts)
   return Object.fromEntries(
     names.map((name) => {
-      if (hosts[name] === undefined) fail(`--server: '${name}' is none of ${Object.keys(hosts).join(', ')}`)
-      return [name, (upstreamOrigin: string) => startOwn(name, upstreamOrigin)]
+      if (hosts[name] === undefined)
+        fail(`Invalid value '${name}' of --server. Expected one of ${Object.keys(hosts).join(', ')}`)
+      return [name, (upstreamOrigin: string) => startLocalTarget(name, upstreamOrigin)]
     }),
   )
 }
@@ -129,7 +134,7 @@ async function main(): Promise<number> {
   let held = 0
   let fallen = 0
   for (const [place, [name, start]] of Object.entries(readTargets()).entries()) {
-    // Checks independent of the server run on the first one only, in the short form.
+    // In the short form, checks that do not depend on the server run on the first one only.
     const rows = short && place > 0 ? chosen.filter((check: Check) => check.perServer === true) : chosen
     console.log(`\n=== ${name}${short ? ' (short form)' : ''}`)
     const came = await torture(start, {
@@ -138,20 +143,18 @@ async function main(): Promise<number> {
       ...(values['upstream-port'] === undefined ? {} : { upstreamPort: Number(values['upstream-port']) }),
       onRow: (row) => console.log(line(row)),
     })
-    // The short form runs where other things run as well.
+    // The short form runs on busy machines.
     const lenient = short && values.target === undefined
     const counts = summary(came, lenient)
-    const limited = counts.limited === 0 ? '' : ` (${counts.limited} within a limit of Node's)`
-    const late = counts.late === 0 ? '' : `, ${counts.late} too late on a machine that may be too noisy to tell`
-    console.log(
-      `${name}: ${counts.held} held${limited}, ${counts.short} fell short${late}, ${counts.skipped} not asked`,
-    )
+    const limited = counts.limited === 0 ? '' : ` (${counts.limited} within a limit of Node)`
+    const late = counts.late === 0 ? '' : `, ${counts.late} too late on a machine that may be too noisy`
+    console.log(`${name}: ${counts.held} held${limited}, ${counts.short} failed${late}, ${counts.skipped} skipped`)
     held += counts.held
     fallen += counts.short
     results.push(asJson(name, came, lenient))
   }
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`)
-  console.log(`\n${held} held, ${fallen} fell short`)
+  console.log(`\n${held} held, ${fallen} failed`)
   return fallen > 0 && values.target === undefined ? 1 : 0
 }
 

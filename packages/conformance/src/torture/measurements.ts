@@ -1,17 +1,17 @@
-/** The value below which this share of all lies. NaN of nothing. */
+/** Returns the value below which this share of all values lies; NaN for an empty list. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-/** Milliseconds as a person reads them. */
+/** Formats milliseconds. */
 export const ms = (value: number): string =>
   Number.isNaN(value) ? '–' : value < 10 ? `${value.toFixed(1)} ms` : `${Math.round(value)} ms`
 
-/** Bytes as a person reads them. */
+/** Formats bytes. */
 export const mb = (bytes: number): string => `${(bytes / 1_000_000).toFixed(1)} MB`
 
-/** Does all jobs, `width` at a time, and gives the results in order. */
+/** Runs all jobs, `width` at a time, and returns the results in order. */
 export async function inParallel<Job, Result>(
   jobs: readonly Job[],
   width: number,
@@ -39,7 +39,7 @@ export async function holdsWithin(holds: () => boolean | Promise<boolean>, withi
   return true
 }
 
-/** Every different complaint with how often it was heard, the most frequent first. */
+/** Returns every distinct complaint with its count, the most frequent first. */
 export function tally(complaints: readonly string[]): string[] {
   const counts = new Map<string, number>()
   for (const complaint of complaints) counts.set(complaint, (counts.get(complaint) ?? 0) + 1)

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { Target } from './check.ts'
 
-/** Bytes that a gateway's process has, after a collection of garbage if it is ours; of others what /proc says. */
+/** Memory of a gateway's process in bytes, after a garbage collection if this kit started it, otherwise from /proc. */
 export interface Memory {
   readonly rss: number | undefined
-  /** In use, buffers apart. */
+  /** In use, without buffers. */
   readonly heap: number | undefined
   readonly buffers: number | undefined
 }
@@ -19,9 +19,9 @@ function residentBytes(pid: number | undefined): number | undefined {
   }
 }
 
-export async function memoryOf({ own, pid }: Target): Promise<Memory> {
-  if (own === undefined) return { rss: residentBytes(pid), heap: undefined, buffers: undefined }
-  const { rss, heapUsed, external } = await own.stats()
+export async function memoryOf({ local, pid }: Target): Promise<Memory> {
+  if (local === undefined) return { rss: residentBytes(pid), heap: undefined, buffers: undefined }
+  const { rss, heapUsed, external } = await local.stats()
   return { rss, heap: heapUsed, buffers: external }
 }
 

@@ -1,13 +1,13 @@
 import { isObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
 import type { Format } from '../base/recorded-traffic.ts'
 import { eventData } from '../base/response-content.ts'
-import type { Answer, Ask } from './client.ts'
+import type { HttpResponse, TargetRequest } from './client.ts'
 
-// Reads answers as a client of each dialect: written from the formats, without the gateway's code.
+// Reads responses like a client of each format. Written from the formats, without the gateway's code.
 
 const typeOf = (data: string): string => textOf(objectOf(parseJson(data)).type)
 
-/** The event by which a client takes a stream for whole. */
+/** Recognises the event that a client takes as the successful end. */
 const successes: Readonly<Record<Format, (data: string) => boolean>> = {
   chat: (data) => data.trim() === '[DONE]',
   messages: (data) => typeOf(data) === 'message_stop',
@@ -21,17 +21,17 @@ const errors: Readonly<Record<Format, (data: string) => boolean>> = {
   chat: (data) => isObject(objectOf(parseJson(data)).error),
   messages: (data) => typeOf(data) === 'error',
   gemini: (data) => isObject(objectOf(parseJson(data)).error),
-  // `response.failed` follows for clients that hear only that one: they are one error.
+  // `response.failed` follows for clients that read only that event: together they are one error.
   responses: (data) => typeOf(data) === 'error',
 }
 
 /** Content of a stream, event by event. */
 export interface StreamReading {
   readonly events: readonly string[]
-  /** Places of the events that claim success, and of those that are errors. */
+  /** Indexes of the events that claim success, and of errors. */
   readonly successes: readonly number[]
   readonly errors: readonly number[]
-  /** Events that are no JSON, but for `[DONE]`. */
+  /** Number of events with invalid JSON, except `[DONE]`. */
   readonly broken: number
   /** Text of all deltas. */
   readonly text: string
@@ -64,13 +64,13 @@ export function readStream(format: Format, text: string): StreamReading {
   }
 }
 
-/** The fields of an error object; undefined where it is not in the dialect. */
-export interface ToldError {
+/** Fields of an error object in the dialect. */
+export interface DialectError {
   readonly message: string
-  /** In the dialect's own word for a kind: `type`, Google's `status`. */
+  /** The dialect's own name of the kind: `type`, Google's `status`. */
   readonly type: string
   readonly code: unknown
-  /** The field that is wrong, where the error names one. */
+  /** The invalid field, if the error names one. */
   readonly param: string | undefined
 }
 
@@ -80,8 +80,11 @@ const fieldOf = (details: unknown): string | undefined =>
     .map((violation) => textOf(objectOf(violation).field))
     .find((field) => field !== '')
 
-/** Reads a whole answer's error body, in the shape the dialect's official client expects. */
-export function readError(format: Format, { text, status }: Pick<Answer, 'text' | 'status'>): ToldError | undefined {
+/** Reads an error body in the shape that the dialect's official client expects; undefined for another shape. */
+export function readError(
+  format: Format,
+  { text, status }: Pick<HttpResponse, 'text' | 'status'>,
+): DialectError | undefined {
   const body = objectOf(parseJson(text))
   const error = objectOf(body.error)
   const message = textOf(error.message)
@@ -96,39 +99,42 @@ export function readError(format: Format, { text, status }: Pick<Answer, 'text' 
 }
 
 /**
- * Returns the error in how a failure was reported: it must be an error status in the dialect, or a stream with exactly one
- * error at its end and no claim of success. Undefined: none.
+ * Returns the defect in how a failure was reported, or undefined. Correct are an error status in the dialect, and a
+ * stream with exactly one error at its end and no claim of success.
  */
-export function wrongEnding(format: Format, answer: Answer): string | undefined {
-  if (answer.status === 0) return `no answer (${answer.broken ?? 'nothing came'})`
+export function failureDefect(format: Format, answer: HttpResponse): string | undefined {
+  if (answer.status === 0) return `no answer (${answer.broken ?? 'nothing was received'})`
   if (answer.status !== 200) {
     if (answer.status < 400) return `status ${answer.status}`
     return readError(format, answer) === undefined
-      ? `${answer.status} not in the dialect: ${answer.text.slice(0, 120)}`
+      ? `status ${answer.status} not in the dialect: ${answer.text.slice(0, 120)}`
       : undefined
   }
   if (answer.broken !== undefined) return `the connection broke: ${answer.broken}`
-  const { events, successes: claimed, errors: told } = readStream(format, answer.text)
-  if (claimed.length > 0) return `it claims success: ${events[claimed[0] as number]?.slice(0, 120)}`
-  if (told.length !== 1) return `${told.length} errors`
+  const { events, successes: claimed, errors: reported } = readStream(format, answer.text)
+  if (claimed.length > 0) return `the stream claims success: ${events[claimed[0] as number]?.slice(0, 120)}`
+  if (reported.length !== 1) return `${reported.length} errors`
   const last = format === 'responses' ? events.length - 2 : events.length - 1
-  if (told[0] !== last) return 'the error is not its last word'
+  if (reported[0] !== last) return 'the error is not the last event'
   if (format === 'responses' && typeOf(events.at(-1) ?? '') !== 'response.failed')
     return 'no response.failed at the end'
   return undefined
 }
 
-/** Text of every valid answer. */
-const said = 'one two three'
+/** Text of every complete response. */
+const output = 'one two three'
 
-/** Returns the error in an answer that should be whole, or undefined. */
-export function notWhole({ client, stream }: Pick<Ask, 'client' | 'stream'>, answer: Answer): string | undefined {
+/** Returns the defect of a response that should be complete, or undefined. */
+export function completenessDefect(
+  { client, stream }: Pick<TargetRequest, 'client' | 'stream'>,
+  answer: HttpResponse,
+): string | undefined {
   if (answer.status === 0) return `no answer: ${answer.broken}`
   if (answer.status !== 200) return `answered ${answer.status}: ${answer.text.slice(0, 120)}`
   if (answer.broken !== undefined) return `broken off: ${answer.broken}`
-  if (stream !== true) return answer.text.includes(said) ? undefined : `another answer: ${answer.text.slice(0, 120)}`
+  if (stream !== true) return answer.text.includes(output) ? undefined : `another answer: ${answer.text.slice(0, 120)}`
   const { successes, errors, text } = readStream(client, answer.text)
   if (errors.length > 0) return 'an error in the stream'
-  if (successes.length === 0) return 'a stream without an end'
-  return text === said ? undefined : `a stream that says '${text.slice(0, 60)}'`
+  if (successes.length === 0) return 'a stream without a successful end'
+  return text === output ? undefined : `a stream with the text '${text.slice(0, 60)}'`
 }

@@ -4,10 +4,10 @@ import { portkeyHeaders, startPortkey } from '@modelgate/bench/peers'
 import { type Format, formats } from '../base/recorded-traffic.ts'
 import type { Pair, Target } from './check.ts'
 
-/** How a gateway that is not ours is reached. */
-export interface ForeignOptions {
+/** Access to a gateway that was started by others. */
+export interface RemoteTargetOptions {
   readonly url: string
-  /** Sent as a bearer token; more headers beside it. */
+  /** Sent as a bearer token, in addition to `headers`. */
   readonly token?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Default: every client format with every upstream format. */
@@ -17,8 +17,8 @@ export interface ForeignOptions {
   readonly pid?: number
 }
 
-/** A gateway that somebody else started and pointed at the upstream. */
-export const foreign = ({ url, token, headers = {}, pairs, models = {}, pid }: ForeignOptions): Target => ({
+/** Creates a target for a running gateway that uses the kit's upstream. */
+export const remoteTarget = ({ url, token, headers = {}, pairs, models = {}, pid }: RemoteTargetOptions): Target => ({
   name: url,
   origin: url.replace(/\/+$/, ''),
   pairs: pairs ?? formats.flatMap((client) => formats.map((upstream) => ({ client, upstream }))),
@@ -26,23 +26,23 @@ export const foreign = ({ url, token, headers = {}, pairs, models = {}, pid }: F
   headers: () => ({ ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...headers }),
   pid,
   log: () => '',
-  own: undefined,
+  local: undefined,
   stop: async () => {},
 })
 
 /** Each format with itself. */
 const straight = formats.map((format) => ({ client: format, upstream: format }))
 
-/** The least that a proxy can be: `node:http` in front, an undici `Pool` behind. */
+/** Starts the smallest proxy: `node:http` in front, an undici `Pool` behind. */
 async function startBare(upstreamOrigin: string): Promise<Target> {
   const file = fileURLToPath(import.meta.resolve('@modelgate/bench/bare-proxy'))
   const child = fork(file, [upstreamOrigin], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
   const { port } = await new Promise<{ port: number }>((resolve, reject) => {
     child.once('message', (message) => resolve(message as { port: number }))
-    child.once('exit', (code) => reject(new Error(`the bare proxy ended with ${code}`)))
+    child.once('exit', (code) => reject(new Error(`the bare proxy exited with ${code}`)))
   })
   return {
-    ...foreign({ url: `http://127.0.0.1:${port}`, pairs: straight }),
+    ...remoteTarget({ url: `http://127.0.0.1:${port}`, pairs: straight }),
     name: 'bare proxy',
     pid: child.pid,
     async stop() {
@@ -51,16 +51,16 @@ async function startBare(upstreamOrigin: string): Promise<Target> {
   }
 }
 
-/** @throws Error where npm does not have it */
+/** @throws Error if npm does not have it */
 async function startPeer(upstreamOrigin: string): Promise<Target> {
   const started = await startPortkey(undefined)
-  if (started === undefined) throw new Error('Portkey could not be started')
+  if (started === undefined) throw new Error('Portkey did not start')
   const providers: Readonly<Record<string, { provider: string; host: string }>> = {
     chat: { provider: 'openai', host: `${upstreamOrigin}/v1` },
     messages: { provider: 'anthropic', host: `${upstreamOrigin}/v1` },
   }
   return {
-    ...foreign({
+    ...remoteTarget({
       url: `http://127.0.0.1:${started.port}`,
       pairs: [
         { client: 'chat', upstream: 'chat' },
@@ -77,8 +77,8 @@ async function startPeer(upstreamOrigin: string): Promise<Target> {
   }
 }
 
-/** Others that can be started here, to see where they fall short. */
-export const others: Readonly<Record<string, (upstreamOrigin: string) => Promise<Target>>> = {
+/** Other gateways that can be started here for comparison. */
+export const otherGateways: Readonly<Record<string, (upstreamOrigin: string) => Promise<Target>>> = {
   bare: startBare,
   portkey: startPeer,
 }

@@ -1,16 +1,16 @@
 import type { Check, Outcome } from './check.ts'
 
-/** A row of the table as it came out. */
+/** Result of a row. */
 export interface Row {
   readonly check: Pick<Check, 'row' | 'group' | 'title' | 'promise'>
   readonly outcome: Outcome
   readonly seconds: number
 }
 
-const verdictOf = (outcome: Outcome): 'held' | 'held, but' | 'FELL SHORT' | 'not asked' =>
-  'skipped' in outcome ? 'not asked' : !outcome.held ? 'FELL SHORT' : outcome.limit === undefined ? 'held' : 'held, but'
+const verdictOf = (outcome: Outcome): 'held' | 'limited' | 'FAILED' | 'skipped' =>
+  'skipped' in outcome ? 'skipped' : !outcome.held ? 'FAILED' : outcome.limit === undefined ? 'held' : 'limited'
 
-/** One row, for the terminal: the figure below the title, and what fell short below that. */
+/** Formats a row for the terminal: the figure below the title, then the failed cases. */
 export function line({ check, outcome, seconds }: Row): string {
   const verdict = verdictOf(outcome)
   const head = `${String(check.row).padStart(2)}  ${verdict.padEnd(10)}  ${check.title}  (${seconds.toFixed(1)} s)`
@@ -20,7 +20,7 @@ export function line({ check, outcome, seconds }: Row): string {
   return [head, ...[figure, ...limit, ...notes].map((text) => `                ${text}`)].join('\n')
 }
 
-/** Rows whose promises are times to the millisecond: on a machine that others use too, a figure that is late says little. */
+/** Rows that promise milliseconds: on a machine with other load, a late figure means little. */
 const timed: ReadonlySet<number> = new Set([1, 10, 11, 12, 13, 21, 26, 31, 32, 37, 39, 41, 43, 48, 49])
 
 export interface Summary {
@@ -28,21 +28,21 @@ export interface Summary {
   readonly held: number
   readonly limited: number
   readonly short: number
-  /** Timed rows that the short form does not count as failed: too noisy. */
+  /** Late rows of `timed`, which the short form does not count as failed. */
   readonly late: number
   readonly skipped: number
 }
 
-/** How many of each verdict. */
+/** Counts the verdicts. */
 export function summary(rows: readonly Row[], lenient: boolean): Summary {
   const count = (verdict: string): number => rows.filter(({ outcome }) => verdictOf(outcome) === verdict).length
-  const limited = count('held, but')
-  const fallen = rows.filter(({ outcome }) => verdictOf(outcome) === 'FELL SHORT')
+  const limited = count('limited')
+  const fallen = rows.filter(({ outcome }) => verdictOf(outcome) === 'FAILED')
   const late = lenient ? fallen.filter(({ check }) => timed.has(check.row)).length : 0
-  return { held: count('held') + limited, limited, short: fallen.length - late, late, skipped: count('not asked') }
+  return { held: count('held') + limited, limited, short: fallen.length - late, late, skipped: count('skipped') }
 }
 
-/** The rows as a file for machines keeps them. */
+/** Converts the rows to JSON. */
 export const asJson = (target: string, rows: readonly Row[], lenient: boolean): object => ({
   target,
   ...summary(rows, lenient),

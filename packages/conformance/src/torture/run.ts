@@ -1,6 +1,6 @@
 import { startUpstream, type Upstream } from '../base/raw-upstream.ts'
-import type { Check, OwnGateway, Setting, Target } from './check.ts'
-import { startOwn } from './local-target.ts'
+import type { Check, CheckContext, LocalGateway, Target } from './check.ts'
+import { startLocalTarget } from './local-target.ts'
 import type { Row } from './report.ts'
 
 export interface RunOptions {
@@ -8,31 +8,31 @@ export interface RunOptions {
   readonly short: boolean
   /** Port of the upstream, for gateways started by others. Default: any free port. */
   readonly upstreamPort?: number
-  /** Told of each row as it comes. */
+  /** Called after each row. */
   onRow?(row: Row): void
 }
 
 /**
- * How often the short form asks our own gateway at most for a row that falls short. It runs where other things run as well, and many figures are times: what
- * the machine did to one is not there the next time, what the gateway does is.
+ * Maximum number of attempts of a failing row in the short form with our own gateway. It runs on busy machines, and
+ * many figures are times: effects of the machine do not repeat, effects of the gateway do.
  */
 const askings = 3
 
 const fellShort = ({ outcome }: Row): boolean => !('skipped' in outcome) && !outcome.held
 
-/** The row says when it was not the first asking. */
-const told = (row: Row, asked: number): Row =>
+/** Adds the number of attempts to the figure. */
+const reported = (row: Row, asked: number): Row =>
   'skipped' in row.outcome
     ? row
-    : { ...row, outcome: { ...row.outcome, figure: `${row.outcome.figure} (asked ${asked} times)` } }
+    : { ...row, outcome: { ...row.outcome, figure: `${row.outcome.figure} (${asked} attempts)` } }
 
 /** Time limit of a row, in minutes. */
 const patience = 20
 
 /**
- * Asks one gateway for every row, one after the other, so that no check disturbs another's figures.
+ * Checks one gateway row by row, so that no check disturbs another's figures.
  *
- * @param start the gateway to ask, once the upstream has an address
+ * @param start starts the gateway, given the upstream's origin
  */
 export async function torture(
   start: (upstreamOrigin: string) => Promise<Target>,
@@ -45,9 +45,9 @@ export async function torture(
     try {
       for (const check of checks) {
         let row = await askFor(check, target, upstream, short)
-        const most = short && target.own !== undefined ? askings : 1
+        const most = short && target.local !== undefined ? askings : 1
         for (let asked = 1; fellShort(row) && asked < most; asked++)
-          row = told(await askFor(check, target, upstream, short), asked + 1)
+          row = reported(await askFor(check, target, upstream, short), asked + 1)
         rows.push(row)
         onRow?.(row)
       }
@@ -61,15 +61,15 @@ export async function torture(
 }
 
 async function askFor(check: Check, target: Target, upstream: Upstream, short: boolean): Promise<Row> {
-  const started: (Target & { readonly own: OwnGateway })[] = []
-  const setting: Setting = {
+  const started: (Target & { readonly local: LocalGateway })[] = []
+  const setting: CheckContext = {
     target,
     upstream,
     short,
     count: (full, few) => (short ? few : full),
     async fresh(profile) {
-      if (target.own === undefined) return undefined
-      const one = await startOwn(target.own.server, upstream.origin, profile)
+      if (target.local === undefined) return undefined
+      const one = await startLocalTarget(target.local.server, upstream.origin, profile)
       started.push(one)
       return one
     },
@@ -84,8 +84,8 @@ async function askFor(check: Check, target: Target, upstream: Upstream, short: b
     const outcome = await Promise.race([check.run(setting), tooLong])
     return { check, outcome, seconds: seconds() }
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error)
-    return { check, outcome: { held: false, figure: `the check itself broke: ${said}` }, seconds: seconds() }
+    const text = error instanceof Error ? error.message : String(error)
+    return { check, outcome: { held: false, figure: `the check itself failed: ${text}` }, seconds: seconds() }
   } finally {
     clearTimeout(timer)
     await Promise.all(started.map((one) => one.stop()))

@@ -1,7 +1,7 @@
 import type { CallRecord } from '../accounting/call-record.ts'
 import { maxTimerMs, monotonicNow, sleep, stopReason } from '../base/async.ts'
-import type { Limits, TargetLimits } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
+import type { Limits, TargetLimits } from '../config/limits.ts'
 import type { Codec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import { bodyFields } from '../formats/request-body.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
-import type { BreakerConfig, GatewayConfig, Limits, RetryConfig } from '../config/config.ts'
-import { defaultLimits, resolveLimits } from '../config/limits.ts'
+import type { BreakerConfig, GatewayConfig, RetryConfig } from '../config/config.ts'
+import { defaultLimits, type Limits, resolveLimits } from '../config/limits.ts'
 import * as core from '../index.ts'
 import { openaiCompatible } from '../upstreams/openai-compatible.ts'
 import {

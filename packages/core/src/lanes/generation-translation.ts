@@ -354,7 +354,7 @@ function translatedStream(translation: GenerationTranslation, request: ModelRequ
       // Secrets hold no line ends: whole lines can be searched at once.
       const inLine = midLine
       midLine = chunk[chunk.length - 1] !== LF
-      mayHoldSecrets = inLine || midLine || redactor.mayBeIn(chunk)
+      mayHoldSecrets = inLine || midLine || redactor.mayHaveCredential(chunk)
       for (const event of decoder.push(chunk)) {
         estimator.add(event.data)
         decodeEvent(event)

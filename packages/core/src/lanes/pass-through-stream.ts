@@ -239,7 +239,7 @@ class PassThroughStream implements ResponseStream {
   #isPlain(text: string, action: EventAction, block?: Uint8Array): boolean {
     if (action !== 'pass' || this.#sse?.hasBareObject === true || !isPlain(text)) return false
     const { redactor } = this.#options
-    return !redactor.hasCredential(text, block === undefined || redactor.mayBeIn(block))
+    return !redactor.hasCredential(text, block === undefined || redactor.mayHaveCredential(block))
   }
 
   #rewritten(): string {

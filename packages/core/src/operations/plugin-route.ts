@@ -1,5 +1,5 @@
-import { isThenable } from '../base/async.ts'
-import { runSilently, settleWithin, typeNameOf } from '../base/callbacks.ts'
+import { isThenable, runSilently, settleWithin } from '../base/async.ts'
+import { typeNameOf } from '../base/callbacks.ts'
 import { type Inbound, isValidHeader, type Reply } from '../http/inbound.ts'
 import type { Handler, Route } from './route.ts'
 

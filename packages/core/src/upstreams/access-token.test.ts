@@ -14,8 +14,8 @@ function source(lifeMs = 3_600_000) {
   return vi.fn(async () => ({ token: `t${++count}`, expiresAt: Date.now() + lifeMs }))
 }
 
-describe('an access token', () => {
-  it('is kept until a minute before it expires', async () => {
+describe('access tokens', () => {
+  it('caches a token until a minute before it expires', async () => {
     const get = source()
     const headers = authorizeWithToken(get)
     expect(await headers()).toEqual({ authorization: 'Bearer t1' })
@@ -26,7 +26,7 @@ describe('an access token', () => {
     expect(get).toHaveBeenCalledTimes(2)
   })
 
-  it('is fetched once for calls at the same time, and anew for those after a bare string', async () => {
+  it('fetches a token once for concurrent calls, and again after a token without an expiry', async () => {
     const get = vi.fn(async () => 'bare')
     const headers = authorizeWithToken(get)
     expect(await Promise.all([headers(), headers(), headers()])).toEqual(
@@ -37,7 +37,7 @@ describe('an access token', () => {
     expect(get).toHaveBeenCalledTimes(2)
   })
 
-  it('that is as good as expired is used, but not kept', async () => {
+  it('uses a token that is about to expire without caching it', async () => {
     const get = source(30_000)
     const headers = authorizeWithToken(get)
     expect(await headers()).toEqual({ authorization: 'Bearer t1' })
@@ -52,7 +52,7 @@ describe('an access token', () => {
         throw new Error('no network')
       },
     ],
-  ])('is asked for again after a failure that %s', async (_, fail) => {
+  ])('requests a token again after a failure that %s', async (_, fail) => {
     let broken = true
     const headers = authorizeWithToken(() => (broken ? fail() : 'good'))
     const both = await Promise.allSettled([headers(), headers()])
@@ -61,7 +61,7 @@ describe('an access token', () => {
     expect(await headers()).toEqual({ authorization: 'Bearer good' })
   })
 
-  it('stays in use while it cannot be renewed, until it expires', async () => {
+  it('keeps using a token that cannot be renewed until it expires', async () => {
     const get = vi
       .fn<() => Promise<{ value: string; expiresAt: number }>>()
       .mockResolvedValueOnce({ value: 'first', expiresAt: Date.now() + 100_000 })
@@ -78,11 +78,11 @@ describe('an access token', () => {
   })
 
   it.each([
-    ['', 'gave no token'],
-    [undefined, 'gave no token'],
-    [{ token: '' }, 'gave no token'],
+    ['', 'returned no token'],
+    [undefined, 'returned no token'],
+    [{ token: '' }, 'returned no token'],
     [{ token: 'x', expiresAt: Number.NaN }, 'milliseconds since 1970'],
-  ])('%j is none, and the message says what to return', async (given, words) => {
+  ])('rejects %j as a token with a message about what to return', async (given, words) => {
     await expect(authorizeWithToken(() => given as string)()).rejects.toThrow(words)
   })
 })

@@ -1,51 +1,50 @@
-import { monotonicNow } from '../base/async.ts'
-import { settleWithin } from '../base/callbacks.ts'
+import { monotonicNow, settleWithin } from '../base/async.ts'
 
-/** Something that is good until a moment, in milliseconds since 1970; without one, nobody knows how long. */
-export interface Expiring<T> {
+/** A value with its expiry in milliseconds since 1970. Without an expiry it is not cached. */
+interface Expiring<T> {
   readonly value: T
   readonly expiresAt?: number | undefined
 }
 
-/** An access token with the moment it expires, in milliseconds since 1970. */
+/** An access token with its expiry in milliseconds since 1970. */
 export interface AccessToken {
   readonly token: string
   readonly expiresAt: number
 }
 
 /**
- * Gets an access token. A bare string is asked for again with each call, so cache it or say when it expires: then it is
- * kept until a minute before. Calls that need one at the same time share one.
+ * Returns an access token. With `expiresAt` the gateway caches it until a minute before it expires; a plain string is requested again for
+ * each call, so cache it yourself. Calls that need a token at the same time share one request.
  */
 export type TokenSource = () => string | AccessToken | Promise<string | AccessToken>
 
-/** A call that takes this long to leave must not arrive with a token that has just expired. */
+/** A token is renewed this long before it expires, so that it does not expire on the way to the upstream. */
 const marginMs = 60_000
 
 /**
- * Keeps what `get` gives until shortly before it expires. Calls that come meanwhile share one `get`; one that failed is
- * forgotten, so that the next call tries anew; what is still good serves meanwhile.
+ * Caches the value of `get` until shortly before it expires. Concurrent calls share one `get`. A failure is not cached: the next call
+ * tries again, and the previous value is returned as long as it has not expired.
  */
 export function cacheUntilExpiry<T>(get: () => Promise<Expiring<T>>): () => T | Promise<T> {
-  let kept: { readonly value: T; readonly expiresAt: number; readonly deadline: number } | undefined
-  // By both clocks: the system's time may be set back after the token was issued, or may have been wrong when it was.
-  const isGood = ({ expiresAt, deadline }: NonNullable<typeof kept>, marginMs: number): boolean =>
+  let cached: { readonly value: T; readonly expiresAt: number; readonly deadline: number } | undefined
+  // Checks both clocks: the system time may have been wrong when the token was issued, or may have been set back since.
+  const isValid = ({ expiresAt, deadline }: NonNullable<typeof cached>, marginMs: number): boolean =>
     Date.now() < expiresAt - marginMs && monotonicNow() < deadline - marginMs
   let pending: Promise<T> | undefined
   const renew = async (): Promise<T> => {
     try {
-      const { value, expiresAt } = await settleWithin(get(), waiting)
-      kept =
+      const { value, expiresAt } = await settleWithin(get(), timeout)
+      cached =
         expiresAt === undefined ? undefined : { value, expiresAt, deadline: monotonicNow() + expiresAt - Date.now() }
       return value
     } catch (cause) {
-      // The minute before the end is there for this too.
-      if (kept !== undefined && isGood(kept, 0)) return kept.value
+      // Renewal starts a minute early, so the previous token may still be valid.
+      if (cached !== undefined && isValid(cached, 0)) return cached.value
       throw cause
     }
   }
   return () => {
-    if (kept !== undefined && isGood(kept, marginMs)) return kept.value
+    if (cached !== undefined && isValid(cached, marginMs)) return cached.value
     pending ??= renew().finally(() => {
       pending = undefined
     })
@@ -53,21 +52,21 @@ export function cacheUntilExpiry<T>(get: () => Promise<Expiring<T>>): () => T | 
   }
 }
 
-/** A source that never answers must not keep all later calls waiting for it. */
-const waiting = { name: 'token()', ms: 30_000, fix: 'Return an access token sooner.' } as const
+/** Timeout of `get`. Without it a source that never settles would block all later calls. */
+const timeout = { name: 'token()', ms: 30_000, fix: 'Return an access token sooner.' } as const
 
-/** The headers of a call that an access token opens. */
+/** Returns an `authorize` function that sends the source's access token as a bearer token. */
 export function authorizeWithToken(
   source: TokenSource,
 ): () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>> {
   return cacheUntilExpiry(async () => {
-    const given: unknown = await source()
+    const result: unknown = await source()
     const { token, expiresAt } =
-      typeof given === 'object' && given !== null ? (given as Partial<AccessToken>) : { token: given }
+      typeof result === 'object' && result !== null ? (result as Partial<AccessToken>) : { token: result }
     if (typeof token !== 'string' || token === '')
-      throw new TypeError(`token() gave no token: return the token, or {token, expiresAt}`)
+      throw new TypeError(`token() returned no token: return the token, or {token, expiresAt}`)
     if (expiresAt !== undefined && !Number.isFinite(expiresAt))
-      throw new TypeError(`token() gave an expiresAt that is no number: write milliseconds since 1970`)
+      throw new TypeError(`token() returned an expiresAt that is not a number: return milliseconds since 1970`)
     return { value: { authorization: `Bearer ${token}` }, expiresAt }
   })
 }

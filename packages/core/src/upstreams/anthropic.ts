@@ -1,7 +1,7 @@
 import { apiKeyHeaders, cleanBaseURL, combineModelRules, commonProblems, createUpstream } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
-/** Anthropic. `baseURL` defaults to `https://api.anthropic.com`, with or without `/v1`. */
+/** Creates the upstream for Anthropic's API. `baseURL` defaults to `https://api.anthropic.com`; it may include `/v1`. */
 export function anthropic(options: UpstreamOptions = {}): Upstream {
   const { apiKey, baseURL = 'https://api.anthropic.com', headers = {}, modelRules } = options
   return createUpstream(commonProblems(options, { apiKey: 'ANTHROPIC_API_KEY' }), () => ({

@@ -69,7 +69,7 @@ const clients = (model: string, stream: boolean) =>
 const deployed =
   'https://res.openai.azure.com/openai/deployments/my%20deployment/chat/completions?api-version=2024-10-21'
 
-describe('clients of Azure', () => {
+describe('calls to Azure', () => {
   it.each(['chat', 'messages', 'responses', 'gemini'] as const)(
     'of %s are answered whole and streamed',
     async (format) => {
@@ -88,7 +88,7 @@ describe('clients of Azure', () => {
     },
   )
 
-  it('of its own formats reach the v1 API with the name in the body', async () => {
+  it('send native formats to the v1 API with the deployment in the body', async () => {
     const { post, seen } = gatewayTo(asJson(completion))
     await post(...clients('real', false).chat)
     await post('/v1/embeddings', { model: 'real', input: 'hi' })
@@ -99,7 +99,7 @@ describe('clients of Azure', () => {
     expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject({ model: 'real' })
   })
 
-  it('upload to the deployment that the form names', async () => {
+  it('send uploads to the deployment named in the form', async () => {
     const { gateway, seen } = gatewayTo(asJson({ text: 'hello' }))
     const form = new FormData()
     form.set('model', 'dated')
@@ -112,12 +112,12 @@ describe('clients of Azure', () => {
     expect(seen[0]?.url).toBe(deployed.replace('chat/completions', 'audio/transcriptions'))
   })
 
-  it('are sent what Azure says of the prompt where their format is its own', async () => {
+  it('pass Azure’s prompt annotations to clients of the same format', async () => {
     const { chat } = gatewayTo(asStream(streamed))
     expect(await (await chat({ stream: true })).text()).toContain('prompt_filter_results')
   })
 
-  it('are called for with an Entra ID token, which nobody is shown', async () => {
+  it('use an Entra ID token and show it to nobody', async () => {
     const refusal = { error: { code: 'bad', message: 'The token entra-canary-token has no access', param: null } }
     const { chat, seen, finished, logged } = gatewayTo(asJson(refusal, { status: 400 }))
     const reply = await chat({ model: 'entra' })
@@ -127,7 +127,7 @@ describe('clients of Azure', () => {
     expect(shown).not.toContain('entra-canary-token')
   })
 
-  it('reach Claude by messages and other models of the Foundry by chat', async () => {
+  it('reach Claude through messages and other Foundry models through chat', async () => {
     const { post, seen } = gatewayTo(({ url }) =>
       asJson(url.includes('/anthropic/') ? message : completion)({ url, headers: new Headers(), body: '' }, undefined),
     )
@@ -156,7 +156,7 @@ const policy = {
 }
 
 describe("Azure's errors", () => {
-  it('of its content filter are what an OpenAI client knows them by', async () => {
+  it('from the content filter look like those of OpenAI', async () => {
     const { chat } = gatewayTo(asJson(policy, { status: 400 }))
     const reply = await chat()
     expect([reply.status, await reply.json()]).toEqual([
@@ -218,13 +218,13 @@ describe("Azure's errors", () => {
       400,
       'OperationNotSupported',
     ],
-  ])('for %s', async (_, status, body, expected, code) => {
+  ])('are mapped for %s', async (_, status, body, expected, code) => {
     const { chat } = gatewayTo(asJson(body, { status }))
     const reply = await chat()
     expect([reply.status, await reply.json()]).toMatchObject([expected, { error: { code } }])
   })
 
-  it('say how long to wait, to the millisecond where they do', async () => {
+  it('contain the wait, in milliseconds if Azure sends them', async () => {
     const limited = { error: { code: '429', message: 'Please retry after 2 seconds.' } }
     const { chat } = gatewayTo(() =>
       Response.json(limited, { status: 429, headers: { 'retry-after-ms': '1750', 'retry-after': '5' } }),

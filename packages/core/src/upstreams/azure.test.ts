@@ -44,7 +44,7 @@ describe('azure', () => {
     expect(chatUrl(azure(options))).toBe(url)
   })
 
-  it('writes a deployment as one segment of the path', () => {
+  it('encodes a deployment as one path segment', () => {
     const upstream = azure({ resource: 'res', apiKey, api: 'deployments' })
     expect(chatUrl(upstream, 'a/b c')).toContain('/deployments/a%2Fb%20c/chat/')
     expect(() => chatUrl(upstream, '..')).toThrow('does not exist')
@@ -61,7 +61,7 @@ describe('azure', () => {
     expect(url(upstream.realtime ?? '')).toBe(`${host}/openai/realtime?deployment=d&${end}`)
   })
 
-  it('has the operations that Azure has, in both of its APIs', () => {
+  it('offers Azure’s operations in both APIs', () => {
     const names = [
       'completions',
       'embeddings',
@@ -94,11 +94,11 @@ describe('azure', () => {
     ],
     [{ resource: 'res', apiKey, apiVersion: '2024-10-21' }, { developerRole: 'system' }],
     [{ resource: 'res', apiKey, apiVersion: '2024-12-01-preview' }, {}],
-  ])('%j departs from the format by %j', (options, quirks) => {
+  ])('options %j result in the quirks %j', (options, quirks) => {
     expect(azure(options).quirks).toEqual(quirks)
   })
 
-  it('carries a key, several keys, or a token', async () => {
+  it('sends a key, one of several keys, or a token', async () => {
     expect(azure({ resource: 'res', apiKey }).headers).toEqual({ 'api-key': apiKey })
     const two = azure({ resource: 'res', apiKey: ['a', { key: 'b', weight: 3 }] })
     expect(two.keys).toEqual([
@@ -112,13 +112,13 @@ describe('azure', () => {
     })
   })
 
-  it('lets fields of the model pass where the inference API would refuse them', () => {
+  it('lets the inference API pass on unknown fields to the model', () => {
     expect(azure({ resource: 'res', apiKey, api: 'inference' }).headers).toMatchObject({
       'extra-parameters': 'pass-through',
     })
   })
 
-  it('speaks messages to deployments of Claude, and to no other, on the host that has them', () => {
+  it('uses messages for Claude deployments only, on the host that serves them', () => {
     const upstream = azure({ resource: 'res', apiKey, formats: ['chat', 'messages'] })
     expect(callUrl(upstream, upstream.formats.messages ?? '', undefined, 'claude-x')).toBe(
       `${foundry}/anthropic/v1/messages`,
@@ -135,17 +135,17 @@ describe('azure', () => {
   it.each<[AzureOptions, string]>([
     [{ apiKey }, 'resource is missing: give resource'],
     [{ resource: 'res', baseURL: host, apiKey }, 'resource and baseURL are both given'],
-    [{ resource: 'https://res.openai.azure.com', apiKey }, 'for an address use baseURL'],
+    [{ resource: 'https://res.openai.azure.com', apiKey }, 'use baseURL for an address'],
     [{ resource: 'res' }, 'apiKey is missing: give apiKey'],
     [{ resource: 'res', apiKey, token: () => 't' }, 'apiKey and token are both given'],
-    [{ resource: 'res', token: 'tok-canary-1' as unknown as () => string }, 'token is a string: give a function'],
+    [{ resource: 'res', token: 'tok-canary-1' as unknown as () => string }, 'token is a string: write a function'],
     [{ resource: 'res', apiKey, api: 'v1', apiVersion: '2024-10-21' }, "apiVersion is '2024-10-21': the v1 API has no"],
     [{ resource: 'res', apiKey, api: 'deployments', apiVersion: 'latest' }, "apiVersion is 'latest'"],
     [{ resource: 'res', apiKey, api: 'inference', formats: ['responses'] }, "formats holds 'responses'"],
     [{ resource: 'res', apiKey, formats: [] }, 'formats is empty'],
     [{ baseURL: `${host}/openai/deployments/d/chat/completions`, apiKey }, "end it before '/openai'"],
     [{ baseURL: `${host}/openai/v1?api-version=preview`, apiKey }, 'must not hold a query'],
-  ])('%j has one problem, with the fix: %s', (options, words) => {
+  ])('reports one problem of %j with its fix: %s', (options, words) => {
     expect(azure(options)).toMatchObject({ formats: {}, problems: [expect.stringContaining(words)] })
     expect(JSON.stringify(azure(options))).not.toContain('canary')
   })

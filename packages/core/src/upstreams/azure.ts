@@ -11,32 +11,38 @@ import {
 } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
-/** What `azure` takes: an address by `resource` or `baseURL`, and a key or tokens. */
+/** Options of `azure`. Set the address by `resource` or `baseURL`, and the credential by `apiKey` or `token`. */
 export interface AzureOptions extends UpstreamOptions {
   /**
-   * The resource's name: calls go to `https://{resource}.openai.azure.com`, or to `https://{resource}.services.ai.azure.com`
-   * where messages or the inference API are spoken. Or give `baseURL`.
+   * Name of the resource. Calls go to `https://{resource}.openai.azure.com`, or to `https://{resource}.services.ai.azure.com` with the
+   * format messages or the inference API. Use `baseURL` for another address.
    */
   resource?: string
-  /** Another address of the resource, without `/openai`: a private endpoint, `https://{resource}.services.ai.azure.com`, API Management. */
+  /**
+   * Address of the resource in place of `resource`, without `/openai`: a private endpoint, `https://{resource}.services.ai.azure.com`, or
+   * API Management.
+   */
   baseURL?: string | undefined
-  /** Gets a Microsoft Entra ID token (scope `https://cognitiveservices.azure.com/.default`), in place of `apiKey`. */
+  /** Returns a Microsoft Entra ID token (scope `https://cognitiveservices.azure.com/.default`), in place of `apiKey`. */
   token?: TokenSource
   /**
-   * Which of its APIs to speak. `v1`: that of OpenAI, the deployment's name in the body. `deployments`: the older one, the
-   * deployment's name in the path and a dated `apiVersion`. `inference`: `/models/chat/completions`, for models of other
-   * vendors on Azure AI Foundry. Default: `v1`, or `deployments` where `apiVersion` is a date.
+   * API to use. Default: `v1`, or `deployments` if `apiVersion` is a date.
+   *
+   * - `v1`: OpenAI's API, with the deployment's name in the body.
+   * - `deployments`: the older API, with the deployment's name in the path and a dated `apiVersion`.
+   * - `inference`: `/models/chat/completions`, for models of other vendors on Azure AI Foundry.
    */
   api?: AzureApi
   /**
-   * `api-version` of each call. Default: none for `v1`, which needs none (`preview` opens what is not released yet);
-   * `2024-10-21` for `deployments`; `2024-05-01-preview` for `inference`.
+   * Query parameter `api-version` of each call. Default: none for `v1`, where `preview` enables unreleased features; `2024-10-21` for
+   * `deployments`; `2024-05-01-preview` for `inference`.
    */
   apiVersion?: string
   /**
-   * Formats to speak with it, best first. `messages` are for Claude on Azure AI Foundry: deployments whose name begins with
-   * `claude` are then spoken to in messages, all others in the other formats. Default: chat, and responses where the API has
-   * them (`v1`, and `deployments` since 2025-03-01-preview).
+   * Formats to use, best first. Default: chat, and responses if the API has them (`v1`, and `deployments` since 2025-03-01-preview).
+   *
+   * Add `messages` for Claude on Azure AI Foundry. Deployments whose names begin with `claude` then use messages, and all others use the
+   * remaining formats.
    */
   formats?: readonly AzureFormat[]
 }
@@ -47,8 +53,10 @@ const defaultVersions: { readonly [A in AzureApi]?: string } = {
 }
 
 /**
- * Azure OpenAI and Azure AI Foundry. A model is called by its deployment's name there: `{ upstream: 'azure', model:
- * 'my-deployment' }`. `createGateway` reports options that contradict each other or leave the address or the credential open.
+ * Creates the upstream for Azure OpenAI and Azure AI Foundry. Models are called by their deployment's name: `{ upstream: 'azure', model:
+ * 'my-deployment' }`.
+ *
+ * `createGateway` reports options that contradict each other, and a missing address or credential.
  */
 export function azure(options: AzureOptions): Upstream {
   const {
@@ -70,6 +78,7 @@ export function azure(options: AzureOptions): Upstream {
     ...versionProblems(api, version),
     ...formatProblems(api, formats),
   ]
+  /** Claude is served at the resource's own address, whichever API its other models use. */
   const messages = formats.includes('messages')
   const carry = (key: string) => ({ 'api-key': key, ...(messages ? { 'x-api-key': key } : {}) })
   return createUpstream(problems, () => ({
@@ -79,7 +88,7 @@ export function azure(options: AzureOptions): Upstream {
     ...(version === undefined ? {} : { query: `?api-version=${encodeURIComponent(version)}` }),
     ...apiKeyHeaders(apiKey, carry, {
       ...(messages ? { 'anthropic-version': '2023-06-01' } : {}),
-      // Else every field that is not in its own short list is a 400, though the model would take it.
+      // Without this header the inference API rejects all fields outside its own short list with 400, even if the model accepts them.
       ...(api === 'inference' ? { 'extra-parameters': 'pass-through' } : {}),
       ...headers,
     }),
@@ -92,17 +101,17 @@ export function azure(options: AzureOptions): Upstream {
 
 const isDated = (version: string): boolean => /^\d{4}-\d{2}-\d{2}(-preview)?$/.test(version)
 
-/** Dates of versions compare as text. */
+/** Returns whether an API offers responses. Dates of versions compare as text. */
 const hasResponses = (api: AzureApi, version = ''): boolean =>
   api === 'v1' || (api === 'deployments' && version >= '2025-03-01')
 
 function tokenProblems(options: AzureOptions): string[] {
   const { apiKey, token, resource, headers = {} } = options
   const given: unknown = token
-  // One that is present but undefined was reported as such.
+  // An option that is present but undefined was already reported.
   const isMissing = !Object.hasOwn(options, 'apiKey') && !Object.hasOwn(options, 'token')
   if (given !== undefined && given !== null && typeof given !== 'function')
-    return [`token is ${typeName(given)}: give a function that returns a token, or the key as apiKey`]
+    return [`token is ${typeName(given)}: write a function that returns a token, or set the key as apiKey`]
   if (apiKey !== undefined && token !== undefined)
     return ['apiKey and token are both given: leave one out, because a call carries one credential']
   if (resource !== undefined && isMissing && Object.keys(headers).length === 0)
@@ -115,11 +124,11 @@ function addressProblems({ resource, baseURL }: AzureOptions): string[] {
   if (resource !== undefined)
     return /^[a-z0-9][a-z0-9-]*$/i.test(resource)
       ? []
-      : [`resource '${String(resource)}' is not the name of a resource: for an address use baseURL`]
+      : [`resource '${String(resource)}' is not the name of a resource: use baseURL for an address`]
   if (baseURL === undefined)
     return ["resource is missing: give resource (the name in 'https://{resource}.openai.azure.com') or baseURL"]
   return String(baseURL).includes('/deployments/')
-    ? [`baseURL '${baseURL}' names a deployment: end it before '/openai', and name the deployment as the model`]
+    ? [`baseURL '${baseURL}' names a deployment: end it before '/openai', and use the deployment's name as the model`]
     : []
 }
 
@@ -136,13 +145,13 @@ function versionProblems(api: AzureApi, version: string | undefined): string[] {
 function addressOf(resource: string | undefined, baseURL = '', foundry: boolean): string {
   if (resource !== undefined) return `https://${resource}.${foundry ? 'services.ai' : 'openai'}.azure.com`
   let clean = cleanBaseURL(baseURL)
-  // As the portal and the SDKs show it: the paths below begin with these themselves.
+  // Users copy these endings from the portal and the SDKs, and the paths of the formats begin with them.
   for (const end of ['/v1', '/openai', '/anthropic', '/models'])
     if (clean.endsWith(end)) clean = clean.slice(0, -end.length)
   return clean
 }
 
-/** What older versions of the API do not know. */
+/** Returns the quirks of older API versions, which lack newer fields and roles. */
 function quirksOf(api: AzureApi, version = ''): Quirks {
   if (api === 'v1') return {}
   if (api === 'inference') return { maxTokensField: 'max_tokens', developerRole: 'system' }
@@ -152,16 +161,16 @@ function quirksOf(api: AzureApi, version = ''): Quirks {
   }
 }
 
-/** Azure's APIs: v1, the older one by deployments and API versions, and the model inference API. */
+/** Azure's APIs: `v1`, the older API with deployments and API versions in the URL, and the model inference API. */
 export type AzureApi = 'v1' | 'deployments' | 'inference'
-/** Formats that Azure's models speak. */
+/** Formats that models on Azure speak. */
 export type AzureFormat = 'chat' | 'responses' | 'messages'
 
 type Paths = Pick<Upstream, 'operations' | 'realtime'> & {
   readonly formats: { readonly [F in AzureFormat]?: string }
 }
 
-/** What both APIs of Azure OpenAI do beside chat, with its path. */
+/** Operations other than chat that both Azure OpenAI APIs offer, with their paths. */
 const operationPaths = {
   completions: '/completions',
   embeddings: '/embeddings',
@@ -181,7 +190,7 @@ const messages = '/anthropic/v1/messages'
 const v1 = '/openai/v1'
 const deployment = '/openai/deployments/{id}'
 
-const all: { readonly [A in AzureApi]: Paths } = {
+const apis: { readonly [A in AzureApi]: Paths } = {
   v1: {
     formats: { chat: `${v1}/chat/completions`, responses: `${v1}/responses`, messages },
     operations: {
@@ -191,7 +200,7 @@ const all: { readonly [A in AzureApi]: Paths } = {
     realtime: `${v1}/realtime`,
   },
   deployments: {
-    // Responses name the deployment in the body here too.
+    // Responses name the deployment in the body in this API too.
     formats: { chat: `${deployment}/chat/completions`, responses: '/openai/responses', messages },
     operations: {
       ...operationsBelow(deployment),
@@ -205,20 +214,24 @@ const all: { readonly [A in AzureApi]: Paths } = {
   },
 }
 
-/** Returns the problems of the chosen formats: an API has some of them only. */
-export function formatProblems(api: AzureApi, formats: readonly AzureFormat[]): string[] {
+/** Returns the problems of the chosen formats: each API offers only some of them. */
+function formatProblems(api: AzureApi, formats: readonly AzureFormat[]): string[] {
   if (formats.length === 0) return ['formats is empty: name at least one, or leave it out']
   return formats
-    .filter((format) => all[api]?.formats[format] === undefined)
+    .filter((format) => apis[api]?.formats[format] === undefined)
     .map((format) => `formats holds '${String(format)}', which the API '${api}' does not have: leave it out`)
 }
 
-/** @param formats were checked by `formatProblems` */
-export function azurePaths(
+/**
+ * Returns the paths of an API.
+ *
+ * @param formats already checked by `formatProblems`
+ */
+function azurePaths(
   api: AzureApi,
   formats: readonly AzureFormat[],
 ): Pick<Upstream, 'formats' | 'operations' | 'realtime' | 'countTokens'> {
-  const { formats: paths, ...rest } = all[api]
+  const { formats: paths, ...rest } = apis[api]
   return {
     formats: Object.fromEntries(formats.map((format) => [format, paths[format]])),
     ...(formats.includes('messages') ? { countTokens: { messages: `${messages}/count_tokens` } } : {}),
@@ -228,8 +241,11 @@ export function azurePaths(
 
 const isClaude = (model: string): boolean => model.startsWith('claude')
 
-/** Which deployments speak which format, where there is a choice. A deployment has its model's name unless somebody changed it. */
-export function azureServes(formats: readonly AzureFormat[]): Pick<Upstream, 'serves'> {
+/**
+ * Returns which deployments speak which format if there is a choice. It assumes that a Claude deployment keeps its model's name, Azure's
+ * default.
+ */
+function azureServes(formats: readonly AzureFormat[]): Pick<Upstream, 'serves'> {
   if (!formats.includes('messages') || formats.length === 1) return {}
   return { serves: (format, model) => (format === 'messages') === isClaude(model) }
 }

@@ -96,7 +96,7 @@ const clients = (model: string, stream: boolean) =>
 const formats = ['chat', 'messages', 'responses', 'gemini'] as const
 const versioned = { 'anthropic-version': '2023-06-01' }
 
-describe('clients of Bedrock', () => {
+describe('calls to Bedrock', () => {
   it.each(formats.flatMap((format) => [true, false].map((stream) => [format, stream] as const)))(
     'of %s (stream: %s) are answered by Claude and by any other model',
     async (format, stream) => {
@@ -133,7 +133,7 @@ describe('clients of Bedrock', () => {
     },
   )
 
-  test('of messages get Claude’s events as Claude wrote them', async () => {
+  test('pass Claude’s events unchanged to clients of messages', async () => {
     const { messages, seen } = gatewayTo(bedrockItself)
     const reply = await messages({ model: claude, stream: true }, { 'anthropic-beta': 'one, two' })
     expect(await reply.text()).toBe(
@@ -144,7 +144,7 @@ describe('clients of Bedrock', () => {
     expect(seen[0]?.headers.get('anthropic-version')).toBeNull()
   })
 
-  test('are told what Converse does not carry', async () => {
+  test('report fields that Converse does not support', async () => {
     const { chat } = gatewayTo(bedrockItself)
     const reply = await chat({ model: nova, seed: 7 })
     expect(reply.headers.get('modelgate-loss')).toContain('"/seed";kind=unsupported;severity=warn')
@@ -188,7 +188,7 @@ describe('a tool loop with thinking', () => {
   }
   const schema = { type: 'object', properties: { city: { type: 'string' } } }
 
-  it.each([false, true])('from a client of messages comes back signed (stream: %s)', async (stream) => {
+  it.each([false, true])('keeps the signature for a client of messages (stream: %s)', async (stream) => {
     const first = stream ? asFrames(thought) : asJson(wholeThought)
     let calls = 0
     const { messages, seen } = gatewayTo((call, signal) => (calls++ === 0 ? first : bedrockItself)(call, signal))
@@ -221,7 +221,7 @@ describe('a tool loop with thinking', () => {
     })
   })
 
-  it.each([false, true])('from a client of chat has its call and its reasoning (stream: %s)', async (stream) => {
+  it.each([false, true])('keeps call and reasoning for a client of chat (stream: %s)', async (stream) => {
     const { chat, seen } = gatewayTo(stream ? asFrames(thought) : asJson(wholeThought))
     const tools = [{ type: 'function', function: { name: 'weather', parameters: schema } }]
     const reply = await chat({ model: nova, stream, tools, tool_choice: 'required', reasoning_effort: 'high' })
@@ -236,7 +236,7 @@ describe('a tool loop with thinking', () => {
   })
 })
 
-describe('what goes wrong at Bedrock', () => {
+describe('errors of Bedrock', () => {
   const refusal = (status: number, message: string, name?: string): Answer =>
     asJson({ message }, { status, headers: name === undefined ? {} : { 'x-amzn-errortype': name } })
 
@@ -247,7 +247,7 @@ describe('what goes wrong at Bedrock', () => {
     [424, 'The model broke', 502],
     [429, 'Too many requests, please wait', 429],
     [503, 'Try again later', 503],
-  ])('%i (%s) is told as %i to clients of chat, whoever answers', async (status, said, expected) => {
+  ])('map %i (%s) to %i for clients of chat with either API', async (status, said, expected) => {
     for (const model of [claude, nova]) {
       const { chat } = gatewayTo(refusal(status, said))
       const reply = await chat({ model })
@@ -259,7 +259,7 @@ describe('what goes wrong at Bedrock', () => {
     }
   })
 
-  it.each([claude, nova])('an exception in place of a stream of %s is a status', async (model) => {
+  it.each([claude, nova])('turn an exception instead of a stream of %s into a status', async (model) => {
     for (const format of ['chat', 'messages'] as const) {
       const { post } = gatewayTo(asFrames([exceptionFrame('throttlingException', { message: 'Slow down' })]))
       const [path, body] = clients(model, true)[format]
@@ -271,7 +271,7 @@ describe('what goes wrong at Bedrock', () => {
   it.each([
     [claude, claudeFrames.slice(0, 3)],
     [nova, converseFrames.slice(0, 2)],
-  ])('an exception in a stream of %s ends it in the client’s dialect', async (model, frames) => {
+  ])('end a stream of %s with an error in the client’s format', async (model, frames) => {
     const broken = [...frames, exceptionFrame('modelStreamErrorException', { message: 'It broke' })]
     for (const format of ['chat', 'messages'] as const) {
       const { post, finished } = gatewayTo(asFrames(broken))
@@ -290,7 +290,7 @@ describe('what goes wrong at Bedrock', () => {
   it.each([
     [claude, claudeFrames],
     [nova, converseFrames],
-  ])('a stream of %s that breaks off, within a frame or between two, never ends well', async (model, frames) => {
+  ])('report a stream of %s that is cut off within or between frames', async (model, frames) => {
     const all = concatBytes(frames)
     const last = frames.at(-1)?.length ?? 0
     for (const bytes of [all.subarray(0, all.length - 7), all.subarray(0, all.length - last)]) {
@@ -303,7 +303,7 @@ describe('what goes wrong at Bedrock', () => {
     }
   })
 
-  test('a frame with a wrong sum is not passed on', async () => {
+  test('are raised for a frame with a wrong checksum', async () => {
     const bytes = concatBytes(converseFrames)
     bytes[bytes.length - 30] = (bytes[bytes.length - 30] as number) ^ 1
     const { chat } = gatewayTo(asFrames([bytes]))
@@ -312,10 +312,10 @@ describe('what goes wrong at Bedrock', () => {
   })
 })
 
-describe('credentials of AWS', () => {
+describe('AWS credentials', () => {
   const key = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'canary-secret', sessionToken: 'canary-session' }
 
-  test('sign each call as it goes out', async () => {
+  test('sign each call when it is sent', async () => {
     const credentials = vi.fn(async () => key)
     const { chat, seen } = gatewayTo(bedrockItself, { credentials })
     expect((await chat({ model: nova })).status).toBe(200)
@@ -328,7 +328,7 @@ describe('credentials of AWS', () => {
     expect(credentials).toHaveBeenCalledTimes(1)
   })
 
-  test('that cannot be had are the configuration’s fault, not the client’s', async () => {
+  test('cause upstream_auth if they cannot be loaded', async () => {
     const credentials = vi.fn(async () => {
       throw new Error('no role for canary-host')
     })

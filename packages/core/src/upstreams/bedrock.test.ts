@@ -9,7 +9,7 @@ const region = 'eu-central-1'
 const host = 'https://bedrock-runtime.eu-central-1.amazonaws.com'
 const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' }
 
-describe('an upstream at Bedrock', () => {
+describe('a Bedrock upstream', () => {
   it.each<[string, Partial<BedrockOptions>, readonly string[]]>([
     ['anthropic.claude-3-haiku-20240307-v1:0', {}, ['messages']],
     ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', {}, ['messages']],
@@ -20,11 +20,11 @@ describe('an upstream at Bedrock', () => {
     ['arn:aws:bedrock:us-east-1:1:application-inference-profile/abc', { isClaude: () => true }, ['messages']],
     ['anthropic.claude-3-haiku-20240307-v1:0', { formats: ['converse'] }, ['converse']],
     ['amazon.nova-lite-v1:0', { formats: ['messages'] }, []],
-  ])('speaks to %s (%j) by %j', (model, options, formats) => {
+  ])('uses for %s (%j) the formats %j', (model, options, formats) => {
     expect(formatsFor(bedrock({ region, ...options }), model)).toEqual(formats)
   })
 
-  test('is called by the model’s name as one segment of the path', () => {
+  test('encodes the model’s name as one path segment', () => {
     const upstream = bedrock({ region })
     const arn = 'arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-x'
     const { whole, stream } = upstream.hosting?.messages?.modelInPath ?? { whole: '', stream: '' }
@@ -40,18 +40,18 @@ describe('an upstream at Bedrock', () => {
   it.each([
     [{ region: 'cn-north-1' }, 'https://bedrock-runtime.cn-north-1.amazonaws.com.cn'],
     [{ region, baseURL: 'http://localhost:9/x/' }, 'http://localhost:9/x'],
-  ])('stands at %j: %s', (options, expected) => {
+  ])('has for %j the base URL %s', (options, expected) => {
     expect(bedrock(options).baseURL).toBe(expected)
   })
 
-  test('carries keys as a bearer, one or several', () => {
+  test('sends one or several keys as bearer tokens', () => {
     expect(bedrock({ region, apiKey: 'bedrock-api-key-a' }).headers.authorization).toBe('Bearer bedrock-api-key-a')
     const { keys, headers } = bedrock({ region, apiKey: ['a', 'b'] })
     expect(keys?.map((key) => key.headers.authorization)).toEqual(['Bearer a', 'Bearer b'])
     expect(headers).not.toHaveProperty('authorization')
   })
 
-  it.each([bedrock, bedrockMantle])('signs with credentials, for its own service', async (make) => {
+  it.each([bedrock, bedrockMantle])('signs calls for its own service', async (make) => {
     const { authorize, headers } = make({ region, credentials: async () => credentials })
     expect(headers).not.toHaveProperty('authorization')
     const signed = await authorize?.({ method: 'POST', url: 'https://h/x', headers: {}, body: '{}' })
@@ -60,8 +60,8 @@ describe('an upstream at Bedrock', () => {
   })
 
   it.each([
-    [{ region: 'eu central' }, ["region 'eu central' is no region of AWS"]],
-    [{ region: 'evil.com/' }, ["region 'evil.com/' is no region of AWS"]],
+    [{ region: 'eu central' }, ["region 'eu central' is not an AWS region"]],
+    [{ region: 'evil.com/' }, ["region 'evil.com/' is not an AWS region"]],
     [{ region, apiKey: 'k', credentials }, ['apiKey and credentials are both given: leave one out']],
     [{ region, credentials: { accessKeyId: '', secretAccessKey: 'x' } }, ['credentials.accessKeyId is empty. Set the']],
     [{ region, apiKey: [] }, ['apiKey is an empty list']],
@@ -70,12 +70,12 @@ describe('an upstream at Bedrock', () => {
       [
         'credentials.accessKeyId is undefined. Set the environment variable that it is read from (usually AWS_ACCESS_KEY_ID)',
         'credentials.secretAccessKey is undefined. Set the environment variable that it is read from (usually AWS_SECRET_ACCESS_KEY)',
-        'credentials.expiration is no Date',
+        'credentials.expiration is not a Date',
       ],
     ],
     [{ region, credentials: undefined }, ['credentials is undefined.']],
-    [{ region, credentials: 'AKID' }, ['credentials is a string: give accessKeyId']],
-  ])('cannot be used with %j', (options, problems) => {
+    [{ region, credentials: 'AKID' }, ['credentials is a string: write accessKeyId']],
+  ])('reports the problem of %j', (options, problems) => {
     for (const make of [bedrock, bedrockMantle])
       expect(make(options as BedrockOptions)).toMatchObject({
         formats: {},
@@ -93,7 +93,7 @@ describe('a body for InvokeModel', () => {
       header: (name) => (name === 'anthropic-beta' ? beta : undefined),
     })
 
-  test('says its version, and neither model nor stream', () => {
+  test('contains the version, but neither model nor stream', () => {
     expect(edit({ model: 'm', stream: true })).toEqual({
       set: { anthropic_version: 'bedrock-2023-05-31' },
       drop: ['model', 'stream'],
@@ -101,14 +101,14 @@ describe('a body for InvokeModel', () => {
     expect(edit({ anthropic_version: 'own' })?.set).toEqual({ anthropic_version: 'own' })
   })
 
-  test('holds the beta flags of the client’s header, beside those it has', () => {
+  test('contains the beta flags of the client’s header in addition to its own', () => {
     expect(edit({ anthropic_beta: ['a'] }, 'b, a,,c')?.set?.anthropic_beta).toEqual(['a', 'b', 'c'])
     expect(edit({}, '')?.set).not.toHaveProperty('anthropic_beta')
     expect(edit({}, 'a,b', ['b'])?.set?.anthropic_beta).toEqual(['b'])
   })
 })
 
-test('Claude by Converse gets its beta flags among the fields that are passed on, others none', () => {
+test('adds beta flags for Claude, and for no other model, to Converse requests', () => {
   const { edit } = bedrock({ region, formats: ['converse'] }).hosting?.converse ?? {}
   const call = { body: { additionalModelRequestFields: { top_k: 1 } }, stream: false, header: () => 'a, b' }
   expect(edit?.({ ...call, model: 'anthropic.claude-x' })).toEqual({
@@ -128,12 +128,12 @@ describe('a stream of InvokeModel', () => {
   const events = [{ type: 'message_start', message: { id: 'ü' } }, { type: 'ping' }, { type: 'message_stop' }]
   const bytes = concatBytes(events.map(chunkFrame))
 
-  test('is the model’s own, each event under its name, at any split', async () => {
+  test('contains the model’s events under their names, however its bytes are split', async () => {
     const expected = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
     for (const size of [1, 5, 100, bytes.length]) expect(await read(bytes, size)).toBe(expected)
   })
 
-  test('passes over frames that are not the model’s', async () => {
+  test('skips frames without an event of the model', async () => {
     expect(await read(concatBytes([eventFrame('initial-response', {}), bytes]), 50)).toBe(await read(bytes, 50))
   })
 
@@ -142,11 +142,11 @@ describe('a stream of InvokeModel', () => {
     ['no base64', eventFrame('chunk', { bytes: '*' })],
     ['no event', eventFrame('chunk', { bytes: btoa('{}') })],
     ['no JSON', eventFrame('chunk', { bytes: btoa('word') })],
-  ])('with a chunk of %s is no answer', async (_, frame) => {
-    await expect(read(frame, 50)).rejects.toThrow(/holds nothing of the model/)
+  ])('is an error with a chunk of %s', async (_, frame) => {
+    await expect(read(frame, 50)).rejects.toThrow(/without content from the model/)
   })
 
-  test('with an exception is the error', async () => {
+  test('throws the error of an exception frame', async () => {
     await expect(read(exceptionFrame('throttlingException', { message: 'Slow down' }), 9)).rejects.toMatchObject({
       info: { kind: 'rate_limited', message: 'Slow down' },
     })
@@ -156,7 +156,7 @@ describe('a stream of InvokeModel', () => {
 test.each([
   ['v1', 'https://bedrock-mantle.eu-central-1.api.aws/v1', ['responses', 'chat']],
   ['openai', 'https://bedrock-mantle.eu-central-1.api.aws/openai/v1', ['responses']],
-] as const)('the surface %s of the OpenAI-compatible endpoint', (surface, baseURL, formats) => {
+] as const)('calls the surface %s of the OpenAI-compatible endpoint', (surface, baseURL, formats) => {
   const upstream = bedrockMantle({ region, apiKey: 'k', surface })
   expect(upstream.baseURL).toBe(baseURL)
   expect(Object.keys(upstream.formats)).toEqual(formats)

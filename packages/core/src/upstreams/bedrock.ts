@@ -1,4 +1,5 @@
-import { ignoreRejection, typeNameOf } from '../base/callbacks.ts'
+import { ignoreRejection } from '../base/async.ts'
+import { typeNameOf } from '../base/callbacks.ts'
 import { isObject } from '../base/json/object.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import { type AwsCredentialSource, signCalls } from './aws/sign.ts'
@@ -16,36 +17,43 @@ import {
 } from './provider-options.ts'
 import type { ApiKey, HostedCall, Hosting, Upstream, UpstreamOptions } from './upstream.ts'
 
-/** What both upstreams of Amazon Bedrock take. */
+/** Options that `bedrock` and `bedrockMantle` share. */
 export interface AwsOptions extends UpstreamOptions {
-  /** The region that is called (`us-east-1`). */
+  /** AWS region to call (`us-east-1`). */
   region: string
-  /** A Bedrock API key, or several; in place of `credentials`. */
+  /** Bedrock API key, or several, in place of `credentials`. */
   apiKey?: ApiKey | undefined
   /**
-   * An access key of AWS, or a function that returns one; calls are signed with it, by the package `aws4fetch`. For what the
-   * environment, a profile or a role of the machine has: `credentials: fromNodeProviderChain()` of
-   * `@aws-sdk/credential-providers`. Nothing is read from the environment unasked.
+   * AWS access key, or a function that returns one. Calls are signed with it, which requires the package `aws4fetch`.
+   *
+   * Nothing is read from the environment by default. To use the environment, a profile or the machine's role, set `credentials:
+   * fromNodeProviderChain()` from `@aws-sdk/credential-providers`.
    */
   credentials?: AwsCredentialSource
 }
 
-/** What `bedrock` takes. */
+/** Options of `bedrock`. */
 export interface BedrockOptions extends AwsOptions {
   /**
-   * How models are spoken to: `messages` is Anthropic's own format (InvokeModel), for Claude only; `converse` is Bedrock's, for
-   * every model. Default: Claude by `messages`, all others by `converse`.
+   * Formats to use. `messages` is Anthropic's own format (InvokeModel), for Claude only. `converse` is Bedrock's format, for every model.
+   * Default: messages for Claude, converse for all other models.
    */
   formats?: readonly ('messages' | 'converse')[]
-  /** Whether a model is Claude: for names that do not say so, as those of application inference profiles. Default: its name holds `claude`. */
+  /**
+   * Returns whether a model is Claude, for names that don't show it, such as those of application inference profiles. Default: the name
+   * contains `claude`.
+   */
   isClaude?: (model: string) => boolean
-  /** The beta flags of clients (`anthropic-beta`) that are passed on: Bedrock refuses calls with one that it does not know. Default: all. */
+  /**
+   * Client beta flags (`anthropic-beta`) to forward. Bedrock rejects calls with a flag that it doesn't know. Default: all flags are
+   * forwarded.
+   */
   betas?: readonly string[]
 }
 
 /**
- * Amazon Bedrock. `baseURL` defaults to `https://bedrock-runtime.{region}.amazonaws.com`. Models are named as Bedrock does: by
- * id, inference profile, or ARN.
+ * Creates the upstream for Amazon Bedrock. `baseURL` defaults to `https://bedrock-runtime.{region}.amazonaws.com`. Models are named by
+ * model id, inference profile or ARN.
  */
 export function bedrock(options: BedrockOptions): Upstream {
   const {
@@ -55,15 +63,15 @@ export function bedrock(options: BedrockOptions): Upstream {
     baseURL,
     headers = {},
     formats = ['messages', 'converse'],
-    isClaude: given = (model) => model.includes('claude'),
+    isClaude: isClaudeOption = (model) => model.includes('claude'),
     betas,
     modelRules,
   } = options
   const isClaude = (model: string): boolean => {
-    const answer: unknown = given(model)
-    if (typeof answer === 'boolean') return answer
-    ignoreRejection(answer)
-    throw new TypeError(`isClaude returned ${typeNameOf(answer)}: return true or false at once`)
+    const result: unknown = isClaudeOption(model)
+    if (typeof result === 'boolean') return result
+    ignoreRejection(result)
+    throw new TypeError(`isClaude returned ${typeNameOf(result)}: return true or false at once`)
   }
   const byMessages = (model: string): boolean => formats.includes('messages') && isClaude(model)
   return createUpstream(awsProblems(options), () => ({
@@ -76,7 +84,7 @@ export function bedrock(options: BedrockOptions): Upstream {
       messages: invokeModel(betas),
       converse: formats.includes('messages') ? converse : claudeByConverse(betas, isClaude),
     },
-    // Of `text/event-stream` Bedrock knows nothing.
+    // Bedrock doesn't support `text/event-stream`.
     ...awsCredentials({ region, apiKey, credentials, headers: { accept: '*/*', ...headers } }, 'bedrock'),
     passHeaders: [],
     quirks: {},
@@ -84,8 +92,8 @@ export function bedrock(options: BedrockOptions): Upstream {
   }))
 }
 
-/** The part of an upstream that says who calls AWS. */
-export function awsCredentials(
+/** Returns the part of an upstream that authenticates calls to AWS: an API key, or a function that signs each call. */
+function awsCredentials(
   {
     region,
     apiKey,
@@ -98,14 +106,14 @@ export function awsCredentials(
   return { headers, authorize: signCalls(credentials, { region: region ?? '', service }) }
 }
 
-/** Returns the problems of what both upstreams of Amazon Bedrock take. */
-export function awsProblems(options: AwsOptions): string[] {
+/** Returns the problems of the options that `bedrock` and `bedrockMantle` share. */
+function awsProblems(options: AwsOptions): string[] {
   const { region, apiKey, credentials } = options
-  // A region becomes part of an address.
+  // The region becomes part of a host name.
   const isRegion = typeof region === 'string' && /^[a-z0-9-]+$/.test(region)
   return [
     ...commonProblems(options, { apiKey: 'AWS_BEARER_TOKEN_BEDROCK', credentials: undefined }),
-    ...(isRegion ? [] : [`region '${String(region)}' is no region of AWS: write it as in 'us-east-1'`]),
+    ...(isRegion ? [] : [`region '${String(region)}' is not an AWS region: write it as in 'us-east-1'`]),
     ...(apiKey !== undefined && credentials !== undefined
       ? ['apiKey and credentials are both given: leave one out, because a call carries one credential']
       : []),
@@ -118,18 +126,20 @@ export function awsProblems(options: AwsOptions): string[] {
 function accessKeyProblems(credentials: unknown): string[] {
   if (typeof credentials !== 'object' || Array.isArray(credentials))
     return [
-      `credentials is ${typeName(credentials)}: give accessKeyId and secretAccessKey, or a function that returns them`,
+      `credentials is ${typeName(credentials)}: write accessKeyId and secretAccessKey, or a function that returns them`,
     ]
   const { accessKeyId, secretAccessKey, expiration } = credentials as { readonly [name: string]: unknown }
   const isDate = expiration === undefined || (expiration instanceof Date && Number.isFinite(expiration.getTime()))
   return [
     ...secretProblem('credentials.accessKeyId', accessKeyId, { variable: 'AWS_ACCESS_KEY_ID' }),
     ...secretProblem('credentials.secretAccessKey', secretAccessKey, { variable: 'AWS_SECRET_ACCESS_KEY' }),
-    ...(isDate ? [] : ['credentials.expiration is no Date: give a Date, or leave it out']),
+    ...(isDate ? [] : ['credentials.expiration is not a Date: set a Date, or leave it out']),
   ]
 }
 
-/** Claude in its own format: the model and the wish for a stream stand in the path, the version and beta flags in the body. */
+/**
+ * Claude in its own format. The path holds the model and whether the response is streamed; the body holds the API version and beta flags.
+ */
 const invokeModel = (betas: readonly string[] | undefined): Hosting => ({
   modelInPath: { whole: '/{id}/invoke', stream: '/{id}/invoke-with-response-stream' },
   edit({ body, header }: HostedCall) {
@@ -144,14 +154,14 @@ const invokeModel = (betas: readonly string[] | undefined): Hosting => ({
   ),
 })
 
-/** Converse frames its events. */
+/** Converse frames its events in AWS's binary encoding. */
 const converse: Hosting = {
   toEvents: lazyEventReader(() =>
     import('./aws/bedrock-events.ts').then(({ converseEvents: namedEvents }) => namedEvents),
   ),
 }
 
-/** What Converse does not know of Claude's own fields it passes on. */
+/** Claude through Converse, which forwards Claude's own fields under `additionalModelRequestFields`. */
 const claudeByConverse = (betas: readonly string[] | undefined, isClaude: (model: string) => boolean): Hosting => ({
   ...converse,
   edit({ body, model, header }: HostedCall) {
@@ -162,18 +172,18 @@ const claudeByConverse = (betas: readonly string[] | undefined, isClaude: (model
   },
 })
 
-/** The beta flags of a client's header, those that may be passed on. */
+/** Returns the beta flags of a client's header that may be forwarded. */
 const flagsOf = (header: HostedCall['header'], betas: readonly string[] | undefined): string[] =>
   (header('anthropic-beta') ?? '')
     .split(',')
     .map((flag) => flag.trim())
     .filter((flag) => flag !== '' && (betas === undefined || betas.includes(flag)))
 
-/** What `bedrockMantle` takes. */
+/** Options of `bedrockMantle`. */
 export interface BedrockMantleOptions extends AwsOptions {
   /**
-   * Which of its two surfaces is called. `v1` has the open-weight models, by responses and chat completions; `openai` has
-   * OpenAI's own (`openai.gpt-5.5`), by responses. Default `v1`.
+   * API surface to use. `v1` serves open-weight models through responses and chat completions; `openai` serves OpenAI's models
+   * (`openai.gpt-5.5`) through responses. Default `v1`.
    */
   surface?: 'v1' | 'openai'
 }
@@ -184,8 +194,8 @@ const surfaces = {
 } as const
 
 /**
- * Amazon Bedrock's OpenAI-compatible endpoint. `baseURL` defaults to `https://bedrock-mantle.{region}.api.aws` and the surface's
- * path.
+ * Creates the upstream for Amazon Bedrock's OpenAI-compatible endpoint. `baseURL` defaults to `https://bedrock-mantle.{region}.api.aws` and
+ * the surface's path.
  */
 export function bedrockMantle(options: BedrockMantleOptions): Upstream {
   const { region, apiKey, credentials, baseURL, headers, surface = 'v1', modelRules } = options

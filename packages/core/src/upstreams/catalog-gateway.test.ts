@@ -40,8 +40,8 @@ function gatewayTo(answer: Answer = asJson(completion), config: Partial<GatewayC
 
 const lost = (reply: Response): string => reply.headers.get('modelgate-loss') ?? ''
 
-describe('clients of chat', () => {
-  it('reach a provider that refuses unknown fields with all that OpenAI’s own takes', async () => {
+describe('calls in the chat format', () => {
+  it('remove fields that a provider would reject', async () => {
     const { post, sent } = gatewayTo()
     const reply = await post('/v1/chat/completions', {
       model: 'mistral-x',
@@ -61,7 +61,7 @@ describe('clients of chat', () => {
     expect(lost(reply)).toContain('/logit_bias')
   })
 
-  it('keep their bytes where nothing would be refused', async () => {
+  it('keep their bytes if the provider rejects none of their fields', async () => {
     const { post, seen } = gatewayTo()
     const body =
       '{ "model":"mistral-x", "messages":[{"role":"user","content":"hi"}], "top_p":0.50, "new_field": 12345678901234567890 }'
@@ -70,7 +70,7 @@ describe('clients of chat', () => {
     expect(lost(reply)).toBe('')
   })
 
-  it('are told what a provider ignores, and sent on as they are', async () => {
+  it('report fields that a provider ignores and send them unchanged', async () => {
     const { post, sent } = gatewayTo()
     const body = {
       model: 'qwen3',
@@ -83,13 +83,13 @@ describe('clients of chat', () => {
     expect(lost(reply)).toContain('/tool_choice')
   })
 
-  it('go to the provider that takes the whole request', async () => {
+  it('choose the provider that accepts the whole request', async () => {
     const { post, seen } = gatewayTo()
     await post('/v1/chat/completions', { model: 'either', messages: hi, n: 2 })
     expect(seen.map(({ url }) => new URL(url).host)).toEqual(['api.mistral.ai'])
   })
 
-  it('are refused under onLoss: reject where a field would be withheld', async () => {
+  it('are rejected with onLoss: reject if a field would be removed', async () => {
     const { post, seen } = gatewayTo(asJson(completion), { onLoss: 'reject' })
     const reply = await post('/v1/chat/completions', { model: 'llama-x', messages: hi, logit_bias: { 50: 1 } })
     expect(reply.status).toBe(400)
@@ -97,7 +97,7 @@ describe('clients of chat', () => {
     expect(seen).toEqual([])
   })
 
-  it('get a stream that ends without [DONE] from those that end so', async () => {
+  it('accept a stream without [DONE] from providers that omit it', async () => {
     const { post, finished } = gatewayTo(asStream([chunk({ content: 'hello' }), chunk({}, 'stop')]))
     const reply = await post('/v1/chat/completions', { model: 'sonar', messages: hi, stream: true })
     expect(await reply.text()).toContain('hello')
@@ -105,7 +105,7 @@ describe('clients of chat', () => {
   })
 })
 
-describe('clients of messages', () => {
+describe('calls in the messages format', () => {
   const version = { 'anthropic-version': '2023-06-01' }
   const call = { id: 'toolu_01A09q90qw90lq917835lq9', name: 'f', input: {} }
   const turns = [
@@ -114,7 +114,7 @@ describe('clients of messages', () => {
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, content: '4' }] },
   ]
 
-  it('have their calls under ids that the provider takes', async () => {
+  it('use tool call ids that the provider accepts', async () => {
     const { post, sent } = gatewayTo()
     const tools = [{ name: 'f', input_schema: { type: 'object' } }]
     const reply = await post('/v1/messages', { model: 'mistral-x', max_tokens: 9, messages: turns, tools }, version)
@@ -124,7 +124,7 @@ describe('clients of messages', () => {
     expect(result?.tool_call_id).toBe(said?.tool_calls?.[0]?.id)
   })
 
-  it('are spoken to in their own format where a provider has it, at its own place', async () => {
+  it('use a provider’s messages endpoint at its own path', async () => {
     const { post, seen } = gatewayTo(() =>
       Response.json({
         type: 'message',

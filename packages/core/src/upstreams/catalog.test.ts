@@ -84,15 +84,15 @@ const callsOf = (upstream: Upstream): Record<string, string> =>
   )
 
 describe.each(expectations)('%s', (_, { create, address, addresses, calls, carries }) => {
-  test('goes to its own address unless told otherwise', () => {
+  test('has the provider’s base URL by default', () => {
     expect(callsOf(create())).toEqual(calls)
   })
 
-  test('speaks its formats in this order', () => {
+  test('speaks its formats in the documented order', () => {
     expect(Object.keys(create().formats)).toEqual(Object.keys(calls))
   })
 
-  test.each(['', '/'].flatMap((end) => addresses.map((url) => url + end)))('takes its address as %s', (url) => {
+  test.each(['', '/'].flatMap((end) => addresses.map((url) => url + end)))('accepts the base URL %s', (url) => {
     const { baseURL, formats, operations, countTokens, realtime } = create()
     expect(create({ baseURL: url })).toMatchObject({
       baseURL,
@@ -103,7 +103,7 @@ describe.each(expectations)('%s', (_, { create, address, addresses, calls, carri
     })
   })
 
-  test('goes where it is told', () => {
+  test('uses a configured base URL', () => {
     const own = new URL(address)
     const elsewhere = callsOf(create({ baseURL: address.replace(own.origin, 'https://proxy.test:8443') }))
     expect(elsewhere).toEqual(
@@ -113,13 +113,13 @@ describe.each(expectations)('%s', (_, { create, address, addresses, calls, carri
     )
   })
 
-  test('carries a key, and the headers it is given', () => {
+  test('sends a key and configured headers', () => {
     const { headers, keys } = create({ apiKey: 'key-1', headers: { 'x-team': 'a' } })
     expect(headers).toMatchObject({ ...carries('key-1'), 'x-team': 'a' })
     expect(keys).toBeUndefined()
   })
 
-  test('carries no key where it has none', () => {
+  test('sends no key without an apiKey', () => {
     const { headers, keys } = create()
     for (const name of Object.keys(carries('key-1'))) expect(headers).not.toHaveProperty(name)
     expect(keys).toBeUndefined()
@@ -141,18 +141,18 @@ describe.each(expectations)('%s', (_, { create, address, addresses, calls, carri
     [{ baseURL: 'ftp://api.test' }, 'must start with http'],
     [{ baseURL: 'https://api.test/v1?key=k' }, "baseURL 'https://api.test/v1' must not hold a query"],
     [{ baseURL: 'https://ada:secret@api.test/v1' }, 'baseURL holds a name or a password: give them as headers'],
-  ])('refuses %j with the reason', (options, reason) => {
+  ])('reports the problem of %j', (options, reason) => {
     expect(create(options)).toMatchObject({ formats: {}, problems: [expect.stringContaining(reason)] })
   })
 
-  test('passes on the version and the betas of messages exactly where it speaks them', () => {
+  test('forwards the version and beta headers of messages only if it speaks messages', () => {
     const { formats, passHeaders, headers } = create()
     expect(passHeaders).toEqual('messages' in formats ? ['anthropic-version', 'anthropic-beta'] : [])
     expect('anthropic-version' in headers).toBe('messages' in formats)
   })
 })
 
-describe('formats to choose from', () => {
+describe('the option formats', () => {
   const several = Object.entries(providerCatalog).flatMap(([name, { create, options, example = {} }]) => {
     const { formats } = options ?? {}
     return typeof formats === 'object' && 'someOf' in formats
@@ -173,7 +173,7 @@ describe('formats to choose from', () => {
   /** Without a list of formats of their own to check against. */
   const lenient = ['openai', 'azure', 'bedrock', 'openaiCompatible']
   const strict = several.filter(([name]) => !lenient.includes(name))
-  test.each(strict)('%s rejects an empty list, and formats that it does not have', (_, create) => {
+  test.each(strict)('%s reports an empty list, and formats that it does not have', (_, create) => {
     expect(create({ formats: [] } as core.UpstreamOptions).problems).toEqual([
       expect.stringContaining('formats is empty'),
     ])
@@ -182,11 +182,11 @@ describe('formats to choose from', () => {
     ])
   })
 
-  test('together speaks messages where it is told', () => {
+  test('together speaks messages only if configured', () => {
     expect(Object.keys(core.together({ formats: ['chat', 'messages'] }).formats)).toEqual(['chat', 'messages'])
   })
 
-  test('tokens are counted in formats that are spoken only', () => {
+  test('counts tokens only in formats that are used', () => {
     expect(core.llamaCpp().countTokens).toEqual({
       messages: '/messages/count_tokens',
       responses: '/responses/input_tokens',
@@ -194,7 +194,7 @@ describe('formats to choose from', () => {
     expect(core.llamaCpp({ formats: ['chat', 'messages'] }).countTokens).toEqual({ messages: '/messages/count_tokens' })
   })
 
-  test('perplexity speaks chat with its own models, and responses with those of others', () => {
+  test('perplexity uses chat for its own models, and responses for those of others', () => {
     const upstream = core.perplexity()
     const spoken = (model: string) =>
       (['chat', 'responses'] as const).filter((format) => speaks(upstream, format, model))
@@ -207,12 +207,12 @@ describe('openaiCompatible', () => {
   test.each([
     [{ formats: ['gemini'] }, "formats holds 'gemini'"],
     [{ operations: ['dance'] }, "operations holds 'dance'"],
-  ])('refuses %j with the reason', (options, reason) => {
+  ])('reports the problem of %j', (options, reason) => {
     const told = { baseURL: 'https://api.test/v1', ...options } as unknown as core.CompatibleOptions
     expect(core.openaiCompatible(told).problems).toEqual([expect.stringContaining(reason)])
   })
 
-  test('leaves clients of chat to themselves unless quirks are declared', () => {
+  test('passes chat requests unchanged unless quirks are configured', () => {
     const { quirks } = core.openaiCompatible({ baseURL: 'https://api.test/v1' })
     expect(quirks).toEqual({ maxTokensField: 'either', developerRole: 'either' })
     expect(

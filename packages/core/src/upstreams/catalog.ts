@@ -20,7 +20,7 @@ import { vertex } from './vertex.ts'
 import { voyage } from './voyage.ts'
 import { xai } from './xai.ts'
 
-/** Type of a factory's option, as a JSON file can give it. A list: one of these words. `someOf`: a list of some of these words. */
+/** Type of a factory's option in a JSON file. A list accepts one of its words; `someOf` accepts a list of some of its words. */
 export type ProviderOptionType =
   | 'text'
   | 'texts'
@@ -29,17 +29,17 @@ export type ProviderOptionType =
   | readonly string[]
   | { readonly someOf: readonly string[] }
 
-/** Environment variables of a provider, and the models that a gateway serves when its key is set. */
+/** Environment variables that configure a provider, and the models that a gateway then serves. */
 export interface ProviderEnvironment {
-  /** Variables of the key. The first that is set is used. */
+  /** Variables of the API key. The first one that is set is used. */
   readonly apiKey: readonly [string, ...string[]]
-  /** Variable of another address than the provider's own. */
+  /** Variable of the base URL, in place of the provider's own. */
   readonly baseURL: string
-  /** Other options that the provider needs in this case, with their variables. The first that is set is used. */
+  /** Other options that the provider requires, with their variables. The first one that is set is used. */
   readonly required?: Readonly<Record<string, readonly [string, ...string[]]>>
   /** Model names that clients use without a prefix. Model lists show those without a `*`. */
   readonly models?: readonly string[]
-  /** A model that model lists show as `provider/model`. */
+  /** Model that model lists show as `provider/model`. */
   readonly exampleModel?: string
   /** Pattern of all model names that no other provider serves. */
   readonly otherModels?: string
@@ -47,25 +47,25 @@ export interface ProviderEnvironment {
 
 /** One provider of the catalog. */
 export interface ProviderEntry {
-  /** The provider's name as it writes it. */
+  /** The provider's name in its own spelling. */
   readonly title: string
-  /** Its API documentation. */
+  /** URL of its API documentation. */
   readonly documentation: string
-  /** Creates the upstream. The options are those of the factory that the core package exports under the entry's name. */
+  /** Creates the upstream. Accepts the options of the factory that the core package exports under the entry's name. */
   readonly create: (options: never) => Upstream
   /** Options in addition to `apiKey`, `baseURL`, `headers` and `modelRules`, which every factory has, with their types. */
   readonly options?: Readonly<Record<string, ProviderOptionType>>
-  /** Options that must be given. */
+  /** Names of the required options. */
   readonly required?: readonly string[]
-  /** Options of an example, for factories that do not work without options. */
+  /** Options for an example, for factories with required options. */
   readonly example?: Readonly<Record<string, unknown>>
-  /** Absent: environment variables alone do not configure it. */
+  /** Environment variables of the provider. Absent: it cannot be configured by environment variables alone. */
   readonly environment?: ProviderEnvironment
 }
 
 const formats = (...someOf: readonly string[]) => ({ formats: { someOf } })
 
-/** Environment variables of most providers: `GROQ_API_KEY`, `GROQ_BASE_URL`. */
+/** Returns the environment variables of most providers: `GROQ_API_KEY`, `GROQ_BASE_URL`. */
 const environment = (
   prefix: string,
   models: Pick<ProviderEnvironment, 'models' | 'exampleModel' | 'otherModels'>,
@@ -74,14 +74,14 @@ const environment = (
   environment: { apiKey: [`${prefix}_API_KEY`, ...otherKeys], baseURL: `${prefix}_BASE_URL`, ...models },
 })
 
-/** Infers the names from the keys, and gives all rows one type. */
+/** Infers the union of names from the keys and gives all entries one type. */
 const defineCatalog = <Name extends string>(
   entries: Readonly<Record<Name, ProviderEntry>>,
 ): Readonly<Record<Name, ProviderEntry>> => entries
 
 /**
- * Every provider, by the name of its factory: what the CLI configures from JSON and from environment variables, and what
- * docs/upstreams.md lists. A gateway that is configured in code does not load it.
+ * All providers, by the name of their factory. The CLI configures them from JSON and environment variables, and docs/upstreams.md lists
+ * them. A gateway that is configured in code does not load this module.
  */
 export const providerCatalog = defineCatalog({
   openai: {
@@ -290,9 +290,9 @@ export const providerCatalog = defineCatalog({
   },
 })
 
-/** Name of a provider in the catalog, and of its factory. */
+/** Name of a provider in the catalog, which is also the name of its factory. */
 export type ProviderName = keyof typeof providerCatalog
 
-/** The upstream that a provider's factory creates with its defaults, or with the options of its example. */
+/** Creates a provider's upstream with the options of its example, or with its defaults. */
 export const createExample = ({ create, example = {} }: ProviderEntry): Upstream =>
   (create as (options: object) => Upstream)(example)

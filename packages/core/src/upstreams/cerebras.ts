@@ -2,7 +2,7 @@ import { allFieldsExcept, commonFields } from './chat-fields.ts'
 import { compatibleProvider } from './openai-compatible.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
-/** Cerebras. `baseURL` defaults to `https://api.cerebras.ai`, with or without `/v1`. */
+/** Creates the upstream for Cerebras. `baseURL` defaults to `https://api.cerebras.ai`; it may include `/v1`. Format: chat. */
 export const cerebras = (options: UpstreamOptions = {}): Upstream =>
   compatibleProvider(
     {
@@ -23,7 +23,7 @@ export const cerebras = (options: UpstreamOptions = {}): Upstream =>
         reasoningField: 'reasoning',
         toolChoices: 'names',
         efforts: ['none', 'low', 'medium', 'high'],
-        // `wrong_api_format` for each unknown field.
+        // Cerebras rejects each unknown field with `wrong_api_format`.
         lacks: allFieldsExcept(
           [
             ...commonFields,

@@ -1,10 +1,10 @@
 import type { Quirks } from '../formats/target-traits.ts'
 
 /**
- * What clients of chat completions write: all fields of OpenAI's specification that no other quirk is about, and those of
- * widespread dialects that this gateway reads and writes.
+ * Fields that clients of chat completions send: those of OpenAI's specification without a quirk of their own, and those of common dialects
+ * that the gateway reads and writes.
  */
-const known = [
+const knownFields = [
   'audio',
   'frequency_penalty',
   'function_call',
@@ -38,7 +38,7 @@ const known = [
   'user',
   'verbosity',
   'web_search_options',
-  // What clients send back of an answer that they were given. Reasoning as text comes first: it can be kept in another field.
+  // Fields of earlier responses that clients send back. Reasoning text comes first, because the codec can move it to another field.
   'messages[].reasoning_content',
   'messages[].reasoning',
   'messages[].reasoning_details',
@@ -49,9 +49,9 @@ const known = [
   'messages[].refusal',
 ] as const
 
-export type ChatField = (typeof known)[number]
+export type ChatField = (typeof knownFields)[number]
 
-/** Settings of the sampler and of tools that every server of this kind takes. */
+/** Fields that every server with chat completions accepts. */
 export const commonFields = [
   'response_format',
   'stop',
@@ -61,11 +61,13 @@ export const commonFields = [
 ] as const satisfies readonly ChatField[]
 
 /**
- * The fields that a server lacks, from those that it takes. Fields that nobody knows yet are not among them: they reach the
- * server, for it to judge.
+ * Returns the quirk `lacks` of a server: all known fields except those that it accepts. Fields missing in the list above are sent, so that
+ * the server itself decides about new ones.
+ *
+ * @param reaction how the server reacts to a field that it lacks
  */
 export const allFieldsExcept = (
-  takes: readonly ChatField[],
-  fate: 'refused' | 'ignored',
+  accepted: readonly ChatField[],
+  reaction: 'refused' | 'ignored',
 ): NonNullable<Quirks['lacks']> =>
-  Object.fromEntries(known.filter((field) => !takes.includes(field)).map((field) => [field, fate]))
+  Object.fromEntries(knownFields.filter((field) => !accepted.includes(field)).map((field) => [field, reaction]))

@@ -10,8 +10,8 @@ import {
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
- * Cohere: embeddings, rerank and transcriptions, and chat by its compatible endpoint. `baseURL` defaults to
- * `https://api.cohere.com`, with or without `/v2`.
+ * Creates the upstream for Cohere: embeddings, rerank, transcriptions, and chat through its OpenAI-compatible endpoint. `baseURL` defaults
+ * to `https://api.cohere.com`; it may include `/v2`.
  */
 export function cohere(options: UpstreamOptions = {}): Upstream {
   const { apiKey, baseURL = 'https://api.cohere.com', headers = {}, modelRules } = options

@@ -4,8 +4,8 @@ import { cleanBaseURL, commonProblems, createUpstream } from './provider-options
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
- * DeepSeek. `baseURL` defaults to `https://api.deepseek.com`, with or without `/v1`. It speaks chat, responses and messages,
- * each at a place of its own.
+ * Creates the upstream for DeepSeek. `baseURL` defaults to `https://api.deepseek.com`; it may include `/v1`. Formats: chat, responses and
+ * messages, each under a path prefix of its own.
  */
 export function deepseek(options: UpstreamOptions = {}): Upstream {
   const { baseURL = 'https://api.deepseek.com' } = options

@@ -2,8 +2,8 @@ import { compatibleProvider, type FormatOptions } from './openai-compatible.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
- * Fireworks. `baseURL` defaults to `https://api.fireworks.ai/inference`, with or without `/v1`. It speaks chat, responses and
- * messages.
+ * Creates the upstream for Fireworks. `baseURL` defaults to `https://api.fireworks.ai/inference`; it may include `/v1`. Formats: chat
+ *, responses and messages.
  */
 export const fireworks = (options: FormatOptions<'chat' | 'responses' | 'messages'> = {}): Upstream =>
   compatibleProvider(

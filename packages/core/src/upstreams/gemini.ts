@@ -3,7 +3,10 @@ import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 const models = '/v1beta/models'
 
-/** Google's Gemini API. `baseURL` defaults to `https://generativelanguage.googleapis.com`, with or without `/v1beta`. */
+/**
+ * Creates the upstream for Google's Gemini API. `baseURL` defaults to `https://generativelanguage.googleapis.com`; it may include
+ * `/v1beta`. For Google Cloud use `vertex()`.
+ */
 export function gemini(options: UpstreamOptions = {}): Upstream {
   const { apiKey, baseURL = 'https://generativelanguage.googleapis.com', headers = {}, modelRules } = options
   return createUpstream(commonProblems(options, { apiKey: 'GEMINI_API_KEY' }), () => ({

@@ -1,5 +1,5 @@
 /**
- * What stands in for a package that a runtime could not run anyway: see `imports` in package.json. Without it a bundler for Workers
- * would take google-auth-library in wherever it lies in node_modules (Google's SDK brings it along) and fail on Node's modules.
+ * Replaces google-auth-library on Workers, where it cannot run (`imports` in package.json). Without this stub a bundler would include the
+ * package if it is in node_modules, where Google's SDK installs it, and would fail on its imports of Node's modules.
  */
 export const GoogleAuth = undefined

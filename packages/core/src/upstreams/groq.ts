@@ -5,7 +5,7 @@ import type { Upstream } from './upstream.ts'
 
 const facts = { checked: '2026-11-23', source: 'https://console.groq.com/docs/reasoning' } as const
 
-/** Models refuse a `reasoning_effort` that they do not know, and most know none. */
+/** Models reject any `reasoning_effort` that they don't support, and most support none. */
 const groqModels: readonly ModelRule[] = [
   { model: 'gpt-oss', efforts: ['low', 'medium', 'high'], ...facts },
   { model: 'qwen3', efforts: ['none'], ...facts },
@@ -14,7 +14,10 @@ const groqModels: readonly ModelRule[] = [
   { model: 'compound', efforts: [], ...facts },
 ]
 
-/** Groq. `baseURL` defaults to `https://api.groq.com/openai`, with or without `/v1`. It speaks chat and responses. */
+/**
+ * Creates the upstream for Groq. `baseURL` defaults to `https://api.groq.com/openai`; it may include `/v1`. Formats: chat and
+ * responses.
+ */
 export const groq = (options: FormatOptions<'chat' | 'responses'> = {}): Upstream =>
   compatibleProvider(
     {
@@ -28,7 +31,7 @@ export const groq = (options: FormatOptions<'chat' | 'responses'> = {}): Upstrea
         reasoningField: 'reasoning',
         toolChoices: 'names',
         efforts: ['none', 'low', 'medium', 'high'],
-        // "property '…' is unsupported". Only one answer is made, and the penalties do nothing yet.
+        // Groq rejects these fields ("property '…' is unsupported"), generates one choice only, and ignores the penalties.
         lacks: {
           ...allFieldsExcept(
             [

@@ -17,8 +17,8 @@ async function* louder(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
   for await (const chunk of bytes) yield encode(new TextDecoder().decode(chunk).toUpperCase())
 }
 
-describe('a way to read streams that is loaded later', () => {
-  it('reads what it would have read', async () => {
+describe('a lazily loaded reader of streams', () => {
+  it('returns the same events as the reader itself', async () => {
     const load = vi.fn(async () => louder)
     const read = lazyEventReader(load)(source('a', 'b').bytes)
     expect(load).not.toHaveBeenCalled()
@@ -27,7 +27,7 @@ describe('a way to read streams that is loaded later', () => {
     expect([text, load.mock.calls.length]).toEqual(['AB', 1])
   })
 
-  it.each([0, 1])('lets go of a stream that is left after %i chunks', async (chunks) => {
+  it.each([0, 1])('closes a stream that is abandoned after %i chunks', async (chunks) => {
     const { bytes, left } = source('a', 'b')
     const iterator = lazyEventReader(async () => louder)(bytes)[Symbol.asyncIterator]()
     for (let i = 0; i < chunks; i++) await iterator.next()
@@ -35,7 +35,7 @@ describe('a way to read streams that is loaded later', () => {
     expect(left).toHaveBeenCalledTimes(1)
   })
 
-  it('does not blame the upstream where it cannot be loaded', async () => {
+  it('reports an internal error if the reader cannot be loaded', async () => {
     const failing = lazyEventReader(() => Promise.reject(new Error('no such file')))
     await expect(failing(source('a').bytes)[Symbol.asyncIterator]().next()).rejects.toMatchObject({
       info: { kind: 'internal' },

@@ -3,9 +3,9 @@ import { GatewayError } from '../base/errors.ts'
 type Bytes = AsyncIterable<Uint8Array>
 
 /**
- * A way to read streams that is loaded by the first one that is read.
+ * Returns a function that converts response streams with code that the first stream loads.
  *
- * @param load a dynamic `import()` of a literal path, so that every bundler finds it
+ * @param load a dynamic `import()` of a literal path, so that bundlers find the module
  */
 export const lazyEventReader =
   (load: () => Promise<(bytes: Bytes) => Bytes>) =>
@@ -15,7 +15,7 @@ export const lazyEventReader =
       let opened: AsyncIterator<Uint8Array> | undefined
       const open = async (): Promise<IteratorResult<Uint8Array>> => {
         const read = await load().catch((cause: unknown) => {
-          // Nothing that the upstream is to blame for.
+          // A failed import is not the upstream's fault.
           const details = { cause, hints: { ours: true } }
           throw new GatewayError('internal', "The upstream's stream could not be read.", details)
         })
@@ -24,7 +24,7 @@ export const lazyEventReader =
       }
       return {
         next: () => (opened === undefined ? open() : opened.next()),
-        // Also where nothing has been read yet: the connection is to be let go.
+        // Releases the connection, even if nothing has been read yet.
         return: async () => (await (opened ?? source).return?.()) ?? { done: true, value: undefined },
       }
     },

@@ -3,8 +3,8 @@ import { compatibleProvider, type FormatOptions } from './openai-compatible.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
- * Ollama, on its own machine or in its cloud (`https://ollama.com`, with an `apiKey`). `baseURL` defaults to
- * `http://localhost:11434`, with or without `/v1`. It speaks chat, messages (since 0.14) and responses (since 0.13.3).
+ * Creates the upstream for Ollama, on your machine or in its cloud (`baseURL: 'https://ollama.com'` with an `apiKey`). `baseURL` defaults
+ * to `http://localhost:11434`; it may include `/v1`. Formats: chat, messages (since Ollama 0.14) and responses (since 0.13.3).
  */
 export const ollama = (options: FormatOptions<'chat' | 'messages' | 'responses'> = {}): Upstream =>
   compatibleProvider(
@@ -38,7 +38,10 @@ export const ollama = (options: FormatOptions<'chat' | 'messages' | 'responses'>
     options,
   )
 
-/** vLLM. `baseURL` defaults to `http://localhost:8000`, with or without `/v1`. It speaks chat, responses and messages. */
+/**
+ * Creates the upstream for a vLLM server. `baseURL` defaults to `http://localhost:8000`; it may include `/v1`. Formats: chat,
+ * responses and messages.
+ */
 export const vllm = (options: FormatOptions<'chat' | 'responses' | 'messages'> = {}): Upstream =>
   compatibleProvider(
     {
@@ -75,7 +78,10 @@ export const vllm = (options: FormatOptions<'chat' | 'responses' | 'messages'> =
     options,
   )
 
-/** The server of llama.cpp. `baseURL` defaults to `http://localhost:8080`, with or without `/v1`. It speaks chat, messages and responses. */
+/**
+ * Creates the upstream for the server of llama.cpp. `baseURL` defaults to `http://localhost:8080`; it may include `/v1`. Formats: chat
+ *, messages and responses.
+ */
 export const llamaCpp = (options: FormatOptions<'chat' | 'messages' | 'responses'> = {}): Upstream =>
   compatibleProvider(
     {
@@ -86,7 +92,7 @@ export const llamaCpp = (options: FormatOptions<'chat' | 'messages' | 'responses
       quirks: {
         topK: true,
         reasoningField: 'reasoning_content',
-        // It takes a function by its name for `auto`, and says nothing.
+        // llama.cpp silently treats a forced function as `auto`.
         toolChoices: 'words',
         lacks: {
           user: 'ignored',
@@ -100,7 +106,10 @@ export const llamaCpp = (options: FormatOptions<'chat' | 'messages' | 'responses
     options,
   )
 
-/** LM Studio. `baseURL` defaults to `http://localhost:1234`, with or without `/v1`. It speaks chat, responses and messages. */
+/**
+ * Creates the upstream for LM Studio. `baseURL` defaults to `http://localhost:1234`; it may include `/v1`. Formats: chat,
+ * responses and messages.
+ */
 export const lmStudio = (options: FormatOptions<'chat' | 'responses' | 'messages'> = {}): Upstream =>
   compatibleProvider(
     {

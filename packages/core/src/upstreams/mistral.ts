@@ -3,10 +3,10 @@ import { compatibleProvider } from './openai-compatible.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
- * Mistral. `baseURL` defaults to `https://api.mistral.ai`, with or without `/v1`.
+ * Creates the upstream for Mistral. `baseURL` defaults to `https://api.mistral.ai`; it may include `/v1`. Format: chat.
  *
- * Its moderations do not say whether a text is `flagged`, its speech takes a voice of its own making, and its completions
- * fill in the middle of code: none of them is what OpenAI's clients mean by these.
+ * Three of its endpoints are not offered, because they differ from OpenAI's. Moderations don't report `flagged`, speech accepts only
+ * Mistral's own voices, and completions fill in the middle of code.
  */
 export const mistral = (options: UpstreamOptions = {}): Upstream =>
   compatibleProvider(
@@ -24,7 +24,7 @@ export const mistral = (options: UpstreamOptions = {}): Upstream =>
         toolChoices: 'names',
         efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
         fieldNames: { seed: 'random_seed' },
-        // Each unknown field is a 422, in messages too; but results of tools do take a name.
+        // Mistral rejects each unknown field with 422, in messages too. Only tool results accept `name`.
         lacks: {
           ...allFieldsExcept(
             [

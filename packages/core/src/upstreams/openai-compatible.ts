@@ -11,27 +11,27 @@ import {
 } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
-/** What `openaiCompatible` takes: what is known of the server, as data. */
+/** Options of `openaiCompatible`: the server's address and features. */
 export interface CompatibleOptions extends UpstreamOptions {
-  /** Address up to and including the version, as its docs give it (`http://localhost:11434/v1`). */
+  /** Base URL up to and including the version, as the server documents it (`http://localhost:11434/v1`). */
   baseURL: string
-  /** Formats the server speaks natively, best first. Default `['chat']`. */
+  /** Formats that the server speaks natively, best first. Default `['chat']`. */
   formats?: readonly ('chat' | 'messages' | 'responses')[]
   /**
-   * Formats in which the server counts tokens without generating: `/messages/count_tokens`, `/responses/input_tokens`.
-   * Default none: counts are estimates.
+   * Formats in which the server counts tokens without generating: `/messages/count_tokens`, `/responses/input_tokens`. Default: none; the
+   * gateway then estimates counts.
    */
   countTokens?: readonly ('messages' | 'responses')[]
   /**
-   * What the server does beside chat, in OpenAI's dialect (`rerank`: in Jina's, as Together, OpenRouter and vLLM have it).
-   * Without `completions`, chat stands in for them. Default `['embeddings']`.
+   * Operations of the server other than chat, in OpenAI's dialect. For `rerank` it is Jina's dialect, which Together, OpenRouter and vLLM
+   * share. Without `completions` the gateway translates text completions to chat. Default `['embeddings']`.
    */
   operations?: readonly Exclude<OperationName, 'realtime-sessions'>[]
-  /** Whether the server takes realtime sessions: a WebSocket on `/realtime`. Default false. */
+  /** Enables realtime sessions: a WebSocket at `/realtime`. Default false. */
   realtime?: boolean
   /**
-   * Where the server departs from the format. Default: translations say `max_tokens` and `system`, which every such server
-   * knows.
+   * Differences between the server and the formats that it speaks. Default: translated requests use `max_tokens` and the role `system`,
+   * which all such servers accept.
    */
   quirks?: Quirks
 }
@@ -58,8 +58,8 @@ const operationPaths = {
 const countPaths = { messages: '/messages/count_tokens', responses: '/responses/input_tokens' } as const
 
 /**
- * Any server that speaks OpenAI's chat completions (or Anthropic's messages). For many there is a maker of their own, which
- * knows their address and quirks.
+ * Creates an upstream for any server with OpenAI's chat completions, OpenAI's responses or Anthropic's messages. Prefer the factory of a
+ * provider if there is one (`groq()`, `vllm()`): it knows the provider's address and quirks.
  */
 export function openaiCompatible(options: CompatibleOptions): Upstream {
   const { baseURL, formats = [], operations = [] } = options
@@ -73,13 +73,13 @@ export function openaiCompatible(options: CompatibleOptions): Upstream {
       .filter((name) => operationPaths[name] === undefined)
       .map(
         (name) =>
-          `operations holds '${String(name)}', which such servers do not have: write some of ${Object.keys(operationPaths).join(', ')}`,
+          `operations holds '${String(name)}', which compatible servers don't have: write some of ${Object.keys(operationPaths).join(', ')}`,
       ),
   ]
   return createUpstream(problems, () => compatibleUpstream(options))
 }
 
-/** Builds such an upstream of options that were checked. */
+/** Builds such an upstream from options that were already checked. */
 export function compatibleUpstream({
   apiKey,
   baseURL,
@@ -108,17 +108,20 @@ export function compatibleUpstream({
   }
 }
 
-/** What makers of upstreams take that speak several formats. */
+/** Options of the factories of providers that speak several formats. */
 export interface FormatOptions<F extends string> extends UpstreamOptions {
-  /** Formats to speak with it, best first: the first is spoken to clients of formats that it does not speak. */
+  /**
+   * Formats to use, best first. Requests in other formats are translated to the first one. Default: all formats of the provider;
+   * `together()` uses chat only.
+   */
   formats?: readonly F[]
 }
 
 /**
- * A compatible server whose paths are all below `/v1`; its address may be given with or without.
+ * Creates the upstream of a compatible provider with all its paths below `/v1`. Its base URL may include `/v1` or not.
  *
- * @param facts what is known of it; `keyVariable` is the environment variable that its key is usually read from
- * @param options what its user says
+ * @param facts the provider's defaults; `keyVariable` is the environment variable that its key is usually read from
+ * @param options the user's options
  */
 export function compatibleProvider(
   facts: CompatibleOptions & { readonly keyVariable?: string },
@@ -126,20 +129,20 @@ export function compatibleProvider(
 ): Upstream {
   const { apiKey, baseURL = facts.baseURL, headers, formats = facts.formats, modelRules } = options
   const { formats: all = ['chat'], countTokens = [] } = facts
-  const spoken = formats ?? all
+  const chosen = formats ?? all
   const problems = [
     ...commonProblems(options, { apiKey: facts.keyVariable }),
-    ...spoken
+    ...chosen
       .filter((format) => !all.includes(format))
       .map((format) => `formats holds '${String(format)}': write some of ${all.join(', ')}`),
-    ...(spoken.length === 0 ? [`formats is empty: write some of ${all.join(', ')}, or leave it out`] : []),
+    ...(chosen.length === 0 ? [`formats is empty: write some of ${all.join(', ')}, or leave it out`] : []),
   ]
   return createUpstream(problems, () =>
     compatibleUpstream({
       ...facts,
       baseURL: `${cleanBaseURL(baseURL, '/v1')}/v1`,
-      formats: spoken,
-      countTokens: countTokens.filter((format) => spoken.includes(format)),
+      formats: chosen,
+      countTokens: countTokens.filter((format) => chosen.includes(format)),
       ...(apiKey === undefined ? {} : { apiKey }),
       ...(headers === undefined ? {} : { headers }),
       modelRules: [...(modelRules ?? []), ...(facts.modelRules ?? [])],

@@ -1,7 +1,7 @@
 import type { Effort } from '../formats/ir.ts'
 import type { ModelRule, ModelSetting } from '../formats/target-traits.ts'
 
-// Sources: OpenAI's guides and, where these are silent, refusals that were recorded from its API.
+// Sources: OpenAI's guides and, if they don't cover a setting, errors recorded from its API.
 const guide = 'https://developers.openai.com/api/docs/guides/latest-model'
 const reasoningGuide = 'https://developers.openai.com/api/docs/guides/reasoning'
 const checked = '2026-11-23'
@@ -22,14 +22,14 @@ const reasoning: readonly ModelSetting[] = [...sampling, ...penalties, 'sampling
 
 type Facts = Omit<ModelRule, 'model' | 'checked' | 'source'>
 
-/** Accepts `none`, and sampling settings with it. */
+/** Facts of models that accept the effort `none`, and accept sampling settings only with it. */
 const switchable = (accepted: readonly Effort[], defaultEffort: Effort): Facts => ({
   efforts: accepted,
   defaultEffort,
   refuses: [...penalties, 'sampling.stop'],
   refusesWhileReasoning: sampling,
 })
-/** Always reasons. */
+/** Facts of models that always reason. */
 const reasons = (accepted: readonly Effort[], refuses = reasoning): Facts => ({ efforts: accepted, refuses })
 const responsesOnly = { notServedIn: ['chat'] } as const satisfies Facts
 const noChatTools = { formats: { chat: { tools: 'without-reasoning' } } } as const satisfies Facts
@@ -38,9 +38,9 @@ const chatUpTo = (accepted: readonly Effort[]): Facts => ({
 })
 const plain: Facts = { efforts: [], refuses: ['output.verbosity'] }
 
-/** Tools may be added within a conversation; the effort may not change there. */
+/** Facts of models that accept new tools, but no new effort, within a conversation. */
 const laterTools = { laterChanges: ['tools'] } as const satisfies Facts
-// Of the other models the provider refuses a change of the effort.
+// OpenAI rejects a change of the effort for the other models.
 const astraSource = 'https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-6-astra'
 const toolsSource = 'https://github.com/langchain-ai/langchainjs/releases/tag/@langchain%2Fopenai@1.6.3'
 
@@ -57,10 +57,10 @@ const oldCodex = (most: Effort): Facts => ({
 const o = reasons(efforts('low', 'high'), [...reasoning, 'tools.parallel'])
 const earlyO = reasons(efforts('low', 'high'), [...sampling, ...penalties, 'tools.parallel'])
 
-/** The first prefix that matches applies. Names that match none (embeddings, images, aliases) are left alone. */
+/** Facts by the beginning of a model's name; the first match applies. Names without a match (embeddings, images, aliases) get no rule. */
 const rows: readonly (readonly [model: string, facts: Facts, source: string])[] = [
   ['gpt-3', plain, reasoningGuide],
-  // Azure's spelling of 3.5.
+  // Azure's spelling of gpt-3.5.
   ['gpt-35', plain, reasoningGuide],
   ['gpt-4', plain, reasoningGuide],
   ['chatgpt-4o', plain, reasoningGuide],
@@ -106,7 +106,7 @@ const rows: readonly (readonly [model: string, facts: Facts, source: string])[] 
   ['computer-use', { ...reasons(['medium']), ...responsesOnly }, reasoningGuide],
 ]
 
-/** What OpenAI's models accept, at OpenAI itself and in the clouds that serve them under the same names. */
+/** Settings that OpenAI's models accept, at OpenAI itself and in clouds that serve them under the same names. */
 export const openaiModels: readonly ModelRule[] = rows.map(([model, facts, source]) => ({
   model,
   ...facts,

@@ -9,15 +9,18 @@ import {
 } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
-/** What `openai` takes. */
+/** Options of `openai`. */
 export interface OpenAIOptions extends UpstreamOptions {
-  /** Formats to speak with it, best first. Clients of other formats are translated to the first one that the model accepts the request in. Default `['chat', 'responses']`. */
+  /**
+   * Formats to use, best first. Requests in other formats are translated to the first one in which the model accepts them. Default
+   * `['chat', 'responses']`.
+   */
   formats?: readonly ('chat' | 'responses')[]
 }
 
 const paths = { chat: '/chat/completions', responses: '/responses' } as const
 
-/** OpenAI. `baseURL` defaults to `https://api.openai.com/v1`. */
+/** Creates the upstream for OpenAI. `baseURL` defaults to `https://api.openai.com/v1`. `createGateway` reports invalid options. */
 export function openai(options: OpenAIOptions = {}): Upstream {
   const {
     apiKey,
@@ -48,11 +51,11 @@ export function openai(options: OpenAIOptions = {}): Upstream {
       speech: { openai: '/audio/speech' },
       'realtime-sessions': { 'client-secrets': '/realtime/client_secrets', sessions: '/realtime/sessions' },
     },
-    // A server that only speaks chat is another one than OpenAI's.
+    // Other servers with OpenAI's chat format, reached through `baseURL`, have no such endpoint.
     ...(formats.includes('responses') ? { countTokens: { responses: '/responses/input_tokens' } } : {}),
     ...apiKeyHeaders(apiKey, bearerHeader, headers),
     passHeaders: [],
-    // Other servers that speak its formats know fewer items.
+    // Other servers with its formats know fewer kinds of items.
     quirks: options.baseURL === undefined ? { laterChanges: ['effort', 'tools'] } : {},
     ...combineModelRules(modelRules, openaiModels),
   }))

@@ -2,8 +2,10 @@ import { compatibleProvider, type FormatOptions } from './openai-compatible.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
- * OpenRouter. `baseURL` defaults to `https://openrouter.ai/api`, with or without `/v1`. It speaks chat, messages and
- * responses. The app's name and address that it shows in its rankings are `headers`: `X-OpenRouter-Title`, `HTTP-Referer`.
+ * Creates the upstream for OpenRouter. `baseURL` defaults to `https://openrouter.ai/api`; it may include `/v1`. Formats: chat,
+ * messages and responses.
+ *
+ * To appear in its rankings, set `headers`: `X-OpenRouter-Title` (name of your app) and `HTTP-Referer` (its URL).
  */
 export function openrouter(options: FormatOptions<'chat' | 'messages' | 'responses'> = {}): Upstream {
   const upstream = compatibleProvider(

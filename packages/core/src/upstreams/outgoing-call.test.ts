@@ -13,7 +13,7 @@ const pooled: Upstream = {
 const none = () => undefined
 
 describe('the headers of a call', () => {
-  it('are the upstream’s, with what every call has', () =>
+  it('consist of the upstream’s headers and those of every call', () =>
     expect(requestHeaders(plain, undefined, false, none)).toEqual({
       'content-type': 'application/json',
       'accept-encoding': 'identity',
@@ -21,7 +21,7 @@ describe('the headers of a call', () => {
       'x-org': 'o',
     }))
 
-  it('ask for events where a stream is wanted', () => {
+  it('accept an event stream if the client requests a stream', () => {
     expect(requestHeaders(plain, undefined, true, none)).toMatchObject({ accept: 'text/event-stream' })
     expect(requestHeaders(plain, undefined, false, none)).not.toHaveProperty('accept')
   })
@@ -30,13 +30,13 @@ describe('the headers of a call', () => {
     [0, 'Bearer one'],
     [1, 'Bearer two'],
     [undefined, 'Bearer one'],
-  ])('carry the credential of key %s', (key, authorization) => {
+  ])('contain the credential of key %s', (key, authorization) => {
     for (const stream of [true, false])
       expect(requestHeaders(pooled, key, stream, none).authorization).toBe(authorization)
     expect(configuredKeyHeaders(pooled, key).authorization).toBe(authorization)
   })
 
-  it('pass on those of the client’s that the upstream names, and no others', () => {
+  it('include only the client headers in passHeaders', () => {
     const client: Record<string, string> = { 'anthropic-beta': 'b', authorization: 'Bearer client', cookie: 'c' }
     const headers = requestHeaders(pooled, 1, false, (name) => client[name])
     expect(headers).toMatchObject({ 'anthropic-beta': 'b', authorization: 'Bearer two' })
@@ -46,7 +46,7 @@ describe('the headers of a call', () => {
     expect(Object.keys(requestHeaders(pooled, 1, false, none))).not.toContain('anthropic-beta')
   })
 
-  it('are the configuration’s where it sets one that the gateway sets too', () => {
+  it('let configured headers override those of the gateway', () => {
     const own = openaiCompatible({
       baseURL: 'http://up.test/v1',
       apiKey: 'one',
@@ -61,11 +61,11 @@ describe('the headers of a call', () => {
   })
 })
 
-describe('what is made for a call alone', () => {
+describe('the credentials of a call', () => {
   const never = createCanceller()
   const call = { method: 'POST', url: 'http://up.test/v1/chat', headers: { a: '1', authorization: 'Bearer one' } }
 
-  it('is nothing where the upstream makes nothing', async () =>
+  it('are not added without authorize', async () =>
     expect(await addCredentials(plain, { ...call, body: 'x' }, never)).toBe(call.headers))
 
   it.each<[string, Parameters<typeof addCredentials>[1]['body'], OutgoingCall['body']]>([
@@ -79,7 +79,7 @@ describe('what is made for a call alone', () => {
       })(),
       undefined,
     ],
-  ])('sees the call as it is about to be sent (%s), and goes before its other headers', async (_, body, seen) => {
+  ])('are created from the final call (%s) and override its other headers', async (_, body, seen) => {
     const calls: OutgoingCall[] = []
     const upstream: Upstream = {
       ...plain,
@@ -102,7 +102,7 @@ describe('what is made for a call alone', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('secret token sk-1'))],
-  ])('that %s is our own fault, and why stays in the process', async (_, authorize) => {
+  ])('cause upstream_auth without details if authorize %s', async (_, authorize) => {
     const error = await addCredentials({ ...plain, authorize }, { ...call, body: '{}' }, never).catch(
       (thrown: unknown) => thrown,
     )
@@ -111,14 +111,14 @@ describe('what is made for a call alone', () => {
       info: {
         kind: 'upstream_auth',
         status: 502,
-        message: "The gateway's own credentials for the upstream could not be had; this is not about your token.",
+        message: "The gateway's own credentials for the upstream could not be obtained; this is not about your token.",
       },
       cause: new Error('secret token sk-1'),
     })
     expect(JSON.stringify((error as GatewayError).info)).not.toContain('secret')
   })
 
-  it('is waited for only as long as the call lasts', async () => {
+  it('are not awaited after the call has ended', async () => {
     const signal = createCanceller()
     const hanging = addCredentials({ ...plain, authorize: () => new Promise(() => {}) }, { ...call, body: '' }, signal)
     signal.abort()
@@ -133,7 +133,7 @@ const url = (path: string, ending: string | undefined, model: string, query?: st
     '',
   )
 
-describe('the address of a call', () => {
+describe('the URL of a call', () => {
   it.each([
     ['/chat', undefined, 'gpt-4o', undefined, '/chat'],
     ['/models', '/{model}:generate', 'gemini-x', undefined, '/models/gemini-x:generate'],
@@ -167,18 +167,17 @@ describe('the address of a call', () => {
     'a\\..\\keys',
     '\ud800',
     'x\udfff',
-  ])('is not made of a name that leads elsewhere: %j', (model) => {
+  ])('rejects a model name that leads to another path: %j', (model) => {
     for (const ending of ['/{model}:generate', '/{id}:generate'])
       expect(() => url('/models', ending, model)).toThrow(
         expect.objectContaining({ info: expect.objectContaining({ kind: 'model_not_found', param: 'model' }) }),
       )
   })
 
-  it('repeats no more than the beginning of a long name', () =>
+  it('shows only the beginning of a long model name in the error', () =>
     expect(() => url('/a', '/{model}', `${'x'.repeat(5000)}/..`)).toThrow(
       `The model '${'x'.repeat(100)}' does not exist.`,
     ))
 
-  it('says nothing of the name where the address does not hold it', () =>
-    expect(url('/chat', undefined, '..')).toBe('/chat'))
+  it('accepts any model name if the URL does not contain it', () => expect(url('/chat', undefined, '..')).toBe('/chat'))
 })

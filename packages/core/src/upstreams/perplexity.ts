@@ -4,10 +4,10 @@ import { cleanBaseURL, commonProblems, createUpstream } from './provider-options
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
- * Perplexity. `baseURL` defaults to `https://api.perplexity.ai`, with or without `/v1`. Its own models (`sonar-pro`) speak
- * chat, those of other vendors (`openai/gpt-5.5`) responses.
+ * Creates the upstream for Perplexity. `baseURL` defaults to `https://api.perplexity.ai`; it may include `/v1`. Its own models
+ * (`sonar-pro`) speak chat; models of other vendors (`openai/gpt-5.5`) speak responses.
  *
- * Its embeddings are bytes where those of all others are floats: they cannot be had by OpenAI's clients.
+ * Embeddings are not offered: Perplexity returns bytes instead of floats, which OpenAI's clients cannot read.
  */
 export function perplexity(options: UpstreamOptions = {}): Upstream {
   const { baseURL = 'https://api.perplexity.ai' } = options

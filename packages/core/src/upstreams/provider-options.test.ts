@@ -7,7 +7,7 @@ import type { ApiKey } from './upstream.ts'
 const fix = 'Set the environment variable that it is read from (usually SOME_KEY)'
 const problems = (options: object) => commonProblems(options, { apiKey: 'SOME_KEY' })
 
-describe('the problems of common options', () => {
+describe('problems of common options', () => {
   it.each<[string, object, readonly string[]]>([
     ['no key', {}, []],
     ['a key', { apiKey: 'k' }, []],
@@ -53,7 +53,7 @@ describe('the problems of common options', () => {
       ],
     ],
     ['a base URL that is undefined', { baseURL: undefined }, []],
-  ])('name the option and the fix for %s, and no secret', (_, options, expected) => {
+  ])('name the option and the fix for %s, without a secret', (_, options, expected) => {
     expect(problems(options)).toEqual(expected)
     expect(problems(options).join()).not.toContain('canary')
   })
@@ -85,20 +85,20 @@ describe('provider factories', () => {
     }
   })
 
-  it.each(factories)('%s accepts no key', async (_, factory, example) => {
+  it.each(factories)('%s accepts options without a key', async (_, factory, example) => {
     const upstream = factory(example)
     expect(upstream.problems).toBeUndefined()
     await create({ up: upstream }).close()
   })
 
-  it.each(factories)('%s offers nothing that a call could use while it has problems', (_, factory, example) => {
+  it.each(factories)('%s returns an upstream without formats if its options have problems', (_, factory, example) => {
     const { problems, ...rest } = factory({ ...example, apiKey: undefined })
     expect(problems).toHaveLength(1)
     expect(rest).toEqual({ baseURL: '', formats: {}, headers: {}, passHeaders: [], quirks: {} })
   })
 })
 
-describe('a gateway', () => {
+describe('createGateway', () => {
   const one = { auth: 'none', upstreams: { a: core.openai({ apiKey: 'k' }) }, models: { m: 'a' } } as const
   const broken = {
     auth: 'none',
@@ -123,13 +123,13 @@ describe('a gateway', () => {
     }
   }
 
-  it('reports the problems of all upstreams at once, with those of models', () =>
+  it('reports the problems of all upstreams together with those of models', () =>
     expect(errorOf(() => core.createGateway(broken as unknown as core.GatewayConfig))).toMatchObject({
       name: 'TypeError',
       problems: lines.map((line) => expect.stringContaining(line)),
     }))
 
-  it('keeps its configuration when a new one has upstreams with problems', async () => {
+  it('keeps the current configuration if a new one has upstreams with problems', async () => {
     const gateway = core.createGateway(one)
     const error = errorOf(() => gateway.reconfigure(broken as unknown as core.GatewayConfig))
     expect(error).toMatchObject({ problems: lines.map((line) => expect.stringContaining(line)) })
@@ -161,7 +161,7 @@ describe('credentials', () => {
     ],
   ])('%s', (_, apiKey, expected) => expect(apiKeyHeaders(apiKey, bearerHeader, own)).toEqual(expected))
 
-  it('lose to a header that the configuration sets', () =>
+  it('are overridden by configured headers', () =>
     expect(apiKeyHeaders('k', bearerHeader, { authorization: 'Basic x' })).toEqual({
       headers: { authorization: 'Basic x' },
     }))

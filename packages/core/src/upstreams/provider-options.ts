@@ -3,9 +3,9 @@ import { isValidHeader } from '../http/inbound.ts'
 import type { ApiKey, Upstream, UpstreamOptions } from './upstream.ts'
 
 /**
- * Builds an upstream, unless its options have problems. A factory does not throw for a problem: it runs inside the user's module, where the
- * first exception would hide all other problems. The placeholder that is returned instead speaks no format, so that no call can use it, and
- * `createGateway` reports the problems.
+ * Builds an upstream, or a placeholder with the problems of its options. A factory does not throw, because it runs inside the user's
+ * module, where the first exception would hide all other problems. The placeholder speaks no format, so that no call can use it;
+ * `createGateway` reports its problems.
  *
  * @param problems each begins with the name of its option
  */
@@ -14,13 +14,13 @@ export const createUpstream = (problems: readonly string[], build: () => Upstrea
     ? build()
     : { baseURL: '', formats: {}, headers: {}, passHeaders: [], quirks: {}, problems: [...problems] }
 
-/** The options that hold a credential, with the environment variable that each is usually read from. */
+/** Options that hold a credential, each with the environment variable that it is usually read from. */
 export type CredentialVariables = { readonly [option: string]: string | undefined }
 
 /**
  * Returns the problems of the options that all provider factories share.
  *
- * @param variables credentials of the provider. One that is present but undefined is a problem: its variable is probably not set
+ * @param variables the provider's credential options. One that is present but undefined is a problem: its variable is probably not set
  */
 export function commonProblems(options: UpstreamOptions, variables: CredentialVariables = {}): string[] {
   const { baseURL, headers, modelRules } = options
@@ -57,9 +57,9 @@ function keyProblems(apiKey: unknown, variable: string | undefined): string[] {
 }
 
 /**
- * Returns the problem of a value that has to be a secret in a string, as a list of none or one. It never contains the value.
+ * Returns the problem of a value that must be a non-empty secret, as a list of none or one. The text never contains the value.
  *
- * @param optional what else can be done where the secret is not set
+ * @param optional alternative to setting the secret, appended to the text
  */
 export function secretProblem(
   path: string,
@@ -113,7 +113,7 @@ export function baseUrlProblem(baseURL: unknown): string[] {
   return []
 }
 
-/** Returns a base URL without trailing slashes and without `drop` at its end: addresses with and without the version both work. */
+/** Returns a base URL without trailing slashes and without `drop` at its end, so that URLs with and without a version both work. */
 export function cleanBaseURL(baseURL: string, drop = ''): string {
   let clean = baseURL
   while (clean.endsWith('/')) clean = clean.slice(0, -1)
@@ -121,11 +121,11 @@ export function cleanBaseURL(baseURL: string, drop = ''): string {
 }
 
 /**
- * Returns the part of an upstream that carries its credentials: a single key is among its headers, several are its `keys`.
+ * Returns the credentials of an upstream: a single key as part of its `headers`, several as its `keys`.
  *
- * @param apiKey was checked by `commonProblems`
- * @param carry the headers in which a key travels
- * @param headers further headers of every call; they win over the factory's own
+ * @param apiKey already checked by `commonProblems`
+ * @param carry returns the headers that carry a key
+ * @param headers additional headers of every call; they override those of `carry`
  */
 export function apiKeyHeaders(
   apiKey: ApiKey | undefined,
@@ -141,10 +141,10 @@ export function apiKeyHeaders(
   return only !== undefined && keys.length === 1 ? { headers: { ...only.headers, ...headers } } : { headers, keys }
 }
 
-/** `Authorization: Bearer …`, as most providers have it. */
+/** Returns `Authorization: Bearer …`, the header of most providers. */
 export const bearerHeader = (key: string): Readonly<Record<string, string>> => ({ authorization: `Bearer ${key}` })
 
-/** Returns the rules of an upstream: the operator's first, then the built-in ones. */
+/** Returns the model rules of an upstream: the operator's first, then the built-in ones. */
 export function combineModelRules(
   given: readonly ModelRule[] = [],
   builtIn: readonly ModelRule[] = [],
@@ -153,10 +153,10 @@ export function combineModelRules(
   return rules.length === 0 ? {} : { modelRules: rules }
 }
 
-/** Returns the problems of an operator's rules. */
-export function modelRuleProblems(given: unknown): string[] {
+/** Returns the problems of an operator's model rules. */
+function modelRuleProblems(given: unknown): string[] {
   if (given === undefined) return []
-  if (!Array.isArray(given)) return ["modelRules is no list: write [{ model: 'my-deployment', like: 'gpt-5.4' }]"]
+  if (!Array.isArray(given)) return ["modelRules is not a list: write [{ model: 'my-deployment', like: 'gpt-5.4' }]"]
   return given.flatMap((rule: Partial<ModelRule> | null | undefined, index) =>
     typeof rule?.model === 'string' && rule.model !== ''
       ? []

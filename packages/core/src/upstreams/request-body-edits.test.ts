@@ -50,34 +50,34 @@ describe('overrides', () => {
     ['replace a null', '{"a":null}', { a: 1 }, '{"a":1}', ['a']],
   ])('%s', (_, given, overrides, text, replaced) => expect(dressed(given, { overrides })).toEqual({ text, replaced }))
 
-  it('win over defaults, and are merged with them', () => {
+  it('take precedence over defaults and are merged with them', () => {
     const wishes = { defaults: { a: 1, b: { x: 1, y: 1 }, c: 1 }, overrides: { a: 2, b: { y: 2 }, c: null } }
     expect(dressed('{}', wishes)).toEqual({ text: '{"a":2,"b":{"x":1,"y":2}}', replaced: [] })
   })
 
-  it('that are undefined are none', () => {
+  it('are ignored if they are undefined', () => {
     const wishes = { overrides: { temperature: undefined, user: { id: undefined } } as unknown as JsonObject }
     expect(JSON.parse(dressed(body, wishes).text as string)).toEqual(JSON.parse(body))
     expect(dressed('{"a":1}', { defaults: { b: undefined } as unknown as JsonObject }).text).toBe('{"a":1}')
   })
 })
 
-describe('what nobody has a wish for', () => {
+describe('the rest of a body', () => {
   const odd =
     '{ "big": 12345678901234567890,\n "u":"\\u00e9", "twice":1, "twice":2, "in":{"big":1.0, "more":98765432109876543210}}'
 
-  it('stays as it was written', () =>
+  it('keeps its text', () =>
     expect(dressed(odd, { overrides: { a: 1 } }).text).toBe(
       '{"big":12345678901234567890,"u":"\\u00e9","twice":1,"twice":2,"in":{"big":1.0, "more":98765432109876543210},"a":1}',
     ))
 
-  it('stays as it was written within objects, too', () => {
+  it('keeps its text within objects', () => {
     const text = '"in":{"big":1.0,"more":98765432109876543210,"a":{"b":1}}}'
     for (const wishes of [{ defaults: { in: { a: { b: 1 } } } }, { overrides: { in: { a: { b: 1 } } } }])
       expect(dressed(odd, wishes).text).toContain(text)
   })
 
-  it('is not read at all, where there are no wishes', () => {
+  it('is not parsed without defaults and overrides', () => {
     expect(dressed('no JSON', {}).text).toBe('no JSON')
     expect(dressed('no JSON', {}, { modelInPath: { whole: '/a', stream: '/b' } }).text).toBe('no JSON')
     const bytes = new TextEncoder().encode(body)
@@ -86,12 +86,12 @@ describe('what nobody has a wish for', () => {
     ).toBe(bytes)
   })
 
-  it('comes back as it is where wishes change nothing', () => {
+  it('is returned unchanged if defaults and overrides change nothing', () => {
     const spaced = '{ "a": 1 }'
     expect(dressed(spaced, { defaults: { a: 2 } }, { edit: () => ({}) }).text).toBe(spaced)
   })
 
-  it('keeps names that objects of this language have a meaning for', () => {
+  it('keeps member names such as __proto__', () => {
     const given = '{"__proto__":{"x":1},"o":{"__proto__":{"y":2},"constructor":3}}'
     expect(dressed(given, { overrides: { o: { a: 1 }, toString: 'x' } }).text).toBe(
       '{"__proto__":{"x":1},"o":{"__proto__":{"y":2},"constructor":3,"a":1},"toString":"x"}',
@@ -99,18 +99,18 @@ describe('what nobody has a wish for', () => {
   })
 })
 
-it('reads bytes', () => {
+it('edits a body of bytes', () => {
   const call = { model: 'm', stream: false, header: () => undefined, replaced() {} }
   const bytes = new TextEncoder().encode('{"a":"é"}')
   expect(editRequestBody(bytes, { overrides: { b: 1 } }, undefined, call)).toBe('{"a":"é","b":1}')
 })
 
-it.each(['[]', '"text"', '1', 'null'])('refuses %s, which has no fields', (text) =>
-  expect(() => dressed(text, { defaults: { a: 1 } })).toThrow('A body that is no object cannot be edited.'),
+it.each(['[]', '"text"', '1', 'null'])('rejects %s, which is not an object', (text) =>
+  expect(() => dressed(text, { defaults: { a: 1 } })).toThrow('The body is not an object and cannot be edited.'),
 )
 
 describe('a host’s edit', () => {
-  it('sees the body with all wishes, the model, the stream and the client’s headers', () => {
+  it('receives the edited body, the model, the stream flag and the client’s headers', () => {
     const seen: Omit<HostedCall, 'header'>[] = []
     const headers: (string | undefined)[] = []
     const edit = ({ body, model, stream, header }: HostedCall) => {
@@ -129,7 +129,7 @@ describe('a host’s edit', () => {
     ['behind a default', { defaults: { model: 'x', b: 1 } }, '{"big":12345678901234567890,"b":1,"version":"1"}'],
     ['over an override', { overrides: { version: '2', model: 'y' } }, '{"big":12345678901234567890,"version":"1"}'],
     ['over what an override took out', { overrides: { version: null } }, '{"big":12345678901234567890,"version":"1"}'],
-  ])('sets and drops (%s)', (_, wishes, text) => {
+  ])('sets and removes members (%s)', (_, wishes, text) => {
     const hosting: Hosting = { edit: () => ({ set: { version: '1' }, drop: ['model'] }) }
     expect(dressed('{"model":"m","big":12345678901234567890}', wishes, hosting).text).toBe(text)
   })

@@ -6,64 +6,69 @@ import { type Member, scanJson } from '../base/json/scan.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Hosting } from './upstream.ts'
 
-/** What a target's configuration says of the body. */
+/** Changes to request bodies in a target's configuration. */
 export interface BodyOverrides {
+  /** Members to add if the body has none of that name, recursively. */
   readonly defaults?: JsonObject | undefined
+  /** JSON merge patch (RFC 7396) that is applied to the body. */
   readonly overrides?: JsonObject | undefined
 }
 
+/** The call whose body is edited. */
 export interface BodyEditCall {
   readonly model: string
   readonly stream: boolean
   header(name: string): string | undefined
-  /** Told of each field of the body that is replaced though it said something else. */
+  /** Reports a field whose value is replaced by a different one. */
   replaced(field: string): void
 }
 
 /**
- * A request's body as one particular upstream takes it: with its target's defaults and overrides, and with what a host of
- * other vendors' models wants said differently. Bodies that nobody has a wish for are not even read.
+ * Returns a request's body for one upstream: with the defaults and overrides of its target, and with the changes that its host requires.
+ * Without any of these the body is not even parsed.
  */
 export function editRequestBody(
   body: string | Uint8Array,
-  wishes: BodyOverrides,
+  changes: BodyOverrides,
   hosting: Hosting | undefined,
   call: BodyEditCall,
 ): string | Uint8Array {
-  const { defaults, overrides } = wishes
+  const { defaults, overrides } = changes
   if (defaults === undefined && overrides === undefined && hosting?.edit === undefined) return body
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
   const value = parseExact(text) as Json
-  if (!isObject(value)) throw new GatewayError('internal', 'A body that is no object cannot be edited.')
-  const wished = withWishes(text, value, wishes, call)
-  if (hosting?.edit === undefined) return wished ?? body
-  const whole = wished === undefined ? value : (parseExact(wished) as JsonObject)
+  if (!isObject(value)) throw new GatewayError('internal', 'The body is not an object and cannot be edited.')
+  const edited = applyOverrides(text, value, changes, call)
+  if (hosting?.edit === undefined) return edited ?? body
+  const whole = edited === undefined ? value : (parseExact(edited) as JsonObject)
   const { set = {}, drop = [] } = hosting.edit({ body: whole, ...call })
-  if (Object.keys(set).length === 0 && drop.length === 0) return wished ?? body
-  return editJson(wished ?? text, membersOf(wished ?? text), set, drop)
+  if (Object.keys(set).length === 0 && drop.length === 0) return edited ?? body
+  return editJson(edited ?? text, membersOf(edited ?? text), set, drop)
 }
 
-/** Undefined where nothing changes. All that the wishes leave alone stays as it was written: no number loses digits. */
-function withWishes(
+/**
+ * Applies defaults and overrides. Returns undefined if nothing changes. Members that stay keep their text, so that no number loses digits.
+ */
+function applyOverrides(
   text: string,
   value: JsonObject,
   { defaults = {}, overrides = {} }: BodyOverrides,
   { replaced }: BodyEditCall,
 ): string | undefined {
   const members = membersOf(text)
-  const own = new Map(members.map(({ key, start, end }) => [key, text.slice(start, end)]))
+  const present = new Map(members.map(({ key, start, end }) => [key, text.slice(start, end)]))
   const changed = new Map<string, string | undefined>()
-  for (const [field, wish] of Object.entries(defaults)) {
-    const filled = fill(own.get(field), wish)
-    if (filled !== own.get(field)) changed.set(field, filled)
+  for (const [field, wanted] of Object.entries(defaults)) {
+    const filled = fill(present.get(field), wanted)
+    if (filled !== present.get(field)) changed.set(field, filled)
   }
-  for (const [field, wish] of Object.entries(overrides)) {
-    if (wish === undefined) continue
-    changed.set(field, patch(changed.get(field) ?? own.get(field), wish))
-    if (own.has(field) && contradicts(value[field], wish)) replaced(field)
+  for (const [field, wanted] of Object.entries(overrides)) {
+    if (wanted === undefined) continue
+    changed.set(field, patch(changed.get(field) ?? present.get(field), wanted))
+    if (present.has(field) && changesValue(value[field], wanted)) replaced(field)
   }
   if (changed.size === 0) return undefined
-  return written([
+  return writeObject([
     ...members
       .filter(({ key }) => !changed.has(key))
       .map(({ key, start, end }) => [key, text.slice(start, end)] as const),
@@ -73,7 +78,7 @@ function withWishes(
 
 const membersOf = (text: string): readonly Member[] => scanJson(text, Number.POSITIVE_INFINITY).members
 
-const written = (members: Iterable<readonly [string, string | undefined]>): string =>
+const writeObject = (members: Iterable<readonly [string, string | undefined]>): string =>
   `{${[...members].flatMap(([key, value]) => (value === undefined ? [] : `${JSON.stringify(key)}:${value}`)).join(',')}}`
 
 const fieldsOf = (text: string | undefined): Map<string, string | undefined> =>
@@ -81,35 +86,35 @@ const fieldsOf = (text: string | undefined): Map<string, string | undefined> =>
     text?.startsWith('{') === true ? membersOf(text).map(({ key, start, end }) => [key, text.slice(start, end)]) : [],
   )
 
-/** A value's text with what it does not say itself; what it says stays, `null` too. */
-function fill(own: string | undefined, wish: Json | undefined): string | undefined {
-  if (own === undefined) return wish === undefined ? undefined : JSON.stringify(wish)
-  if (!isObject(wish) || !own.startsWith('{')) return own
-  const fields = fieldsOf(own)
-  let filled = own
-  for (const [field, value] of Object.entries(wish)) {
+/** Returns the text of a value with the defaults that it lacks. Present members stay, `null` too. */
+function fill(present: string | undefined, wanted: Json | undefined): string | undefined {
+  if (present === undefined) return wanted === undefined ? undefined : JSON.stringify(wanted)
+  if (!isObject(wanted) || !present.startsWith('{')) return present
+  const fields = fieldsOf(present)
+  let filled = present
+  for (const [field, value] of Object.entries(wanted)) {
     const text = fill(fields.get(field), value)
     if (text === fields.get(field)) continue
     fields.set(field, text)
     filled = ''
   }
-  return filled === '' ? written(fields) : filled
+  return filled === '' ? writeObject(fields) : filled
 }
 
-/** A value's text after a wish (a JSON merge patch); undefined: it is taken out. */
-function patch(own: string | undefined, wish: Json): string | undefined {
-  if (wish === null) return undefined
-  if (!isObject(wish)) return JSON.stringify(wish)
-  const fields = fieldsOf(own)
-  for (const [field, value] of Object.entries(wish))
+/** Returns the text of a value after a JSON merge patch, or undefined if it is removed. */
+function patch(present: string | undefined, wanted: Json): string | undefined {
+  if (wanted === null) return undefined
+  if (!isObject(wanted)) return JSON.stringify(wanted)
+  const fields = fieldsOf(present)
+  for (const [field, value] of Object.entries(wanted))
     if (value !== undefined) fields.set(field, patch(fields.get(field), value))
-  return written(fields)
+  return writeObject(fields)
 }
 
-/** Whether a wish leaves something else there than stood there; what it only adds contradicts nothing. */
-function contradicts(own: Json | undefined, wish: Json | undefined): boolean {
-  if (own === undefined || wish === undefined) return false
-  if (isObject(own) && isObject(wish))
-    return Object.entries(wish).some(([field, value]) => contradicts(own[field], value))
-  return stringifyExact(own) !== JSON.stringify(wish)
+/** Returns whether an override changes a present value. Members that it only adds change nothing. */
+function changesValue(present: Json | undefined, wanted: Json | undefined): boolean {
+  if (present === undefined || wanted === undefined) return false
+  if (isObject(present) && isObject(wanted))
+    return Object.entries(wanted).some(([field, value]) => changesValue(present[field], value))
+  return stringifyExact(present) !== JSON.stringify(wanted)
 }

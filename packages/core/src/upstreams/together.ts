@@ -3,8 +3,8 @@ import { compatibleProvider, type FormatOptions } from './openai-compatible.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
- * Together. `baseURL` defaults to `https://api.together.ai`, with or without `/v1`. It speaks chat; and messages, but for
- * some of its models only: name them in `formats` where yours is one of those.
+ * Creates the upstream for Together. `baseURL` defaults to `https://api.together.ai`; it may include `/v1`. Formats: chat (default), and
+ * messages for some models. To use messages with one of those, list it in `formats`.
  */
 export const together = ({ formats = ['chat'], ...options }: FormatOptions<'chat' | 'messages'> = {}): Upstream =>
   compatibleProvider(
@@ -38,7 +38,7 @@ export const together = ({ formats = ['chat'], ...options }: FormatOptions<'chat
             ],
             'ignored',
           ),
-          // It takes a number there, and answers in a form of its own.
+          // Together expects a number in `logprobs`, and its responses have a shape of their own.
           logprobs: 'refused',
           top_logprobs: 'refused',
         },

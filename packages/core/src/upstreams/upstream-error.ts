@@ -9,13 +9,13 @@ import { bytesToUtf8, codeOf, type TransportResponse, unreadableResponse } from 
 import { redactorOf } from './redaction/redactor.ts'
 import type { Upstream } from './upstream.ts'
 
-const messageChars = 2000
-const errorBodyBytes = 256 * 1024
-const errorBodyMs = 5000
-/** A day: what an upstream asks for beyond that is no wait but a fault. */
-const longestWaitMs = 24 * 60 * 60 * 1000
+const maxMessageChars = 2000
+const maxErrorBodyBytes = 256 * 1024
+const errorBodyTimeoutMs = 5000
+/** One day. A longer `Retry-After` is treated as a mistake of the upstream. */
+const maxWaitMs = 24 * 60 * 60 * 1000
 
-/** An upstream's refusal, in terms that are true for the client: our own configuration's faults are never its own. */
+/** Returns an upstream's error response as an error for the client. Errors about the gateway's own configuration become `upstream_auth`. */
 export async function readUpstreamError(
   response: TransportResponse,
   codec: Pick<UpstreamWireCodec, 'decodeError'>,
@@ -34,26 +34,29 @@ export async function readUpstreamError(
   return toClientError(info, status, upstream, { hints })
 }
 
-/** The body of an error; empty where it breaks off or does not come in time. The status alone then says enough. */
+/** Returns the body of an error. It is empty if the body breaks off or takes too long: the status alone is enough. */
 async function errorText(response: TransportResponse): Promise<string> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), errorBodyMs)
+  const timeout = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), errorBodyTimeoutMs)
   })
-  const bytes = await Promise.race([response.bytes(errorBodyBytes).catch(() => undefined), late])
+  const bytes = await Promise.race([response.bytes(maxErrorBodyBytes).catch(() => undefined), timeout])
   clearTimeout(timer)
   if (bytes === undefined) response.discard()
   return new TextDecoder().decode(bytes === undefined ? undefined : bytesToUtf8(bytes, response))
 }
 
-/** Makes an upstream's error fit to be shown: secrets and hosts out, our own credentials' trouble renamed. */
+/**
+ * Converts an upstream's error for the client: secrets and addresses are removed, and rejected credentials of the gateway become
+ * `upstream_auth`.
+ */
 export function toClientError(
   info: ErrorInfo,
   status: number,
   upstream: Upstream,
   { hints, cause }: { hints?: RetryHints; cause?: unknown } = {},
 ): GatewayError {
-  // Some formats say in the body how long to wait, also under a good status.
+  // Some formats state the wait in the body, even with a successful status.
   const waitMs = hints?.waitMs ?? (info.retryAfter === undefined ? undefined : boundedWait(info.retryAfter * 1000))
   const more = {
     hints: { ...hints, status, ...(waitMs === undefined ? {} : { waitMs }) },
@@ -62,7 +65,7 @@ export function toClientError(
   if (
     status === 401 ||
     info.kind === 'authentication' ||
-    // A 403 may say that the request is against the rules, or that nothing is paid for: the credentials are good then.
+    // A 403 can also mean a content policy or missing payment. The credentials are valid then.
     (status === 403 ? errorKinds[info.kind].credentialsAccepted !== true : info.kind === 'permission')
   )
     return new GatewayError(
@@ -71,7 +74,7 @@ export function toClientError(
       more,
     )
   const { kind, message, status: _, ...details } = redactInfo(info, upstream)
-  return new GatewayError(kind, message.slice(0, messageChars), {
+  return new GatewayError(kind, message.slice(0, maxMessageChars), {
     ...details,
     status: errorKinds[kind].status,
     ...(waitMs === undefined ? {} : { retryAfter: Math.ceil(waitMs / 1000) }),
@@ -79,7 +82,7 @@ export function toClientError(
   })
 }
 
-/** An error without the upstream's secrets and address. The same object if there is none of them in it. */
+/** Returns an error without the upstream's secrets and addresses, or the same object if it contains none. */
 export function redactInfo(info: ErrorInfo, upstream: Upstream): ErrorInfo {
   const redactor = redactorOf(upstream)
   const { message, param, code, raw, ...rest } = info
@@ -88,15 +91,15 @@ export function redactInfo(info: ErrorInfo, upstream: Upstream): ErrorInfo {
   if (code !== undefined) clean.code = redactor.redactText(code)
   let same = clean.message === message && clean.param === param && clean.code === code
   if (raw !== undefined) {
-    const written = jsonOf(raw.value)
-    const told = written === undefined ? undefined : redactor.redactJson(written, 'error')
-    same &&= told === written && told !== undefined
-    if (told !== undefined) clean.raw = { format: raw.format, value: parseExact(told) as JsonObject }
+    const json = jsonOf(raw.value)
+    const redacted = json === undefined ? undefined : redactor.redactJson(json, 'error')
+    same &&= redacted === json && redacted !== undefined
+    if (redacted !== undefined) clean.raw = { format: raw.format, value: parseExact(redacted) as JsonObject }
   }
   return same ? info : clean
 }
 
-/** Undefined for what nests too deep to be written. */
+/** Returns the JSON text of a value, or undefined if it nests too deep. */
 function jsonOf(value: JsonObject): string | undefined {
   try {
     return stringifyExact(value)
@@ -105,7 +108,7 @@ function jsonOf(value: JsonObject): string | undefined {
   }
 }
 
-/** The same for an error that was thrown while an upstream's answer was read. */
+/** Like `redactInfo`, for an error that was thrown while the upstream's response was read. */
 export function redactError(error: GatewayError, upstream: Upstream): GatewayError {
   const info = redactInfo(error.info, upstream)
   if (info === error.info) return error
@@ -119,7 +122,7 @@ export function redactError(error: GatewayError, upstream: Upstream): GatewayErr
   return new GatewayError(kind, message, more)
 }
 
-/** The error that a whole JSON body under a good status is, or undefined if it is none. */
+/** Returns the error in a JSON body with a successful status, or undefined if it is not an error. */
 export async function readErrorUnder200(
   response: TransportResponse,
   codec: ResponseCheck,
@@ -128,7 +131,7 @@ export async function readErrorUnder200(
   return isObject(body) ? errorInResponse(body, codec) : undefined
 }
 
-/** A failure to get any answer. Its cause names hosts and addresses, so it stays in the process. */
+/** Returns the error for a call without any response. Its cause names hosts and addresses, so it stays in the process. */
 export const unreachable = (cause: unknown): GatewayError =>
   cause instanceof GatewayError ? cause : (unreadableResponse(cause, false) ?? noConnection(cause))
 
@@ -137,7 +140,7 @@ const noConnection = (cause: unknown): GatewayError =>
     ? new GatewayError('upstream_connect_timeout', 'No connection to the upstream could be made in time.', { cause })
     : new GatewayError('upstream_unreachable', 'The upstream could not be reached.', { cause })
 
-/** By which transports say that a connection did not stand in time. */
+/** Error codes of transports for a connection timeout. */
 const connectCodes: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT', 'ConnectionTimeout'])
 
 const causeOf = (error: unknown): unknown => (error instanceof Error ? error.cause : undefined)
@@ -150,8 +153,8 @@ function parseLoose(text: string): Json {
 }
 
 /**
- * Milliseconds that an answer's headers ask to wait: exactly, in seconds, or until a date; at most a day. Undefined for anything that
- * RFC 9110 does not know as a number of seconds or a date.
+ * Returns the milliseconds that a response's headers ask to wait (`retry-after-ms`, or seconds or a date in `retry-after`), at most a day.
+ * Returns undefined for other values (RFC 9110).
  */
 export function retryAfterMs(
   response: Pick<TransportResponse, 'header'>,
@@ -159,18 +162,18 @@ export function retryAfterMs(
 ): number | undefined {
   const exact = numberIn(response.header('retry-after-ms'))
   if (exact !== undefined) return boundedWait(exact)
-  const given = response.header('retry-after')
-  const seconds = numberIn(given)
+  const retryAfter = response.header('retry-after')
+  const seconds = numberIn(retryAfter)
   if (seconds !== undefined) return boundedWait(seconds * 1000)
-  // Dates begin with a day's name; what else `Date.parse` takes for one, like "-5", is none.
-  const date = given !== undefined && /^[a-z]{3}/i.test(given) ? Date.parse(given) : Number.NaN
+  // Dates begin with the name of a day. `Date.parse` also accepts other texts, such as "-5".
+  const date = retryAfter !== undefined && /^[a-z]{3}/i.test(retryAfter) ? Date.parse(retryAfter) : Number.NaN
   return boundedWait(date - now)
 }
 
 const boundedWait = (waitMs: number): number | undefined =>
-  Number.isNaN(waitMs) ? undefined : Math.min(Math.max(0, waitMs), longestWaitMs)
+  Number.isNaN(waitMs) ? undefined : Math.min(Math.max(0, waitMs), maxWaitMs)
 
-/** Digits only, with a fraction at most: `Number` would take exponents, signs and hexadecimal digits, too. */
+/** Parses digits with an optional fraction. `Number` would also accept exponents, signs and hexadecimal digits. */
 function numberIn(header: string | undefined): number | undefined {
   const digits = header?.trim() ?? ''
   return /^\d+(?:\.\d+)?$/.test(digits) ? Number(digits) : undefined

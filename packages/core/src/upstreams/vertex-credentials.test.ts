@@ -42,13 +42,13 @@ describe("Google's credentials", () => {
     [{}, { scopes }],
     [{ keyFile: 'key.json' }, { scopes, keyFilename: 'key.json' }],
     [{ credentials: { client_email: 'a@b' } }, { scopes, credentials: { client_email: 'a@b' } }],
-  ])('are asked for with %j', async (account, options) => {
+  ])('are requested with %j', async (account, options) => {
     const { asked } = library()
     expect(await authorizeWithGoogle(account)()).toEqual({ authorization: 'Bearer g1', 'x-goog-user-project': 'quota' })
     expect(asked).toEqual([options])
   })
 
-  it('give one token to all calls, until shortly before it expires, by one client', async () => {
+  it('are requested once for all calls until shortly before they expire', async () => {
     const { asked, client } = library()
     const headers = authorizeWithGoogle({})
     const first = await Promise.all([headers(), headers(), headers()])
@@ -60,7 +60,7 @@ describe("Google's credentials", () => {
     expect([asked.length, client.getRequestHeaders.mock.calls.length]).toEqual([1, 2])
   })
 
-  it.each(['client', 'token'] as const)('are looked for again after a failure of the %s', async (part) => {
+  it.each(['client', 'token'] as const)('are requested again after a failure of the %s', async (part) => {
     const { fail } = library({ [part]: true })
     const headers = authorizeWithGoogle({})
     await expect(headers()).rejects.toThrow()
@@ -68,13 +68,13 @@ describe("Google's credentials", () => {
     expect(await headers()).toMatchObject({ authorization: 'Bearer g1' })
   })
 
-  it('without a token are a failure that says so', async () => {
+  it('are rejected without an access token', async () => {
     const { client } = library()
     client.getRequestHeaders.mockImplementation(async () => new Headers())
-    await expect(authorizeWithGoogle({})()).rejects.toThrow('gave no access token')
+    await expect(authorizeWithGoogle({})()).rejects.toThrow('returned no access token')
   })
 
-  it('say what to install where the library is missing', async () => {
+  it('cause an error that names the missing package', async () => {
     vi.doMock('google-auth-library', () => {
       throw new Error('Cannot find package')
     })
@@ -82,15 +82,15 @@ describe("Google's credentials", () => {
   })
 })
 
-describe('credentials of Google where its library cannot run', () => {
-  it('say what to give in its place', async () => {
+describe("Google's credentials on runtimes without the library", () => {
+  it('cause an error that names the alternatives', async () => {
     vi.doMock('google-auth-library', () => import('./google-auth-stub.ts'))
-    await expect(authorizeWithGoogle({})()).rejects.toThrow('give vertex() a token function or an apiKey')
+    await expect(authorizeWithGoogle({})()).rejects.toThrow('set token or apiKey in vertex()')
   })
 })
 
 describe('google-auth-library itself', () => {
-  it('gives what is asked of it here', async () => {
+  it('returns the headers that this package needs', async () => {
     const { GoogleAuth, OAuth2Client } = await import('google-auth-library')
     const auth = new GoogleAuth({
       scopes,

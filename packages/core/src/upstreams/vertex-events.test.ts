@@ -18,8 +18,8 @@ async function passed(given: string, size: number): Promise<string> {
   return out
 }
 
-describe('events of the platform', () => {
-  it.each([1, 2, 3, 7, 64, 10_000])('go, and all else stays, in pieces of %i bytes', async (size) => {
+describe('events of Vertex AI', () => {
+  it.each([1, 2, 3, 7, 64, 10_000])('are removed, and nothing else, in chunks of %i bytes', async (size) => {
     expect(await passed(start + own + text + own + stop, size)).toBe(start + text + stop)
     expect(await passed(own + start + stop, size)).toBe(start + stop)
     const crlf = (part: string): string => part.replaceAll('\n', '\r\n')
@@ -33,16 +33,16 @@ describe('events of the platform', () => {
     'data: {"type":"vertex_event"}\n\n',
     'id: 1\nevent: vertex_event\ndata: {}\n\n',
     'data: {"type": "vertex_event"}\nevent: vertex_event\n\n',
-  ])('are known however they are written: %j', async (event) => {
+  ])('are recognized in every notation: %j', async (event) => {
     expect(await passed(start + event + stop, 1000)).toBe(start + stop)
   })
 
-  it('leave half an event to whoever judges it, and a byte order mark in its place', async () => {
+  it('leave an incomplete event and a byte order mark in place', async () => {
     const half = 'event: content_block_delta\ndata: {"del'
     expect(await passed(`\ufeff${start}${own}${half}`, 1000)).toBe(`\ufeff${start}${half}`)
   })
 
-  it('pass the very bytes where there are none', async () => {
+  it('pass the same bytes if there are none', async () => {
     const chunk = new TextEncoder().encode(start + text)
     async function* one() {
       yield chunk

@@ -1,35 +1,35 @@
 import { createBlockCutter } from '../http/sse/blocks.ts'
 import { eventTooLarge } from '../http/sse/decode.ts'
 
-/** As the gateway's own default for one event. */
+/** Default limit of one event in the gateway. */
 const eventBytes = 64 * 1024 * 1024
 
-/** The platform's own event, in any of the ways to write it. Its usage stands in the format's events too. */
-const own = /(?:^|[\r\n])(?:event: ?vertex_event[\r\n]|data: ?\{"type": ?"vertex_event")/
+/** The event `vertex_event` in all its notations. Its usage is repeated in the events of the format. */
+const vertexEvent = /(?:^|[\r\n])(?:event: ?vertex_event[\r\n]|data: ?\{"type": ?"vertex_event")/
 
 /**
- * A stream of Claude's without the events that the platform adds: clients that know the format's events only break on the
- * first of them. All other bytes pass as they are.
+ * Removes the events that Vertex AI adds to a stream of Claude. Clients that expect only the format's events fail on them. All other bytes
+ * pass unchanged.
  */
 export async function* withoutVertexEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const cutter = createBlockCutter()
   for await (const chunk of bytes) {
-    const whole = cutter.push(chunk)
+    const blocks = cutter.push(chunk)
     if (cutter.heldBytes > eventBytes) throw eventTooLarge()
-    const kept = whole === undefined ? undefined : drop(whole)
+    const kept = blocks === undefined ? undefined : dropVertexEvents(blocks)
     if (kept !== undefined) yield kept
   }
-  // Half an event: whoever reads it tells that it is cut.
-  const rest = cutter.flush()
-  if (rest !== undefined) yield rest
+  // An incomplete event passes too: the decoder of the stream reports that it is cut off.
+  const incomplete = cutter.flush()
+  if (incomplete !== undefined) yield incomplete
 }
 
-const reader = new TextDecoder('utf-8', { ignoreBOM: true })
-const writer = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+const encoder = new TextEncoder()
 
-function drop(whole: Uint8Array): Uint8Array | undefined {
-  const text = reader.decode(whole)
-  if (!text.includes('vertex_event')) return whole
-  const kept = text.split(/(?<=\r\n\r\n|\n\n|\r\r)/).filter((block) => !own.test(block))
-  return kept.length === 0 ? undefined : writer.encode(kept.join(''))
+function dropVertexEvents(blocks: Uint8Array): Uint8Array | undefined {
+  const text = decoder.decode(blocks)
+  if (!text.includes('vertex_event')) return blocks
+  const kept = text.split(/(?<=\r\n\r\n|\n\n|\r\r)/).filter((block) => !vertexEvent.test(block))
+  return kept.length === 0 ? undefined : encoder.encode(kept.join(''))
 }

@@ -68,7 +68,7 @@ const clients = (model: string, stream: boolean) =>
   }) as const
 const versioned = { 'anthropic-version': '2023-06-01' }
 
-describe('clients of Vertex AI', () => {
+describe('calls to Vertex AI', () => {
   it.each(['chat', 'messages', 'responses', 'gemini'] as const)(
     'of %s are answered by Gemini and by Claude, whole and streamed',
     async (format) => {
@@ -100,7 +100,7 @@ describe('clients of Vertex AI', () => {
     },
   )
 
-  it('of messages are told nothing but what Claude says, byte for byte', async () => {
+  it('pass Claude’s events byte for byte to clients of messages', async () => {
     const { messages, seen } = gatewayTo(asStream(claudeEvents))
     const reply = await messages({ stream: true }, { 'anthropic-beta': 'some-beta', 'anthropic-version': '2023-06-01' })
     expect(await reply.text()).toBe(claudeEvents.filter((one) => one !== platforms).join(''))
@@ -108,7 +108,7 @@ describe('clients of Vertex AI', () => {
     expect(seen[0]?.headers.get('anthropic-version')).toBeNull()
   })
 
-  it('reach the open models by chat, under their full names', async () => {
+  it('reach open models through chat under their full names', async () => {
     const { post, seen } = gatewayTo(inItsFormat(false))
     const reply = await post(...clients('meta/llama-4', false).messages, versioned)
     expect(await reply.json()).toMatchObject({ content: [{ text: 'hello' }] })
@@ -116,7 +116,7 @@ describe('clients of Vertex AI', () => {
     expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject({ model: 'meta/llama-4' })
   })
 
-  it('count tokens of Gemini and of Claude where these are counted', async () => {
+  it('count tokens of Gemini and of Claude at their own endpoints', async () => {
     const { post, seen } = gatewayTo(({ url }) =>
       Response.json(url.includes('anthropic') ? { input_tokens: 7 } : { totalTokens: 7 }),
     )
@@ -153,7 +153,7 @@ describe('embeddings of Vertex AI', () => {
     embeddings: { values: [n, 0.5], statistics: { token_count: n + 1, truncated: false } },
   }))
 
-  it('come from :predict, with the tokens of all texts', async () => {
+  it('come from :predict with the tokens of all texts', async () => {
     const { post, seen, finished } = gatewayTo(asJson({ predictions }))
     const reply = await post('/v1/embeddings', { model: 'text-embedding-005', input: ['a', 'b'], dimensions: 2 })
     expect(await reply.json()).toMatchObject({
@@ -169,7 +169,7 @@ describe('embeddings of Vertex AI', () => {
     expect(finished[0]).toMatchObject({ usage: { input: { total: 5 } }, losses: [] })
   })
 
-  it("are what Google's own clients ask for, with task, title and cut", async () => {
+  it("respect task, title and truncation of Google's clients", async () => {
     const { post, seen } = gatewayTo(asJson({ predictions: predictions.slice(0, 1) }))
     const reply = await post('/v1beta/models/gemini-embedding-001:batchEmbedContents', {
       requests: [
@@ -187,7 +187,7 @@ describe('embeddings of Vertex AI', () => {
     })
   })
 
-  it('of later models come from :embedContent, one a call', async () => {
+  it('come from :embedContent for newer models, one per call', async () => {
     const answer = { embedding: { values: [1, 2] }, usageMetadata: { promptTokenCount: 4 } }
     const { post, seen, finished } = gatewayTo(asJson(answer))
     const reply = await post('/v1/embeddings', { model: 'gemini-embedding-2', input: 'a', dimensions: 2 })
@@ -217,7 +217,7 @@ describe('embeddings of Vertex AI', () => {
 })
 
 describe('images of Vertex AI', () => {
-  it('come from Imagen by :predict', async () => {
+  it('come from Imagen through :predict', async () => {
     const { post, seen } = gatewayTo(asJson({ predictions: [{ mimeType: 'image/png', bytesBase64Encoded: 'aW1n' }] }))
     const reply = await post('/v1/images/generations', { model: 'imagen-4', prompt: 'a cat', n: 1 })
     expect(await reply.json()).toMatchObject({ data: [{ b64_json: 'aW1n' }] })
@@ -228,7 +228,7 @@ describe('images of Vertex AI', () => {
 const exhausted = { code: 429, message: 'Resource exhausted. Please try again later.', status: 'RESOURCE_EXHAUSTED' }
 
 describe("Vertex AI's errors", () => {
-  it.each(['gemini-x', 'claude-x'])('of %s are read as an object and as a list', async (model) => {
+  it.each(['gemini-x', 'claude-x'])('of %s are decoded as an object and as a list', async (model) => {
     for (const body of [{ error: exhausted }, [{ error: exhausted }]]) {
       const { post } = gatewayTo(asJson(body, { status: 429 }))
       const [path, sent] = clients(model, true).chat
@@ -240,7 +240,7 @@ describe("Vertex AI's errors", () => {
     }
   })
 
-  it('about a model show nothing of how Google writes them to a client of messages', async () => {
+  it('about a model are rewritten for a client of messages', async () => {
     const error = {
       code: 404,
       message: 'Publisher Model `x` was not found or your project has no access.',
@@ -255,7 +255,7 @@ describe("Vertex AI's errors", () => {
     })
   })
 
-  it('about our own account are not the client', async () => {
+  it("about the gateway's account are upstream_auth", async () => {
     const error = {
       code: 403,
       message: "Permission 'aiplatform.endpoints.predict' denied.",
@@ -266,7 +266,7 @@ describe("Vertex AI's errors", () => {
     expect([reply.status, await reply.text()]).toEqual([502, expect.not.stringContaining('aiplatform')])
   })
 
-  it('of a token that cannot be had are logged, not shown, and over with the cause', async () => {
+  it('of a missing token are logged, not shown, and end with their cause', async () => {
     token.mockRejectedValueOnce(new Error('metadata server is down at 169.254.169.254'))
     const { chat, seen, logged } = gatewayTo(inItsFormat(false))
     const reply = await chat({ model: 'gemini-x' })

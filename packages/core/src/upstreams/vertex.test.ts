@@ -31,7 +31,7 @@ function counted(format: 'gemini' | 'messages', body: JsonObject): JsonObject {
   return JSON.parse(editRequestBody(JSON.stringify(body), {}, { edit }, call) as string) as JsonObject
 }
 
-describe('the addresses of vertex', () => {
+describe('the URLs of vertex', () => {
   it.each<[VertexOptions, string]>([
     [options, `${host}${models}/google/models/gemini-x:generateContent`],
     [
@@ -58,7 +58,7 @@ describe('the addresses of vertex', () => {
     expect(url(given, 'gemini', 'gemini-x')).toBe(expected)
   })
 
-  it('are those of the publisher, with an ending for whole answers and one for streams', () => {
+  it('are those of the publisher, with an ending for responses and one for streams', () => {
     expect(url(options, 'gemini', 'gemini-x', true)).toBe(
       `${host}${models}/google/models/gemini-x:streamGenerateContent?alt=sse`,
     )
@@ -71,12 +71,12 @@ describe('the addresses of vertex', () => {
     )
   })
 
-  it('keep a version behind the model, and lead to no other path', () => {
+  it('keep a model’s version, and lead to no other path', () => {
     expect(decodeURIComponent(url(options, 'messages', 'claude-x@20250929'))).toContain('/claude-x@20250929:rawPredict')
     expect(() => url(options, 'gemini', '../../x')).toThrow('does not exist')
   })
 
-  it('say where tokens are counted', () => {
+  it('include those that count tokens', () => {
     expect(vertex(options).countTokens).toEqual({
       gemini: `${models}/google/models`,
       messages: `${models}/anthropic/models/count-tokens:rawPredict`,
@@ -90,7 +90,7 @@ describe('the addresses of vertex', () => {
     ['meta/llama-4-maverick-17b-128e-instruct-maas', 'chat'],
     ['google/gemini-2.5-flash', 'chat'],
     ['text-embedding-005', 'gemini'],
-  ])('%s is spoken to in %s alone', (model, format) => {
+  ])('%s speaks only %s', (model, format) => {
     const { formats, serves } = vertex(options)
     const serving = (Object.keys(formats) as Format[]).filter((name) => serves?.(name, model) !== false)
     expect(serving).toEqual([format])
@@ -110,12 +110,12 @@ describe('the credentials of vertex', () => {
   })
 
   it.each<[VertexOptions, string]>([
-    [{}, 'project is missing: give the id'],
-    [{ token }, 'project is missing: give the id'],
-    [{ project: 'p', apiKey: 'k', token }, 'apiKey and token are given: keep one'],
-    [{ project: 'p', keyFile: 'f', credentials: {} }, 'keyFile and credentials are given: keep one'],
+    [{}, 'project is missing: set the id'],
+    [{ token }, 'project is missing: set the id'],
+    [{ project: 'p', apiKey: 'k', token }, 'apiKey and token are set: keep one'],
+    [{ project: 'p', keyFile: 'f', credentials: {} }, 'keyFile and credentials are set: keep one'],
     [{ project: 'p', keyFile: '' }, 'keyFile is empty: write the path'],
-    [{ project: 'p', token: 'tok' as unknown as () => string }, 'token is a string: give a function'],
+    [{ project: 'p', token: 'tok' as unknown as () => string }, 'token is a string: write a function'],
     [
       { project: 'p', credentials: { client_email: 'a@b', private_key: undefined } },
       'credentials.private_key is undefined. Set the environment variable that it is read from (usually GOOGLE_PRIVATE_KEY)',
@@ -123,7 +123,7 @@ describe('the credentials of vertex', () => {
     [{ project: 'a/b', token }, "project 'a/b' is not"],
     [{ project: 'p', location: 'x/../y', token }, "location 'x/../y' is not"],
     [{ project: '{model}', token }, "project '{model}' is not"],
-  ])('%j has one problem, with the fix: %s', (given, words) =>
+  ])('%j have one problem, with the fix: %s', (given, words) =>
     expect(vertex(given)).toMatchObject({ formats: {}, problems: [expect.stringContaining(words)] }),
   )
 
@@ -136,7 +136,7 @@ describe('the credentials of vertex', () => {
 })
 
 describe('a body for vertex', () => {
-  it('of Claude says its version and not its model', () => {
+  it('contains the version and not the model for Claude', () => {
     expect(sent('messages', { model: 'm', max_tokens: 1, messages: [], stream: true })).toEqual({
       max_tokens: 1,
       messages: [],
@@ -145,7 +145,7 @@ describe('a body for vertex', () => {
     })
   })
 
-  it('of Gemini has a role in each content', () => {
+  it('contains a role in each content for Gemini', () => {
     const asked = { contents: [{ parts: [{ text: 'a' }] }, { role: 'model', parts: [] }, { role: '', parts: [] }] }
     expect(sent('gemini', asked)).toEqual({
       contents: [
@@ -157,7 +157,7 @@ describe('a body for vertex', () => {
     expect(sent('gemini', { contents: { parts: [] } })).toEqual({ contents: [{ role: 'user', parts: [] }] })
   })
 
-  it('of Gemini with roles keeps every character', () => {
+  it('keeps every character of a Gemini body with roles', () => {
     const text = '{ "contents":[{"role":"user","parts":[{"text":"h\\u00ef"}]}], "n":12345678901234567890 }'
     const call = { model: 'm', stream: false, header: () => undefined, replaced: () => undefined }
     expect(editRequestBody(text, {}, vertex(options).hosting?.gemini, call)).toBe(text)
@@ -184,11 +184,11 @@ describe('a body for vertex', () => {
       },
     ],
     [{ generate_content_request: { contents: [] } }, { contents: [] }],
-  ])('of a count of Gemini tokens has the request at its top: %j', (body, expected) => {
+  ])('has the request at the top level in a Gemini token count: %j', (body, expected) => {
     expect(counted('gemini', body)).toEqual(expected)
   })
 
-  it('of a count of Claude tokens keeps the model', () => {
+  it('keeps the model in a Claude token count', () => {
     expect(counted('messages', { model: 'm', messages: [] })).toEqual({
       model: 'm',
       messages: [],

@@ -14,31 +14,33 @@ import {
 } from './provider-options.ts'
 import type { ApiKey, BodyEdit, Hosting, Upstream, UpstreamOptions } from './upstream.ts'
 
-/** What `vertex` takes: a project and location, and a key, tokens or credentials of Google Cloud. */
+/** Options of `vertex`: a project and location, and one credential (`apiKey`, `token`, `keyFile` or `credentials`). */
 export interface VertexOptions extends UpstreamOptions {
-  /** The Google Cloud project's id. Needed, but in express mode (an `apiKey` alone, Gemini models only). */
+  /** ID of the Google Cloud project. Required, except in express mode (only an `apiKey`, only Gemini models). */
   project?: string
-  /** A region (`europe-west4`), a multi-region (`eu`, `us`) or `global`. Default `global`. */
+  /** Region (`europe-west4`), multi-region (`eu`, `us`) or `global`. Default `global`. */
   location?: string
-  /** An API key of the project, or of express mode. */
+  /** API key of the project or of express mode, or several. */
   apiKey?: ApiKey
-  /** Gets an OAuth access token (scope `https://www.googleapis.com/auth/cloud-platform`). */
+  /** Returns an OAuth access token (scope `https://www.googleapis.com/auth/cloud-platform`). */
   token?: TokenSource
-  /** A file with credentials, as `GOOGLE_APPLICATION_CREDENTIALS` names one. Needs google-auth-library. */
+  /** Path of a credentials file, such as the one in `GOOGLE_APPLICATION_CREDENTIALS`. Requires google-auth-library. */
   keyFile?: string
-  /** What such a file holds. Needs google-auth-library. */
+  /** Content of a credentials file. Requires google-auth-library. */
   credentials?: GoogleCredentials
-  /** Default `v1`. `v1beta1` has fields of Gemini's that are not released yet. */
+  /** API version. `v1beta1` has unreleased fields of Gemini. Default `v1`. */
   apiVersion?: 'v1' | 'v1beta1'
 }
 
-/** Location and project become part of addresses. */
+/** Location and project become parts of URLs. */
 const isName = (text: string): boolean => /^[a-z0-9][a-z0-9.:_-]*$/i.test(text)
 
 /**
- * Google's Vertex AI: Gemini models, Claude models (names beginning with `claude`), and its open models by their full names
- * (`meta/llama-4-…`). Without apiKey, token, keyFile and credentials, google-auth-library finds the application default
- * credentials; it is an optional peer, to be installed. `createGateway` reports options that contradict each other.
+ * Creates the upstream for Google's Vertex AI. It serves Gemini models, Claude models (names that begin with `claude`), and open models by
+ * their full names (`meta/llama-4-…`).
+ *
+ * Without `apiKey`, `token`, `keyFile` and `credentials` it uses the application default credentials. That requires the optional package
+ * google-auth-library. `createGateway` reports options that contradict each other.
  */
 export function vertex(options: VertexOptions): Upstream {
   const {
@@ -47,7 +49,7 @@ export function vertex(options: VertexOptions): Upstream {
     apiKey,
     token,
     keyFile,
-    credentials: given,
+    credentials: credentialsOption,
     baseURL,
     headers = {},
     apiVersion = 'v1',
@@ -77,10 +79,12 @@ export function vertex(options: VertexOptions): Upstream {
     ...(apiKey === undefined
       ? {
           authorize:
-            token === undefined ? authorizeWithGoogle({ keyFile, credentials: given }) : authorizeWithToken(token),
+            token === undefined
+              ? authorizeWithGoogle({ keyFile, credentials: credentialsOption })
+              : authorizeWithToken(token),
         }
       : {}),
-    // The version stands in the body.
+    // The API version is part of the body, so `anthropic-version` is not forwarded.
     passHeaders: ['anthropic-beta'],
     quirks: { maxTokensField: 'max_tokens', developerRole: 'system' },
     ...combineModelRules(modelRules),
@@ -88,8 +92,10 @@ export function vertex(options: VertexOptions): Upstream {
 }
 
 function vertexProblems(options: VertexOptions): string[] {
-  const { project, location, apiKey, token, keyFile, credentials: given } = options
-  const ways = Object.entries({ apiKey, token, keyFile, credentials: given }).filter(([, way]) => Boolean(way))
+  const { project, location, apiKey, token, keyFile, credentials: credentialsOption } = options
+  const ways = Object.entries({ apiKey, token, keyFile, credentials: credentialsOption }).filter(([, way]) =>
+    Boolean(way),
+  )
   return [
     ...commonProblems(options, {
       apiKey: 'GOOGLE_API_KEY',
@@ -98,17 +104,19 @@ function vertexProblems(options: VertexOptions): string[] {
       credentials: undefined,
     }),
     ...(ways.length > 1
-      ? [`${ways.map(([name]) => name).join(' and ')} are given: keep one, because a call carries one credential`]
+      ? [`${ways.map(([name]) => name).join(' and ')} are set: keep one, because a call carries one credential`]
       : []),
     ...(token === undefined || token === null || typeof token === 'function'
       ? []
-      : [`token is ${typeName(token)}: give a function that returns a token`]),
+      : [`token is ${typeName(token)}: write a function that returns a token`]),
     ...(keyFile === undefined || keyFile === null || (typeof keyFile === 'string' && keyFile.trim() !== '')
       ? []
       : [`keyFile is ${keyFile === '' ? 'empty' : typeName(keyFile)}: write the path of a file`]),
-    ...(given === undefined ? [] : googleCredentialProblems(given)),
+    ...(credentialsOption === undefined ? [] : googleCredentialProblems(credentialsOption)),
     ...(project === undefined && !Object.hasOwn(options, 'apiKey')
-      ? ['project is missing: give the id of the Google Cloud project (only express mode, by apiKey, has none)']
+      ? [
+          'project is missing: set the id of the Google Cloud project (only express mode, with an apiKey, works without)',
+        ]
       : []),
     ...Object.entries({ project, location })
       .filter(([, value]) => value !== undefined && !isName(value))
@@ -116,27 +124,27 @@ function vertexProblems(options: VertexOptions): string[] {
   ]
 }
 
-/** Locations that span regions have hosts of another shape. */
-const wide: ReadonlySet<string> = new Set(['us', 'eu'])
+/** Multi-regions, whose hosts are named differently. */
+const multiRegions: ReadonlySet<string> = new Set(['us', 'eu'])
 
 function hostOf(location: string): string {
   if (location === 'global') return 'https://aiplatform.googleapis.com'
-  return wide.has(location)
+  return multiRegions.has(location)
     ? `https://aiplatform.${location}.rep.googleapis.com`
     : `https://${location}-aiplatform.googleapis.com`
 }
 
-/** Google's own models have bare names, Anthropic's begin with `claude`, all others name their publisher first. */
+/** Google's own models have plain names, Anthropic's begin with `claude`, and all others begin with their publisher. */
 const isClaude = (model: string): boolean => model.startsWith('claude')
 const hasPublisher = (model: string): boolean => model.includes('/')
 
-/** Without it the body is refused; the header that says it elsewhere is not read. */
+/** Vertex AI requires the version in the body and ignores the header that other hosts read. */
 const version = { anthropic_version: 'vertex-2023-10-16' } as const
 
 const messages: Hosting = {
   modelInPath: { whole: '/{model}:rawPredict', stream: '/{model}:streamRawPredict' },
   edit: () => ({ set: version, drop: ['model'] }),
-  // A count has no model in its path.
+  // The path of a token count does not name the model, so the body keeps it.
   editCount: () => ({ set: version }),
   toEvents: lazyEventReader(() => import('./vertex-events.ts').then((found) => found.withoutVertexEvents)),
 }
@@ -149,7 +157,10 @@ const gemini: Hosting = {
   editCount: ({ body }) => flatCount(body),
 }
 
-/** The Gemini API takes a content without a role for the user's; Vertex AI refuses it. Undefined: each has one. */
+/**
+ * Returns the contents with a role in each, or undefined if each has one. The Gemini API treats a missing role as the user's; Vertex AI
+ * rejects it.
+ */
 function withRoles(contents: Json | undefined): Json | undefined {
   if (isObject(contents)) return contents.role === undefined ? [{ role: 'user', ...contents }] : undefined
   if (!Array.isArray(contents) || contents.every((content) => !isObject(content) || hasRole(content))) return undefined
@@ -158,7 +169,7 @@ function withRoles(contents: Json | undefined): Json | undefined {
 
 const hasRole = ({ role }: JsonObject): boolean => typeof role === 'string' && role !== ''
 
-/** What is counted stands at the top of the body here, where the Gemini API has a whole request below one field. */
+/** Fields of a token count. Vertex AI expects them at the top level, and the Gemini API in a request below one field. */
 const counted = ['contents', 'systemInstruction', 'tools', 'generationConfig']
 
 function flatCount(body: JsonObject): BodyEdit {
@@ -178,21 +189,21 @@ function flatCount(body: JsonObject): BodyEdit {
   return isObject(inner) ? { set, drop: [nested] } : { set }
 }
 
-export const vertexHosting: NonNullable<Upstream['hosting']> = { gemini, messages }
+const vertexHosting: NonNullable<Upstream['hosting']> = { gemini, messages }
 
-/** A model has one format here. */
-export const vertexServes: NonNullable<Upstream['serves']> = (format, model) =>
+/** Each model has exactly one format on Vertex AI. */
+const vertexServes: NonNullable<Upstream['serves']> = (format, model) =>
   format === (isClaude(model) ? 'messages' : hasPublisher(model) ? 'chat' : 'gemini')
 
-/** A service account's key, a user's refresh token, a workload identity: the JSON that Google's tools write. */
+/** Credentials in the JSON form of Google's tools: a service account's key, a user's refresh token, or a workload identity. */
 export type GoogleCredentials = { readonly [field: string]: unknown }
 
-export interface GoogleAccount {
+interface GoogleAccount {
   readonly keyFile?: string | undefined
   readonly credentials?: GoogleCredentials | undefined
 }
 
-/** Fields without which such credentials are of no use, with their environment variables where there are usual ones. */
+/** Fields that must not be empty if they are present, with their usual environment variables. */
 const secretFields = {
   client_email: 'GOOGLE_CLIENT_EMAIL',
   private_key: 'GOOGLE_PRIVATE_KEY',
@@ -201,11 +212,11 @@ const secretFields = {
   refresh_token: undefined,
 } as const
 
-/** Returns the problems of credentials that a configuration holds: fields that are present must have a value. */
-export function googleCredentialProblems(credentials: GoogleCredentials | null): string[] {
+/** Returns the problems of credentials in a configuration: fields that are present must have a value. */
+function googleCredentialProblems(credentials: GoogleCredentials | null): string[] {
   if (credentials === null) return []
   if (typeof credentials !== 'object' || Array.isArray(credentials))
-    return [`credentials is ${typeName(credentials)}: give the content of a credentials file as an object`]
+    return [`credentials is ${typeName(credentials)}: write the content of a credentials file as an object`]
   return Object.entries(secretFields)
     .filter(([field]) => Object.hasOwn(credentials, field))
     .flatMap(([field, variable]) => secretProblem(`credentials.${field}`, credentials[field], { variable }))
@@ -214,32 +225,32 @@ export function googleCredentialProblems(credentials: GoogleCredentials | null):
 const scope = 'https://www.googleapis.com/auth/cloud-platform'
 
 /**
- * The headers of a call on behalf of a Google account; of the application default one, where none is given. The token is
- * kept until shortly before it expires. Rejects with the fix where google-auth-library is not installed, or finds nothing.
+ * Returns an `authorize` function for a Google account, by default the application default credentials. The token is cached until shortly
+ * before it expires. The function rejects with the fix if google-auth-library is missing or finds no credentials.
  */
 export function authorizeWithGoogle(
   account: GoogleAccount,
 ): () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>> {
-  let client: ReturnType<typeof open> | undefined
+  let client: ReturnType<typeof openClient> | undefined
   return cacheUntilExpiry(async () => {
-    client ??= open(account)
+    client ??= openClient(account)
     try {
       const opened = await client
-      // Beside the token, a user's own credentials say whose quota a call counts against.
+      // In addition to the token, a user's own credentials name the project whose quota a call uses.
       const value = Object.fromEntries(await opened.getRequestHeaders())
       if (value.authorization === undefined)
-        throw new Error('google-auth-library gave no access token for the Vertex AI upstream')
+        throw new Error('google-auth-library returned no access token for the Vertex AI upstream')
       return { value, expiresAt: opened.credentials.expiry_date ?? undefined }
     } catch (cause) {
-      // Nothing that failed is kept: credentials may be there with the next call.
+      // A failed client is not kept, because credentials may exist by the next call.
       client = undefined
       throw cause
     }
   })
 }
 
-async function open({ keyFile, credentials }: GoogleAccount) {
-  const GoogleAuth = await library()
+async function openClient({ keyFile, credentials }: GoogleAccount) {
+  const GoogleAuth = await loadGoogleAuth()
   const auth = new GoogleAuth({
     scopes: scope,
     ...(keyFile === undefined ? {} : { keyFilename: keyFile }),
@@ -248,15 +259,15 @@ async function open({ keyFile, credentials }: GoogleAccount) {
   return auth.getClient()
 }
 
-async function library() {
-  // By name and within a try, so that bundlers take the package in where it is there and do without where it is not.
+async function loadGoogleAuth() {
+  // A literal name within a `try` lets bundlers include the package if it is installed and continue if it is not.
   try {
     const { GoogleAuth } = await import('#google-auth-library')
     if (GoogleAuth === undefined) throw new Error('This runtime cannot run google-auth-library.')
     return GoogleAuth
   } catch (cause) {
     throw new Error(
-      "Vertex AI: google-auth-library is not installed, which finds Google's credentials. Install it (npm install google-auth-library), or give vertex() a token function or an apiKey",
+      "Vertex AI needs google-auth-library to find Google's credentials, and it is not installed. Run npm install google-auth-library, or set token or apiKey in vertex()",
       { cause },
     )
   }

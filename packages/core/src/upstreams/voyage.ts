@@ -1,7 +1,7 @@
 import { apiKeyHeaders, bearerHeader, cleanBaseURL, commonProblems, createUpstream } from './provider-options.ts'
 import type { Upstream, UpstreamOptions } from './upstream.ts'
 
-/** Voyage AI: embeddings and rerank, no chat. `baseURL` defaults to `https://api.voyageai.com/v1`. */
+/** Creates the upstream for Voyage AI: embeddings and rerank, no chat. `baseURL` defaults to `https://api.voyageai.com/v1`. */
 export function voyage(options: UpstreamOptions = {}): Upstream {
   const { apiKey, baseURL = 'https://api.voyageai.com/v1', headers = {} } = options
   return createUpstream(commonProblems(options, { apiKey: 'VOYAGE_API_KEY' }), () => ({

@@ -3,8 +3,8 @@ import { compatibleProvider, type FormatOptions } from './openai-compatible.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
- * xAI. `baseURL` defaults to `https://api.x.ai`, with or without `/v1`. It speaks responses and chat; messages, which it
- * also had, it gave up.
+ * Creates the upstream for xAI. `baseURL` defaults to `https://api.x.ai`; it may include `/v1`. Formats: responses and chat. xAI
+ * has removed its messages endpoint.
  */
 export const xai = (options: FormatOptions<'responses' | 'chat'> = {}): Upstream =>
   compatibleProvider(
@@ -12,7 +12,7 @@ export const xai = (options: FormatOptions<'responses' | 'chat'> = {}): Upstream
       baseURL: 'https://api.x.ai',
       keyVariable: 'XAI_API_KEY',
       formats: ['responses', 'chat'],
-      // It has completions too, but not for models that reason: chat stands in.
+      // xAI's completions do not accept reasoning models, so text completions are translated to chat.
       operations: ['images'],
       realtime: true,
       modelRules: xaiModels,
@@ -30,10 +30,10 @@ export const xai = (options: FormatOptions<'responses' | 'chat'> = {}): Upstream
 const source = 'https://docs.x.ai/docs/guides/reasoning'
 const checked = '2026-11-23'
 
-/** Its reasoning models answer 400 to these. */
+/** Settings that reasoning models reject with 400. */
 const refuses: readonly ModelSetting[] = ['sampling.presencePenalty', 'sampling.frequencyPenalty', 'sampling.stop']
 
-/** What xAI's models accept: the first prefix that matches applies. */
+/** Settings that xAI's models accept. The first matching prefix applies. */
 export const xaiModels: readonly ModelRule[] = (
   [
     { model: 'grok-4.20-multi-agent', efforts: ['low', 'medium', 'high', 'xhigh'], refuses },

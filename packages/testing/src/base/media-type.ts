@@ -9,7 +9,7 @@ export function detectImageType(
   return starts(0x52, 0x49, 0x46, 0x46) && bytes[8] === 0x57 && bytes[9] === 0x45 ? 'image/webp' : undefined
 }
 
-/** Returns the duration of a WAV in seconds; undefined if it is none. */
+/** Returns the duration of a WAV file in seconds; undefined for other data. */
 export function wavDuration(bytes: Uint8Array): number | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const word = (at: number): string => String.fromCharCode(...bytes.subarray(at, at + 4))
@@ -18,7 +18,7 @@ export function wavDuration(bytes: Uint8Array): number | undefined {
   for (let at = 12; at + 8 <= bytes.length; ) {
     const size = view.getUint32(at + 4, true)
     if (word(at) === 'fmt ' && at + 20 <= bytes.length) perSecond = view.getUint32(at + 16, true)
-    // A stream's header does not know the length: the actual bytes count.
+    // The header of a streamed WAV has no valid length: the actual bytes count.
     if (word(at) === 'data') return perSecond === 0 ? undefined : Math.min(size, bytes.length - at - 8) / perSecond
     at += 8 + size + (size % 2)
   }

@@ -14,7 +14,7 @@ export interface FakeProviderOptions {
    * results). Default true.
    */
   validate?: boolean
-  /** Milliseconds between the words of a streamed answer. Default 0; about 25 makes a pleasant demo. */
+  /** Milliseconds between the words of a streamed response. Default 0; about 25 makes a pleasant demo. */
   paceMs?: number
   /** Chat field for reasoning that the request asked for. Default `'hidden'`: only counted, as OpenAI does. */
   chatReasoning?: 'hidden' | 'reasoning_content' | 'reasoning'
@@ -24,11 +24,11 @@ export interface FakeProviderOptions {
   cacheMinTokens?: number
   /** Maximum number of recorded requests; older ones are dropped, the counts stay. Default 10,000. */
   keepRequests?: number
-  /** Seed of ids and sample values: the same seed and calls give the same answers. Default 1. */
+  /** Seed of ids and sample values: the same seed and calls produce the same responses. Default 1. */
   seed?: number
   /** Milliseconds since 1970. Default `Date.now`. */
   now?: () => number
-  /** Generates the answers without a script. Default: the demo model. */
+  /** Generates the responses without a script. Default: the demo model. */
   brain?: (prompt: Prompt) => Script
 }
 

@@ -10,14 +10,14 @@ export interface Prompt {
   readonly turns: readonly PromptTurn[]
   readonly tools: readonly PromptTool[]
   readonly toolChoice: PromptToolChoice
-  /** False: at most one call per answer. */
+  /** False: at most one tool call per response. */
   readonly parallelTools: boolean
-  /** `omitted`: the model thinks, and only the signature is shown. */
+  /** `omitted`: the model thinks, but only the signature is returned. */
   readonly reasoning: 'off' | 'shown' | 'omitted'
   readonly output: 'text' | 'json' | { readonly schema: JsonObject }
   readonly stop: readonly string[]
   readonly maxTokens: number | undefined
-  /** Number of answers. */
+  /** Number of choices. */
   readonly choices: number
   /** Alternatives per token; undefined: no log probabilities. */
   readonly logprobs: number | undefined

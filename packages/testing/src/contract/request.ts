@@ -27,9 +27,9 @@ export interface RecordedRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly bodyText: string
-  /** The parsed body; undefined if it is no JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly body: Json | undefined
-  /** Parts of a multipart body, in order; undefined if it is none or invalid. */
+  /** Parts of a multipart body, in order; undefined for other or invalid bodies. */
   readonly form: readonly FormPart[] | undefined
   /** Format of the path; undefined for paths of other operations. */
   readonly format: FakeFormat | undefined

@@ -15,8 +15,8 @@ export interface RawReply {
   readonly headers?: Readonly<Record<string, string>>
   readonly body: string | Uint8Array
   /**
-   * Cuts of the bytes into socket writes: `'bytes'` one at a time, a number that many at a time, a list the byte positions
-   * to cut at. Default: one piece, or one event at a time with a fault or a pace.
+   * Sizes of the socket writes: `'bytes'` for single bytes, a number of bytes, or a list of byte positions. Default:
+   * one write, or one per event with a fault or a pace.
    */
   readonly chunks?: 'bytes' | number | readonly number[]
 }
@@ -53,7 +53,7 @@ export type Fault =
   /** Returns 200 with an empty body. */
   | { readonly type: 'empty' }
 
-/** A tool call in a scripted answer. */
+/** A tool call in a scripted response. */
 export interface ScriptedToolCall {
   readonly name: string
   /** Default: an id in the format's own style. */
@@ -62,7 +62,7 @@ export interface ScriptedToolCall {
   readonly input?: Json
 }
 
-/** Thinking in a scripted answer. */
+/** Thinking in a scripted response. */
 export interface ScriptedThinking {
   readonly text?: string
   /** Default: a signature that the fake accepts in the next turn. */
@@ -100,9 +100,9 @@ export interface UsageNumbers {
 /** Finish reasons independent of the format; any other string is sent unchanged. */
 export type FinishWord = 'stop' | 'length' | 'tool-calls' | 'stop-sequence' | 'refusal' | 'content-filter' | 'pause'
 
-/** An answer, independent of the requested format. Everything is optional; `{}` is an empty answer. */
+/** A response, independent of the requested format. Everything is optional; `{}` is an empty response. */
 export interface Script {
-  /** For other operations than generation: the transcript, or the completion. */
+  /** For operations other than generation: the transcript, or the completion. */
   readonly text?: string
   readonly thinking?: string | ScriptedThinking
   readonly toolCalls?: readonly ScriptedToolCall[]

@@ -17,7 +17,7 @@ const called = async (text: string, more = {}): Promise<[string, unknown][]> => 
   ])
 }
 
-describe('the demo model', () => {
+describe('demo model', () => {
   it.each([
     ['How is the weather in Paris?', {}, [['get_weather', { city: 'Paris' }]]],
     ['Please use get_weather', {}, [['get_weather', { city: 'example' }]]],
@@ -53,7 +53,7 @@ describe('the demo model', () => {
   })
 })
 
-describe('directives', () => {
+describe('directives of the demo model', () => {
   it.each([
     ['a [[think]] b', [['think', '', {}]], 'a  b'],
     ['[[status:429 retry-after:2]]', [['status', '429', { 'retry-after': '2' }]], ''],
@@ -62,7 +62,7 @@ describe('directives', () => {
     ['[[tool:f {"a":[[1,2]]}]]!', [['tool', 'f', { input: '{"a":[[1,2]]}' }]], '!'],
     ['[[wiki link]] and [[', [], '[[wiki link]] and [['],
     ['[[think', [], '[[think'],
-  ])('control the answer: %s', (text, wanted, rest) => {
+  ])('control the response: %s', (text, wanted, rest) => {
     const read = readDirectives(text)
     expect(read.directives.map(({ name, value, options }) => [name, value, options])).toEqual(wanted)
     expect(read.rest).toBe(rest)

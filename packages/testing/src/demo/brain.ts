@@ -7,9 +7,9 @@ import { answerPlainRequest } from './plain-requests.ts'
 import { sampleOf } from './schema-sample.ts'
 
 /**
- * Answers as the demo model: repeatable answers in a few plain sentences. It calls a tool whose name the user mentions, reports
- * tool results, describes the media it received, follows plain requests, fills schemas, cites documents, and obeys the directives
- * in the user's last text.
+ * Generates responses like a small model: repeatable, in a few plain sentences. It calls a tool whose name the user
+ * mentions, reports tool results, describes the received media, follows plain requests, fills schemas, cites documents,
+ * and follows the directives in the user's last text.
  */
 export function demoBrain(prompt: Prompt): Script {
   const last = prompt.turns.findLast((turn) => turn.role === 'user')
@@ -45,11 +45,11 @@ function answerOf(
   if (calls.length > 0) return { toolCalls: calls }
   if (prompt.output !== 'text') return { text: JSON.stringify(structured(prompt.output, rest)) }
   if (results.length > 0) {
-    const told = results.map((result) => {
-      const said = result.text || (result.media.length > 0 ? result.media.map(describe).join(', ') : 'nothing')
-      return `${result.name ?? 'The tool'} ${result.isError ? 'failed' : 'answered'}: ${said}.`
+    const reported = results.map((result) => {
+      const text = result.text || (result.media.length > 0 ? result.media.map(describe).join(', ') : 'nothing')
+      return `${result.name ?? 'The tool'} ${result.isError ? 'failed' : 'answered'}: ${text}.`
     })
-    return { text: told.join(' ') }
+    return { text: reported.join(' ') }
   }
   const plain = answerPlainRequest(prompt, last, rest)
   if (plain !== undefined) return { text: plain }

@@ -125,7 +125,7 @@ const after = (directive: Directive): { after?: number } =>
 const faultsOf = (directives: readonly Directive[]): Fault[] =>
   directives.flatMap((directive) => faultFactories[directive.name]?.(directive) ?? [])
 
-/** Returns the delivery settings of directives, without the answer's content. */
+/** Returns the delivery settings of directives, without the response's content. */
 export function directiveSettings(directives: readonly Directive[]): Script {
   const status = directives.find(({ name }) => name === 'status')
   const finish = directives.find(({ name }) => name === 'finish')

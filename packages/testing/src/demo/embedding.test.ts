@@ -6,7 +6,7 @@ describe('demo embeddings', () => {
     ['The cat sleeps on the sofa', 'A cat was sleeping on my sofa', 'Interest rates rose again in March'],
     ['How do I reset my password?', 'resetting a forgotten password', 'The train to Lyon leaves at noon'],
     ['Der Hund bellt laut', 'Ein Hund, der bellt', 'Quantum computers need cold'],
-  ])('put %j nearer to %j than to %j', (text, near, far) => {
+  ])('place %j closer to %j than to %j', (text, near, far) => {
     const own = demoEmbedding(text)
     expect(similarity(own, demoEmbedding(near))).toBeGreaterThan(similarity(own, demoEmbedding(far)) + 0.2)
   })
@@ -26,8 +26,8 @@ describe('demo embeddings', () => {
   })
 })
 
-describe('demo rankings', () => {
-  it('put the best match for the query first', () => {
+describe('demo rerank', () => {
+  it('ranks the best match for the query first', () => {
     const documents = [
       'Paris is the capital of France.',
       'Bananas are yellow.',
@@ -38,7 +38,7 @@ describe('demo rankings', () => {
     for (const { score } of ranks) expect(score >= 0 && score <= 1).toBe(true)
   })
 
-  it('keep the order of equal documents', () => {
+  it('keeps the order of equal documents', () => {
     expect(demoRerank('q', ['same', 'same', 'same']).map(({ index }) => index)).toEqual([0, 1, 2])
   })
 })

@@ -50,7 +50,7 @@ function crc32(bytes: Uint8Array): number {
   return (rest ^ 0xffffffff) >>> 0
 }
 
-describe('demo pictures', () => {
+describe('demo images', () => {
   it.each([
     [1024, 1024],
     [1536, 1024],
@@ -103,9 +103,9 @@ describe('demo speech', () => {
   })
 })
 
-describe('the length of a WAV', () => {
+describe('duration of a WAV file', () => {
   const wav = toWav([new Uint8Array(48_000)])
-  it('is that of the samples if the header does not know it', () => {
+  it('is computed from the samples if the header has no valid length', () => {
     const open = wav.slice()
     new DataView(open.buffer).setUint32(40, 0xffffffff, true)
     expect(wavDuration(open)).toBe(1)

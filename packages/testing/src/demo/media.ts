@@ -14,7 +14,7 @@ export interface PictureOptions {
 /** Cells across and down. The left half is mirrored, because symmetric patterns look better. */
 const cells = 8
 
-/** Draws a PNG that any decoder reads: a pattern derived from the text. */
+/** Draws a valid PNG: a pattern derived from the text. */
 export function demoPicture(text: string, options: PictureOptions = {}): Uint8Array {
   const { width = 1024, height = 1024, done = 1, transparent = false } = options
   const random = createIds(Number.parseInt(hashText(text).slice(-8), 16))

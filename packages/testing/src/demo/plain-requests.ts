@@ -20,8 +20,10 @@ const wordsIn = (text: string): string | undefined => /\breply with exactly: *([
 
 /** Returns the last code word in the prompt. */
 function codeWord(prompt: Prompt): string | undefined {
-  const told = [prompt.system, ...prompt.turns.flatMap(({ text, media }) => [text, ...media.map(pdfText)])].join('\n')
-  return [...told.matchAll(/\bcode word is (\w+)/gi)].at(-1)?.[1]
+  const reported = [prompt.system, ...prompt.turns.flatMap(({ text, media }) => [text, ...media.map(pdfText)])].join(
+    '\n',
+  )
+  return [...reported.matchAll(/\bcode word is (\w+)/gi)].at(-1)?.[1]
 }
 
 /** Returns the text of a PDF with uncompressed content. */

@@ -14,7 +14,7 @@ const recursive: JsonObject = {
   },
 }
 
-describe('a sample of a schema', () => {
+describe('sample of a JSON schema', () => {
   it.each([
     [{ type: 'string' }, 'example'],
     [{ type: 'STRING' }, 'example'],
@@ -39,7 +39,7 @@ describe('a sample of a schema', () => {
     expect(sampleOf(schema)).toEqual(wanted)
   })
 
-  it('is finite for schemas that require themselves', () => {
+  it('is finite for a schema that requires itself', () => {
     const endless: JsonObject = { type: 'object', properties: { self: { $ref: '#' } }, required: ['self'] }
     expect(JSON.stringify(sampleOf(endless)).length).toBeLessThan(1000)
   })
@@ -53,7 +53,7 @@ describe('a sample of a schema', () => {
   })
 })
 
-describe('tokens', () => {
+describe('tokenizer', () => {
   it.each([
     '',
     'a',
@@ -64,7 +64,7 @@ describe('tokens', () => {
     'x'.repeat(30),
     'naïve 😀😀😀😀😀😀😀😀😀😀😀😀😀 ok',
     ' ',
-  ])('of %j join to the text and are counted', (text) => {
+  ])('splits %j into tokens that join to the text, and counts them', (text) => {
     expect(tokenize(text).join('')).toBe(text)
     expect(countTokens(text)).toBe(tokenize(text).length)
   })

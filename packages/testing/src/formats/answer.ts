@@ -1,6 +1,6 @@
 import type { FinishWord, ScriptedCitation, UsageNumbers } from '../contract/script.ts'
 
-/** A block of an answer, before a format renders it. */
+/** A block of a response, before a format renders it. */
 export type Block =
   /** `tokens` counts the thinking, although its text may be withheld. */
   | { readonly type: 'thinking'; readonly text: string; readonly signature: string; readonly tokens: number }
@@ -25,7 +25,7 @@ export interface AnswerChoice {
   readonly sequence: string | undefined
 }
 
-/** A complete answer, independent of the format. */
+/** A complete response, independent of the format. */
 export interface Answer {
   readonly id: string
   readonly model: string

@@ -214,20 +214,20 @@ const messagesCases: [name: string, body: JsonObject, message: string][] = [
   ],
 ]
 
-describe('a request that the real provider rejects', () => {
-  it.each(chatCases)('is rejected by chat: %s', async (_name, body, message, rest) => {
+describe('request that the real provider rejects', () => {
+  it.each(chatCases)('is rejected by Chat Completions: %s', async (_name, body, message, rest) => {
     const response = await createFakeProvider().fetch(requestTo('/v1/chat/completions', body))
     expect(response.status).toBe(400)
     expect((await response.json()).error).toMatchObject({ message, type: 'invalid_request_error', ...rest })
   })
 
-  it.each(messagesCases)('is rejected by messages: %s', async (_name, body, message) => {
+  it.each(messagesCases)('is rejected by Messages: %s', async (_name, body, message) => {
     const response = await createFakeProvider().fetch(requestTo('/v1/messages', body))
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'invalid_request_error', message } })
   })
 
-  it('is accepted if validation is off', async () => {
+  it('is accepted without validation', async () => {
     const provider = createFakeProvider({ validate: false })
     expect((await provider.fetch(requestTo('/v1/messages', messagesBody('x', { foo: 1 })))).status).toBe(200)
     expect((await provider.fetch(requestTo('/v1/chat/completions', chatBody('x', { foo: 1 })))).status).toBe(200)

@@ -102,7 +102,7 @@ function blocksOf(script: Script, { prompt, dialect, ids, seals }: ComposeContex
   return blocks
 }
 
-/** Cuts an answer at the first stop sequence and at the token limit, as a model would. */
+/** Cuts a response at the first stop sequence and at the token limit, as a model would. */
 function limit(choice: AnswerChoice, prompt: Prompt): AnswerChoice {
   const stopped = stopAt(choice, prompt.stop)
   let left = prompt.maxTokens ?? Number.POSITIVE_INFINITY

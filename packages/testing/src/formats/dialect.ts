@@ -26,7 +26,7 @@ export interface CheckContext {
   readonly route: Route
 }
 
-/** Input for rendering an answer. */
+/** Input for rendering a response. */
 export interface RenderInput {
   readonly prompt: Prompt
   readonly answer: Answer
@@ -49,10 +49,10 @@ export interface Media {
   readonly pieces: Iterable<Piece>
 }
 
-/** An answer rendered in a format, whole and as a stream. */
+/** A response rendered in a format, unstreamed and as a stream. */
 export interface RenderedAnswer {
   body(): JsonObject
-  /** Returns the answer if it is not JSON. */
+  /** Returns the response if it is not JSON. */
   media?(): Media | undefined
   events(): Iterable<Piece>
   /** Returns the failure of this stream after `sent` pieces, if it differs from the dialect's own failure piece. */
@@ -91,7 +91,7 @@ export interface Dialect extends ProviderConventions {
   readonly sealStyle: SealStyle
   /** True if prompts are cached automatically; otherwise only up to the request's cache marks. */
   readonly cachesAutomatically: boolean
-  /** True if a thinking model seals its answer even if a script has no thinking. */
+  /** True if a thinking model seals its response even if a script has no thinking. */
   readonly alwaysSeals: boolean
 
   /** Returns the provider's error for an invalid body. */
@@ -100,7 +100,7 @@ export interface Dialect extends ProviderConventions {
   /** Returns the text that the seal of a thought is bound to. */
   sealedText(thought: string, calls: readonly { readonly name: string }[]): string
   answerId(ids: Ids): string
-  /** Returns an id for a tool call; empty if the model gives its calls none. */
+  /** Returns an id for a tool call; empty if the model uses no call ids. */
   callId(ids: Ids, prompt: Prompt): string
   tokenCountBody(tokens: number): JsonObject
   render(generated: RenderInput): RenderedAnswer

@@ -6,13 +6,13 @@ export interface StoredResponse {
   readonly input: readonly JsonObject[]
 }
 
-/** A provider's memory of earlier answers, for requests that refer to them. */
+/** A provider's memory of earlier responses, for requests that refer to them. */
 export interface Memory {
-  /** The conversation up to and including an answer, by the answer's id. */
+  /** The conversation up to and including a response, by the response's id. */
   readonly conversations: Map<string, readonly JsonObject[]>
-  /** Stored answers by id. */
+  /** Stored responses by id. */
   readonly stored: Map<string, StoredResponse>
-  /** Items of stored answers by id. */
+  /** Items of stored responses by id. */
   readonly items: Map<string, JsonObject>
   /** Id of the reasoning that must accompany an item, by the item's id. */
   readonly reasonings: Map<string, string>

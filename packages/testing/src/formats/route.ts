@@ -2,7 +2,7 @@ import type { FakeFormat, FakeOperation } from '../contract/request.ts'
 
 export type RouteOperation = 'generate' | 'count-tokens' | 'models' | 'stored' | 'serve'
 
-/** A path's meaning. */
+/** The parsed path of a request. */
 export interface Route {
   readonly operation: RouteOperation
   readonly format: FakeFormat

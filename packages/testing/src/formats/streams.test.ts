@@ -7,7 +7,7 @@ const now = () => 1_800_000_000_000
 const tools = [{ type: 'function', function: { name: 'now', parameters: { type: 'object', properties: {} } } }]
 const claudeTools = [{ name: 'now', input_schema: { type: 'object', properties: {} } }]
 
-describe('a chat stream', () => {
+describe('Chat Completions stream', () => {
   const chunksOf = async (text: string, more = {}) => {
     const provider = createFakeProvider({ now })
     const response = await call(provider, 'chat', text, { stream: true, ...more })
@@ -15,7 +15,7 @@ describe('a chat stream', () => {
     return (await response.text()).split('\n\n').filter((line) => line !== '')
   }
 
-  it('is a role chunk, content, a finish chunk and [DONE], without a usage key', async () => {
+  it('consists of a role chunk, content, a finish chunk and [DONE], without a usage key', async () => {
     const chunks = await chunksOf('[[say:Hi you]]')
     const head =
       /^data: \{"id":"(chatcmpl-\w{29})","object":"chat.completion.chunk","created":1800000000,"model":"demo-chat","service_tier":"default","system_fingerprint":"fp_\w{10}","choices":/
@@ -50,7 +50,7 @@ describe('a chat stream', () => {
   })
 })
 
-describe('a messages stream', () => {
+describe('Messages stream', () => {
   const textOf = async (text: string, more = {}, padding = false) => {
     const provider = createFakeProvider({ padding })
     return (await call(provider, 'messages', text, { stream: true, ...more })).text()
@@ -113,7 +113,7 @@ interface Chunk {
   readonly usageMetadata: JsonObject
 }
 
-describe('a generateContent stream', () => {
+describe('generateContent stream', () => {
   const declarations = { tools: [{ functionDeclarations: [{ name: 'now' }] }] }
   const textOf = async (text: string, path: string, more = {}) => {
     const provider = createFakeProvider()
@@ -159,7 +159,7 @@ describe('a generateContent stream', () => {
   })
 })
 
-describe('a responses stream', () => {
+describe('Responses stream', () => {
   const eventsFor = async (text: string, more = {}) => {
     const provider = createFakeProvider({ now, padding: false })
     const response = await call(provider, 'responses', text, { stream: true, ...more })
@@ -172,7 +172,7 @@ describe('a responses stream', () => {
       ' ',
     )
 
-  it('has every step of a text, numbered, and no [DONE]', async () => {
+  it('has every event of a text, numbered, and no [DONE]', async () => {
     const events = await eventsFor('[[say:Hi you]]')
     expect(events.every(({ event, data }) => event === (data as { type: string }).type)).toBe(true)
     const id = /^msg_[0-9a-f]{50}$/
@@ -227,7 +227,7 @@ describe('a responses stream', () => {
     expect(await hidden({ stream_options: { include_obfuscation: false } })).toBe(false)
   })
 
-  it('shows encrypted content only on request, in the style of the real one', async () => {
+  it('contains encrypted content only on request, in the style of the real API', async () => {
     const reasoning = async (more = {}) => {
       const answer = await (await call(createFakeProvider(), 'responses', '[[redacted]] x', more)).json()
       return answer.output[0]
@@ -238,8 +238,8 @@ describe('a responses stream', () => {
   })
 })
 
-describe('usage', () => {
-  it('of the same numbers follows each format’s own accounting', async () => {
+describe('token usage', () => {
+  it('is reported in each format’s own accounting', async () => {
     const provider = createFakeProvider()
     const usage = { input: 100, cacheRead: 60, cacheWrite: 30, cacheWrite1h: 10, output: 20, reasoning: 5 }
     provider.on({}, { text: 'x', usage })
@@ -296,7 +296,7 @@ describe('usage', () => {
   })
 })
 
-describe('headers', () => {
+describe('response headers', () => {
   it('are those of each provider', async () => {
     const provider = createFakeProvider()
     const chat = await call(provider, 'chat', 'x')

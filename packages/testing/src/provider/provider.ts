@@ -23,7 +23,7 @@ import { serveOperation } from './serve-operation.ts'
 /** A model provider that runs in the process and behaves like the real ones. */
 export interface FakeProvider {
   /**
-   * Answers a request as `fetch` would, so it can replace `fetch`. The host is ignored; the path selects the operation:
+   * Handles a request like `fetch`, so it can replace `fetch`. The host is ignored; the path selects the operation:
    * `/v1/chat/completions`, `/v1/messages`, `/v1/messages/count_tokens`, `/v1/responses`, `/v1/responses/input_tokens`,
    * `/v1/responses/{id}`, `/v1/responses/{id}/input_items`,
    * `/v1beta/models/{model}:generateContent` (also `:streamGenerateContent`, `:countTokens`, `:embedContent`,
@@ -154,7 +154,7 @@ export function createFakeProvider(options: FakeProviderOptions = {}): FakeProvi
     const input = cache.take(prompt, dialect.cachesAutomatically)
     const answer = compose(script, { prompt, dialect, input, ids, seals, now, limited: scripted === undefined })
     const field = options.chatReasoning ?? 'hidden'
-    // Reasoning from a script or directive is shown even if no request field asks for it.
+    // Reasoning of a script or directive is returned even if the request does not ask for it.
     const wanted = scripted !== undefined || prompt.reasoning === 'off'
     const generated: RenderInput = {
       prompt,

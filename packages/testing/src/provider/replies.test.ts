@@ -7,7 +7,7 @@ const textOf = async (response: Response): Promise<string> => {
   return body.choices?.[0].message.content ?? body.content[0].text
 }
 
-describe('replies', () => {
+describe('scripted replies', () => {
   it('come from the queue first, then from the latest match, then from the demo model', async () => {
     const provider = createFakeProvider()
     const undo = provider.on({ model: 'demo-chat' }, { text: 'standing' })
@@ -170,7 +170,7 @@ describe('raw replies', () => {
     provider.reply({
       raw: { body: bytes, headers: { 'x-request-id': 'req_rec' }, ...(chunks === undefined ? {} : { chunks }) },
     })
-    // The request is not even valid: a recording is played for any request.
+    // Invalid on purpose: a raw reply is sent for any request.
     const response = await provider.fetch(requestTo('/v1/messages', { anything: true }))
     expect(response.headers.get('x-request-id')).toBe('req_rec')
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
@@ -224,7 +224,7 @@ it('replaces the demo model by a custom brain', async () => {
   expect(await textOf(await call(provider, 'chat', '', { messages }))).toBe('1 S')
 })
 
-it('applies a pace between words only', async () => {
+it('applies the pace between words only', async () => {
   const provider = createFakeProvider({ paceMs: 15 })
   const started = performance.now()
   const text = await (await call(provider, 'messages', '[[say:one two three four]]', { stream: true })).text()

@@ -41,8 +41,8 @@ export interface RequestLog {
 /** Creates a log of the last `keep` requests, with counts of all. */
 export function createRequestLog(keep: number): RequestLog {
   const requests: RecordedRequest[] = []
-  // Node's Request follows its signal through a weak reference: once the Request is collected, an abort no longer arrives. Open
-  // calls are held here until they have settled.
+  // Node's Request holds its signal weakly: once the Request is garbage-collected, an abort no longer arrives. Open
+  // calls are kept here until they have settled.
   const held = new Set<unknown>()
   // A reset starts a new count: open calls then belong to the old one.
   let counts = { started: 0, finished: 0, aborted: 0, faulted: 0 }

@@ -4,7 +4,7 @@ import type { Route, RouteOperation } from '../formats/route.ts'
 import type { Service } from '../services/service.ts'
 import { serviceMethods, services } from '../services/services.ts'
 
-/** A route with the service that answers it. */
+/** A route with its service. */
 export interface MatchedRoute extends Route {
   /** Undefined for generation. */
   readonly service: Service | undefined

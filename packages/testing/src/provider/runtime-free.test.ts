@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { createFakeProvider } from '../index.ts'
 
-it('only `listen` imports Node modules, and only when it is called', () => {
+it('imports Node modules only in `listen`, when it is called', () => {
   const folder = new URL('.', import.meta.url)
   const guilty = readdirSync(folder)
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
@@ -14,7 +14,7 @@ it('only `listen` imports Node modules, and only when it is called', () => {
 
 const withoutTypes = (source: string): string => source.replace(/^import type .*$/gm, '')
 
-it('the fake can be passed wherever a fetch function is accepted', async () => {
+it('can be passed as a fetch function', async () => {
   const asFetch: typeof globalThis.fetch = createFakeProvider().fetch
   const response = await asFetch(new URL('http://fake.invalid/v1/models'), { headers: { authorization: 'Bearer k' } })
   expect(response.status).toBe(200)

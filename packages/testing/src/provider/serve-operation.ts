@@ -23,7 +23,7 @@ interface ServiceCall extends Omit<ResponseContext, 'script'> {
   readonly now: () => number
 }
 
-/** Answers a call of another operation than generation: a test's own script first, then the checks, then the demo. */
+/** Handles a call of an operation other than generation: a test's own script first, then the checks, then the demo. */
 export async function serveOperation(call: ServiceCall): Promise<Response> {
   const { service, scripted, route, content, body } = call
   if (scripted?.raw) return sendResponse({ ...call, script: scripted }, undefined)

@@ -16,7 +16,7 @@ const spoken =
 const refused =
   /Invalid `signature`|Corrupted thought signature|could not be verified|Previous response with id|Item with id '.*' not found|thread: this endpoint/
 
-describe.skipIf(!present)('requests of real clients', () => {
+describe.skipIf(!present)('recorded requests of real clients', () => {
   const files = present ? readdirSync(folder).filter((name) => name.endsWith('.json')) : []
 
   it('are accepted and rejected as by the real providers', async () => {

@@ -62,7 +62,7 @@ function* recorded(): Generator<Exchange> {
 describe.skipIf(!present)('recorded traffic', () => {
   const exchanges = present ? [...recorded()] : []
 
-  it('every request that the real provider accepted is accepted by the fake', async () => {
+  it('is accepted by the fake wherever the real provider accepted it', async () => {
     const refused: string[] = []
     for (const { name, path, body, features } of exchanges) {
       const response = await createFakeProvider().fetch(requestTo(path, body))
@@ -74,7 +74,7 @@ describe.skipIf(!present)('recorded traffic', () => {
     expect(exchanges.length).toBeGreaterThan(1000)
   })
 
-  it('every shape that the fake sends was recorded', async () => {
+  it('contains every shape that the fake sends', async () => {
     const seen = new Set<string>()
     for (const { answer, stream, format } of exchanges) {
       for (const value of stream ? streamed(answer) : [parseJson(answer)]) {
@@ -118,7 +118,7 @@ describe.skipIf(!present)('recorded traffic', () => {
     expect([...new Set(strange)]).toEqual([])
   })
 
-  it('a Responses stream has the events of recorded ones, in their order', async () => {
+  it('has the events of a Responses stream in the same order as the fake', async () => {
     const grams = (answer: string): string[] => {
       const types = eventsOf(answer).map(({ event }) => String(event))
       // Repeated events count once: the length of the text does not matter.

@@ -14,7 +14,7 @@ if (!present) console.log('services.test.ts: skipped, no recorded traffic at ../
 
 const formats = ['completions', 'embeddings', 'gemini-embeddings', 'images', 'rerank']
 const vendors = ['openai', 'google', 'vertex', 'cohere']
-/** Rejected for reasons that no offline provider knows: existing models, content of addresses. */
+/** Rejected for reasons that an offline provider cannot know: existing models, contents of URLs. */
 const knownElsewhere = /model_not_found|does not exist|downloading file|Invalid image data/
 
 interface Recorded {
@@ -45,7 +45,7 @@ function* recorded(): Generator<Recorded> {
   }
 }
 
-describe.skipIf(!present)('recorded requests of other operations than generation', () => {
+describe.skipIf(!present)('recorded requests of operations other than generation', () => {
   it('are accepted and rejected as by the real providers', async () => {
     const strange: string[] = []
     let count = 0

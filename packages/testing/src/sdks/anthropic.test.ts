@@ -24,8 +24,8 @@ const weather: Anthropic.Tool = {
 }
 const enabled = { type: 'enabled' as const, budget_tokens: 1024 }
 
-describe('the official Anthropic client', () => {
-  it('reads a text answer', async () => {
+describe('official Anthropic client', () => {
+  it('reads a text response', async () => {
     const answer = await client.messages.create(ask('Hello there'))
     expect(answer.content[0]).toMatchObject({ type: 'text', text: expect.stringContaining('“Hello there”') })
     expect(answer).toMatchObject({ stop_reason: 'end_turn', stop_sequence: null, type: 'message', role: 'assistant' })
@@ -34,7 +34,7 @@ describe('the official Anthropic client', () => {
     expect(answer.usage).toMatchObject({ cache_read_input_tokens: 0, service_tier: 'standard' })
   })
 
-  it('streams the same content as the whole answer', async () => {
+  it('streams the same content as the unstreamed response', async () => {
     const whole = await client.messages.create(ask('Hello there'))
     const final = await client.messages.stream(ask('Hello there')).finalMessage()
     expect(final.content).toEqual(whole.content)
@@ -76,7 +76,7 @@ describe('the official Anthropic client', () => {
     })
   })
 
-  it('hides thinking when the display is omitted, and redacts it on demand', async () => {
+  it('receives no thinking if its display is omitted, and redacted thinking on demand', async () => {
     const omitted = await client.messages.create({ ...ask('Hi'), thinking: { type: 'adaptive', display: 'omitted' } })
     expect(omitted.content[0]).toMatchObject({ type: 'thinking', thinking: '', signature: expect.stringMatching(/^E/) })
     const redacted = await client.messages.stream(ask('[[redacted]] Hi')).finalMessage()
@@ -111,7 +111,7 @@ describe('the official Anthropic client', () => {
     expect(seen.content[0]).toMatchObject({ text: expect.stringContaining('image/png, 70 bytes') })
   })
 
-  it('fills a schema, stops at a sequence, keeps the limit, and refuses', async () => {
+  it('fills a schema, stops at a sequence, applies the token limit, and refuses', async () => {
     const format = { type: 'json_schema' as const, schema: { type: 'object', properties: { ok: { type: 'boolean' } } } }
     const json = await client.messages.create({ ...ask('Now'), output_config: { format } })
     expect(json.content[0]).toMatchObject({ text: '{"ok":true}' })
@@ -174,7 +174,7 @@ describe('the official Anthropic client', () => {
     expect((await client.models.list()).data.map((model) => model.id)).toEqual(['demo-messages'])
   })
 
-  it('disconnects, and the fake notices', async () => {
+  it('disconnects, which the fake records', async () => {
     const stream = client.messages.stream(ask('[[words:500]] [[slow:20]]'))
     for await (const _event of stream) break
     stream.abort()

@@ -32,8 +32,8 @@ async function streamed(contents: string | Content[], config = {}) {
   return { parts, last }
 }
 
-describe('the official Google client', () => {
-  it('reads a text answer', async () => {
+describe('official Google client', () => {
+  it('reads a text response', async () => {
     const answer = await client.models.generateContent({ model, contents: 'Hello there' })
     expect(answer.text).toContain('You said: “Hello there”.')
     expect(answer.candidates?.[0]).toMatchObject({ finishReason: 'STOP', content: { role: 'model' } })
@@ -41,7 +41,7 @@ describe('the official Google client', () => {
     expect(answer.modelVersion).toBe(model)
   })
 
-  it('streams the same content as the whole answer', async () => {
+  it('streams the same content as the unstreamed response', async () => {
     const whole = await client.models.generateContent({ model, contents: 'Hello there', config: { thinkingConfig } })
     const { parts, last } = await streamed('Hello there', { thinkingConfig })
     const text = (thought: boolean) =>
@@ -100,7 +100,7 @@ describe('the official Google client', () => {
     expect(text).toContain('“Thanks”')
   })
 
-  it('gets calls according to its tool mode', async () => {
+  it('receives calls according to its tool mode', async () => {
     const call = async (mode: FunctionCallingConfigMode, allowedFunctionNames?: string[]) => {
       const functionCallingConfig = { mode, ...(allowedFunctionNames ? { allowedFunctionNames } : {}) }
       const config = { tools, toolConfig: { functionCallingConfig } }
@@ -113,7 +113,7 @@ describe('the official Google client', () => {
     await expect(call(FunctionCallingConfigMode.ANY, ['other'])).rejects.toMatchObject({ status: 400 })
   })
 
-  it('fills either kind of schema', async () => {
+  it('fills both kinds of schema', async () => {
     const { parameters } = declaration
     const lower = { type: 'object', properties: { city: { type: 'string' } } }
     for (const shape of [{ responseSchema: parameters }, { responseJsonSchema: lower }]) {
@@ -123,7 +123,7 @@ describe('the official Google client', () => {
     }
   })
 
-  it('gets descriptions of media, also of those in a tool result', async () => {
+  it('receives descriptions of media, including those in a tool result', async () => {
     const image = { inlineData: { mimeType: 'image/png', data: 'AAAA' } }
     const pdf = { inlineData: { mimeType: 'application/pdf', data: 'AAAAAAAA' } }
     const sound = { fileData: { mimeType: 'audio/mp3', fileUri: 'gs://bucket/a.mp3' } }
@@ -141,7 +141,7 @@ describe('the official Google client', () => {
     expect((await client.models.generateContent({ model, contents })).text).toBe('look answered: {}.')
   })
 
-  it('sees blocked prompts, stop sequences and limits', async () => {
+  it('receives blocked prompts, stop sequences and limits', async () => {
     for (const refused of [
       await client.models.generateContent({ model, contents: '[[refuse]]' }),
       (await streamed('[[refuse]]')).last,
@@ -183,7 +183,7 @@ describe('the official Google client', () => {
     expect(provider.requests.at(-1)?.path).toBe('/v1beta/models/team/own-model:generateContent')
   })
 
-  it('sees cached tokens and thinking tokens', async () => {
+  it('receives counts of cached and thinking tokens', async () => {
     const config = { systemInstruction: 'word '.repeat(100), thinkingConfig: { thinkingBudget: 512 } }
     const usage = async () =>
       (await client.models.generateContent({ model, contents: '[[say:one two]]', config })).usageMetadata
@@ -209,7 +209,7 @@ describe('the official Google client', () => {
   })
 
   it('reports a failed stream and a truncated one', async () => {
-    // The client detects a bare error only in a chunk of its own.
+    // The client detects a bare error only if it arrives in a separate chunk.
     await expect(streamed('[[error-event:UNAVAILABLE after:3]] [[slow:20]] hello')).rejects.toThrow(/overloaded/)
     await expect(streamed('[[cut-event after:3]] hello')).rejects.toThrow(/Incomplete JSON segment/)
     await expect(streamed('[[reset after:3]] hello')).rejects.toThrow()

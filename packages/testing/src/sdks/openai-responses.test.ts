@@ -28,8 +28,8 @@ const weather: OpenAI.Responses.FunctionTool = {
 const reasoning = { effort: 'low', summary: 'auto' } as const
 const include: OpenAI.Responses.ResponseIncludable[] = ['reasoning.encrypted_content']
 
-describe('the official OpenAI client with Responses', () => {
-  it('reads a text answer', async () => {
+describe('official OpenAI client with Responses', () => {
+  it('reads a text response', async () => {
     const answer = await client.responses.create(ask('Hello there'))
     expect(answer.output_text).toContain('You said: “Hello there”.')
     expect(answer).toMatchObject({ object: 'response', status: 'completed', error: null, incomplete_details: null })
@@ -37,7 +37,7 @@ describe('the official OpenAI client with Responses', () => {
     expect(answer.usage?.total_tokens).toBe((answer.usage?.input_tokens ?? 0) + (answer.usage?.output_tokens ?? 0))
   })
 
-  it('streams the same content as the whole answer, with every event in order', async () => {
+  it('streams the same content as the unstreamed response, with every event in order', async () => {
     const whole = await client.responses.create({ ...ask('[[think]] Hello there'), include })
     const stream = client.responses.stream({ ...ask('[[think]] Hello there'), include })
     const numbers: number[] = []
@@ -64,10 +64,10 @@ describe('the official OpenAI client with Responses', () => {
       .filter((item) => item.type === 'function_call')
       .map((item) => ({ type: 'function_call_output' as const, call_id: item.call_id, output: 'sunny' }))
     // The SDK's helper adds `parsed_arguments`.
-    const said = first.output.map((item) =>
+    const text = first.output.map((item) =>
       item.type === 'function_call' ? { ...item, parsed_arguments: undefined } : item,
     )
-    const history = [question, ...said, ...results] as OpenAI.Responses.ResponseInput
+    const history = [question, ...text, ...results] as OpenAI.Responses.ResponseInput
     const second = await client.responses.create({ ...ask(history), ...stateless })
     expect(second.output_text).toBe('get_weather answered: sunny. get_weather answered: sunny.')
     const changed = history.map((item) =>
@@ -87,7 +87,7 @@ describe('the official OpenAI client with Responses', () => {
     )
   })
 
-  it('refers to stored responses only', async () => {
+  it('resolves references to stored responses only', async () => {
     const first = await client.responses.create({
       ...ask('[[think]] [[tools:1]] the weather in Paris?'),
       tools: [weather],
@@ -131,7 +131,7 @@ describe('the official OpenAI client with Responses', () => {
     ])
   })
 
-  it('executes a tool search, and gets calls of the found tools', async () => {
+  it('executes a tool search, and receives calls of the found tools', async () => {
     const search = { type: 'tool_search', execution: 'client', parameters: { type: 'object', properties: {} } }
     const tools = [search] as unknown as OpenAI.Responses.Tool[]
     const first = await client.responses.create({ ...ask('[[tool:tool_search {"query":"w"}]]'), tools })
@@ -159,7 +159,7 @@ describe('the official OpenAI client with Responses', () => {
     expect(cut.usage?.output_tokens).toBe(16)
   })
 
-  it('gets descriptions of images and files, also of those in a tool result', async () => {
+  it('receives descriptions of images and files, including those in a tool result', async () => {
     const image = { type: 'input_image' as const, detail: 'auto' as const, image_url: 'data:image/png;base64,AAAA' }
     const file = { type: 'input_file' as const, filename: 'a.pdf', file_data: 'data:application/pdf;base64,AAAAAAAA' }
     const seen = await client.responses.create(ask([{ role: 'user', content: [image, file] }]))
@@ -193,7 +193,7 @@ describe('the official OpenAI client with Responses', () => {
     await expect(client.responses.create(ask('x'))).rejects.toBeInstanceOf(type)
   })
 
-  it('gets a 400 for an unknown model, where chat returns 404', async () => {
+  it('receives a 400 for an unknown model, where chat returns 404', async () => {
     await expect(client.responses.create({ ...ask('x'), model: 'gpt-x' })).rejects.toMatchObject({
       status: 400,
       code: 'model_not_found',

@@ -16,8 +16,8 @@ const bytesOf = (base64: string | undefined): Uint8Array => Buffer.from(base64 ?
 const wav = (): Promise<File> => toFile(toWav([...demoSpeech('hello there')]), 'hello.wav', { type: 'audio/wav' })
 const png = (): Promise<File> => toFile(demoPicture('x', { width: 64, height: 64 }), 'x.png', { type: 'image/png' })
 
-describe('embeddings', () => {
-  it('arrive as numbers although the SDK requests base64, and similar texts are near', async () => {
+describe('embeddings with the OpenAI client', () => {
+  it('arrive as numbers although the SDK requests base64, with similar texts close together', async () => {
     const input = ['A cat sleeps on the sofa', 'My cat slept on the sofa', 'Shares fell in March']
     const { data, usage } = await client.embeddings.create({ model: 'demo-embedding', input })
     expect(provider.requests.at(-1)).toMatchObject({
@@ -45,7 +45,7 @@ describe('embeddings', () => {
   })
 })
 
-describe('images', () => {
+describe('images with the OpenAI client', () => {
   it('are PNGs of the requested size', async () => {
     const { data, usage, size, output_format } = await client.images.generate({
       model: 'demo-image',
@@ -61,7 +61,7 @@ describe('images', () => {
     expect(usage).toMatchObject({ input_tokens: 2, total_tokens: 2 + (usage?.output_tokens ?? 0) })
   })
 
-  it('of the earlier models are addresses, without usage', async () => {
+  it('of the earlier models are URLs, without usage', async () => {
     const { data, usage } = await client.images.generate({ model: 'dall-e-3', prompt: 'a cat' })
     expect(data?.[0]).toMatchObject({ url: expect.stringMatching(/^data:image\/png;base64,/), revised_prompt: 'a cat' })
     expect(usage).toBeUndefined()
@@ -85,7 +85,7 @@ describe('images', () => {
     expect(events.at(-1)).toMatchObject({ usage: { input_tokens: 2 } })
   })
 
-  it('are edited, from files and from addresses alike, and varied', async () => {
+  it('are edited, from files and from URLs, and varied', async () => {
     const file = await png()
     const edited = await client.images.edit({ model: 'demo-image', image: [file, file], prompt: 'greener', mask: file })
     expect(edited.usage?.input_tokens_details).toEqual({ image_tokens: 388, text_tokens: 1 })
@@ -111,7 +111,7 @@ describe('images', () => {
   })
 })
 
-describe('audio', () => {
+describe('audio with the OpenAI client', () => {
   it('is generated as a file that can be transcribed', async () => {
     const answer = await client.audio.speech.create({ model: 'demo-speech', voice: 'alloy', input: 'hello there' })
     expect(answer.headers.get('content-type')).toBe('audio/wav')
@@ -173,8 +173,8 @@ describe('audio', () => {
   })
 })
 
-describe('moderations', () => {
-  it('give one result for each text, and one for all the parts of a mixed input', async () => {
+describe('moderations with the OpenAI client', () => {
+  it('return one result per text, and one for all parts of a mixed input', async () => {
     const { results, model } = await client.moderations.create({ input: ['Good morning', 'I will kill you'] })
     expect(model).toBe('omni-moderation-latest')
     expect(results.map(({ flagged }) => flagged)).toEqual([false, true])
@@ -195,7 +195,7 @@ describe('moderations', () => {
   })
 })
 
-describe('completions', () => {
+describe('completions with the OpenAI client', () => {
   it('of several prompts keep their order, with n each, and stop at sixteen tokens', async () => {
     const { choices, usage } = await client.completions.create({
       model: 'demo-chat',
@@ -212,7 +212,7 @@ describe('completions', () => {
     expect(usage).toMatchObject({ prompt_tokens: 2, completion_tokens: 34 })
   })
 
-  it('echo, count and stop on request, and stream the same', async () => {
+  it('echo, count and stop on request, also streamed', async () => {
     const ask = {
       model: 'demo-chat',
       prompt: 'a [[say:one two three]]',

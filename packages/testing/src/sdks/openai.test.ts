@@ -22,8 +22,8 @@ const weather = {
   },
 }
 
-describe('the official OpenAI client', () => {
-  it('reads a text answer', async () => {
+describe('official OpenAI client', () => {
+  it('reads a text response', async () => {
     const answer = await client.chat.completions.create(ask('Hello there'))
     expect(answer.choices[0]?.message.content).toContain('You said: “Hello there”.')
     expect(answer.choices[0]?.finish_reason).toBe('stop')
@@ -32,7 +32,7 @@ describe('the official OpenAI client', () => {
     expect(answer.usage?.total_tokens).toBe((answer.usage?.prompt_tokens ?? 0) + (answer.usage?.completion_tokens ?? 0))
   })
 
-  it('streams the same text as the whole answer, with usage on request', async () => {
+  it('streams the same text as the unstreamed response, with usage on request', async () => {
     const whole = await client.chat.completions.create(ask('Hello there'))
     const stream = client.chat.completions.stream({ ...ask('Hello there'), stream_options: { include_usage: true } })
     const final = await stream.finalChatCompletion()
@@ -90,7 +90,7 @@ describe('the official OpenAI client', () => {
     expect(JSON.parse(answer.choices[0]?.message.content ?? '')).toEqual({ name: 'Ada', age: 9 })
   })
 
-  it('sees refusals, log probabilities, several choices and limits', async () => {
+  it('receives refusals, log probabilities, several choices and limits', async () => {
     const refused = await client.chat.completions.create(ask('[[refuse]]'))
     expect(refused.choices[0]?.message).toMatchObject({ content: null, refusal: expect.stringContaining('sorry') })
     const many = await client.chat.completions.create({ ...ask('Hi'), n: 3, logprobs: true, top_logprobs: 2 })
@@ -106,7 +106,7 @@ describe('the official OpenAI client', () => {
     expect(streamed.choices.map((choice) => choice.message.refusal?.length)).toEqual([38, 38])
   })
 
-  it('gets descriptions of its images', async () => {
+  it('receives descriptions of its images', async () => {
     const url = `data:image/png;base64,${btoa('x'.repeat(68))}`
     const answer = await client.chat.completions.create({
       model: 'demo-chat',
@@ -153,7 +153,7 @@ describe('the official OpenAI client', () => {
     expect(provider.requests).toHaveLength(2)
   })
 
-  it('disconnects, and the fake notices', async () => {
+  it('disconnects, which the fake records', async () => {
     const stream = await client.chat.completions.create({ ...ask('[[words:500]] [[slow:20]]'), stream: true })
     for await (const _chunk of stream) break
     await expect.poll(() => provider.requests[0]?.aborted).toBe(true)

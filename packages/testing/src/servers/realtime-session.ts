@@ -25,8 +25,8 @@ function tone(milliseconds: number): string {
 }
 
 /**
- * Creates a machine that speaks the events of the general-availability version. It answers a text with the same text; appended
- * audio comes back at once, and makes up the next spoken answer.
+ * Creates a machine that uses the events of the general-availability version. It repeats a text; appended audio comes
+ * back at once, and forms the next spoken response.
  */
 export function createRealtimeSession(model: string): RealtimeSession {
   let ids = 0
@@ -34,8 +34,8 @@ export function createRealtimeSession(model: string): RealtimeSession {
   const event = (type: string, fields: JsonObject = {}): JsonObject => ({ type, event_id: newId('event'), ...fields })
   const conversation = newId('conv')
   let lastItem: string | null = null
-  let heard: string[] = []
-  let said = ''
+  let received: string[] = []
+  let output = ''
   let inputTokens = 0
 
   let session: JsonObject = {
@@ -87,7 +87,7 @@ export function createRealtimeSession(model: string): RealtimeSession {
     if (typeof item.type !== 'string') return failed("Missing required parameter: 'item.type'.", 'item.type', given)
     const texts = list(item.content).map((part) => string(object(part).text) || string(object(part).transcript))
     const text = [...texts, string(item.output)].join('')
-    if (item.role !== 'assistant' && text !== '') said = text
+    if (item.role !== 'assistant' && text !== '') output = text
     inputTokens += countTokens(text)
     return added({ ...item, id: string(item.id) || newId('item'), object: 'realtime.item', status: 'completed' })
   }
@@ -108,7 +108,7 @@ export function createRealtimeSession(model: string): RealtimeSession {
       usage: null,
       metadata: asked.metadata ?? null,
     }
-    const text = said === '' ? 'Hello!' : `You said: ${said}`
+    const text = output === '' ? 'Hello!' : `You said: ${output}`
     const words = tokenize(text)
     const item: JsonObject = {
       id: newId('item'),
@@ -122,7 +122,7 @@ export function createRealtimeSession(model: string): RealtimeSession {
     const inPart: JsonObject = { ...place, content_index: 0 }
     const kind = spoken ? 'response.output_audio_transcript' : 'response.output_text'
     const part: JsonObject = spoken ? { type: 'audio', transcript: text } : { type: 'text', text }
-    const sounds = spoken ? (heard.length === 0 ? [tone(100)] : heard) : []
+    const sounds = spoken ? (received.length === 0 ? [tone(100)] : received) : []
     const done: JsonObject = {
       ...item,
       status: 'completed',
@@ -144,7 +144,7 @@ export function createRealtimeSession(model: string): RealtimeSession {
       output_token_details: { text_tokens: words.length, audio_tokens: audioTokens },
     }
     inputTokens += words.length
-    heard = []
+    received = []
     const previous_item_id = lastItem
     lastItem = string(item.id)
     return [
@@ -176,8 +176,8 @@ export function createRealtimeSession(model: string): RealtimeSession {
     'input_audio_buffer.append': (given) => {
       const { audio } = given
       if (typeof audio !== 'string') return failed("Missing required parameter: 'audio'.", 'audio', given)
-      // Bounded: a demo may run for long.
-      heard = [...heard.slice(-99), audio]
+      // Bounded, because a demo may run for long.
+      received = [...received.slice(-99), audio]
       const place = { response_id: 'resp_echo', item_id: 'item_echo', output_index: 0, content_index: 0 }
       return [event('response.output_audio.delta', { ...place, delta: audio })]
     },
@@ -190,11 +190,11 @@ export function createRealtimeSession(model: string): RealtimeSession {
       ]
     },
     'input_audio_buffer.clear': () => {
-      heard = []
+      received = []
       return [event('input_audio_buffer.cleared')]
     },
     'response.create': respond,
-    // An answer is sent at once, so there is never one to cancel.
+    // A response is sent at once, so there is never one to cancel.
     'response.cancel': (given) => failed('Cancellation failed: no active response found', null, given),
   }
 

@@ -37,8 +37,8 @@ async function start(options: FakeRealtimeOptions = {}) {
   return { fake, connect }
 }
 
-describe('a fake realtime session', () => {
-  it('greets, accepts an update, and answers text with text', async () => {
+describe('fake realtime session', () => {
+  it('sends its opening events, accepts an update, and repeats text', async () => {
     const { connect } = await start()
     const { events, say, eventOf } = connect()
     expect(await eventOf('session.created')).toMatchObject({ session: { model: 'demo-realtime', type: 'realtime' } })
@@ -59,7 +59,7 @@ describe('a fake realtime session', () => {
     expect(new Set(events.map(({ event_id }) => event_id)).size).toBe(events.length)
   })
 
-  it('echoes audio and binary messages, and speaks the received audio', async () => {
+  it('echoes audio and binary messages, and uses received audio for speech', async () => {
     const { connect } = await start({ paceMs: 1 })
     const { events, say, eventOf, socket } = connect()
     await eventOf('session.created')

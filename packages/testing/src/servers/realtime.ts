@@ -11,7 +11,7 @@ export interface FakeRealtimeOptions {
   apiKey?: string
   /** Existing model names; others return 404. Default: every name exists. */
   models?: readonly string[]
-  /** Milliseconds between the events of an answer. Default 0. */
+  /** Milliseconds between the events of a response. Default 0. */
   paceMs?: number
   /** Sends nothing by itself: the test sends every message through the session. Default false. */
   mute?: boolean
@@ -41,7 +41,7 @@ export interface FakeRealtimeSession {
   resume(): void
 }
 
-/** An HTTP response in place of the upgrade. */
+/** An HTTP response instead of the upgrade. */
 export interface RealtimeRefusal {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
@@ -88,7 +88,7 @@ const wrongModel = JSON.stringify({
   },
 })
 
-/** Creates realtime sessions without a server: text events are answered, binary messages are echoed. Node only. */
+/** Creates realtime sessions without a server: they respond to text events and echo binary messages. Node only. */
 export async function createFakeRealtime(options: FakeRealtimeOptions = {}): Promise<FakeRealtime> {
   // Imported here, so that the rest of this package loads without Node.
   const { WebSocketServer } = await import('ws')

@@ -135,7 +135,7 @@ function checkFiles(form: readonly FormPart[], operation: FakeOperation): WireEr
   return broken && badImage(broken.name)
 }
 
-/** Checks the pictures of a JSON body: an address, of which the demo reads only data URLs, or a file id. */
+/** Checks the images of a JSON body: a URL, of which the demo reads only data URLs, or a file id. */
 function checkPictures(value: Json | undefined): WireError | undefined {
   if (value === undefined || value === null) return missingField('images')
   if (!Array.isArray(value)) return badType('images', 'array of objects', value)
@@ -154,8 +154,8 @@ function checkPictures(value: Json | undefined): WireError | undefined {
   return undefined
 }
 
-/** The earlier family has other fields, and no usage in responses. */
+/** The DALL·E family has other fields, and no usage in responses. */
 export const isDalle = (model: string): boolean => /^dall-e/.test(model)
 
-/** The later family by its real names. The demo's own names accept the fields of both. */
+/** The GPT image family by its real names. The demo's own names accept the fields of both families. */
 export const isGptImage = (model: string): boolean => /^(chat)?gpt-/.test(model)

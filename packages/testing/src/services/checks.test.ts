@@ -112,7 +112,7 @@ describe.each<readonly [string, readonly Bad[]]>([
   })
 })
 
-describe('forms', () => {
+describe('multipart forms', () => {
   it.each<readonly [string, string, Readonly<Record<string, string | readonly [Blob, string]>>, RegExp]>([
     ['without a file', '/v1/audio/transcriptions', { model: 'm' }, /Missing required parameter: 'file'/],
     ['with an odd file', '/v1/audio/transcriptions', { model: 'm', file: [new Blob(['x']), 'a.txt'] }, /Invalid file/],
@@ -156,13 +156,13 @@ describe('forms', () => {
     ],
     ['without an image to vary', '/v1/images/variations', {}, /Missing required parameter: 'image'/],
     ['with a prompt to vary by', '/v1/images/variations', { image: [png, 'a.png'], prompt: 'x' }, /Unknown parameter/],
-  ])('%s are rejected', async (_name, path, fields, message) => {
+  ])('are rejected with %s', async (_name, path, fields, message) => {
     const refusal = await refusalOf(path, formOf(fields))
     const status = message.source.startsWith('Maximum') ? 413 : 400
     expect(refusal).toMatchObject({ status, body: { error: { message: expect.stringMatching(message) } } })
   })
 
-  it('are rejected if they are truncated', async () => {
+  it('are rejected if truncated', async () => {
     const type = 'multipart/form-data; boundary=b'
     const body = '--b\r\nContent-Disposition: form-data; name="model"\r\n\r\nm'
     const provider = createFakeProvider()
@@ -173,7 +173,7 @@ describe('forms', () => {
   })
 })
 
-describe('other providers', () => {
+describe('services of other providers', () => {
   it.each<readonly [JsonObject, number, RegExp]>([
     [{ query: 'q', documents: ['d'] }, 400, /model must be specified/],
     [{ model: 'm', documents: ['d'] }, 400, /query must be specified/],

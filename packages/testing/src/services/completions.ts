@@ -53,8 +53,8 @@ function complete(serving: ScriptedRequest): Completed {
   const choices = inputs.flatMap((input) => {
     const prompt = promptOf(serving, input)
     // Directives belong to one prompt; a test's script applies to all of them.
-    const said = scripted && script.text !== undefined ? script : brain(prompt)
-    const text = said.text ?? said.refusal ?? ''
+    const output = scripted && script.text !== undefined ? script : brain(prompt)
+    const text = output.text ?? output.refusal ?? ''
     const echo = body.echo === true ? input.text : ''
     const cut = scripted ? { tokens: tokenize(text), finish: 'stop' } : limited(text, prompt)
     return Array.from({ length: count }, (): Completion => ({ echo, ...cut, finish: script.finish ?? cut.finish }))

@@ -83,7 +83,7 @@ function bodyOf(serving: ScriptedRequest): JsonObject {
   const data = Array.from({ length: count }, (_, index): JsonObject => {
     const image = picture(wish, index)
     return {
-      // There is no host to fetch it from: the address contains the picture itself.
+      // No host serves images, so the URL contains the image itself.
       ...(format === 'url' ? { url: `data:image/png;base64,${image}` } : { b64_json: image }),
       ...(model === 'dall-e-3' ? { revised_prompt: asString(body.prompt) } : {}),
     }

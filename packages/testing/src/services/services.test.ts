@@ -16,7 +16,7 @@ const asked: readonly (readonly [string, (words: string) => Request])[] = [
   ['embeddings', (text) => requestTo('/v1beta/models/m:embedContent', { content: { parts: [{ text }] } })],
 ]
 
-describe.each(asked)('the service %s', (operation, ask) => {
+describe.each(asked)('service %s', (operation, ask) => {
   it('returns an error status in its provider’s error shape', async () => {
     const provider = createFakeProvider()
     const response = await provider.fetch(ask('[[status:429 retry-after:2]]'))
@@ -26,7 +26,7 @@ describe.each(asked)('the service %s', (operation, ask) => {
     expect(provider.requests[0]).toMatchObject({ operation, format: undefined, status: 429 })
   })
 
-  it('fails with the requested fault', async () => {
+  it('performs the requested fault', async () => {
     const provider = createFakeProvider()
     await expect(provider.fetch(ask('[[reset]]'))).rejects.toThrow('fetch failed')
     const cut = await (await provider.fetch(ask('hello there [[cut after:1]]'))).arrayBuffer()
@@ -54,8 +54,8 @@ describe.each(asked)('the service %s', (operation, ask) => {
   })
 })
 
-describe('streams', () => {
-  it('of speech hold the same bytes as the file', async () => {
+describe('streams of services', () => {
+  it('of speech contain the same bytes as the file', async () => {
     const provider = createFakeProvider()
     const response = await provider.fetch(speech('hello there', { stream_format: 'sse' }))
     const events = eventsOf(await response.text()).map(({ data }) => data as { type: string; audio?: string })
@@ -76,7 +76,7 @@ describe('streams', () => {
   })
 })
 
-it('a test or a directive can set the transcript', async () => {
+it('uses the transcript of a test or a directive', async () => {
   const provider = createFakeProvider()
   const ask = async (prompt: string): Promise<string> => {
     const form = new FormData()
@@ -95,7 +95,7 @@ it('a test or a directive can set the transcript', async () => {
   expect(await ask('x')).toContain('I heard about 0.00 seconds')
 })
 
-it('the models of every operation are listed', async () => {
+it('lists the models of every operation', async () => {
   const provider = createFakeProvider()
   const headers = { authorization: 'Bearer k' }
   const { data } = await (await provider.fetch('http://fake.invalid/v1/models', { headers })).json()

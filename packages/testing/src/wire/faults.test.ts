@@ -46,10 +46,10 @@ describe.each(formats)('faults of a %s stream', (format) => {
     const text = await response.text()
     const words = expect.stringMatching(/overloaded/i)
     const openai = { message: words, type: 'overloaded_error', param: null, code: null }
-    const told = { chat: { error: openai }, messages: { type: 'overloaded_error', message: words } }
-    if (format === 'chat') expect(eventsOf(text).at(-1)).toEqual({ event: undefined, data: told.chat })
+    const reported = { chat: { error: openai }, messages: { type: 'overloaded_error', message: words } }
+    if (format === 'chat') expect(eventsOf(text).at(-1)).toEqual({ event: undefined, data: reported.chat })
     if (format === 'messages') {
-      const data = { type: 'error', error: told.messages, request_id: expect.any(String) }
+      const data = { type: 'error', error: reported.messages, request_id: expect.any(String) }
       expect(eventsOf(text).at(-1)).toEqual({ event: 'error', data })
     }
     if (format === 'responses') {

@@ -3,7 +3,7 @@ import type { Json } from '../base/json.ts'
 /** A piece of a body, sent in one write: a server-sent event, or a part of a JSON text or of raw bytes. */
 export interface Piece {
   readonly bytes: Uint8Array
-  /** True for a part of the answer's text: the pace applies before it. */
+  /** True for a part of the response's text: the pace applies before it. */
   readonly paced: boolean
 }
 

@@ -7,7 +7,7 @@ export interface RequestBody {
   /** Decoded on first use. */
   readonly text: string
   readonly json: Json | undefined
-  /** Undefined if the body is no valid multipart body. */
+  /** Undefined if the body is not a valid multipart body. */
   readonly form: readonly FormPart[] | undefined
   /** The client's content type without parameters; empty if there is none. */
   readonly contentType: string

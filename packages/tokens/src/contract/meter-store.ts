@@ -2,21 +2,21 @@ import type { Awaitable } from '../base/async.ts'
 import type { Period } from './token.ts'
 
 /**
- * One thing that is counted against a limit. Amounts are integers: requests, tokens, or billionths of the currency unit.
- * - `window`: a sliding window, approximated by two fixed ones: the count of the running one, plus that of the one before
+ * One quantity that counts against a limit. Amounts are integers: requests, tokens, or billionths of the currency unit.
+ * - `window`: a sliding window, approximated by two fixed ones: the count of the current window, plus the count of the previous one,
  *   weighted by the part of it that the sliding window still covers.
- * - `period`: a part of the calendar in UTC.
- * - `concurrent`: calls that run; amounts are 1.
+ * - `period`: a calendar period in UTC.
+ * - `concurrent`: running calls; amounts are 1.
  */
 export type Meter = {
-  /** The same name for the same count of a token: `window:gpt-*:60000:requests`. */
+  /** Identifies the counter of a token: `window:gpt-*:60000:requests`. */
   readonly name: string
   readonly limit: number
-  /** What the call is expected to take; 0 for what is only to be looked at. */
+  /** Amount to reserve for the call; 0 to only read the meter. */
   readonly amount: number
   /**
-   * There has to be room for so much for the call to be let in: less than `amount` where that is a guess, more where it is nothing.
-   * All of `amount` is counted then, and no more. Default: `amount`.
+   * Room that the meter must have for the call: less than `amount` if that is a guess, more than it if `amount` is 0. The whole
+   * `amount` is reserved in any case. Default: `amount`.
    */
   readonly least?: number
 } & (
@@ -25,42 +25,42 @@ export type Meter = {
   | { readonly kind: 'concurrent' }
 )
 
-/** How full a meter is. */
+/** Current use of a meter. */
 export interface MeterState {
   readonly name: string
   readonly limit: number
-  /** What is taken and what is reserved. May be above the limit: calls may take more than was reserved for them. */
+  /** Settled use and reservations. May exceed the limit, because calls may use more than was reserved for them. */
   readonly used: number
-  /** When it is next empty, or emptier, in milliseconds since 1970: the end of the window or period. Absent: never by time alone. */
+  /** End of the window or period, in milliseconds since 1970. Absent: time alone does not reset the meter. */
   readonly resetsAt?: number
 }
 
-/** What a call asks for before it begins: to be counted on all of these meters, or on none. */
+/** Request of a call to be counted on all of these meters, or on none. */
 export interface Reservation {
   readonly callId: string
   readonly tokenId: string
   readonly meters: readonly Meter[]
 }
 
-/** All or nothing: a call that one meter refuses is counted by none. */
+/** Result of a reservation. If one meter has no room, none of them counts the call. */
 export type ReserveResult =
   | {
       readonly ok: true
-      /** After the reservation, in the order of the meters. */
+      /** States after the reservation, in the order of the meters. */
       readonly states: readonly MeterState[]
-      /** For `settle`: when it was counted. */
+      /** Time of the reservation, to be passed to `settle`. */
       readonly at: number
     }
   | {
       readonly ok: false
-      /** Index of the first meter that has no room. */
+      /** Index of the first meter without room. */
       readonly refusedBy: number
-      /** Milliseconds until it may have room, by time alone; undefined: never, or nobody knows (concurrent, total, larger than the limit). */
+      /** Milliseconds until it may have room; undefined if time alone makes no room, or the time is unknown. */
       readonly waitMs: number | undefined
       readonly states: readonly MeterState[]
     }
 
-/** Sums that are kept for each token, day (UTC) and model; all integers, all added. */
+/** Sums for each token, day (UTC) and model. All are integers. */
 export interface Sums {
   readonly calls: number
   readonly inputTokens: number
@@ -68,23 +68,23 @@ export interface Sums {
   readonly outputTokens: number
   /** Billionths of the currency unit. */
   readonly cost: number
-  /** Calls whose cost is unknown. */
+  /** Number of calls with an unknown cost. */
   readonly unpriced: number
 }
 
-/** What a call came to. */
+/** Actual use of a finished call. */
 export interface Settlement {
   readonly callId: string
   readonly tokenId: string
-  /** As `reserve` told it; undefined: nothing was reserved, or nobody knows whether it was. */
+  /** The `at` of the reservation; undefined: nothing was reserved, or it is unknown whether it was. */
   readonly at: number | undefined
-  /** The meters of the reservation, with what the call really took. */
+  /** The meters of the reservation, with the call's actual use. */
   readonly meters: readonly (Meter & { readonly actual: number })[]
-  /** For the sums; absent: the call leaves no trace there. `day` as `2026-11-21`. */
+  /** Contribution to the sums of a day (`2026-11-21`) and model. Absent: none. */
   readonly sums?: { readonly day: string; readonly model: string; readonly add: Sums }
 }
 
-/** Whose sums are asked for, and of which days. */
+/** Selects the sums of a token. */
 export interface SumsQuery {
   readonly tokenId: string
   /** First and last day, `2026-11-21`. */
@@ -93,38 +93,38 @@ export interface SumsQuery {
 }
 
 /**
- * Counts what tokens take. In this process at once (no promise), elsewhere atomically, whoever else counts at the same time.
+ * Counts the use of tokens: in this process without promises, elsewhere atomically, whichever processes count at the same time.
  *
- * - `reserve` adds the amounts, if every meter has room for its own (used + least <= limit).
- * - `settle` corrects them, once for a call, however often it is called: for windows and periods by `actual - amount` (a
- *   period that of the reservation; a window that of the reservation for less, the running one for more), a concurrent
- *   meter is given back. A call whose reservation never arrived is counted with `actual`; one that arrives later than its
- *   settlement is not counted any more.
- * - A `reserve` that throws or rejects leaves nothing behind: whatever of it may have been sent already, the store itself takes back.
- *   Nobody settles such a call.
- * - Sums are kept under 500 names of models for each token and day; what further ones take, under `otherModels`.
- * - A process that dies leaves its reservations as taken; what is concurrent runs out a minute after its last `renew`.
+ * - `reserve` adds the amounts if every meter has room (used + least <= limit).
+ * - `settle` corrects them, once for each call, however often it is called. Windows and periods change by `actual - amount`: a period in
+ *   the span of the reservation; a window in the span of the reservation if less was used, and in the current one if more was.
+ *   A concurrent meter is released. A call whose reservation never arrived is counted with `actual`; a reservation that arrives after its
+ *   settlement is ignored.
+ * - A `reserve` that throws or rejects leaves no reservation: the store itself takes back a request that it may have sent
+ *   already. Such a call is not settled.
+ * - Each token has sums of at most 500 models a day; the use of further models is added under `otherModels`.
+ * - Reservations of a process that ends without settling them stay counted. Concurrent calls expire one minute after their last `renew`.
  */
 export interface MeterStore {
   reserve(reservation: Reservation): Awaitable<ReserveResult>
   settle(settlement: Settlement): Awaitable<void>
-  /** These calls still run: to be called every 20 seconds for those with a concurrent meter. */
+  /** Extends the leases of running calls. To be called every 20 seconds for calls with a concurrent meter. */
   renew(
     calls: readonly { readonly callId: string; readonly tokenId: string; readonly meters: readonly Meter[] }[],
   ): Awaitable<void>
-  /** How full meters are; their amounts have no meaning here. */
+  /** Returns the states of meters. Their amounts are ignored. */
   read(tokenId: string, meters: readonly Meter[]): Awaitable<readonly MeterState[]>
-  /** The sums of a token, by day and model; days in order. */
+  /** Returns the sums of a token by day and model, ordered by day. */
   sums(query: SumsQuery): Awaitable<readonly ({ readonly day: string; readonly model: string } & Sums)[]>
 }
 
-/** Names of models that have sums of their own, for a token and day. What clients ask for may be any word. */
-export const mostModels = 500
-/** The name for all others. */
+/** Maximum number of models with their own sums, for each token and day: the names come from clients. */
+export const maxModelsPerDay = 500
+/** Name of the sums of all further models. */
 export const otherModels = '(other)'
 
-/** How long a concurrent call is taken to run without `renew`. */
+/** Milliseconds for which a concurrent call counts as running without `renew`. */
 export const leaseMs = 60_000
 
-/** What a meter has to have room for. */
+/** Returns the room that a meter must have for the call. */
 export const requiredRoom = ({ amount, least = amount }: Meter): number => least

@@ -1,58 +1,58 @@
-/** A span of time that limits are counted in: a word, or seconds. */
+/** Length of the window of a limit: a name, or seconds. */
 export type Window = 'second' | 'minute' | 'hour' | 'day' | number
 
-/** Part of the calendar, in UTC, weeks from Monday; `total` never begins anew. */
+/** Calendar period of a budget, in UTC, with weeks from Monday. `total` never resets. */
 export type Period = 'day' | 'week' | 'month' | 'total'
 
 /**
- * What a token may do within a window, at most. The window slides: two counters stand for it, so that in no span of its
- * length more than about the limit is let in.
+ * Maximum use of a token within a window. The window slides; two counters approximate it, so that in every span of its length about the
+ * limit is admitted at most.
  */
 export interface Limit {
-  /** Model names it holds for, as clients write them; `*` stands for anything. One count for all of them together. Default: all. */
+  /** Names of the models that the limit counts, as clients send them; `*` matches anything. All of them share one count. Default: all. */
   readonly models?: string | readonly string[]
-  /** Default `'minute'`. */
+  /** Default: `'minute'`. */
   readonly window?: Window
   readonly requests?: number
-  /** Input and output together. */
+  /** Input and output tokens together. */
   readonly tokens?: number
   readonly inputTokens?: number
   readonly outputTokens?: number
-  /** Calls running at the same time; the window has no meaning for it. */
+  /** Calls that run at the same time. The window does not apply to it. */
   readonly concurrent?: number
 }
 
-/** What a token may spend, at most. Exactly one of `money` and `tokens`. */
+/** Maximum that a token may spend in a period. Has exactly one of `money` and `tokens`. */
 export interface Budget {
   /** As for `Limit`. */
   readonly models?: string | readonly string[]
   readonly period: Period
   /** In the currency of the prices. */
   readonly money?: number
-  /** Input and output together. */
+  /** Input and output tokens together. */
   readonly tokens?: number
 }
 
 /** A point in time: milliseconds since 1970, an ISO 8601 text, or a Date. */
 export type Time = number | string | Date
 
-/** What a token is issued with. */
+/** Settings of a token to issue. */
 export interface TokenSettings {
-  /** For people: what it is for. */
+  /** Name for people, such as the token's purpose. */
   readonly name?: string
-  /** The user or team it belongs to, in the host's own words. */
+  /** The user or team that the token belongs to. Any text of the host. */
   readonly owner?: string
-  /** Model names it may use; `*` stands for anything. Default: all. */
+  /** Names of the models that the token may use; `*` matches anything. Default: all. */
   readonly models?: readonly string[]
   /** Default: never. */
   readonly expiresAt?: Time
   readonly limits?: Limit | readonly Limit[]
   readonly budget?: Budget | readonly Budget[]
-  /** Anything else that the host wants to find again; handed to hooks with the identity. */
+  /** Data of the host. Plugin hooks receive it with the identity. */
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** What is told of a token: everything but its secret. Times in milliseconds since 1970. */
+/** An issued token, without its secret. Times are in milliseconds since 1970. */
 export interface Token {
   readonly id: string
   readonly name?: string
@@ -61,7 +61,7 @@ export interface Token {
   readonly limits: readonly Limit[]
   readonly budgets: readonly Budget[]
   readonly metadata?: Readonly<Record<string, unknown>>
-  /** The beginning of its newest secret, to tell tokens apart by eye: `mg-Ab3d`. */
+  /** First characters of the newest secret, so that people can tell tokens apart: `mg-Ab3d`. */
   readonly hint: string
   readonly createdAt: number
   readonly expiresAt?: number
@@ -69,18 +69,18 @@ export interface Token {
   readonly rotatedAt?: number
 }
 
-/** A secret at rest. */
+/** A secret as stores keep it. */
 export interface StoredSecret {
   /** SHA-256 of the secret, as 64 hexadecimal digits. */
   readonly digest: string
-  /** An older secret: until when it is still good, in milliseconds since 1970. */
+  /** Only for secrets that `rotate` replaced: end of their validity, in milliseconds since 1970. */
   readonly validUntil?: number
 }
 
-/** A token as stores keep it. JSON through and through. */
+/** A token as stores keep it. It survives JSON unchanged. */
 export interface TokenRecord extends Token {
-  /** The newest first. */
+  /** The newest secret is first. */
   readonly secrets: readonly StoredSecret[]
-  /** Raised by one with each change. */
+  /** Increased by one with each change. */
   readonly version: number
 }

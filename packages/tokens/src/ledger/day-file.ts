@@ -4,17 +4,17 @@ import { join } from 'node:path'
 
 const day = /^\d{4}-\d{2}-\d{2}$/
 
-/** Whether a text is a day as the ledger writes it: `2026-11-21`. */
+/** Returns whether a text is a day in the form of the ledger: `2026-11-21`. */
 export const isDay = (text: string): boolean => day.test(text)
 
-/** The day that a file of a ledger is of, by its name; undefined: it is no such file. */
+/** Returns the day of a ledger file by its name; undefined for other files. */
 export const dayOf = (name: string): string | undefined =>
   name.endsWith('.jsonl') && name[10] === '.' && isDay(name.slice(0, 10)) ? name.slice(0, 10) : undefined
 
-/** Lines could not be written, or not all of them. */
+/** Some or all lines could not be written. */
 export class WriteError extends Error {
   override readonly name = 'WriteError'
-  /** How many of them stand in the file, whole. */
+  /** Number of lines that were written completely. */
   readonly written: number
 
   constructor(message: string, written: number, cause: unknown) {
@@ -25,17 +25,17 @@ export class WriteError extends Error {
 
 /** A file that only this process appends to. */
 export interface DayFile {
-  /** Appends lines, each with its line break, in one write. Throws WriteError; the file is to be closed then. */
+  /** Appends lines, each with its line break. Rejects with WriteError; the file must be closed then. */
   append(lines: readonly string[]): Promise<void>
-  /** Whether somebody has moved or deleted it. */
+  /** Returns whether the file was moved or deleted. */
   isGone(): Promise<boolean>
-  /** Closes it, and deletes it if nothing was written. */
+  /** Closes the file, and deletes it if it is empty. */
   close(): Promise<void>
-  /** Has what was written put on the disk, and closes it. */
+  /** Syncs the file to the disk and closes it. */
   finish(): Promise<void>
 }
 
-/** Begins a file for a day, under a name that no file has had. */
+/** Creates a file for a day, under a new name. */
 export async function openDayFile(folder: string, day: string): Promise<DayFile> {
   const path = join(folder, `${day}.${process.pid}-${randomBytes(6).toString('hex')}.jsonl`)
   const handle = await openNew(path, folder)
@@ -51,10 +51,10 @@ export async function openDayFile(folder: string, day: string): Promise<DayFile>
       const bytes = Buffer.from(lines.join(''))
       let done = 0
       try {
-        // A full disk takes a part, and says so with the next one only.
+        // A full disk accepts a part of a write, and reports the error with the next one.
         while (done < bytes.length) {
           const { bytesWritten } = await handle.write(bytes, done)
-          if (bytesWritten === 0) throw new Error('the file takes no more')
+          if (bytesWritten === 0) throw new Error('the file accepts no more data')
           done += bytesWritten
           size += bytesWritten
         }
@@ -85,7 +85,7 @@ async function openNew(path: string, folder: string): Promise<FileHandle> {
       return await open(path, 'ax', 0o600)
     } catch (error) {
       if (!isMissing(error)) throw error
-      // Somebody took the folder away while it was in use.
+      // The folder was deleted while it was in use.
       await mkdir(folder, { recursive: true, mode: 0o700 })
       return await open(path, 'ax', 0o600)
     }
@@ -98,12 +98,12 @@ const isMissing = (error: unknown): boolean => error instanceof Error && 'code' 
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
-/** How many lines the first bytes of them hold, line breaks included. */
+/** Returns how many lines are complete within the first bytes. */
 function wholeLines(lines: readonly string[], bytes: number): number {
-  let left = bytes
-  const torn = lines.findIndex((line) => {
-    left -= Buffer.byteLength(line)
-    return left < 0
+  let remaining = bytes
+  const cutLine = lines.findIndex((line) => {
+    remaining -= Buffer.byteLength(line)
+    return remaining < 0
   })
-  return torn < 0 ? lines.length : torn
+  return cutLine < 0 ? lines.length : cutLine
 }

@@ -4,60 +4,64 @@ import { safeLogger } from '../base/safe-logger.ts'
 import { type DayFile, isDay, openDayFile, WriteError } from './day-file.ts'
 import type { LedgerRecord, LedgerSink } from './ledger-record.ts'
 
-/** What `fileLedger` takes. */
+/** Options of `fileLedger`. */
 export interface FileLedgerOptions {
-  /** Where the files are; made if it is not there. Default `'modelgate-ledger'`, in the working directory. */
+  /** Folder of the files, which is created if it does not exist. Default: `'modelgate-ledger'` in the working directory. */
   readonly folder?: string
-  /** Default: `console`. `false`: nothing is told. */
+  /** Default: `console`. `false` logs nothing. */
   readonly logger?: Logger | false
 }
 
 /** A ledger in files. */
 export interface FileLedger extends LedgerSink {
   readonly folder: string
-  /** Throws once the ledger is closed. */
+  /** Throws after `close()`. */
   append(record: LedgerRecord): void
   /**
-   * Resolves when all that was appended is handed to the operating system: it outlives this process, not yet a power failure.
-   * Rejects if that cannot be done now; it is tried again all the same.
+   * Resolves when all appended records are passed to the operating system: they survive the end of this process, but not yet a power failure.
+   * Rejects if they cannot be written now; writing is still tried again.
    */
   flush(): Promise<void>
-  /** Writes what is left, has it put on the disk, and closes the files. Rejects if records are lost with it. */
+  /** Writes all records, syncs the files to the disk and closes them. Rejects if records are lost. */
   close(): Promise<void>
   /** The same as `close()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>
-  /** Records that were never written, because too many waited for a disk that was full or away. */
+  /** Number of records that were dropped, because too many waited for a disk that was full or unavailable. */
   readonly dropped: number
 }
 
-/** A write takes what came within this time, */
+/** Milliseconds for which records are collected for one write. */
 const collectMs = 50
-/** or this many records. */
-const batch = 1000
-/** What may wait: more is dropped, so that a full disk does not fill the memory, too. */
-const mostRecords = 100_000
-const mostCharacters = 64 * 1024 * 1024
-/** After a failure: the first wait, doubled each time up to the longest. */
+/** Maximum records of one write. */
+const maxBatch = 1000
+/** Bounds of the records that wait: more are dropped, so that a full disk does not fill the memory. */
+const maxRecords = 100_000
+const maxCharacters = 64 * 1024 * 1024
+/** Wait after a failed write, doubled with each further failure up to the maximum. */
 const retryMs = 1000
-const longestRetryMs = 60_000
+const maxRetryMs = 60_000
+/** Milliseconds between two warnings. */
 const warnMs = 60_000
-/** Calls that began before midnight end after it: the day before is still written to. */
+/** Files kept open: calls that began before midnight may end after it, so the previous day is still written to. */
 const openDays = 2
 
 /**
- * A ledger in JSON lines, one file for each day (UTC, by a record's time) and process: `2026-11-21.4711-1f0c….jsonl`. Files are
- * only ever appended to, and readable for their owner alone; they may be moved or deleted at any time, and a new one is begun. A process that dies takes with it what it had not written yet, 50 ms
- * at most, and leaves one torn line at most, the last of its file. Throws if the folder cannot be made.
+ * Creates a ledger in JSON lines, with one file for each day (UTC, by a record's time) and process: `2026-11-21.4711-1f0c….jsonl`. Files are
+ * only appended to, and only their owner can read them. They may be moved or deleted at any time; the ledger then starts a new one. A process
+ * that is killed loses the records of its last 50 ms at most, and leaves at most one incomplete line, the last of its file.
+ *
+ * @throws Error if the folder cannot be created.
  */
 export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
   const { folder = 'modelgate-ledger' } = options
   const logger = safeLogger(options.logger)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const files = new Map<string, DayFile>()
-  /** Lines that no pass has taken yet, by their day. */
+  /** Lines that no write pass has started to write, by their day. */
   let waiting = new Map<string, string[]>()
-  let fresh = 0
-  /** All that is not written, those of a running pass too. */
+  /** Number of lines in `waiting`. */
+  let waitingLines = 0
+  /** Unwritten records, including those of a running pass. */
   let records = 0
   let characters = 0
   let dropped = 0
@@ -68,7 +72,7 @@ export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
   let nextPass: Promise<void> | undefined
   let closing: Promise<void> | undefined
 
-  const tell = (message: string): void => {
+  const logState = (message: string): void => {
     const lost = dropped === 0 ? '' : `; ${dropped} records were dropped since it was opened`
     logger.warn(`modelgate: ledger in ${folder}: ${message}; ${records} records wait${lost}`)
   }
@@ -76,7 +80,7 @@ export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
     const now = performance.now()
     if (now - warnedAt < warnMs) return
     warnedAt = now
-    tell(message)
+    logState(message)
   }
 
   const written = (lines: readonly string[]): void => {
@@ -98,19 +102,19 @@ export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
     try {
       await file.append(lines)
     } catch (error) {
-      // A torn line stays the last of its file: what is left goes into another one.
+      // An incomplete line must stay the last of its file: the remaining lines go into a new file.
       files.delete(day)
       await file.close().catch(() => {})
       throw error
     }
   }
 
-  const writeAll = async (taken: ReadonlyMap<string, readonly string[]>): Promise<void> => {
+  const writeAll = async (linesByDay: ReadonlyMap<string, readonly string[]>): Promise<void> => {
     const errors: unknown[] = []
-    for (const [day, lines] of taken) {
+    for (const [day, lines] of linesByDay) {
       let from = 0
       while (from < lines.length && errors.length === 0) {
-        const some = lines.slice(from, from + batch)
+        const some = lines.slice(from, from + maxBatch)
         const count = await writeDay(day, some).then(
           () => some.length,
           (error: unknown) => {
@@ -122,9 +126,9 @@ export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
         from += count
       }
       if (from === lines.length) continue
-      // It waits again, before what came since.
+      // They wait again, before newer lines.
       waiting.set(day, [...lines.slice(from), ...(waiting.get(day) ?? [])])
-      fresh += lines.length - from
+      waitingLines += lines.length - from
     }
     if (errors.length > 0) throw errors[0]
   }
@@ -137,37 +141,37 @@ export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
     }
   }
 
-  /** Writes what waits when it begins. */
+  /** Writes all lines that wait at its start. */
   const pass = async (): Promise<void> => {
     nextPass = undefined
     clearTimeout(timer)
     timer = undefined
-    const taken = waiting
+    const linesByDay = waiting
     waiting = new Map()
-    fresh = 0
+    waitingLines = 0
     try {
-      await writeAll(taken)
+      await writeAll(linesByDay)
     } catch (error) {
       failures++
-      warn(`cannot write (${messageOf(error)}): make room, or mend the folder`)
+      warn(`cannot write (${messageOf(error)}): make room, or repair the folder`)
       clearTimeout(timer)
-      timer = setTimeout(writeInBackground, Math.min(longestRetryMs, retryMs * 2 ** (failures - 1)))
-      // A disk that does not come back must not keep the process from ending.
+      timer = setTimeout(writeInBackground, Math.min(maxRetryMs, retryMs * 2 ** (failures - 1)))
+      // A disk that stays unavailable must not keep the process alive.
       timer.unref()
       throw error
     }
-    if (failures > 0) tell('is written again')
+    if (failures > 0) logState('is written again')
     failures = 0
     await finishPastDays()
   }
 
-  /** The next pass that has not begun; all who ask before it begins share it. */
+  /** Returns the next pass, which has not started yet. All callers before its start share it. */
   const write = (): Promise<void> => {
     nextPass ??= lastPass.catch(() => {}).then(pass)
     lastPass = nextPass
     return nextPass
   }
-  /** What fails is told, and tried again, by the pass itself. */
+  /** A failed pass logs the failure and schedules the next one itself. */
   const writeInBackground = (): void => void write().catch(() => {})
 
   const close = async (): Promise<void> => {
@@ -193,19 +197,19 @@ export function fileLedger(options: FileLedgerOptions = {}): FileLedger {
       const day = record.time.slice(0, 10)
       if (!isDay(day)) throw new TypeError(`ledger: time is '${record.time}': write it as ISO 8601, in UTC`)
       const line = `${JSON.stringify(record)}\n`
-      if (records >= mostRecords || characters + line.length > mostCharacters) {
+      if (records >= maxRecords || characters + line.length > maxCharacters) {
         dropped++
-        warn('the disk is too slow, away or full, and records are dropped')
+        warn('the disk is too slow, unavailable or full, and records are dropped')
         return
       }
       records++
-      fresh++
+      waitingLines++
       characters += line.length
       const lines = waiting.get(day)
       if (lines === undefined) waiting.set(day, [line])
       else lines.push(line)
       if (failures > 0) return
-      if (fresh >= batch) writeInBackground()
+      if (waitingLines >= maxBatch) writeInBackground()
       else timer ??= setTimeout(writeInBackground, collectMs)
     },
     async flush() {

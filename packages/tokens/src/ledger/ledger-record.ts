@@ -1,29 +1,29 @@
 import type { Attempt, BillableUnits, FinishEvent, Loss, Usage } from '@modelgate/core'
 import { fromBillionths, toBillionths } from '../prices/money.ts'
 
-/** What is written down of a call: once for each authenticated call to a model, after its last byte. Never any content. */
+/** The record of a call: one for each authenticated call to a model, after its last byte. It contains no content. */
 export interface LedgerRecord {
-  /** The call's id, as the client was told it. */
+  /** The call's id, as the client received it. */
   readonly id: string
-  /** When it arrived: ISO 8601, UTC. */
+  /** Time of arrival: ISO 8601, UTC. */
   readonly time: string
-  /** The token's id; null: the gateway asks for none. */
+  /** The token's id; null if the gateway requires none. */
   readonly token: string | null
   readonly owner?: string
   readonly operation: string
   readonly format: string
-  /** As the client named it. */
+  /** The model name that the client sent. */
   readonly model: string
   readonly upstream?: string
   readonly upstreamModel?: string
   readonly attempts: readonly Attempt[]
   readonly status: number
   readonly outcome: 'finished' | 'failed' | 'aborted'
-  /** The kind of error it ended with (`rate_limited`). */
+  /** Kind of the error that ended the call (`rate_limited`). */
   readonly error?: string
   /**
-   * Where the counts come from: the upstream's own; the gateway's estimate, because the upstream told none; or what the
-   * upstream had told, completed by an estimate, because the answer was cut short. Absent: no model was at work.
+   * Source of the counts: the upstream's report; an estimate of the gateway, because the upstream reported none; or the upstream's
+   * report, completed by an estimate, because the response was cut off. Absent: no model worked on the call.
    */
   readonly basis?: 'reported' | 'estimated' | 'partial'
   readonly usage?: {
@@ -33,7 +33,7 @@ export interface LedgerRecord {
     readonly output: number
     readonly reasoning?: number
   }
-  /** No answer came, but an upstream had the request: it may have worked, and may bill it. */
+  /** No response arrived, but an upstream had received the request: it may have worked, and may bill it. */
   readonly abandoned?: true
   readonly units?: {
     readonly images?: number
@@ -41,30 +41,30 @@ export interface LedgerRecord {
     readonly characters?: number
     readonly searches?: number
   }
-  /** In the currency of the prices, as a decimal number with nine places at most. Absent: unknown. */
+  /** In the currency of the prices, with at most nine decimal places. Absent: unknown. */
   readonly cost?: number
   readonly currency?: string
-  /** Paths and kinds of what could not be carried; no content. */
+  /** Paths and kinds of the losses of translation, without content. */
   readonly losses: readonly Pick<Loss, 'path' | 'kind' | 'severity'>[]
   readonly durationMs: number
   readonly firstEventMs?: number
   readonly stream: boolean
 }
 
-/** Where records go. Called for each call; a sink collects what comes faster than it can write. */
+/** Destination of records. A sink buffers records that arrive faster than it can write. */
 export interface LedgerSink {
-  /** A rejection is logged; the call is long over. */
+  /** Called once for each call, after its end. A rejection is logged. */
   append(record: LedgerRecord): void | Promise<void>
-  /** Resolves when all that was appended is written. */
+  /** Resolves when all appended records are written. */
   flush?(): Promise<void>
   close?(): Promise<void>
 }
 
-/** Names come from clients and may be as long as a request; so may the list of what was lost of it. */
-const longestName = 512
-const mostLosses = 100
+/** Bounds of a record: names and the list of losses depend on the client's request, and may be as long as it. */
+const maxNameLength = 512
+const maxLosses = 100
 
-/** What the ledger says of a call. Nothing of what was asked or answered is in it. */
+/** Returns the record of a finished call. It contains nothing of the request's or the response's content. */
 export function recordOf(event: FinishEvent): LedgerRecord {
   const { identity, error, usage, units, cost } = event
   const owner = identity?.owner
@@ -89,23 +89,23 @@ export function recordOf(event: FinishEvent): LedgerRecord {
     ...(cost === undefined || !Number.isFinite(cost.amount)
       ? {}
       : { cost: fromBillionths(toBillionths(cost.amount)), currency: cost.currency }),
-    losses: event.losses.slice(0, mostLosses).map(placeOf),
+    losses: event.losses.slice(0, maxLosses).map(lossOf),
     durationMs: event.durationMs,
     ...(event.firstEventMs === undefined ? {} : { firstEventMs: event.firstEventMs }),
     stream: event.stream,
   }
 }
 
-const short = (name: string): string => (name.length > longestName ? `${name.slice(0, longestName)}…` : name)
+const short = (name: string): string => (name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name)
 
-/** Without the detail, which may quote the request. */
-const placeOf = ({ path, kind, severity }: Loss): LedgerRecord['losses'][number] => ({
+/** Omits the loss's detail, which may quote the request. */
+const lossOf = ({ path, kind, severity }: Loss): LedgerRecord['losses'][number] => ({
   path: short(path),
   kind,
   severity,
 })
 
-/** By its shape: an application may hold the class twice, as ES module and as CommonJS. */
+/** Reads the kind by the error's shape, because an application may load core's ESM and CommonJS builds, each with its own class. */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error) || error.name !== 'GatewayError' || !('info' in error)) return 'internal'
   const { info } = error
@@ -128,7 +128,7 @@ const unitsOf = ({ images, seconds, characters, searches }: BillableUnits): NonN
   ...(searches === undefined ? {} : { searches }),
 })
 
-/** A ledger that keeps its records in the memory of this process, all of them: for tests. */
+/** Creates a ledger that keeps all records in memory. For tests. */
 export function memoryLedger(): LedgerSink & { readonly records: readonly LedgerRecord[] } {
   const records: LedgerRecord[] = []
   return { records, append: (record) => void records.push(record) }

@@ -4,26 +4,27 @@ import { join } from 'node:path'
 import { dayOf, isDay } from './day-file.ts'
 import type { LedgerRecord } from './ledger-record.ts'
 
-/** Which records `readLedger` reads. */
+/** Options of `readLedger`. */
 export interface ReadLedgerOptions {
-  /** First day, UTC: `'2026-11-21'`. Default: the first there is. */
+  /** First day, UTC: `'2026-11-21'`. Default: the first day with records. */
   readonly from?: string
-  /** Last day, itself included. Default: the last there is. */
+  /** Last day, included. Default: the last day with records. */
   readonly to?: string
   /**
-   * Told of each file that holds lines which are no records: torn by a process that died while it wrote. They are skipped. The
-   * last line of a file that is being written may be among them.
+   * Receives each file with lines that are not records, and their number. Such lines are skipped. A process that was killed while it wrote
+   * leaves one; the last line of a file that is being written may be one, too.
    */
   readonly onTorn?: (torn: { readonly file: string; readonly lines: number }) => void
 }
 
-/** No record is near as long. Something else that is must not fill the memory. */
-const longestLine = 16 * 1024 * 1024
+/** No record comes near this length. Longer lines are skipped, so that they cannot fill the memory. */
+const maxLineBytes = 16 * 1024 * 1024
 const lineBreak = 0x0a
 
 /**
- * Reads the records that fileLedger has written, line by line: the days in order, and those of a day file by file, one file for
- * each process. Throws a TypeError if a day is none, and an Error if the folder or a file cannot be read.
+ * Reads the records that `fileLedger` has written, line by line: the days in order, and within a day file by file.
+ *
+ * @throws TypeError for an invalid day; the iterable throws an Error if the folder or a file cannot be read.
  */
 export function readLedger(folder: string, options: ReadLedgerOptions = {}): AsyncIterable<LedgerRecord> {
   const { from = '0000-00-00', to = '9999-99-99', onTorn } = options
@@ -56,25 +57,25 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 }
 
 /**
- * The lines of a file; undefined for one without its line break, which is torn even if it looks whole: its record may have
- * been written again elsewhere. Not node:readline, which also breaks lines within JSON, at U+2028.
+ * Yields the lines of a file. Yields undefined for a line without a line break, even if it looks complete: its record may have been written
+ * again to another file. Not by node:readline, which also breaks lines at U+2028, within JSON.
  */
 async function* linesOf(path: string): AsyncGenerator<string | undefined> {
-  let begun: Buffer[] = []
+  let lineStart: Buffer[] = []
   let length = 0
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
     let from = 0
     for (let to = chunk.indexOf(lineBreak); to >= 0; to = chunk.indexOf(lineBreak, from)) {
       length += to - from
-      if (length > longestLine) yield undefined
-      else yield Buffer.concat([...begun, chunk.subarray(from, to)]).toString()
-      begun = []
+      if (length > maxLineBytes) yield undefined
+      else yield Buffer.concat([...lineStart, chunk.subarray(from, to)]).toString()
+      lineStart = []
       length = 0
       from = to + 1
     }
     length += chunk.length - from
-    if (length > longestLine) begun = []
-    else if (from < chunk.length) begun.push(chunk.subarray(from))
+    if (length > maxLineBytes) lineStart = []
+    else if (from < chunk.length) lineStart.push(chunk.subarray(from))
   }
   if (length > 0) yield undefined
 }
@@ -88,7 +89,7 @@ function recordIn(line: string): LedgerRecord | undefined {
   }
 }
 
-/** The fields that every record has, and that sums ask for. */
+/** Checks the fields that every record has and that sums need. */
 const isRecord = (value: unknown): value is LedgerRecord =>
   typeof value === 'object' &&
   value !== null &&

@@ -124,7 +124,7 @@ it('sums nothing to zero, and to no rows where they are told apart', async () =>
 
 it('says which keys there are', async () =>
   expect(sumLedger([], { by: ['owner' as LedgerKey] })).rejects.toThrow(
-    "sumLedger: by holds 'owner': write some of token, model, day",
+    "sumLedger: unknown key 'owner' in by. Known keys: token, model, day",
   ))
 
 it('sums costs exactly, in any order', () =>

@@ -2,25 +2,25 @@ import type { Cost } from '@modelgate/core'
 import { fromBillionths, toBillionths } from '../prices/money.ts'
 import type { LedgerRecord } from './ledger-record.ts'
 
-/** What records can be told apart by. The model is as clients named it; the day is of UTC, `2026-11-21`. */
+/** Keys to group records by. The model is the name that clients sent; the day is in UTC, `2026-11-21`. */
 export type LedgerKey = 'token' | 'model' | 'day'
 
-/** What some calls came to. */
+/** Sums over calls. */
 export interface LedgerSum {
-  /** null: no token was asked for. Absent, as `model` and `day`: not told apart by it. */
+  /** Null: calls without a token. `token`, `model` and `day` are absent if the sums are not grouped by them. */
   readonly token?: string | null
   readonly model?: string
   readonly day?: string
   readonly calls: number
-  /** Calls that ended with an error, those that were refused too; not those that the client left. */
+  /** Calls that ended with an error, including rejected ones; without those that the client aborted. */
   readonly failed: number
   readonly inputTokens: number
-  /** Of the input tokens, those that were read from a cache. */
+  /** Input tokens that were read from a cache. */
   readonly cachedTokens: number
   readonly outputTokens: number
-  /** One for each currency: as a rule one, none if no call has a known cost. Summed in whole billionths. */
+  /** One sum for each currency, usually one; none if no call has a known cost. Added in whole billionths. */
   readonly costs: readonly Cost[]
-  /** Calls of which a model was at work at an unknown cost: `costs` is without them. */
+  /** Calls with an unknown cost on which a model worked. They are not part of `costs`. */
   readonly unpriced: number
 }
 
@@ -34,8 +34,10 @@ interface Row {
 }
 
 /**
- * Sums records: one row for each token, model and day that there are, or for those of them that are named; one row in all, if
- * none is. Rows are ordered by what they are told apart by. Holds the rows in memory, not the records.
+ * Sums records, grouped by the keys in `by`; without keys, in one row. Rows are ordered by their keys. Only the rows are kept in memory,
+ * not the records.
+ *
+ * @throws TypeError for an unknown key.
  */
 export async function sumLedger(
   records: AsyncIterable<LedgerRecord> | Iterable<LedgerRecord>,
@@ -43,7 +45,7 @@ export async function sumLedger(
 ): Promise<readonly LedgerSum[]> {
   for (const key of by)
     if (!Object.hasOwn(keyOf, key))
-      throw new TypeError(`sumLedger: by holds '${key}': write some of ${Object.keys(keyOf).join(', ')}`)
+      throw new TypeError(`sumLedger: unknown key '${key}' in by. Known keys: ${Object.keys(keyOf).join(', ')}`)
   const rows = new Map<string, Row>()
   for await (const record of records) {
     const values = by.map((key) => keyOf[key](record))

@@ -2,7 +2,7 @@ import type { BillableUnits, Usage } from '@modelgate/core'
 import { toBillionths } from './money.ts'
 import { type Price, priceFields } from './price-table.ts'
 
-/** A price in whole billionths of the currency unit, for what the price is for. */
+/** The prices of a model, in whole billionths of the currency unit. */
 export type Rates = { readonly [Field in keyof Price]?: bigint }
 
 export const ratesOf = (price: Price): Rates =>
@@ -10,40 +10,40 @@ export const ratesOf = (price: Price): Rates =>
     priceFields.flatMap((field) => (price[field] === undefined ? [] : [[field, BigInt(toBillionths(price[field]))]])),
   )
 
-/** What a call has used. */
+/** The use of a call. */
 export interface PricedUse {
   readonly usage?: Usage | undefined
   readonly units?: BillableUnits | undefined
 }
 
-/** How much a price is for. */
+/** Quantity that a price is for. */
 const per = { tokens: 1_000_000n, characters: 1_000_000n, minute: 60n, one: 1n } as const
 const millionths = 1_000_000n
-/** Sums are kept as multiples of a billionth's 6 × 10¹³th part: no part of a call is rounded, the call is, once. */
+/** Sums are exact: they are kept in parts of 1/(6 × 10¹³) billionth. Only the cost of the whole call is rounded, once. */
 const scale = millionths * 60n * 1_000_000n
 
-/** Counts are whole as a rule; seconds are not. */
+/** Converts a count to millionths. Counts are usually whole, but seconds are not. */
 const inMillionths = (count: number): bigint =>
   Number.isInteger(count) ? BigInt(count) * millionths : BigInt(Math.round(count * 1e6))
 
-/** Some of what a call has used, with the fields that may have its price, the first first. */
+/** A part of a call's use, with the prices that may apply to it, in order of preference. */
 interface Part {
   readonly count: number
   readonly fields: readonly (keyof Price)[]
 }
 
 /**
- * The parts of a total, which overlap where tokens of sound or images came from a cache: nobody says how many. So each is
- * taken off the total in turn, at most what is left of it, and no token is charged twice.
+ * Splits a total into parts. Parts may overlap by an unknown number (audio or image tokens from a cache). So each part is
+ * deducted from the total in turn, at most the remainder of it, and no token is charged twice.
  */
-function split(total: number, rest: keyof Price, parts: readonly Part[]): readonly Part[] {
+function split(total: number, remainder: keyof Price, parts: readonly Part[]): readonly Part[] {
   let left = total
-  const taken = parts.map(({ count, fields }) => {
+  const shares = parts.map(({ count, fields }) => {
     const share = Math.min(count, left)
     left -= share
     return { count: share, fields }
   })
-  return [...taken, { count: left, fields: [rest] }]
+  return [...shares, { count: left, fields: [remainder] }]
 }
 
 const inputParts = ({ total, cacheRead, cacheWrite, cacheWrite1h, audio, image }: Usage['input']): readonly Part[] => {
@@ -77,10 +77,10 @@ const tokenFields = [
   'imageOutput',
 ] as const satisfies readonly (keyof Price)[]
 
-/** Whether a model has a price for any kind of token. */
+/** Returns whether a model has a price for any kind of token. */
 export const isPricedByTokens = (rates: Rates): boolean => tokenFields.some((field) => rates[field] !== undefined)
 
-/** Units that many models count as tokens, too: of the input what is read, of the output what is made. */
+/** Units that many models also count as tokens of the given side. */
 const media = [
   { unit: 'images', field: 'image', per: 'one', side: 'output' },
   { unit: 'seconds', field: 'minute', per: 'minute', side: 'input' },
@@ -88,39 +88,42 @@ const media = [
 ] as const
 
 /**
- * What a call costs, in whole billionths; half of one is rounded up. undefined: it used something for which there is no price,
- * or nobody knows what it used.
+ * Returns the cost of a call in whole billionths, with halves rounded up. Returns undefined if it used something without a
+ * price, or if its use is unknown.
  */
 export function totalCost(rates: Rates, { usage, units }: PricedUse): bigint | undefined {
   if (!areCounts(usage?.input) || !areCounts(usage?.output) || !areCounts(units)) return undefined
-  const { sum, isAll } = reckon(rates, { usage, units })
-  return isAll ? rounded(sum) : undefined
+  const { sum, isComplete } = sumCosts(rates, { usage, units })
+  return isComplete ? rounded(sum) : undefined
 }
 
-/** The part of what a call costs that has a price; counts that cannot be true are left out. */
+/** Returns the cost of the parts with a price. Invalid counts are ignored. */
 export function knownCost(rates: Rates, { usage, units }: PricedUse): bigint {
   const areTokens = areCounts(usage?.input) && areCounts(usage?.output)
   const use = { usage: areTokens ? usage : undefined, units: areCounts(units) ? units : undefined }
-  return rounded(reckon(rates, use).sum)
+  return rounded(sumCosts(rates, use).sum)
 }
 
 const rounded = (sum: bigint): bigint => (2n * sum + scale) / (2n * scale)
 
-/** `isAll`: nothing was used that has no price. */
-function reckon(rates: Rates, { usage, units = {} }: PricedUse): { readonly sum: bigint; readonly isAll: boolean } {
+/** Returns the exact sum, and in `isComplete` whether everything that was used has a price. */
+function sumCosts(
+  rates: Rates,
+  { usage, units = {} }: PricedUse,
+): { readonly sum: bigint; readonly isComplete: boolean } {
   let sum = (rates.request ?? 0n) * scale
-  let isAll = true
+  let isComplete = true
   const charge = (count: number, rate: bigint | undefined, of: keyof typeof per): void => {
     if (rate !== undefined) sum += rate * inMillionths(count) * (scale / millionths / per[of])
-    else if (count > 0) isAll = false
+    else if (count > 0) isComplete = false
   }
 
   const byTokens = isPricedByTokens(rates)
   const byMedia = media.some(({ unit, field }) => units[unit] !== undefined && rates[field] !== undefined)
-  const bySomethingElse = !byTokens && media.every(({ field }) => rates[field] === undefined)
-  if (usage === undefined && !byMedia && !bySomethingElse) isAll = false
+  const byOtherUnits = !byTokens && media.every(({ field }) => rates[field] === undefined)
+  if (usage === undefined && !byMedia && !byOtherUnits) isComplete = false
 
-  // A model that is priced by the image is not priced by the tokens that it also counts.
+  // A model with a price per image reports tokens as well, which are not charged.
   if (usage !== undefined && (byTokens || !byMedia)) {
     for (const { count, fields } of [...inputParts(usage.input), ...outputParts(usage.output)]) {
       const field = fields.find((name) => rates[name] !== undefined)
@@ -133,10 +136,10 @@ function reckon(rates: Rates, { usage, units = {} }: PricedUse): { readonly sum:
     if (rates[field] !== undefined || !areTokens) charge(count, rates[field], of)
   }
   charge(units.searches ?? 0, rates.search, 'one')
-  return { sum, isAll }
+  return { sum, isComplete }
 }
 
-/** Whether nothing among them is something else than a count that can be true. */
+/** Returns whether all values are valid counts or undefined. */
 const areCounts = (counts: object | undefined): boolean =>
   Object.values(counts ?? {}).every(
     (count) => count === undefined || (typeof count === 'number' && count >= 0 && count <= Number.MAX_SAFE_INTEGER),

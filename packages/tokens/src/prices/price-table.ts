@@ -1,42 +1,42 @@
 import { fromBillionths, toBillionths } from './money.ts'
-/** What a model costs. Prices of tokens are for a million of them. What is not given is unknown, not free: free is 0. */
+/** Prices of a model. Prices of tokens are for one million. An absent price is unknown, not free; 0 is free. */
 export interface Price {
-  /** Input tokens that came from no cache. */
+  /** Input tokens that were not read from a cache. */
   readonly input?: number
-  /** Input tokens read from a cache. Default: as `input`. */
+  /** Input tokens read from a cache. Default: the price of `input`. */
   readonly cachedInput?: number
-  /** Input tokens written to a cache. Default: as `input`. */
+  /** Input tokens written to a cache. Default: the price of `input`. */
   readonly cacheWrite?: number
-  /** Those of them that are kept for an hour. Default: as `cacheWrite`. */
+  /** Input tokens written to a cache for one hour. Default: the price of `cacheWrite`. */
   readonly cacheWrite1h?: number
   readonly output?: number
-  /** Output tokens spent on reasoning. Default: as `output`. */
+  /** Output tokens spent on reasoning. Default: the price of `output`. */
   readonly reasoning?: number
-  /** Tokens of sound. Default: as `input` and `output`. */
+  /** Tokens of audio. Default: the prices of `input` and `output`. */
   readonly audioInput?: number
   readonly audioOutput?: number
-  /** Tokens of images. Default: as `input` and `output`. */
+  /** Tokens of images. Default: the prices of `input` and `output`. */
   readonly imageInput?: number
   readonly imageOutput?: number
-  /** One image made. Default: what its tokens cost, where the model counts them. */
+  /** One generated image. Default: the price of its tokens, if the model reports them. */
   readonly image?: number
-  /** A minute of audio read, to the second's part. Default: what its tokens cost, where the model counts them. */
+  /** One minute of input audio; fractions count. Default: the price of its tokens, if the model reports them. */
   readonly minute?: number
-  /** A million characters spoken. Default: what the tokens cost, where the model counts them. */
+  /** One million characters of generated speech. Default: the price of the tokens, if the model reports them. */
   readonly characters?: number
-  /** One search that the provider made for the model. */
+  /** One search by the provider. */
   readonly search?: number
-  /** One call, beside all else. Default: nothing. */
+  /** One call, in addition to everything else. Default: 0. */
   readonly request?: number
 }
 
-/** A price table: what stands in a prices file. */
+/** A price table: the content of a price file. */
 export interface PriceTable {
   /** ISO 4217. Default `'USD'`. */
   readonly currency?: string
   /**
-   * By the model's name at the upstream, or `upstream/model` for one upstream; `*` stands for anything in a model's name. Exact
-   * names win over those with a `*`; then `upstream/model` over `model`; then the name with the most characters beside its `*`.
+   * Prices by the model's name at the upstream, or by `upstream/model` for one upstream. `*` matches anything in a model's name. Exact
+   * names win over those with a `*`, then `upstream/model` over `model`, then the name with the most characters besides its `*`.
    */
   readonly models: Readonly<Record<string, Price>>
 }
@@ -59,60 +59,62 @@ const fieldTable = {
   request: true,
 } satisfies Record<keyof Price, true>
 
-/** All that a model can have a price for. */
+/** Names of all prices. */
 export const priceFields = Object.keys(fieldTable) as readonly (keyof Price)[]
 
-/** Beyond it a number does not tell one billionth from the next. */
-const dearest = 9_000_000
+/** Above it, a number cannot represent single billionths. */
+const maxPrice = 9_000_000
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A value as a message shows it: whole if it is short. */
-const shown = (value: unknown): string => {
+/** Formats a value for a message, shortened to 60 characters. */
+const describe = (value: unknown): string => {
   const text =
     typeof value === 'number' || value === undefined ? String(value) : (JSON.stringify(value) ?? typeof value)
   return text.length > 60 ? `${text.slice(0, 60)}…` : text
 }
 
 /**
- * Looks at a price table, wherever it comes from. Throws a TypeError that says which value is wrong and what to write instead.
+ * Validates a price table.
  *
- * @param where what the messages call the table: the file's path
+ * @param where name of the table in messages, such as the file's path
+ * @throws TypeError that names the invalid value and says how to correct it.
  */
 export function checkTable(table: unknown, where: string): asserts table is PriceTable {
-  if (!isObject(table)) throw new TypeError(`${where}: ${shown(table)} is no price table: write { "models": { … } }`)
+  if (!isObject(table))
+    throw new TypeError(`${where}: ${describe(table)} is not a price table: write { "models": { … } }`)
   for (const name of Object.keys(table))
     if (name !== 'currency' && name !== 'models')
       throw new TypeError(
-        `${where}: unknown field ${shown(name)}: there are "currency" and "models"; a model's price stands within "models"`,
+        `${where}: unknown field ${describe(name)}: the fields are "currency" and "models"; a model's price belongs into "models"`,
       )
   const { currency, models } = table
   if (currency !== undefined && (typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency)))
     throw new TypeError(
-      `${where}: currency is ${shown(currency)}: write three capital letters of ISO 4217, such as "USD"`,
+      `${where}: currency is ${describe(currency)}: write three capital letters of ISO 4217, such as "USD"`,
     )
   if (!isObject(models))
     throw new TypeError(
-      `${where}: models is ${shown(models)}: write an object that has a price for each model's name, such as { "model-name": { "input": 1.25 } }`,
+      `${where}: models is ${describe(models)}: write an object with a price for each model's name, such as { "model-name": { "input": 1.25 } }`,
     )
   for (const [model, price] of Object.entries(models)) checkPrice(price, model, where)
 }
 
 function checkPrice(price: unknown, model: string, where: string): void {
-  const place = `${where}: models[${shown(model)}]`
+  const place = `${where}: models[${describe(model)}]`
   if (model === '' || model !== model.trim())
-    throw new TypeError(`${place}: a name is not empty and has no blanks around it: write the model's name as it is`)
+    throw new TypeError(`${place}: a model's name must not be empty or have spaces around it`)
   if (!isObject(price))
     throw new TypeError(
-      `${place} is ${shown(price)}: write an object with prices, such as { "input": 1.25, "output": 10 }`,
+      `${place} is ${describe(price)}: write an object with prices, such as { "input": 1.25, "output": 10 }`,
     )
   const fields = Object.entries(price).filter(([, value]) => value !== undefined)
   if (fields.length === 0)
     throw new TypeError(`${place} has no price: give at least one, 0 for what is free, or leave the model out`)
   for (const [field, value] of fields) {
     if (!Object.hasOwn(fieldTable, field))
-      throw new TypeError(`${place}: unknown field ${shown(field)}: ${advice(field)}`)
+      throw new TypeError(`${place}: unknown field ${describe(field)}: ${advice(field)}`)
     checkAmount(value, `${place}.${field}`)
   }
 }
@@ -120,16 +122,16 @@ function checkPrice(price: unknown, model: string, where: string): void {
 function checkAmount(value: unknown, place: string): void {
   if (typeof value !== 'number' || !Number.isFinite(value))
     throw new TypeError(
-      `${place} is ${shown(value)}: write a number without quotes, or leave the field out if it is unknown`,
+      `${place} is ${describe(value)}: write a number without quotes, or leave the field out if it is unknown`,
     )
   if (value < 0) throw new TypeError(`${place} is ${value}: a price is 0 or more`)
-  if (value > dearest) throw new TypeError(`${place} is ${value}: a price is ${dearest} at most`)
-  // A price that is rounded away would be free.
+  if (value > maxPrice) throw new TypeError(`${place} is ${value}: a price is ${maxPrice} at most`)
+  // Rounding would change the price, and could make it free.
   if (fromBillionths(toBillionths(value)) !== value)
     throw new TypeError(`${place} is ${value}: a price has nine decimal places at most`)
 }
 
-/** What to write in place of a field that is not there: the one that is spelled nearly so, else all of them. */
+/** Returns a correction for an unknown field: the field with nearly the same spelling, else all fields. */
 function advice(field: string): string {
   const plain = (name: string): string => name.replaceAll(/[^a-z0-9]/gi, '').toLowerCase()
   const meant = priceFields.find((name) => plain(name) === plain(field))

@@ -45,18 +45,21 @@ describe('a price table', () => {
   })
 
   it.each([
-    ['[]', '[] is no price table: write { "models": { … } }'],
-    ['"x"', '"x" is no price table'],
-    ['{}', 'models is undefined: write an object that has a price for each model'],
+    ['[]', '[] is not a price table: write { "models": { … } }'],
+    ['"x"', '"x" is not a price table'],
+    ['{}', 'models is undefined: write an object with a price for each model'],
     ['{"models":[]}', 'models is []: write an object'],
     [
       '{"gpt-5":{"input":1}}',
-      `unknown field "gpt-5": there are "currency" and "models"; a model's price stands within`,
+      `unknown field "gpt-5": the fields are "currency" and "models"; a model's price belongs into`,
     ],
     ['{"currency":"usd","models":{}}', 'currency is "usd": write three capital letters of ISO 4217, such as "USD"'],
     ['{"currency":null,"models":{}}', 'currency is null: write three capital letters'],
-    ['{"models":{"":{"input":1}}}', 'models[""]: a name is not empty'],
-    ['{"models":{"gpt-5 ":{"input":1}}}', 'models["gpt-5 "]: a name is not empty and has no blanks around it'],
+    ['{"models":{"":{"input":1}}}', `models[""]: a model's name must not be empty`],
+    [
+      '{"models":{"gpt-5 ":{"input":1}}}',
+      `models["gpt-5 "]: a model's name must not be empty or have spaces around it`,
+    ],
     ['{"models":{"gpt-5":1.25}}', 'models["gpt-5"] is 1.25: write an object with prices, such as { "input": 1.25'],
     ['{"models":{"gpt-5":{}}}', 'models["gpt-5"] has no price: give at least one, 0 for what is free'],
     ['{"models":{"m":{"cached_input":1}}}', 'models["m"]: unknown field "cached_input": write "cachedInput"'],
@@ -68,8 +71,8 @@ describe('a price table', () => {
     ['{"models":{"m":{"output":-1}}}', 'models["m"].output is -1: a price is 0 or more'],
     ['{"models":{"m":{"output":9000001}}}', 'models["m"].output is 9000001: a price is 9000000 at most'],
     ['{"models":{"m":{"output":1e-10}}}', 'models["m"].output is 1e-10: a price has nine decimal places at most'],
-    ['{"models":', 'the prices are no JSON: '],
-    ['', 'the prices are no JSON: '],
+    ['{"models":', 'the prices are not valid JSON: '],
+    ['', 'the prices are not valid JSON: '],
   ])('is refused if it is %s', (text, message) => {
     const path = file(text)
     expect(() => readPrices(path)).toThrow(TypeError)

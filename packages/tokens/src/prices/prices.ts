@@ -14,12 +14,12 @@ import { isPricedByTokens, knownCost, type Rates, ratesOf, totalCost } from './c
 import { fromBillionths } from './money.ts'
 import { checkTable, type Price, type PriceTable } from './price-table.ts'
 
-/** What a call has used of which model. */
+/** The use of a call, and the model that it used. */
 export interface PricedCall {
   readonly upstream: string
-  /** The model's name there. */
+  /** The model's name at the upstream. */
   readonly model: string
-  /** undefined: not counted in tokens, or nobody knows. */
+  /** Undefined: the use is not counted in tokens, or unknown. */
   readonly usage?: Usage | undefined
   readonly units?: BillableUnits | undefined
   readonly operation?: string | undefined
@@ -31,30 +31,28 @@ export interface EstimatedUse {
   readonly input: number
   /** Output tokens. */
   readonly output: number
-  /** Images, characters, seconds or searches, where the request makes them known. */
+  /** Images, characters, seconds or searches, if the request determines them. */
   readonly units?: BillableUnits | undefined
   readonly operation?: string | undefined
 }
 
-/** Prices of models, ready to be asked. */
+/** Prices of models. */
 export interface Prices {
   /** ISO 4217. */
   readonly currency: string
   /**
-   * What a call costs, rounded once to whole billionths, half of one up. undefined: unknown, because it used something that
-   * has no price.
+   * Returns the cost of a call, rounded once to whole billionths, with halves rounded up. Returns undefined if it used something
+   * without a price.
    */
   costOf(call: PricedCall): Cost | undefined
   /**
-   * The part of a call's cost that is known, in whole billionths: what has a price, where something else has none. 0 where nothing
-   * has.
+   * Returns the known part of a call's cost, in whole billionths: the cost of everything with a price. 0 if nothing has a price.
    */
   atLeast(call: PricedCall): number
   /**
-   * Returns what a call is likely to cost, in whole billionths, at the most expensive of its possible targets and with
-   * nothing cached. `units` are the images, characters, seconds or searches that the request makes known; without them, a
-   * model without token prices is assumed to make one image if it has an image price. Returns undefined if a target has no
-   * price for what the call will use.
+   * Returns the expected cost of a call, in whole billionths, at the most expensive of its possible targets and without caching.
+   * `units` are the images, characters, seconds or searches that the request determines. Without them, a model without token
+   * prices is assumed to create one image if it has an image price. Returns undefined if a target has no price for the expected use.
    */
   estimate(
     targets: readonly { readonly upstream: string; readonly model: string }[],
@@ -63,14 +61,19 @@ export interface Prices {
   priceOf(upstream: string, model: string): Price | undefined
 }
 
-/** Makes prices of a table. Throws a TypeError that says what to write instead of what is wrong with it. */
+/**
+ * Creates prices from a table.
+ *
+ * @throws TypeError for an invalid table; the message says how to correct it.
+ */
 export function createPrices(table: PriceTable): Prices {
   return pricesOf(table, 'prices')
 }
 
 /**
- * Reads prices from a JSON file that holds a PriceTable. Throws an Error if it cannot be read, and a TypeError that says what
- * to write instead of what is wrong with it.
+ * Reads prices from a JSON file that contains a PriceTable.
+ *
+ * @throws Error if the file cannot be read; TypeError for an invalid table, with a message that says how to correct it.
  */
 export function readPrices(path: string): Prices {
   let text: string
@@ -84,7 +87,7 @@ export function readPrices(path: string): Prices {
     // Some editors begin a file with a byte order mark.
     table = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text)
   } catch (cause) {
-    throw new TypeError(`${path}: the prices are no JSON: ${messageOf(cause)}`, { cause })
+    throw new TypeError(`${path}: the prices are not valid JSON: ${messageOf(cause)}`, { cause })
   }
   return pricesOf(table, path)
 }
@@ -129,27 +132,28 @@ function pricesOf(table: unknown, where: string): Prices {
       targets: readonly { readonly upstream: string; readonly model: string }[],
       use: EstimatedUse,
     ): number | undefined {
-      let dearest: number | undefined
+      let highest: number | undefined
       for (const { upstream, model } of targets) {
         const entry = find(upstream, model)
         const cost = entry === undefined ? undefined : likelyCost(entry.rates, use)
         if (cost === undefined) return undefined
-        dearest = Math.max(dearest ?? 0, Number(cost))
+        highest = Math.max(highest ?? 0, Number(cost))
       }
-      return dearest
+      return highest
     },
   })
 }
 
-/** Nobody charges for it. */
-const free: ReadonlySet<string> = new Set([
+/** Operations that no provider charges for. */
+const freeOperations: ReadonlySet<string> = new Set([
   'count-tokens',
   'get-response',
   'delete-response',
   'list-input-items',
   'cancel-response',
 ])
-export const isFree = (operation: string | undefined): boolean => operation !== undefined && free.has(operation)
+export const isFree = (operation: string | undefined): boolean =>
+  operation !== undefined && freeOperations.has(operation)
 
 /** The same calculation as at settlement, so that a reservation and the final cost cannot follow different prices. */
 function likelyCost(rates: Rates, { input, output, units: all, operation }: EstimatedUse): bigint | undefined {
@@ -172,7 +176,7 @@ function billedUnits(
 
 const isPricedByRequestOnly = (rates: Rates): boolean => Object.keys(rates).every((field) => field === 'request')
 
-/** Whether a model was at work, or may have been. */
+/** Returns whether a model worked on a call, or may have. */
 export const mayHaveWorked = ({ usage, units, outcome, attempts, abandoned, firstEventMs }: FinishEvent): boolean =>
   usage !== undefined ||
   units !== undefined ||
@@ -180,14 +184,14 @@ export const mayHaveWorked = ({ usage, units, outcome, attempts, abandoned, firs
   firstEventMs !== undefined ||
   (outcome === 'finished' && attempts.length > 0)
 
-/** What a finished call cost; a call for which no model was at work cost nothing. undefined: unknown. */
+/** Returns the cost of a finished call: 0 if no model worked on it, undefined if the cost is unknown. */
 export function costOfCall(prices: Prices, event: FinishEvent): Cost | undefined {
   if (!mayHaveWorked(event)) return { amount: 0, currency: prices.currency }
   const call = pricedCallOf(event)
   return call === undefined ? undefined : prices.costOf(call)
 }
 
-/** The part of what a finished call cost that is known, in whole billionths. */
+/** Returns the known part of the cost of a finished call, in whole billionths. */
 export function leastCostOf(prices: Prices, event: FinishEvent): number {
   const call = mayHaveWorked(event) ? pricedCallOf(event) : undefined
   return call === undefined ? 0 : prices.atLeast(call)
@@ -195,26 +199,26 @@ export function leastCostOf(prices: Prices, event: FinishEvent): number {
 
 function pricedCallOf(event: FinishEvent): PricedCall | undefined {
   const { usage, units, operation, attempts } = event
-  // A call that was given up may have worked on at the upstream that was asked last.
+  // The last upstream of an abandoned call may have gone on working.
   const last = attempts.at(-1)
   const upstream = event.upstream ?? last?.upstream
   const model = event.upstreamModel ?? last?.model
   return upstream === undefined || model === undefined ? undefined : { upstream, model, usage, units, operation }
 }
 
-/** Tells what calls cost, in `cost` of `onFinish`, for gateways that have prices but no tokens. */
+/** Creates a plugin that sets `cost` of `onFinish`, for gateways with prices but without tokens. */
 export const pricePlugin = (prices: Prices): Plugin => ({
   name: 'prices',
   costOf: (event) => costOfCall(prices, event),
 })
 
-/** What is remembered of names that clients made up must not grow with them. */
-const mostRemembered = 1000
-const longestRemembered = 256
+/** Bounds of the cache of lookups: the names come from clients. */
+const maxCached = 1000
+const maxCachedLength = 256
 
 /**
- * Finds what a table says of an upstream's model: exact names before patterns, `upstream/model` before `model`, then the
- * pattern with the most characters beside its stars, then the one that was written first.
+ * Creates a function that finds the entry of an upstream's model in a table: exact names before patterns, `upstream/model` before `model`,
+ * then the pattern with the most characters besides its `*`, then the first in the table.
  */
 export function createFinder<T>(
   entries: Readonly<Record<string, T>>,
@@ -223,15 +227,17 @@ export function createFinder<T>(
   const patterns = Object.entries(entries)
     .filter(([name]) => name.includes('*'))
     .sort(([one], [other]) => weightOf(other) - weightOf(one))
-  const known = createLru<{ readonly found: T | undefined }>(mostRemembered)
+  const known = createLru<{ readonly found: T | undefined }>(maxCached)
 
   const search = (upstream: string, model: string): T | undefined => {
     const prefix = `${upstream}/`
     const found = exact.get(prefix + model) ?? exact.get(model)
     if (found !== undefined) return found
-    // The prefix is compared, not matched: `*` alone is a name of any model, not of any upstream and its model.
-    const own = patterns.find(([name]) => name.startsWith(prefix) && matchesModel(model, [name.slice(prefix.length)]))
-    return (own ?? patterns.find(([name]) => matchesModel(model, [name])))?.[1]
+    // The prefix is compared literally: `*` matches any model name, not an upstream's name in front of it.
+    const ofUpstream = patterns.find(
+      ([name]) => name.startsWith(prefix) && matchesModel(model, [name.slice(prefix.length)]),
+    )
+    return (ofUpstream ?? patterns.find(([name]) => matchesModel(model, [name])))?.[1]
   }
 
   return (upstream, model) => {
@@ -239,7 +245,7 @@ export function createFinder<T>(
     const remembered = known.get(key)
     if (remembered !== undefined) return remembered.found
     const found = search(upstream, model)
-    if (key.length <= longestRemembered) known.set(key, { found })
+    if (key.length <= maxCachedLength) known.set(key, { found })
     return found
   }
 }
@@ -247,20 +253,20 @@ export function createFinder<T>(
 const weightOf = (pattern: string): number => pattern.replaceAll('*', '').length
 
 /**
- * A host's prices whose failures do not reach the counting of calls: where one throws, or returns a promise or anything else that
- * is no amount, that is logged and the price is unknown. An amount that is no number would be counted as nothing.
+ * Wraps prices of the host, whose failures must not affect the counting of calls. If a function throws, or returns anything but an amount,
+ * the failure is logged and the price is unknown. Otherwise an amount like NaN would count as 0.
  */
 export function guardedPrices(prices: Prices, logger: Logger): Prices {
-  const read = <T>(name: keyof Prices, call: () => T, isGood: (value: unknown) => boolean): T | undefined => {
+  const read = <T>(name: keyof Prices, call: () => T, isValid: (value: unknown) => boolean): T | undefined => {
     try {
       const value = call()
-      if (value === undefined || isGood(value)) return value
+      if (value === undefined || isValid(value)) return value
       if (isThenable(value)) Promise.resolve(value).then(undefined, () => {})
       throw new TypeError(
-        `it returned ${isThenable(value) ? 'a promise' : 'no amount'}: return it at once, from 0 upwards`,
+        `it returned ${isThenable(value) ? 'a promise' : 'a value that is not an amount'}: return an amount from 0, not a promise`,
       )
     } catch (error) {
-      logger.error(`modelgate: ${name} of the prices failed; the price is taken to be unknown`, error)
+      logger.error(`modelgate: ${name} of the prices failed; the price counts as unknown`, error)
       return undefined
     }
   }

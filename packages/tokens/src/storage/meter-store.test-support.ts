@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Awaitable } from '../base/async.ts'
-import { leaseMs, mostModels, otherModels, type Sums } from '../contract/meter-store.ts'
+import { leaseMs, maxModelsPerDay, otherModels, type Sums } from '../contract/meter-store.ts'
 import {
   dayMs,
   dayOf,
@@ -346,12 +346,12 @@ export function meterStoreContract(
 
       test('are kept under so many names of models for each day, and all others under one', async () => {
         const today = dayOf(await time())
-        for (let n = 0; n < mostModels; n++) await add(today, `m${n}`, { calls: 1, cost: 1 })
+        for (let n = 0; n < maxModelsPerDay; n++) await add(today, `m${n}`, { calls: 1, cost: 1 })
         await add(today, 'one more', { calls: 1, inputTokens: 5 })
         await add(today, 'and another', { calls: 1, cost: 2 })
         await add(today, 'm7', { calls: 1, cost: 4 })
         const rows = await store().sums({ tokenId: 't', from: today, to: today })
-        expect(rows).toHaveLength(mostModels + 1)
+        expect(rows).toHaveLength(maxModelsPerDay + 1)
         expect(rows.find(({ model }) => model === otherModels)).toMatchObject({ calls: 2, inputTokens: 5, cost: 2 })
         expect(rows.find(({ model }) => model === 'm7')).toMatchObject({ calls: 2, cost: 5 })
         await add(today, 'one more', { calls: 1 }, 'other')

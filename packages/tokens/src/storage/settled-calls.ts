@@ -1,35 +1,35 @@
-/** How long a call is remembered at least, unless too many follow it. */
-const keptMs = 60_000
-/** How many are remembered at least. */
-const keptCalls = 50_000
+/** Minimum time for which a call is remembered, unless too many others follow. */
+const minKeptMs = 60_000
+/** Minimum number of calls that are remembered. */
+const minKeptCalls = 50_000
 
-/** Ids of calls that are settled, so that each is settled once. */
+/** Ids of settled calls, so that each call is settled once. */
 export interface SettledCalls {
   has(callId: string): boolean
-  /** False: it is there already. */
+  /** Returns false if the call was added before. */
   add(callId: string, now: number): boolean
 }
 
 /**
- * Two sets that take turns: when the younger one is full or a minute old, the older one is dropped as a whole. That costs
- * nothing for each call, and needs no times. A settlement is repeated within seconds, or not at all.
+ * Creates a set that forgets old calls. It consists of two sets: when the newer one is full or a minute old, the older one is
+ * dropped as a whole. That costs nothing for each call, and stores no times. A settlement is repeated within seconds or not at all.
  */
 export function createSettledCalls(): SettledCalls {
-  let young = new Set<string>()
-  let old = new Set<string>()
-  let since = 0
+  let newer = new Set<string>()
+  let older = new Set<string>()
+  let newerSince = 0
 
-  const has = (callId: string): boolean => young.has(callId) || old.has(callId)
+  const has = (callId: string): boolean => newer.has(callId) || older.has(callId)
   return {
     has,
     add(callId, now) {
       if (has(callId)) return false
-      if (young.size >= keptCalls || now - since > keptMs) {
-        old = young
-        young = new Set()
-        since = now
+      if (newer.size >= minKeptCalls || now - newerSince > minKeptMs) {
+        older = newer
+        newer = new Set()
+        newerSince = now
       }
-      young.add(callId)
+      newer.add(callId)
       return true
     },
   }

@@ -28,7 +28,7 @@ function make({ staleMs = 0, started = true }: { staleMs?: number; started?: boo
   return {
     authenticate: (secret: string) => authenticate(secret, request),
     plugin: authenticate.plugin === plugin,
-    tokens: createManagement({ store, changed: cache.forget, now }),
+    tokens: createManagement({ store, onChange: cache.forget, now }),
     store,
     identities,
     pass: (ms: number) => {
@@ -113,7 +113,7 @@ describe('is told apart', () => {
     const swapped = secret.slice(0, 10) + (secret[10] === 'a' ? 'b' : 'a') + secret.slice(11)
     for (const wrong of [swapped, secret.slice(0, -1), `${secret}x`, 'sk-proj-abcdefgh', 'mg-', 'Bearer x']) {
       const words = await told(() => authenticate(wrong))
-      expect(words).toMatch(/^authentication: Incorrect API key provided: it is mistyped or cut/)
+      expect(words).toMatch(/^authentication: Incorrect API key provided: it is mistyped or incomplete/)
       expect(words).not.toContain(wrong.slice(0, 12).padEnd(12, '\0'))
     }
     expect(store.lookups).toBe(0)
@@ -143,7 +143,7 @@ describe('is told apart', () => {
     const { authenticate, tokens, store, pass } = make()
     const { secret, id } = await tokens.issue()
     await authenticate(secret)
-    await createManagement({ store, changed: () => {}, now: () => start }).revoke(id)
+    await createManagement({ store, onChange: () => {}, now: () => start }).revoke(id)
     pass(500)
     expect(await told(() => authenticate(secret))).toMatch(/revoked/)
   })

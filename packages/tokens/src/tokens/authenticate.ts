@@ -9,27 +9,27 @@ export interface AuthenticateOptions {
   readonly cache: TokenCache
   readonly identities: Identities
   readonly plugin: Plugin
-  /** Whether a gateway runs with the plugin. */
+  /** Returns whether a gateway has started with the plugin. */
   isStarted(): boolean
-  /** The error for a failure of the store. */
+  /** Maps failures of the store. */
   toGatewayError(error: unknown): unknown
   now(): number
 }
 
-/** The function for `auth` of a gateway. Its answer is no promise where the token is remembered or the store answers at once. */
+/** Creates the function for `auth` of a gateway. It returns a promise only if the token is not cached and the store returns a promise. */
 export function createAuthenticate({
   cache,
   identities,
   plugin,
   isStarted,
-  toGatewayError: told,
+  toGatewayError,
   now,
 }: AuthenticateOptions): Authenticate {
-  const judge = (record: TokenRecord | undefined, digest: string): Identity | null => {
+  const identify = (record: TokenRecord | undefined, digest: string): Identity | null => {
     const secret = record?.secrets.find((stored) => sameDigest(stored.digest, digest))
     if (record === undefined || secret === undefined) return null
-    checkGood(record, secret.validUntil, now())
-    // Limits that nobody counts would be no limits.
+    checkValid(record, secret.validUntil, now())
+    // Without the plugin nothing would count the limits.
     if ((record.limits.length > 0 || record.budgets.length > 0) && !isStarted()) throw new Error(notStarted)
     return identities.identityFor(record)
   }
@@ -38,36 +38,36 @@ export function createAuthenticate({
     const digest = digestOf(credential)
     try {
       const found = cache.find(digest)
-      if (!isThenable(found)) return judge(found, digest)
+      if (!isThenable(found)) return identify(found, digest)
       return found.then(
-        (record) => judge(record, digest),
+        (record) => identify(record, digest),
         (error: unknown) => {
-          throw told(error)
+          throw toGatewayError(error)
         },
       )
     } catch (error) {
-      throw told(error)
+      throw toGatewayError(error)
     }
   }
   return Object.assign(authenticate, { plugin })
 }
 
 const notStarted =
-  'This token has limits or budgets, but no gateway counts them: give createGateway `auth: tokens.authenticate` itself, or ' +
-  'add `plugins: [tokens.plugin]` where it is wrapped in another function.'
+  'This token has limits or budgets, but no gateway counts them: pass `auth: tokens.authenticate` itself to createGateway, or ' +
+  'add `plugins: [tokens.plugin]` if you wrap it in another function.'
 
 function checkForm(credential: string): void {
   if (hasTokenForm(credential)) return
   throw new GatewayError(
     'authentication',
     credential.startsWith('mg-')
-      ? 'Incorrect API key provided: it is mistyped or cut, as its checksum shows. Copy the whole token once more.'
-      : "Incorrect API key provided: it is mistyped or cut, or no token of this gateway. These begin with 'mg-'.",
+      ? 'Incorrect API key provided: it is mistyped or incomplete (its checksum is wrong). Copy the whole token again.'
+      : "Incorrect API key provided: it is mistyped or incomplete, or not a token of this gateway. Tokens start with 'mg-'.",
   )
 }
 
-/** Who has the secret may know what became of it. */
-function checkGood({ revokedAt, expiresAt }: TokenRecord, validUntil: number | undefined, now: number): void {
+/** Rejects revoked and expired tokens with the reason, which the owner of the secret may know. */
+function checkValid({ revokedAt, expiresAt }: TokenRecord, validUntil: number | undefined, now: number): void {
   if (revokedAt !== undefined)
     throw new GatewayError('authentication', `This token was revoked on ${dayOf(revokedAt)}: ask for another one.`)
   if (expiresAt !== undefined && expiresAt <= now)
@@ -75,25 +75,25 @@ function checkGood({ revokedAt, expiresAt }: TokenRecord, validUntil: number | u
   if (validUntil !== undefined && validUntil <= now)
     throw new GatewayError(
       'authentication',
-      `This secret was replaced and is no longer good since ${dayOf(validUntil)}: use the token's newest one.`,
+      `This secret was replaced and has been invalid since ${dayOf(validUntil)}: use the token's newest secret.`,
     )
 }
 
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
 
-/** Who calls, as the rest of the gateway knows it, and the way back to the token. */
+/** Maps tokens to the identities that the gateway works with, and back. */
 export interface Identities {
-  /** The same object for the same record. */
+  /** Returns the identity of a token: the same object for the same record. */
   identityFor(record: TokenRecord): Identity
   /**
-   * The token that an identity stands for; undefined: it is not an issued token's. Throws for an identity whose `id` only looks
-   * like a token's: a host whose users choose their ids would let one of them spend another's budget.
+   * Returns the token of an identity; undefined if the identity is not of an issued token. Throws if only its `id` has the form of a
+   * token's: if users of the host can choose their ids, one of them could spend another's budget.
    */
   tokenFor(identity: Identity | null): Awaitable<TokenRecord | undefined>
 }
 
 const idForm = /^tok_[0-9A-Za-z]{22}$/
-/** Survives a spread of the identity, whatever id the host gives it; cannot be set by JSON. */
+/** Holds the token's id. A symbol survives a spread of the identity with another `id`, and cannot come from JSON. */
 const tokenId = Symbol('modelgate.token')
 
 export function createIdentities(store: Pick<TokenStore, 'get'>): Identities {
@@ -112,9 +112,9 @@ export function createIdentities(store: Pick<TokenStore, 'get'>): Identities {
       if (identity === null) return undefined
       const record = records.get(identity)
       if (record !== undefined) return record
-      // A host may have copied the identity and changed its fields: the same limits apply.
-      const carried = (identity as Carrier)[tokenId]
-      if (typeof carried === 'string') return store.get(carried)
+      // The host may have copied the identity and changed its fields: the same limits apply.
+      const copiedId = (identity as TokenIdentity)[tokenId]
+      if (typeof copiedId === 'string') return store.get(copiedId)
       if (idForm.test(identity.id)) throw new Error(reservedId)
       return undefined
     },
@@ -125,22 +125,22 @@ const reservedId =
   "An identity's id has the form of an issued token's ('tok_' and 22 characters), but the identity does not come from " +
   'tokens.authenticate. Spread the identity that it returned ({ ...identity, yourField }), or give your own ids another form.'
 
-type Carrier = Identity & { readonly [tokenId]?: unknown }
+type TokenIdentity = Identity & { readonly [tokenId]?: unknown }
 
-/** No digests, and nothing that a plugin could change for the calls of others. */
+/** Frozen, without digests: a plugin must not be able to change it for other calls. */
 function identityOf({ id, name, owner, models, metadata }: TokenRecord): Identity {
-  return Object.freeze<Carrier>({
+  return Object.freeze<TokenIdentity>({
     id,
     [tokenId]: id,
     ...(name === undefined ? {} : { name }),
     ...(owner === undefined ? {} : { owner }),
     ...(models === undefined ? {} : { models: Object.freeze([...models]) }),
-    ...(metadata === undefined ? {} : { metadata: frozen(structuredClone(metadata)) }),
+    ...(metadata === undefined ? {} : { metadata: deepFreeze(structuredClone(metadata)) }),
   })
 }
 
-function frozen<T>(value: T): T {
+function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
-  for (const part of Object.values(value)) frozen(part)
+  for (const part of Object.values(value)) deepFreeze(part)
   return Object.freeze(value)
 }

@@ -12,7 +12,7 @@ function make() {
   let time = start
   const store = fakeStore()
   const changed: string[] = []
-  const tokens = createManagement({ store, changed: (id) => void changed.push(id), now: () => time })
+  const tokens = createManagement({ store, onChange: (id) => void changed.push(id), now: () => time })
   return {
     tokens,
     store,

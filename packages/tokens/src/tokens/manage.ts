@@ -6,58 +6,58 @@ import { newSecret } from './secret.ts'
 import { checkSettings } from './settings.ts'
 import { newRecord, publicToken, withChanges, withNewSecret, withRevocation } from './token-record.ts'
 
-/** A token with its secret, which is told this once and kept nowhere. */
+/** A token with its secret. The secret is returned this once, and stored nowhere. */
 export type IssuedToken = Token & { readonly secret: string }
 
-/** Settings to change; null takes one out. */
+/** Settings to change. Null removes a setting. */
 export type TokenUpdate = { readonly [F in keyof TokenSettings]?: TokenSettings[F] | null }
 
-/** The life of tokens. Everything rejects with a GatewayError `unavailable` while the store cannot be reached. */
+/** Management of tokens. All methods reject with GatewayError `unavailable` while the storage cannot be reached. */
 export interface TokenManagement {
-  /** Makes a token. GatewayError `invalid_request`, with `param`, for settings that cannot be. */
+  /** Issues a token. Rejects with GatewayError `invalid_request` (with `param`) for invalid settings. */
   issue(settings?: TokenSettings): Promise<IssuedToken>
-  /** undefined: there is no such token. */
+  /** Returns a token; undefined if there is none with this id. */
   get(id: string): Promise<Token | undefined>
-  /** The oldest first; `next` is for `after`, and there while there are more. */
+  /** Lists tokens, the oldest first. Pass `next` as `after` for the next page; it is absent on the last one. */
   list(query?: TokenQuery): Promise<{ readonly tokens: readonly Token[]; readonly next?: string }>
-  /** Changes what is given and leaves the rest. GatewayErrors `not_found`, `invalid_request`. */
+  /** Changes the given settings. Rejects with GatewayError `not_found` or `invalid_request`. */
   update(id: string, update: TokenUpdate): Promise<Token>
-  /** Ends a token for good: it is refused at once here, within `cacheMs` in other processes. GatewayError `not_found`. */
+  /** Revokes a token, which is final. It is rejected at once in this process, within `cacheMs` in others. Rejects with GatewayError `not_found`. */
   revoke(id: string): Promise<Token>
   /**
-   * Gives a token another secret. The old ones are good for `graceMs` more; default 24 hours, 0: not at all.
-   * GatewayErrors `not_found`, `invalid_request`, `conflict` (it is revoked).
+   * Adds a new secret to a token. The old ones stay valid for `graceMs` more; default 24 hours, 0: they become invalid at once. Rejects
+   * with GatewayError `not_found`, `invalid_request`, or `conflict` (the token is revoked).
    */
   rotate(id: string, options?: { readonly graceMs?: number }): Promise<IssuedToken>
 }
 
 const dayMs = 86_400_000
-/** A secret that is good for a year after its end is better called by its name: two tokens. */
-const longestGraceMs = 366 * dayMs
+/** Maximum grace period: for two secrets of longer validity, issue two tokens. */
+const maxGraceMs = 366 * dayMs
 
 export interface ManagementOptions {
   readonly store: TokenStore
-  /** Called when a token was changed. */
-  changed(id: string): void
+  /** Called after a change of a token. */
+  onChange(id: string): void
   now(): number
 }
 
-export function createManagement({ store, changed, now }: ManagementOptions): TokenManagement {
-  const change = async (id: string, how: (record: TokenRecord) => TokenRecord): Promise<Token> => {
+export function createManagement({ store, onChange, now }: ManagementOptions): TokenManagement {
+  const change = async (id: string, modify: (record: TokenRecord) => TokenRecord): Promise<Token> => {
     try {
-      const record = await store.change(checkId(id), how)
+      const record = await store.change(checkId(id), modify)
       if (record === undefined) throw unknownToken(id)
       return publicToken(record)
     } catch (error) {
       throw toGatewayError(error)
     } finally {
-      // Also after a failure: the change may have arrived where its answer did not.
-      changed(id)
+      // Also after a failure: the change may have been made although its response was lost.
+      onChange(id)
     }
   }
-  const reading = async <T>(read: () => T | Promise<T>): Promise<T> => {
+  const withStore = async <T>(operate: () => T | Promise<T>): Promise<T> => {
     try {
-      return await read()
+      return await operate()
     } catch (error) {
       throw toGatewayError(error)
     }
@@ -68,16 +68,16 @@ export function createManagement({ store, changed, now }: ManagementOptions): To
       const changes = checkSettings(settings, time)
       const secret = newSecret()
       const record = newRecord(secret, changes, time)
-      await reading(() => store.create(record))
+      await withStore(() => store.create(record))
       return { ...publicToken(record), secret }
     },
     async get(id) {
-      const record = await reading(() => (isId(id) ? store.get(id) : undefined))
+      const record = await withStore(() => (isId(id) ? store.get(id) : undefined))
       return record === undefined ? undefined : publicToken(record)
     },
     async list(query = {}) {
       checkQuery(query)
-      const { tokens, next } = await reading(() => store.list(query))
+      const { tokens, next } = await withStore(() => store.list(query))
       return { tokens: tokens.map(publicToken), ...(next === undefined ? {} : { next }) }
     },
     async update(id, update) {
@@ -89,10 +89,10 @@ export function createManagement({ store, changed, now }: ManagementOptions): To
       return change(id, (record) => withRevocation(record, time))
     },
     async rotate(id, { graceMs = dayMs } = {}) {
-      if (typeof graceMs !== 'number' || !(graceMs >= 0 && graceMs <= longestGraceMs))
+      if (typeof graceMs !== 'number' || !(graceMs >= 0 && graceMs <= maxGraceMs))
         throw new GatewayError(
           'invalid_request',
-          `'graceMs' is ${String(graceMs).slice(0, 50)}: it is a number of milliseconds from 0 to ${longestGraceMs} (366 days).`,
+          `'graceMs' is ${String(graceMs).slice(0, 50)}: it must be a number of milliseconds from 0 to ${maxGraceMs} (366 days).`,
           { param: 'graceMs' },
         )
       const secret = newSecret()
@@ -103,9 +103,9 @@ export function createManagement({ store, changed, now }: ManagementOptions): To
 }
 
 export const unknownToken = (id: string): GatewayError =>
-  new GatewayError('not_found', `There is no token '${id.slice(0, 100)}'.`)
+  new GatewayError('not_found', `Unknown token '${id.slice(0, 100)}'.`)
 
-/** Ids come from paths: what is none must not reach the store, whatever it would make of it. */
+/** Returns whether a text may be an id. Ids come from URL paths, and any other text must not reach a store. */
 export const isId = (id: string): boolean => typeof id === 'string' && /^[\w-]{1,64}$/.test(id)
 
 function checkId(id: string): string {
@@ -114,11 +114,11 @@ function checkId(id: string): string {
 }
 
 function checkQuery({ owner, after, limit = 1 }: TokenQuery): void {
-  const wrong = (param: string, message: string): GatewayError =>
+  const invalidQuery = (param: string, message: string): GatewayError =>
     new GatewayError('invalid_request', message, { param })
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
-    throw wrong('limit', "'limit' is a whole number from 1 to 1000.")
-  if (owner !== undefined && typeof owner !== 'string') throw wrong('owner', "'owner' is a text.")
+    throw invalidQuery('limit', "'limit' must be a whole number from 1 to 1000.")
+  if (owner !== undefined && typeof owner !== 'string') throw invalidQuery('owner', "'owner' must be a text.")
   if (after !== undefined && typeof after !== 'string')
-    throw wrong('after', "'after' is the `next` of the page before.")
+    throw invalidQuery('after', "'after' must be the `next` of the previous page.")
 }

@@ -3,66 +3,66 @@ import { createLru } from '../base/lru.ts'
 import { StorageAwayError, type TokenStore } from '../contract/storage.ts'
 import type { TokenRecord } from '../contract/token.ts'
 
-/** Most digests that are remembered, of tokens and of what is none. */
-const most = 10_000
+/** Maximum number of cached digests, separately for known and unknown ones. */
+const maxEntries = 10_000
 
 export interface TokenCacheOptions {
   readonly store: Pick<TokenStore, 'findByDigest'>
-  /** Milliseconds for which an answer of the store is good. */
+  /** Milliseconds for which a result of the store is used without asking it again. */
   readonly cacheMs: number
-  /** Milliseconds for which it counts while the store is away. */
+  /** Milliseconds for which a result is used while the store is away. */
   readonly staleMs: number
-  /** Milliseconds by a clock that is never set. */
+  /** Milliseconds of a clock that is never set. */
   now(): number
 }
 
-/** Tokens by the digests of their secrets, as the store knew them a moment ago. */
+/** A cache of tokens by the digests of their secrets. */
 export interface TokenCache {
   /**
-   * The token of a digest: at once where it is remembered or the store answers at once. Callers who ask for the same digest at
-   * the same time share one question to the store, unless it is older than an answer may be. Throws or rejects with what the store failed with.
+   * Returns the token of a digest: a value if it is cached or the store returns a value, else a promise. Concurrent callers with the same
+   * digest share one lookup, unless it is older than `cacheMs`. Throws or rejects with the store's error.
    */
   find(digest: string): Awaitable<TokenRecord | undefined>
-  /** Asks the store anew for this token: it was changed here. */
+  /** Removes a token that this process has changed. */
   forget(id: string): void
 }
 
 interface Entry {
   readonly record: TokenRecord
-  /** When the store was asked for it. Its answer may be older than its arrival. */
+  /** Start of the lookup: the record may be as old as that. */
   readonly at: number
-  /** When the store was asked last, in vain. */
+  /** Start of the last lookup, which may have failed. */
   triedAt: number
 }
 
-/** A question that is on its way. */
-interface Flight {
+/** A pending lookup. */
+interface PendingLookup {
   readonly at: number
-  readonly answer: Promise<TokenRecord | undefined>
+  readonly result: Promise<TokenRecord | undefined>
 }
 
 export function createTokenCache({ store, cacheMs, staleMs, now }: TokenCacheOptions): TokenCache {
-  const entries = createLru<Entry>(most)
-  // Apart from the tokens: who tries out secrets must not drive those of the others out.
-  const unknown = createLru<{ readonly at: number }>(most)
-  const flights = new Map<string, Flight>()
-  /** Raised when something was changed here: what was asked for before is not remembered. */
+  const entries = createLru<Entry>(maxEntries)
+  // Separate from the tokens: a caller that guesses secrets must not evict other callers' tokens.
+  const unknownDigests = createLru<{ readonly at: number }>(maxEntries)
+  const lookups = new Map<string, PendingLookup>()
+  /** Increased with each change in this process: results of earlier lookups are not cached. */
   let generation = 0
-  const longest = Math.max(cacheMs, staleMs)
+  const maxAgeMs = Math.max(cacheMs, staleMs)
 
-  // A clock that was set back must not make an answer last longer.
-  const within = (time: number, at: number, ms: number): boolean => time >= at && time - at < ms
+  // A clock that is set back must not extend the lifetime of a result.
+  const isWithin = (time: number, at: number, ms: number): boolean => time >= at && time - at < ms
 
-  const keep = (digest: string, record: TokenRecord | undefined, at: number): TokenRecord | undefined => {
+  const remember = (digest: string, record: TokenRecord | undefined, at: number): TokenRecord | undefined => {
     if (cacheMs === 0 && staleMs === 0) return record
-    // Questions may be answered in another order than they were asked in.
-    if ((entries.get(digest)?.at ?? at) > at || (unknown.get(digest)?.at ?? at) > at) return record
+    // Lookups may end in another order than they started.
+    if ((entries.get(digest)?.at ?? at) > at || (unknownDigests.get(digest)?.at ?? at) > at) return record
     if (record === undefined) {
-      unknown.set(digest, { at })
+      unknownDigests.set(digest, { at })
       entries.delete(digest)
     } else {
       entries.set(digest, { record, at, triedAt: at })
-      unknown.delete(digest)
+      unknownDigests.delete(digest)
     }
     return record
   }
@@ -70,29 +70,29 @@ export function createTokenCache({ store, cacheMs, staleMs, now }: TokenCacheOpt
   const lastKnown = (digest: string, error: unknown): TokenRecord => {
     const entry = entries.get(digest)
     const time = now()
-    if (!(error instanceof StorageAwayError) || entry === undefined || !within(time, entry.at, staleMs)) throw error
+    if (!(error instanceof StorageAwayError) || entry === undefined || !isWithin(time, entry.at, staleMs)) throw error
     entry.triedAt = time
     return entry.record
   }
 
-  const ask = (digest: string, at: number): Awaitable<TokenRecord | undefined> => {
-    let answer: Awaitable<TokenRecord | undefined>
+  const lookUp = (digest: string, at: number): Awaitable<TokenRecord | undefined> => {
+    let result: Awaitable<TokenRecord | undefined>
     try {
-      answer = store.findByDigest(digest)
+      result = store.findByDigest(digest)
     } catch (error) {
       return lastKnown(digest, error)
     }
-    if (!isThenable(answer)) return keep(digest, answer, at)
-    const begun = generation
-    const shared = Promise.resolve(answer)
+    if (!isThenable(result)) return remember(digest, result, at)
+    const startGeneration = generation
+    const shared = Promise.resolve(result)
       .then(
-        (record) => (begun === generation ? keep(digest, record, at) : record),
+        (record) => (startGeneration === generation ? remember(digest, record, at) : record),
         (error: unknown) => lastKnown(digest, error),
       )
       .finally(() => {
-        if (flights.get(digest)?.answer === shared) flights.delete(digest)
+        if (lookups.get(digest)?.result === shared) lookups.delete(digest)
       })
-    flights.set(digest, { at, answer: shared })
+    lookups.set(digest, { at, result: shared })
     return shared
   }
 
@@ -100,18 +100,18 @@ export function createTokenCache({ store, cacheMs, staleMs, now }: TokenCacheOpt
     find(digest) {
       const time = now()
       const entry = entries.get(digest)
-      if (entry !== undefined && within(time, entry.triedAt, cacheMs) && within(time, entry.at, longest))
+      if (entry !== undefined && isWithin(time, entry.triedAt, cacheMs) && isWithin(time, entry.at, maxAgeMs))
         return entry.record
-      const missed = unknown.get(digest)
-      // For half as long: a token that was just issued should not have to wait.
-      if (missed !== undefined && within(time, missed.at, cacheMs / 2)) return undefined
-      const flight = flights.get(digest)
-      const isFresh = flight !== undefined && time >= flight.at && time - flight.at <= cacheMs
-      return isFresh ? flight.answer : ask(digest, time)
+      const miss = unknownDigests.get(digest)
+      // For half the time, so that a new token is accepted sooner.
+      if (miss !== undefined && isWithin(time, miss.at, cacheMs / 2)) return undefined
+      const lookup = lookups.get(digest)
+      const isFresh = lookup !== undefined && time >= lookup.at && time - lookup.at <= cacheMs
+      return isFresh ? lookup.result : lookUp(digest, time)
     },
     forget(id) {
       generation++
-      flights.clear()
+      lookups.clear()
       entries.deleteWhere((entry) => entry.record.id === id)
     },
   }

@@ -4,12 +4,12 @@ import type { StoredSecret, Token, TokenRecord } from '../contract/token.ts'
 import { base62Of, digestOf, hintOf } from './secret.ts'
 import type { Changes } from './settings.ts'
 
-/** Older secrets that may be good at the same time. */
-const mostOldSecrets = 20
-/** Older secrets that are no longer good, and are kept to say so to who still uses them. */
-const keptDeadSecrets = 3
+/** Maximum number of valid older secrets. */
+const maxOldSecrets = 20
+/** Number of expired secrets that are kept, so that their users get an error that says so. */
+const keptExpiredSecrets = 3
 
-/** A new token as it is kept. */
+/** Creates the record of a new token. */
 export const newRecord = (secret: string, changes: Changes, now: number): TokenRecord =>
   withChanges(
     {
@@ -24,7 +24,7 @@ export const newRecord = (secret: string, changes: Changes, now: number): TokenR
     changes,
   )
 
-/** A record with its settings changed. Stores raise the version. */
+/** Applies changes of settings to a record. The store increases its version. */
 export function withChanges(record: TokenRecord, changes: Changes): TokenRecord {
   const { limits, budgets, ...others } = changes
   const next: Record<string, unknown> = { ...record }
@@ -37,34 +37,34 @@ export function withChanges(record: TokenRecord, changes: Changes): TokenRecord 
   return next as unknown as TokenRecord
 }
 
-/** A record that is good for nothing any more. What was revoked before stays as it was. */
+/** Marks a record as revoked. A revoked record stays unchanged. */
 export const withRevocation = (record: TokenRecord, now: number): TokenRecord =>
   record.revokedAt === undefined ? { ...record, revokedAt: now } : record
 
-/** A record with a new secret. The others are good for `graceMs` more, at most. */
+/** Adds a new secret to a record. Older secrets stay valid for at most `graceMs` more. */
 export function withNewSecret(record: TokenRecord, secret: string, graceMs: number, now: number): TokenRecord {
   if (record.revokedAt !== undefined)
-    throw new GatewayError('conflict', `The token '${record.id}' is revoked, for good: issue another one.`)
+    throw new GatewayError('conflict', `The token '${record.id}' was revoked, which is final: issue another one.`)
   const until = now + graceMs
   const old = record.secrets.map(
     ({ digest, validUntil = until }): StoredSecret => ({ digest, validUntil: Math.min(validUntil, until) }),
   )
-  const good = old.filter(({ validUntil = 0 }) => validUntil > now)
-  if (good.length > mostOldSecrets)
+  const valid = old.filter(({ validUntil = 0 }) => validUntil > now)
+  if (valid.length > maxOldSecrets)
     throw new GatewayError(
       'conflict',
-      `The token '${record.id}' has ${good.length} older secrets that are still good: wait, or rotate it with graceMs 0.`,
+      `The token '${record.id}' has ${valid.length} older secrets that are still valid: wait, or rotate it with graceMs 0.`,
     )
-  const dead = old.filter(({ validUntil = 0 }) => validUntil <= now).slice(0, keptDeadSecrets)
+  const expired = old.filter(({ validUntil = 0 }) => validUntil <= now).slice(0, keptExpiredSecrets)
   return {
     ...record,
     hint: hintOf(secret),
     rotatedAt: now,
-    secrets: [{ digest: digestOf(secret) }, ...good, ...dead],
+    secrets: [{ digest: digestOf(secret) }, ...valid, ...expired],
   }
 }
 
-/** What is told of a token: no digests. */
+/** Returns the token without digests and version. */
 export function publicToken({ secrets: _digests, version: _version, ...token }: TokenRecord): Token {
   return token
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 
-/** The smallest request of each format. The model stands in the path where the format has it there. */
+/** The smallest request of each format. Formats with the model in the path omit it. */
 export const baseRequests: Readonly<Record<Format, JsonObject>> = {
   chat: { model: 'recorded', messages: [{ role: 'user', content: 'Hi' }] },
   messages: { model: 'recorded', max_tokens: 99, messages: [{ role: 'user', content: 'Hi' }] },
@@ -9,7 +9,7 @@ export const baseRequests: Readonly<Record<Format, JsonObject>> = {
   gemini: { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
 }
 
-const said = {
+const text = {
   type: 'message',
   id: 'msg_1',
   role: 'assistant',
@@ -36,7 +36,7 @@ const chunk = (delta: JsonObject, finish: string | null): JsonObject => ({
   choices: [{ index: 0, delta, finish_reason: finish }],
 })
 
-/** A whole answer of each format. */
+/** An unstreamed response of each format. */
 export const baseAnswers: Readonly<Record<Format, JsonObject>> = {
   chat: {
     id: 'chatcmpl-1',
@@ -53,7 +53,7 @@ export const baseAnswers: Readonly<Record<Format, JsonObject>> = {
     stop_sequence: null,
     usage: { input_tokens: 3, output_tokens: 2 },
   },
-  responses: response('completed', [said]),
+  responses: response('completed', [text]),
   gemini: {
     candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'Hello' }] }, finishReason: 'STOP' }],
     usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 },
@@ -62,7 +62,7 @@ export const baseAnswers: Readonly<Record<Format, JsonObject>> = {
   },
 }
 
-/** A stream of each format: an event that is looked at stands between its two halves. */
+/** A stream of each format in two halves; the tested event goes between them. */
 export const baseEvents: Readonly<Record<Format, { readonly before: JsonObject[]; readonly after: JsonObject[] }>> = {
   chat: { before: [chunk({ role: 'assistant', content: 'Hello' }, null)], after: [chunk({}, 'stop')] },
   messages: {
@@ -93,7 +93,7 @@ export const baseEvents: Readonly<Record<Format, { readonly before: JsonObject[]
         type: 'response.output_item.added',
         sequence_number: 1,
         output_index: 0,
-        item: { ...said, status: 'in_progress', content: [] },
+        item: { ...text, status: 'in_progress', content: [] },
       },
       {
         type: 'response.output_text.delta',
@@ -103,9 +103,9 @@ export const baseEvents: Readonly<Record<Format, { readonly before: JsonObject[]
         content_index: 0,
         delta: 'Hello',
       },
-      { type: 'response.output_item.done', sequence_number: 3, output_index: 0, item: said },
+      { type: 'response.output_item.done', sequence_number: 3, output_index: 0, item: text },
     ],
-    after: [{ type: 'response.completed', sequence_number: 9, response: response('completed', [said]) }],
+    after: [{ type: 'response.completed', sequence_number: 9, response: response('completed', [text]) }],
   },
   gemini: { before: [], after: [] },
 }

@@ -4,8 +4,8 @@ import type { Json } from '../../base/json.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { type DriftName, type Probed, probe } from './probe.ts'
 
-// `npm run drift` passes the names of the newest SDKs, and reads the outcomes.
-const { DRIFT_NAMES: asked, DRIFT_OUTCOMES: told } = process.env
+// `npm run drift` passes the names of the newest SDKs and reads the outcomes.
+const { DRIFT_NAMES: asked, DRIFT_OUTCOMES: reported } = process.env
 
 const lines = (file: URL): string[][] =>
   readFileSync(file, 'utf8')
@@ -13,7 +13,7 @@ const lines = (file: URL): string[][] =>
     .filter((line) => line !== '')
     .map((line) => line.split('\t'))
 
-/** Names that came with the SDKs of November 2026. */
+/** Names that were new in the SDKs of November 2026. */
 const samples: readonly DriftName[] = lines(new URL('sample-names.tsv', import.meta.url)).map(
   ([format, side, name = '', place = '', sample = '', bare = '']) => ({
     format: format as Format,
@@ -35,10 +35,11 @@ const listed = new Map<string, string | undefined>(
 )
 const rising = ['ignored', 'reported', 'translated', 'kept']
 
-it('names of SDKs pass in their own format, and cause no exception in any pair', { timeout: 600_000 }, async () => {
+it('new SDK names: pass in their own format, and cause no exception in any pair', { timeout: 600_000 }, async () => {
   const probed: Probed[] = []
   for (const name of names) probed.push(await probe(name))
-  if (told !== undefined) writeFileSync(told, JSON.stringify(probed.map(({ sample: _, bare: _b, ...rest }) => rest)))
+  if (reported !== undefined)
+    writeFileSync(reported, JSON.stringify(probed.map(({ sample: _, bare: _b, ...rest }) => rest)))
   const problems = probed.flatMap(({ format, side, name, problems }) =>
     problems.map((problem) => `${format} ${side} ${name}: ${problem}`),
   )
@@ -46,7 +47,7 @@ it('names of SDKs pass in their own format, and cause no exception in any pair',
 })
 
 it.skipIf(asked !== undefined)(
-  'new names are kept, translated or reported as the list of names says, or better',
+  'new SDK names: are kept, translated or reported at least as well as the list of names says',
   async () => {
     const worse: string[] = []
     for (const sample of samples) {

@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { baseAnswers, baseEvents, baseRequests } from './base-bodies.ts'
 
-/** A name in an SDK's types, with a value that holds it at its place, and the same value without it. */
+/** A name in an SDK's types, with a value that contains it and the same value without it. */
 export interface DriftName {
   readonly format: Format
   readonly side: 'request' | 'answer' | 'event'
@@ -15,20 +15,20 @@ export interface DriftName {
 }
 
 /**
- * Outcome of a name beyond its own format. `kept`: every other format has it; `translated`: some have it; `reported`: none has
- * it, and each reports the loss; `ignored`: at least one loses it without a report.
+ * Outcome of a name in other formats. `kept`: every other format has it; `translated`: some have it; `reported`: none
+ * has it, and each reports the loss; `ignored`: at least one loses it without a report.
  */
 type Outcome = 'kept' | 'translated' | 'reported' | 'ignored'
 
 export interface Probed extends DriftName {
   readonly outcome: Outcome
-  /** Exceptions, and changes or refusals in the name's own format. */
+  /** Exceptions, and changes or rejections in the name's own format. */
   readonly problems: readonly string[]
 }
 
 /** Result of one body in one pair of formats. */
 interface Seen {
-  /** The body that the upstream or the client received, without ids that are generated for each call. */
+  /** Body that the upstream or the client received, without ids that are generated per call. */
   readonly text: string
   readonly losses: readonly string[]
   readonly refused: boolean
@@ -41,7 +41,7 @@ const madeIds = /\b(?:call|toolu|msg|fc|rs|resp|chatcmpl|req|item|ctc|srvtoolu)[
 const withoutIds = (text: string): string =>
   text.replace(madeIds, 'ID').replace(/"(?:created|created_at|completed_at)":\d+/g, '"created":0')
 
-/** Adds the sample to a body: lists grow, fields are set. */
+/** Merges the sample into a body: lists are extended, fields are set. */
 function merge(base: Json, sample: Json): Json {
   if (Array.isArray(base) && Array.isArray(sample)) return [...base, ...sample]
   if (!isObject(base) || !isObject(sample)) return sample
@@ -51,7 +51,7 @@ function merge(base: Json, sample: Json): Json {
   return out
 }
 
-/** A gateway whose upstream returns the body set in `response`; one is used for all probes of a pair. */
+/** Creates a gateway whose upstream returns the body in `response`; one serves all probes of a pair. */
 function setting(upstream: Format) {
   const response = { body: '', type: 'application/json' }
   const finished: FinishEvent[] = []
@@ -68,7 +68,7 @@ const settings = Object.fromEntries(formats.map((format) => [format, setting(for
 
 const isInternal = (error: unknown): boolean => !(error instanceof GatewayError) || error.info.kind === 'internal'
 
-/** Without the model, which the gateway sets, and the wish for usage, which it adds to streams of chat. */
+/** Removes the model, which the gateway sets, and stream_options, which it adds to chat streams. */
 const unnamed = ({ model: _, stream_options: _s, ...body }: JsonObject): string => JSON.stringify(body)
 
 const lookAtRequest: Look = async (body, own, other) => {
@@ -93,7 +93,7 @@ const lookAtRequest: Look = async (body, own, other) => {
       text,
       losses: [],
       refused: true,
-      ...(own === other ? { problem: `refused in its own format: ${text}` } : {}),
+      ...(own === other ? { problem: `rejected in its own format: ${text}` } : {}),
     }
   }
 }
@@ -104,7 +104,7 @@ async function ask(gateway: Gateway, client: Format, stream: boolean): Promise<{
   return { status: response.status, text: await response.text() }
 }
 
-/** @param upstream the format of the name: the answer is of an upstream of that format */
+/** @param upstream format of the name and of the upstream */
 async function answered(upstream: Format, client: Format, body: string, stream: boolean): Promise<Seen> {
   const { gateway, response, finished } = settings[upstream]
   response.body = body
@@ -142,7 +142,7 @@ const looks: Readonly<Record<DriftName['side'], Look>> = {
 
 const known = new Map<string, Promise<Seen>>()
 
-/** Names of one object share the body without them. */
+/** Caches results: names of one object share the body without them. */
 function lookOnce(side: DriftName['side'], body: JsonObject, own: Format, other: Format): Promise<Seen> {
   const key = `${side} ${own} ${other} ${JSON.stringify(body)}`
   let seen = known.get(key)

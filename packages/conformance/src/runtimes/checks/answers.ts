@@ -1,7 +1,7 @@
 import { type Format, formats } from '../../base/recorded-traffic.ts'
-import { type Ask, exchange } from '../../torture/client.ts'
+import { exchange, type TargetRequest } from '../../torture/client.ts'
 import { allPairs } from '../../torture/local-target.ts'
-import { type Case, type Check, type Place, tallyOf } from '../check.ts'
+import { type Case, type Check, type RuntimeTarget, tallyOf } from '../check.ts'
 
 const name = 'get_weather'
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
@@ -17,7 +17,7 @@ const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQD
 const pixelUrl = `data:image/png;base64,${pixel}`
 const look = 'What is this?'
 
-/** A picture is shown. */
+/** A user message with an image. */
 const shown: Readonly<Record<Format, object>> = {
   chat: {
     messages: [
@@ -57,9 +57,9 @@ const shown: Readonly<Record<Format, object>> = {
   },
 }
 
-type More = NonNullable<Ask['more']>
+type More = NonNullable<TargetRequest['more']>
 
-/** Scenes, in each client's own terms. */
+/** Ordinary requests in each client's format. */
 const scenes: Readonly<Record<string, (client: Format) => { readonly text: string; readonly more?: More }>> = {
   words: () => ({ text: '[[say:héllo wörld, 你好 🙂🙃 — and "quotes" \\ too]]' }),
   thinking: () => ({ text: '[[think]] [[words:30]]' }),
@@ -67,22 +67,22 @@ const scenes: Readonly<Record<string, (client: Format) => { readonly text: strin
   picture: (client) => ({ text: look, more: shown[client] as More }),
 }
 
-/** Failures, which the gateway with all its defaults would try again. */
-const failures: Readonly<Record<string, (client: Format) => Partial<Ask> & { readonly text: string }>> = {
+/** Failures that a gateway with default settings would retry. */
+const failures: Readonly<Record<string, (client: Format) => Partial<TargetRequest> & { readonly text: string }>> = {
   limited: () => ({ text: '[[status:429 retry-after:7]]' }),
   broken: () => ({ text: '[[status:500]]' }),
   'broken in mid-stream': () => ({ text: '[[words:20]] [[error-event:overloaded_error after:5]]' }),
   'cut off': () => ({ text: '[[words:20]] [[cut after:5]]' }),
   stranger: () => ({ text: 'hello', headers: { authorization: 'Bearer nobody' } }),
-  'no body': () => ({ text: '', body: '{"half":' }),
+  'without a body': () => ({ text: '', body: '{"half":' }),
 }
 
-const told = /^(content-type|modelgate-(?!request-id).*|retry-after|x-should-retry|www-authenticate)$/
+const reported = /^(content-type|modelgate-(?!request-id).*|retry-after|x-should-retry|www-authenticate)$/
 
 const idFields =
   /"(?:id|item_id|call_id|callId|tool_call_id|tool_use_id|response_id|responseId|request_id)": ?"([^"]+)"/g
 
-/** With the nth id in place of each id that was made up, and without times. */
+/** Replaces generated ids by numbers and removes timestamps. */
 function timeless(text: string): string {
   const ids = new Map<string, string>()
   for (const [, id = ''] of text.matchAll(idFields)) if (!ids.has(id)) ids.set(id, `"<id ${ids.size + 1}>"`)
@@ -93,22 +93,22 @@ function timeless(text: string): string {
     .replaceAll(/"createTime": ?"[^"]*"/g, '"createTime":""')
 }
 
-/** Everything a client gets to see, but for what is new each time. */
-async function seen(place: Place, ask: Ask, broken: boolean): Promise<string> {
+/** Returns everything that a client sees, except for generated values. */
+async function seen(place: RuntimeTarget, ask: TargetRequest, broken: boolean): Promise<string> {
   if (!broken) place.providers.reset()
-  const { status, headers, text, broken: why } = await exchange(broken ? place.strict : place.plain, ask)
+  const { status, headers, text, broken: why } = await exchange(broken ? place.strict : place.withDefaults, ask)
   if (why !== undefined) throw new Error(why)
-  const lines = Object.entries(headers).flatMap(([key, value]) => (told.test(key) ? [`${key}: ${value}`] : []))
+  const lines = Object.entries(headers).flatMap(([key, value]) => (reported.test(key) ? [`${key}: ${value}`] : []))
   return [String(status), ...lines.sort(), '', timeless(text)].join('\n')
 }
 
 const firstDifference = (one: string, other: string): string => {
   const [ours, theirs] = [one.split('\n'), other.split('\n')]
   const at = ours.findIndex((line, place) => line !== theirs[place])
-  return `${JSON.stringify(ours[at]?.slice(0, 300))} in place of ${JSON.stringify(theirs[at]?.slice(0, 300))}`
+  return `${JSON.stringify(ours[at]?.slice(0, 300))} instead of ${JSON.stringify(theirs[at]?.slice(0, 300))}`
 }
 
-function casesAt(place: Place): Case[] {
+function casesAt(place: RuntimeTarget): Case[] {
   const ways = allPairs.flatMap((pair) => [false, true].map((stream) => ({ ...pair, stream })))
   const all = [
     ...Object.entries(scenes).map((one) => [...one, false] as const),
@@ -131,10 +131,10 @@ function casesAt(place: Place): Case[] {
   )
 }
 
-/** Whatever the runtime, the same is answered. */
+/** Responses are the same in every runtime. */
 export const answers: Check = {
   name: 'answers',
-  promise: `what ${formats.length} dialects are answered by ${formats.length} kinds of upstream, as JSON and streamed, whole and broken: byte for byte what Node answers, but for ids and times`,
-  // One after the other: the provider begins anew each time, so that it says the same.
+  promise: `responses to ${formats.length} client formats from ${formats.length} kinds of upstream, as JSON and streamed, complete and broken: byte for byte like on Node, except for ids and times`,
+  // Sequential, because each case resets the provider to get the same response.
   run: (place) => tallyOf(casesAt(place), 1),
 }

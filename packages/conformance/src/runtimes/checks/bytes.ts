@@ -1,35 +1,42 @@
 import { formats } from '../../base/recorded-traffic.ts'
-import { oddAnswer, oddRequest, oddStream } from '../../base/unusual-json.ts'
-import { type Ask, exchange } from '../../torture/client.ts'
-import { type Case, type Check, type Place, tallyOf } from '../check.ts'
+import { oddRequest, oddResponse, oddStream } from '../../base/unusual-json.ts'
+import { exchange, type TargetRequest } from '../../torture/client.ts'
+import { type Case, type Check, type RuntimeTarget, tallyOf } from '../check.ts'
 
-/** As large as a conversation with a few pictures in it. */
+/** The size of a conversation with a few images. */
 const largeBytes = 3_000_000
 
-async function passes({ providers, plain }: Place, ask: Ask, body: string): Promise<string | undefined> {
+async function passes(
+  { providers, withDefaults }: RuntimeTarget,
+  ask: TargetRequest,
+  body: string,
+): Promise<string | undefined> {
   providers.reset()
   providers.on({}, { raw: { body } })
   try {
-    const { status, text } = await exchange(plain, ask)
+    const { status, text } = await exchange(withDefaults, ask)
     if (status !== 200) return `answered ${status}: ${text.slice(0, 200)}`
-    if (text !== body) return `the answer is ${JSON.stringify(text.slice(0, 300))}`
-    return providers.requests.at(-1)?.bodyText === ask.body ? undefined : 'the upstream got another body'
+    if (text !== body) return `the response is ${JSON.stringify(text.slice(0, 300))}`
+    return providers.requests.at(-1)?.bodyText === ask.body ? undefined : 'the upstream received another body'
   } finally {
     providers.reset()
   }
 }
 
-/** Lasts for megabytes, in both directions: the provider echoes. */
-async function passesLarge({ providers, plain }: Place, ask: Ask): Promise<string | undefined> {
+/** Sends megabytes in both directions: the provider echoes. */
+async function passesLarge(
+  { providers, withDefaults }: RuntimeTarget,
+  ask: TargetRequest,
+): Promise<string | undefined> {
   providers.reset()
-  const { status, text } = await exchange(plain, ask, { withinMs: 60_000 })
+  const { status, text } = await exchange(withDefaults, ask, { withinMs: 60_000 })
   if (status !== 200) return `answered ${status}: ${text.slice(0, 200)}`
   const got = providers.requests.at(-1)?.bodyText.length ?? 0
   providers.reset()
-  return got >= largeBytes ? undefined : `${got} bytes reached the upstream`
+  return got >= largeBytes ? undefined : `only ${got} bytes reached the upstream`
 }
 
-const casesAt = (place: Place): Case[] =>
+const casesAt = (place: RuntimeTarget): Case[] =>
   formats.flatMap((format): Case[] => {
     const ask = { client: format, upstream: format, text: '' }
     const other = formats[(formats.indexOf(format) + 1) % formats.length] ?? format
@@ -37,7 +44,7 @@ const casesAt = (place: Place): Case[] =>
     return [
       {
         name: `${format}, JSON`,
-        ask: () => passes(place, { ...ask, body: oddRequest(format, `${format}-model`) }, oddAnswer[format]),
+        ask: () => passes(place, { ...ask, body: oddRequest(format, `${format}-model`) }, oddResponse[format]),
       },
       {
         name: `${format}, streamed`,
@@ -54,7 +61,7 @@ const casesAt = (place: Place): Case[] =>
 const streaming = {
   chat: '{"stream":true,"stream_options":{"include_usage":true},',
   messages: '{"stream":true,',
-  // Its path says it.
+  // The path selects streaming.
   gemini: '{',
   responses: '{"stream":true,',
 }
@@ -63,6 +70,6 @@ const streaming = {
 export const bytes: Check = {
   name: 'bytes',
   promise:
-    'client and upstream of one format: request and answer pass byte for byte; bodies of 3 MB pass, translated too',
+    'client and upstream of the same format: request and response pass byte for byte; bodies of 3 MB pass, in translation too',
   run: (place) => tallyOf(casesAt(place), 1),
 }

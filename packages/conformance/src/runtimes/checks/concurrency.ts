@@ -1,11 +1,11 @@
 import { exchange } from '../../torture/client.ts'
 import { allPairs } from '../../torture/local-target.ts'
 import { readStream } from '../../torture/read-responses.ts'
-import { type Case, type Check, type Place, tallyOf } from '../check.ts'
+import { type Case, type Check, type RuntimeTarget, tallyOf } from '../check.ts'
 
 const count = 240
 
-const casesAt = ({ plain }: Place): Case[] =>
+const casesAt = ({ withDefaults }: RuntimeTarget): Case[] =>
   Array.from({ length: count }, (_, at): Case => {
     const pair = allPairs[at % allPairs.length] as (typeof allPairs)[number]
     const stream = Math.floor(at / allPairs.length) % 2 === 0
@@ -13,17 +13,17 @@ const casesAt = ({ plain }: Place): Case[] =>
     return {
       name: `call ${at}, ${pair.client} from ${pair.upstream}`,
       async ask() {
-        const answer = await exchange(plain, { ...pair, text: `[[say:${words}]]`, stream })
-        const said = stream ? readStream(pair.client, answer.text).text : answer.text
-        return said.includes(words) ? undefined : `${answer.status} ${answer.broken ?? said.slice(0, 200)}`
+        const answer = await exchange(withDefaults, { ...pair, text: `[[say:${words}]]`, stream })
+        const text = stream ? readStream(pair.client, answer.text).text : answer.text
+        return text.includes(words) ? undefined : `${answer.status} ${answer.broken ?? text.slice(0, 200)}`
       },
     }
   })
 
-/** Nobody waits for what belongs to another's call: Workers hold to that strictly. */
+/** Calls must not share I/O objects: Workers forbid it strictly. */
 export const many: Check = {
   name: 'at once',
-  promise: `${count} calls, 60 at a time, all pairs of formats: each gets its own answer`,
+  promise: `${count} calls, 60 at a time, all pairs of formats: each gets its own response`,
   async run(place) {
     place.providers.reset()
     return tallyOf(casesAt(place), 60)

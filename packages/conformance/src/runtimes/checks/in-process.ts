@@ -1,26 +1,26 @@
 import { textOf } from '../../base/json.ts'
 import { holdsWithin } from '../../torture/measurements.ts'
-import { type Case, type Check, type Place, tallyOf } from '../check.ts'
+import { type Case, type Check, type RuntimeTarget, tallyOf } from '../check.ts'
 import type { Tried } from '../programs/in-process.js'
 
-/** Returns the response of a host's route that ran a check within the runtime. */
-async function triedAt({ origin }: Place, path: string): Promise<readonly Case[]> {
+/** Returns the cases of a check that ran inside the runtime, from a host's route. */
+async function triedAt({ origin }: RuntimeTarget, path: string): Promise<readonly Case[]> {
   const response = await fetch(`${origin}${path}`)
   const text = await response.text()
   if (!response.ok) return [{ name: path, ask: async () => `answered ${response.status}: ${text.slice(0, 300)}` }]
   return (JSON.parse(text) as Tried[]).map(({ name, wrong }) => ({ name, ask: async () => wrong ?? undefined }))
 }
 
-/** SDKs in the same process: no server between them and the gateway. */
+/** SDKs in the same process, without a server between them and the gateway. */
 export const inProcess: Check = {
   name: 'in process',
   promise:
-    'the official OpenAI and Anthropic SDKs within the runtime, with `gateway.fetch` as their fetch and upstreams of every format; the fake provider as the gateway’s',
+    'the official OpenAI and Anthropic SDKs inside the runtime, with `gateway.fetch` as their fetch and upstreams of every format; the fake provider as the gateway’s fetch',
   async run(place) {
     place.providers.reset()
     const sdks = await triedAt(place, '/host/in-process')
     const left: Case = {
-      name: 'the stream that was left ends the call upstream',
+      name: 'the aborted stream ends the upstream call',
       async ask() {
         const gone = await holdsWithin(() => place.providers.stats.aborted === 1, 10_000)
         return gone ? undefined : JSON.stringify(place.providers.stats)
@@ -31,8 +31,8 @@ export const inProcess: Check = {
   },
 }
 
-/** One build is for web streams, one for Node's sockets. */
-async function honosBuild(place: Place): Promise<string | undefined> {
+/** One build uses web streams, the other Node's sockets. */
+async function honosBuild(place: RuntimeTarget): Promise<string | undefined> {
   const wanted = `@modelgate/hono/dist/${place.pin.program === 'on-node.js' ? 'node.js' : 'index.js'}`
   const found =
     place.pin.program === 'on-workerd.js'
@@ -43,7 +43,7 @@ async function honosBuild(place: Place): Promise<string | undefined> {
   return found.length === 1 && found[0]?.endsWith(wanted) ? undefined : `it is ${found.join(', ')}`
 }
 
-function hostCases(place: Place): Case[] {
+function hostCases(place: RuntimeTarget): Case[] {
   const { origin, token } = place
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
   const chat = (stream: boolean): RequestInit => ({
@@ -79,7 +79,7 @@ function hostCases(place: Place): Case[] {
   ]
 }
 
-/** A host with routes of its own, and the other packages that run anywhere. */
+/** A host with its own routes, and the other packages that run in every runtime. */
 export const host: Check = {
   name: 'host',
   promise:
@@ -87,11 +87,11 @@ export const host: Check = {
   run: (place) => tallyOf(hostCases(place)),
 }
 
-/** Runtimes without Node's modules have no tokens. */
+/** Tokens need Node's modules. */
 export const tokens: Check = {
   name: 'tokens',
   promise:
-    'platform tokens in memory, in a folder and (where the machine has one) in Redis: issued, counted, limited, revoked',
+    'platform tokens in memory, in a folder and (if the machine has one) in Redis: issued, counted, limited, revoked',
   async run(place) {
     if (place.pin.program === 'on-workerd.js') return { without: 'Node’s modules' }
     const storages = ['memory', 'folder', ...(place.redis === undefined ? [] : ['redis'])]

@@ -3,22 +3,22 @@ import { formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, formatOf } from '../../base/upstream-responses.ts'
 import type { Pair } from '../../torture/check.ts'
-import { type Ask, exchange } from '../../torture/client.ts'
+import { exchange, type TargetRequest } from '../../torture/client.ts'
 import { allPairs } from '../../torture/local-target.ts'
-import { readError, readStream, wrongEnding } from '../../torture/read-responses.ts'
-import { type Case, type Check, type Place, tallyOf, together } from '../check.ts'
+import { failureDefect, readError, readStream } from '../../torture/read-responses.ts'
+import { type Case, type Check, mergeTallies, type RuntimeTarget, tallyOf } from '../check.ts'
 
-/** The upstream says two words and nothing more until the client has heard something else. */
-async function hears({ stage, hasty }: Place, pair: Pair): Promise<string | undefined> {
+/** The upstream sends two words and then nothing until the client has received a heartbeat. */
+async function hears({ scriptedUpstream, withShortLimits }: RuntimeTarget, pair: Pair): Promise<string | undefined> {
   let goOn = (): void => {}
-  const heard = new Promise<void>((resolve) => {
+  const received = new Promise<void>((resolve) => {
     goOn = resolve
   })
-  const scene = stage.play(async (call) => {
+  const scene = scriptedUpstream.play(async (call) => {
     beginStream(call)
     const events = good[formatOf(call)]
     for (const event of events.slice(0, 3)) call.response.write(event)
-    await heard
+    await received
     for (const event of events.slice(3)) call.response.write(event)
     call.response.end()
   })
@@ -33,20 +33,26 @@ async function hears({ stage, hasty }: Place, pair: Pair): Promise<string | unde
         quiet = text.length
       }, 50)
   }
-  const answer = await exchange(hasty, { ...pair, text: scene.marker, stream: true }, { onData })
+  const answer = await exchange(withShortLimits, { ...pair, text: scene.marker, stream: true }, { onData })
   goOn()
   scene.end()
-  const { text: said, successes } = readStream(pair.client, answer.text)
-  return said === 'one two three' && successes.length === 1 ? undefined : `it ended with '${answer.text.slice(-200)}'`
+  const { text: output, successes } = readStream(pair.client, answer.text)
+  return output === 'one two three' && successes.length === 1
+    ? undefined
+    : `the response ended with '${answer.text.slice(-200)}'`
 }
 
-/** The upstream is slower than it may be. */
-const givesUp = async ({ stage, hasty }: Place, ask: Omit<Ask, 'text'>, play: Play): Promise<string | undefined> => {
-  const scene = stage.play(play)
-  const answer = await exchange(hasty, { ...ask, text: scene.marker })
+/** The upstream is slower than its time limit. */
+const givesUp = async (
+  { scriptedUpstream, withShortLimits }: RuntimeTarget,
+  ask: Omit<TargetRequest, 'text'>,
+  play: Play,
+): Promise<string | undefined> => {
+  const scene = scriptedUpstream.play(play)
+  const answer = await exchange(withShortLimits, { ...ask, text: scene.marker })
   scene.end()
   if (ask.stream !== true && answer.status !== 504) return `answered ${answer.status}: ${answer.text.slice(0, 200)}`
-  return wrongEnding(ask.client, answer)
+  return failureDefect(ask.client, answer)
 }
 
 const silent: Play = () => {}
@@ -55,16 +61,19 @@ const stalling: Play = (call) => {
   for (const event of good[formatOf(call)].slice(0, 3)) call.response.write(event)
 }
 
-/** A body that is larger than allowed is refused in the client's words, and nobody is called. */
-async function isTooLarge({ stage, hasty }: Place, pair: Pair): Promise<string | undefined> {
-  const before = stage.requests
-  const answer = await exchange(hasty, { ...pair, text: 'x'.repeat(200_000) })
+/** An oversized body is rejected in the client's dialect without an upstream call. */
+async function isTooLarge(
+  { scriptedUpstream, withShortLimits }: RuntimeTarget,
+  pair: Pair,
+): Promise<string | undefined> {
+  const before = scriptedUpstream.requests
+  const answer = await exchange(withShortLimits, { ...pair, text: 'x'.repeat(200_000) })
   if (answer.status !== 413) return `answered ${answer.status}: ${answer.broken ?? answer.text.slice(0, 200)}`
-  if (stage.requests > before) return 'the upstream was called'
+  if (scriptedUpstream.requests > before) return 'the upstream was called'
   return readError(pair.client, answer) === undefined ? `not in the dialect: ${answer.text.slice(0, 200)}` : undefined
 }
 
-function casesAt(place: Place): Case[] {
+function casesAt(place: RuntimeTarget): Case[] {
   const patient = allPairs.flatMap((pair): Case[] => {
     const name = `${pair.client} from ${pair.upstream}`
     return [
@@ -77,11 +86,11 @@ function casesAt(place: Place): Case[] {
   return patient
 }
 
-/** Time limits and counted limits. */
+/** Time limits and size limits. */
 export const limits: Check = {
   name: 'limits',
   promise:
-    'heartbeats in silence, 504 for no answer, an error for a stream that stalls, 413 for a body that is too large: each in the client’s dialect',
+    'heartbeats during silence, 504 without a response, an error for a stalled stream, 413 for an oversized body: each in the client’s dialect',
   async run(place) {
     // Cases with timers wait concurrently.
     const waiting = await tallyOf(casesAt(place), 32)
@@ -92,6 +101,6 @@ export const limits: Check = {
       }),
       1,
     )
-    return together(waiting, large)
+    return mergeTallies(waiting, large)
   },
 }

@@ -1,14 +1,14 @@
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import type { Report } from '../../score/report.ts'
 import { type ScoreOptions, score } from '../../score/score.ts'
-import { type Check, type Place, type Tally, together } from '../check.ts'
+import { type Check, mergeTallies, type RuntimeTarget, type Tally } from '../check.ts'
 
-const ask = ({ origin, token, providers }: Place, options: Partial<ScoreOptions>): Promise<Report> => {
+const ask = ({ origin, token, providers }: RuntimeTarget, options: Partial<ScoreOptions>): Promise<Report> => {
   providers.reset()
   return score({ url: origin, token, model: 'chat-model', ...options })
 }
 
-/** Which of its stop sequences ended an answer, only an upstream of messages tells: nobody else can pass this on. */
+/** Only a Messages upstream reports which stop sequence ended a response, so translations cannot. */
 const unknowable = 'messages/stop-sequence'
 
 function tallied({ results }: Report, { translated = false } = {}): Tally {
@@ -18,7 +18,7 @@ function tallied({ results }: Report, { translated = false } = {}): Tally {
   return { held, asked: held + failed.length, complaints: failed.map(({ name, why = '' }) => `${name}: ${why}`) }
 }
 
-/** Each client's format is asked of the upstream so many places on: 0 is its own. */
+/** Selects for each client format the upstream format this many places on; 0 is its own. */
 const shifted = (by: number): Readonly<Record<Format, string>> =>
   Object.fromEntries(formats.map((format, at) => [format, `${formats[(at + by) % formats.length]}-model`])) as Record<
     Format,
@@ -29,9 +29,9 @@ const shifted = (by: number): Readonly<Record<Format, string>> =>
 export const suite: Check = {
   name: 'suite',
   promise:
-    'what `@modelgate/conformance` asks with the official SDKs, format by format and feature by feature: each of its own format’s upstream, then each translated',
+    'the checks of `@modelgate/conformance` with the official SDKs: each format with an upstream of its own format, then with a translated one',
   run: async (place) =>
-    together(
+    mergeTallies(
       tallied(await ask(place, { modelOf: shifted(0), skip: ['realtime'] })),
       tallied(await ask(place, { modelOf: shifted(1), only: formats }), { translated: true }),
     ),
@@ -40,7 +40,7 @@ export const suite: Check = {
 /** Runtimes without WebSocket servers return 501. */
 export const realtime: Check = {
   name: 'realtime',
-  promise: 'on Node, what the same suite asks of realtime sessions; elsewhere they are answered 501',
+  promise: 'on Node, the realtime checks of the same suite; elsewhere realtime sessions return 501',
   async run(place) {
     const report = await ask(place, { only: ['realtime'] })
     if (place.pin.program === 'on-node.js') return tallied(report)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Check } from '../check.ts'
 
-/** The suites in which a server, sockets and streams have a part. */
+/** Suites that involve a server, sockets and streams. */
 const suites = [
   'sdks/openai',
   'sdks/anthropic',
@@ -25,7 +25,7 @@ const configurationTests = 'packages/cli/src/config/load-file.test.ts'
 /** Runs this repository's own server tests on another Node. */
 export const tests: Check = {
   name: 'tests',
-  promise: `this repository's tests, run by the Node in question: ${suites.join(', ')}, and reloads of the command's configuration`,
+  promise: `this repository's tests on the given Node: ${suites.join(', ')}, and configuration reloads of the command`,
   async run({ pin, program, root }) {
     if (pin.program !== 'on-node.js') return { without: 'vitest' }
     const folder = mkdtempSync(join(tmpdir(), 'modelgate-tests-'))
@@ -60,7 +60,7 @@ export const tests: Check = {
       })
       const named = failures.split('\n').filter((line) => / FAIL /.test(line))
       const { passed, failed } = JSON.parse(readFileSync(counts, 'utf8')) as { passed: number; failed: number }
-      // A run that failed has a failure to show, whatever the counts say.
+      // A failed run counts as at least one failure.
       const wrong = code === 0 ? failed : Math.max(failed, 1)
       return { held: passed, asked: passed + wrong, complaints: named }
     } finally {

@@ -1,5 +1,5 @@
-// Code that every runtime runs: the gateways of the matrix, and a host's own routes. Only packages that
-// run anywhere are imported here, and no runtime's own modules.
+// Code that every runtime runs: the gateways of the matrix and a host's own routes. It imports only packages that run
+// in every runtime, and no runtime's own modules.
 import { consolePages } from '@modelgate/console'
 import { anthropic, cohere, createGateway, gemini, openai } from '@modelgate/core'
 import { honoMiddleware } from '@modelgate/hono'
@@ -9,12 +9,12 @@ import { inProcess } from './in-process.js'
 import { offline } from './offline.js'
 
 /**
- * What the matrix tells a program: the origins of the upstreams (`providers` answers as providers do, `live` in realtime sessions,
- * `stage` plays what a check wants), the key they take, and the token of the one client.
+ * Settings that the matrix passes to a program: the upstreams' origins (`providers`: fake providers, `live`: realtime
+ * sessions, `stage`: scripted by a check), the API key of the upstreams, and the token of the one client.
  * @typedef {{ providers: string, live: string, stage: string, key: string, token: string }} Setting
  */
 
-/** One upstream for each format: the model's name says which. @param {string} origin @param {string} apiKey */
+/** One upstream per format, selected by the model's name. @param {string} origin @param {string} apiKey */
 const upstreamsAt = (origin, apiKey) => ({
   chat: openai({ apiKey, baseURL: `${origin}/v1`, formats: ['chat'] }),
   messages: anthropic({ apiKey, baseURL: origin }),
@@ -29,7 +29,7 @@ const models = /** @type {const} */ ({
   'responses-model': 'responses',
 })
 
-/** For other work than text. */
+/** Models for operations other than text generation. */
 const moreModels = /** @type {const} */ ({
   'demo-embedding': 'chat',
   'demo-image': 'chat',
@@ -52,7 +52,7 @@ export function makeGateways({ providers, live, stage, key, token }) {
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
     },
   }
-  // Each call is looked at by itself: no second tries, and no memory of what befell another.
+  // Without retries, circuit breaker and shared health: one call never affects the next.
   const byItself = /** @type {const} */ ({
     auth,
     upstreams: upstreamsAt(stage, key),
@@ -64,9 +64,9 @@ export function makeGateways({ providers, live, stage, key, token }) {
     logger: false,
   })
   return {
-    /** How calls of all but the first of these ended. */
+    /** Outcomes of the calls of all gateways except `plain`. */
     outcomes,
-    /** As a user has it: everything that is on by default is on. */
+    /** The default configuration. */
     plain: createGateway({
       auth,
       upstreams: {
@@ -79,27 +79,27 @@ export function makeGateways({ providers, live, stage, key, token }) {
       logger: false,
     }),
     strict: createGateway({ ...byItself, basePath: '/strict' }),
-    /** With limits so short that a check can wait for them. */
+    /** Short limits, so that a check can wait for them. */
     hasty: createGateway({
       ...byItself,
       basePath: '/hasty',
       limits: { heartbeatMs: 150, holdMs: 300, firstByteMs: 1500, idleMs: 1500, bodyBytes: 100_000 },
     }),
-    /** With heartbeats that come soon, and the patience that is the default. */
+    /** Short heartbeat interval, default limits. */
     beating: createGateway({ ...byItself, basePath: '/beating', limits: { heartbeatMs: 150, holdMs: 300 } }),
   }
 }
 
 /**
- * The whole site as a `fetch`, as Bun, Deno and Workers serve it.
+ * The whole site as a `fetch` function, as Bun, Deno and Workers serve it.
  * @param {Setting} setting
- * @param {(path: string) => Promise<unknown>} [more] what only some runtimes can be asked, by its path
+ * @param {(path: string) => Promise<unknown>} [more] endpoints that only some runtimes have, by path
  */
 export function createSite(setting, more = async () => null) {
   const { plain, outcomes, ...others } = makeGateways(setting)
   const app = hostOf(plain, setting, async (what) => (what === 'outcomes' ? outcomes : more(what)))
   /**
-   * Runtimes hand over more than the request, and whoever serves `gateway.fetch` itself hands it on.
+   * Runtimes pass further arguments with the request. A host that serves `gateway.fetch` passes them on.
    * @param {Request} request @param {any[]} more
    */
   const fetch = async (request, ...more) => {
@@ -111,8 +111,9 @@ export function createSite(setting, more = async () => null) {
 }
 
 /**
- * A host with routes of its own, the gateway below `/host/ai`.
- * @param {import('@modelgate/core').Gateway} gateway @param {Setting} setting @param {(path: string) => Promise<unknown>} more
+ * A host with its own routes and the gateway below `/host/ai`.
+ * @param {import('@modelgate/core').Gateway} gateway @param {Setting} setting @param {(path: string) =>
+ * Promise<unknown>} more
  */
 function hostOf(gateway, setting, more) {
   const app = new Hono()

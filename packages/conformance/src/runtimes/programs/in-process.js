@@ -1,15 +1,15 @@
-// Official SDKs within the runtime, with the gateway as their `fetch`: no server, no socket between them.
+// Runs the official SDKs inside the runtime, with the gateway as their `fetch`: no server and no socket.
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 
-/** What was tried, and what is wrong with it: null is nothing. @typedef {{ name: string, wrong: string | null }} Tried */
+/** Result of one attempt; `wrong` is null if it succeeded. @typedef {{ name: string, wrong: string | null }} Tried */
 
 export const models = ['chat-model', 'messages-model', 'gemini-model', 'responses-model']
 const wanted = 'said within'
 const content = `[[say:${wanted}]]`
 
 /**
- * @param {string} name @param {() => Promise<unknown>} attempt resolves to what was said
+ * @param {string} name @param {() => Promise<unknown>} attempt resolves to the received text
  * @returns {Promise<Tried>}
  */
 export async function tried(name, attempt, expected = wanted) {
@@ -62,19 +62,19 @@ export async function inProcess(gateway, apiKey) {
   }
   all.push(
     await tried(
-      'an unknown token is told by a typed error',
+      'an unknown token causes a typed error',
       async () => {
         const stranger = new OpenAI({ apiKey: 'nobody', baseURL: 'http://gateway/v1', fetch, maxRetries: 0 })
         const asked = stranger.chat.completions.create({ model: 'chat-model', messages: [{ role: 'user', content }] })
         return asked.then(
-          () => 'an answer',
+          () => 'a response',
           (error) => (error instanceof OpenAI.AuthenticationError ? 'AuthenticationError' : String(error)),
         )
       },
       'AuthenticationError',
     ),
     await tried(
-      'a stream that is left',
+      'a stream that the client aborts',
       async () => {
         const stream = messages.messages.stream({
           model: 'chat-model',

@@ -1,4 +1,4 @@
-// The fake provider within the runtime, as the gateway's way out: what users test their own apps with.
+// The fake provider inside the runtime, as the gateway's `fetch`: users test their own apps this way.
 import { createGateway, openai } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
 import { tried } from './in-process.js'
@@ -37,6 +37,6 @@ export async function offline() {
       },
       'nobody else',
     ),
-    await tried('what was asked is known', async () => `${provider.requests.length} calls`, '2 calls'),
+    await tried('the request is recorded', async () => `${provider.requests.length} calls`, '2 calls'),
   ]
 }

@@ -8,7 +8,7 @@ export default {
   /** @type {(request: Request, env: unknown, context: { waitUntil(work: Promise<unknown>): void }) => Promise<Response>} */
   fetch(request, bindings, context) {
     const answer = site.fetch(request, bindings, context)
-    // A call whose client leaves ends well, and plugins are told of it.
+    // Keeps the worker alive until the call is settled, even if the client disconnects, so that plugins are notified.
     context.waitUntil(answer.catch(() => {}))
     return answer
   },

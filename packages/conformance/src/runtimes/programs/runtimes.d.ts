@@ -1,4 +1,4 @@
-// Parts of runtimes whose types this repository does not have.
+// Parts of the runtimes' APIs without types in this repository.
 
 declare const Bun: {
   readonly version: string

@@ -1,5 +1,5 @@
 /**
- * What the matrix hands over, from wherever a runtime keeps it.
+ * Reads the settings of the matrix from the environment of a runtime.
  * @param {Readonly<Record<string, string | undefined>>} env
  * @returns {import('./gateways.js').Setting}
  */

@@ -1,4 +1,4 @@
-// Platform tokens within the runtime, by what each storage has to keep: what was issued, what was revoked, how much is left.
+// Platform tokens inside the runtime. Each storage must keep issued tokens, revocations and remaining limits.
 import { createGateway, openai } from '@modelgate/core'
 import { createFakeProvider } from '@modelgate/testing'
 import { createTokens, fileLedger, folderStorage, memoryStorage, redisStorage } from '@modelgate/tokens'
@@ -7,7 +7,7 @@ import { tried } from './in-process.js'
 /** @typedef {import('./in-process.js').Tried} Tried */
 
 /**
- * What the matrix asks of runtimes that have Node's modules, by its path.
+ * Endpoints of runtimes that provide Node's modules, by path.
  * @param {Readonly<Record<string, string | undefined>>} env
  * @returns {(what: string) => Promise<unknown>}
  */
@@ -33,7 +33,7 @@ async function tokensInRedis(url) {
   const client = createClient({ url })
   await client.connect()
   try {
-    // How soon it answers is not what is asked: other things run where this runs.
+    // A long timeout: this check is not about Redis latency on a busy machine.
     return await tokensIn(redisStorage({ client, prefix: `matrix-${crypto.randomUUID()}`, timeoutMs: 10_000 }))
   } finally {
     await client.close()
@@ -66,13 +66,13 @@ async function tokensIn(storage, options = {}) {
   try {
     const { id, secret } = await tokens.issue({ owner: 'ada', limits: { requests: 2, window: 'day' } })
     return [
-      await tried('a stranger is refused', async () => `${await call('mg-unknown')}`, '401'),
-      await tried('a token is let in', async () => `${await call(secret)}`, '200'),
-      await tried('a stream counts, too', async () => `${await call(secret, true)}`, '200'),
-      await tried('its limit holds', async () => `${await call(secret)}`, '429'),
-      await tried('what it used is known', async () => `${(await tokens.usage(id)).totals.calls}`, '2'),
+      await tried('an unknown token is rejected', async () => `${await call('mg-unknown')}`, '401'),
+      await tried('an issued token is accepted', async () => `${await call(secret)}`, '200'),
+      await tried('a stream counts as usage', async () => `${await call(secret, true)}`, '200'),
+      await tried('the limit is enforced', async () => `${await call(secret)}`, '429'),
+      await tried('the usage is recorded', async () => `${(await tokens.usage(id)).totals.calls}`, '2'),
       await tried(
-        'once revoked it is refused',
+        'a revoked token is rejected',
         async () => {
           await tokens.revoke(id)
           return `${await call(secret)}`

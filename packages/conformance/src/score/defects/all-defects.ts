@@ -1,15 +1,15 @@
-import type { Spoil } from './defect.ts'
-import { failedBadly } from './error-defects.ts'
-import { poorModels } from './model-defects.ts'
-import { operatedBadly } from './operation-defects.ts'
-import { askedBadly } from './request-defects.ts'
-import { answeredBadly } from './response-defects.ts'
+import type { Defect } from './defect.ts'
+import { errorDefects } from './error-defects.ts'
+import { modelDefects } from './model-defects.ts'
+import { operationDefects } from './operation-defects.ts'
+import { requestDefects } from './request-defects.ts'
+import { responseDefects } from './response-defects.ts'
 
-/** Known faults, with the checks that detect them. */
-export const spoils: readonly Spoil[] = [
-  ...askedBadly,
-  ...answeredBadly,
-  ...failedBadly,
-  ...operatedBadly,
-  ...poorModels,
+/** Known server defects with the checks that must detect them. */
+export const defects: readonly Defect[] = [
+  ...requestDefects,
+  ...responseDefects,
+  ...errorDefects,
+  ...operationDefects,
+  ...modelDefects,
 ]

@@ -4,32 +4,32 @@ import { isObject, type Json, type JsonObject, listOf, objectOf, parseJson } fro
 /** The token that the provider accepts. */
 export const goodToken = 'good-token-41c7'
 
-/** Kind of an answer. */
-export interface About {
+/** Kind of a response body or event. */
+export interface MessageKind {
   readonly ok: boolean
   readonly path: string
   readonly stream: boolean
 }
 
-/** One thing that a server does badly; everything else it does as the fake provider does. */
-export interface Spoil {
+/** One defect of a server that otherwise behaves like the fake provider. */
+export interface Defect {
   readonly name: string
-  /** Changes what the provider is asked. */
-  readonly asked?: (body: JsonObject, url: URL) => JsonObject
+  /** Changes the request body. */
+  readonly changeRequest?: (body: JsonObject, url: URL) => JsonObject
   readonly headers?: (headers: Headers) => void
-  /** Changes the URL that it is asked at. */
+  /** Changes the request URL. */
   readonly url?: (url: URL) => void
-  /** Changes what it answers, event by event where it streams; undefined: the event is left out. */
-  readonly answered?: (body: Json, about: About) => Json | undefined
-  /** Changes the answer as a whole. */
-  readonly reply?: (answer: Response, path: string) => Response | Promise<Response>
+  /** Changes the response body, or each event of a stream; undefined drops the event. */
+  readonly changeResponse?: (body: Json, about: MessageKind) => Json | undefined
+  /** Changes the whole response. */
+  readonly replaceResponse?: (answer: Response, path: string) => Response | Promise<Response>
   readonly model?: NonNullable<FakeProviderOptions['brain']>
-  /** The checks that notice, and no others: a feature with a star is that of every format that has it. */
+  /** Exactly the checks that must fail. A star as the format means every format that has the feature. */
   readonly failed: readonly string[]
   readonly notServed?: readonly string[]
 }
 
-/** Every object in a value, from the outside in. */
+/** Applies a change to every object in a value, outermost first. */
 export function visit(value: Json, change: (object: JsonObject) => void): Json {
   if (Array.isArray(value)) for (const item of value) visit(item, change)
   else if (isObject(value)) {
@@ -39,7 +39,7 @@ export function visit(value: Json, change: (object: JsonObject) => void): Json {
   return value
 }
 
-/** Drops these keys wherever they stand. */
+/** Removes these keys at every depth. */
 export const without =
   (...keys: readonly string[]) =>
   (value: Json): Json =>
@@ -52,7 +52,7 @@ export const dropped =
     objectOf(without(...keys)(body))
 
 const turnLists = ['messages', 'contents', 'input']
-/** Keeps of a conversation what `wanted` says. */
+/** Keeps only the conversation turns that match. */
 export const turns =
   (wanted: (turn: JsonObject, index: number, all: readonly JsonObject[]) => boolean) =>
   (body: JsonObject): JsonObject => {
@@ -62,9 +62,9 @@ export const turns =
     return body
   }
 
-/** A fetch that spoils what another one does. */
-export const spoiled =
-  (inner: typeof fetch, spoil: Omit<Spoil, 'name' | 'failed'>): typeof fetch =>
+/** Returns a fetch function with a defect. */
+export const withDefect =
+  (inner: typeof fetch, spoil: Omit<Defect, 'name' | 'failed'>): typeof fetch =>
   async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input)
     const path = url.pathname
@@ -72,15 +72,19 @@ export const spoiled =
     const headers = new Headers(init?.headers)
     spoil.headers?.(headers)
     const sent = typeof init?.body === 'string' ? parseJson(init.body) : undefined
-    const body = spoil.asked && isObject(sent) ? JSON.stringify(spoil.asked(sent, url)) : init?.body
+    const body = spoil.changeRequest && isObject(sent) ? JSON.stringify(spoil.changeRequest(sent, url)) : init?.body
     const answer = await inner(url, { ...init, headers, ...(body === undefined ? {} : { body }) })
-    const own = spoil.answered
+    const own = spoil.changeResponse
     const changed = own === undefined ? answer : await rewritten(answer, path, own)
-    return spoil.reply?.(changed, path) ?? changed
+    return spoil.replaceResponse?.(changed, path) ?? changed
   }
 
-/** The answer with its JSON changed: of every event of a stream, or of the body. */
-async function rewritten(answer: Response, path: string, change: NonNullable<Spoil['answered']>): Promise<Response> {
+/** Returns the response with its JSON changed: each event of a stream, or the body. */
+async function rewritten(
+  answer: Response,
+  path: string,
+  change: NonNullable<Defect['changeResponse']>,
+): Promise<Response> {
   const type = answer.headers.get('content-type') ?? ''
   if (!/json|event-stream/.test(type)) return answer
   const stream = type.includes('event-stream')
@@ -101,8 +105,8 @@ async function rewritten(answer: Response, path: string, change: NonNullable<Spo
   return new Response(events.join('\n\n'), head)
 }
 
-/** Puts other words in the place of these, wherever they stand as values of these keys. */
-export const worded =
+/** Replaces string values of these keys at every depth. */
+export const replacingValues =
   (keys: readonly string[], words: Readonly<Record<string, Json>>) =>
   (value: Json): Json =>
     visit(value, (object) => {
@@ -112,23 +116,23 @@ export const worded =
       }
     })
 
-/** Changes bodies that are no streams. */
+/** Limits a change to bodies of unstreamed responses. */
 export const whole =
   (change: (value: Json) => Json) =>
-  (value: Json, { stream }: About) =>
+  (value: Json, { stream }: MessageKind) =>
     stream ? value : change(value)
-/** Changes events of streams. */
+/** Limits a change to events of streams. */
 export const streamed =
   (change: (value: Json) => Json | undefined) =>
-  (value: Json, { stream }: About) =>
+  (value: Json, { stream }: MessageKind) =>
     stream ? change(value) : value
-/** Changes bodies of errors. */
+/** Limits a change to error bodies. */
 export const onError =
   (change: (value: Json) => Json) =>
-  (value: Json, { ok }: About) =>
+  (value: Json, { ok }: MessageKind) =>
     ok ? value : change(value)
-/** Changes an answer that is none of an error, at such a path. */
+/** Limits a change to successful responses of matching paths. */
 export const at =
   (end: RegExp, change: (value: JsonObject) => Json) =>
-  (value: Json, { ok, path }: About) =>
+  (value: Json, { ok, path }: MessageKind) =>
     ok && end.test(path) ? change(objectOf(value)) : value

@@ -1,5 +1,5 @@
 import { objectOf } from '../../base/json.ts'
-import { onError, type Spoil } from './defect.ts'
+import { type Defect, onError } from './defect.ts'
 
 const header =
   (name: string, value?: string) =>
@@ -9,8 +9,8 @@ const header =
     else headers.set(name, value)
     return new Response(answer.body, { status: answer.status, headers })
   }
-/** A provider whose next answer is an error once somebody has left it in the middle of a stream. */
-function brokenByLeaving(): NonNullable<Spoil['reply']> {
+/** Returns an error for the next call after a client aborted a stream. */
+function brokenByLeaving(): NonNullable<Defect['replaceResponse']> {
   let broken = false
   return (answer) => {
     if (broken) {
@@ -25,7 +25,7 @@ function brokenByLeaving(): NonNullable<Spoil['reply']> {
       {
         async pull(controller) {
           const { done, value } = await reader.read().catch((error) => {
-            // Aborted.
+            // True if the client aborted the stream.
             broken = !over
             throw error
           })
@@ -44,11 +44,11 @@ function brokenByLeaving(): NonNullable<Spoil['reply']> {
   }
 }
 
-/** Faults in error handling. */
-export const failedBadly: readonly Spoil[] = [
+/** Defects of error handling. */
+export const errorDefects: readonly Defect[] = [
   {
-    name: 'errors name nothing',
-    answered: onError((value) => {
+    name: 'errors name no field or model',
+    changeResponse: onError((value) => {
       const { code, status, type } = objectOf(objectOf(value).error)
       return {
         type: 'error',
@@ -71,8 +71,8 @@ export const failedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'errors of another shape',
-    answered: onError((value) => ({ detail: JSON.stringify(value) })),
+    name: 'errors have another shape',
+    changeResponse: onError((value) => ({ detail: JSON.stringify(value) })),
     failed: [
       'chat/unknown-model',
       'responses/unknown-model',
@@ -85,8 +85,8 @@ export const failedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'errors as pages',
-    reply: (answer) =>
+    name: 'errors are HTML pages',
+    replaceResponse: (answer) =>
       answer.ok
         ? answer
         : new Response('<html>error</html>', { status: answer.status, headers: { 'content-type': 'text/html' } }),
@@ -102,8 +102,9 @@ export const failedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'errors of the server',
-    reply: (answer) => (answer.ok ? answer : new Response(answer.body, { status: 500, headers: answer.headers })),
+    name: 'client errors are reported as server errors',
+    replaceResponse: (answer) =>
+      answer.ok ? answer : new Response(answer.body, { status: 500, headers: answer.headers }),
     failed: [
       '*/wrong-token',
       '*/unknown-model',
@@ -118,10 +119,10 @@ export const failedBadly: readonly Spoil[] = [
       'models/one-for-OpenAI',
     ],
   },
-  { name: 'broken by leaving', reply: brokenByLeaving(), failed: ['*/leaving'] },
+  { name: 'a client disconnect breaks the next call', replaceResponse: brokenByLeaving(), failed: ['*/leaving'] },
   {
-    name: 'no id to quote',
-    reply: (answer) => header('request-id')(header('x-request-id')(answer)),
+    name: 'responses have no request id',
+    replaceResponse: (answer) => header('request-id')(header('x-request-id')(answer)),
     failed: ['*/request-id'],
   },
 ]

@@ -1,16 +1,16 @@
 import { demoBrain } from '@modelgate/testing'
-import type { Spoil } from './defect.ts'
+import type { Defect } from './defect.ts'
 
-/** Models that cannot do something. */
-export const poorModels: readonly Spoil[] = [
+/** Models that lack a capability. */
+export const modelDefects: readonly Defect[] = [
   {
-    name: 'a model that says everything in one word',
+    name: 'the model replies in a single token',
     model: (prompt) =>
       prompt.stream && /thirty|three,/.test(prompt.turns.at(-1)?.text ?? '') ? { text: 'One.' } : demoBrain(prompt),
     failed: ['*/stream', 'completions/stream'],
   },
   {
-    name: 'a model that calls one tool at a time',
+    name: 'the model calls one tool at a time',
     model: (prompt) => {
       const script = demoBrain(prompt)
       return { ...script, ...(script.toolCalls ? { toolCalls: script.toolCalls.slice(0, 1) } : {}) }
@@ -18,12 +18,12 @@ export const poorModels: readonly Spoil[] = [
     failed: ['*/parallel-tools'],
   },
   {
-    name: 'a model that sees, reads and hears nothing',
+    name: 'the model ignores images, documents and audio',
     model: (prompt) => demoBrain({ ...prompt, turns: prompt.turns.map((turn) => ({ ...turn, media: [] })) }),
     failed: ['*/image', '*/pdf'],
   },
   {
-    name: 'a model that says nothing',
+    name: 'the model returns empty text',
     model: () => ({ text: '' }),
     failed: [
       '*/text',
@@ -67,7 +67,7 @@ export const poorModels: readonly Spoil[] = [
     ],
   },
   {
-    name: 'a model that forgets what tools said',
+    name: 'the model ignores tool results',
     model: (prompt) => (prompt.turns.at(-1)?.toolResults.length ? { text: 'Fine.' } : demoBrain(prompt)),
     failed: ['*/parallel-tools', '*/tool-result', '*/streamed-tool-loop', '*/thinking-with-tools'],
   },

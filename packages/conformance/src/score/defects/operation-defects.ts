@@ -1,19 +1,19 @@
 import { listOf, objectOf } from '../../base/json.ts'
-import { at, type Spoil, visit, without } from './defect.ts'
+import { at, type Defect, visit, without } from './defect.ts'
 
-/** Operations around generation, done badly. */
-export const operatedBadly: readonly Spoil[] = [
+/** Defects of operations other than text generation. */
+export const operationDefects: readonly Defect[] = [
   {
-    name: 'vectors all alike',
-    answered: at(/embeddings$/, (body) => ({
+    name: 'all embeddings are equal',
+    changeResponse: at(/embeddings$/, (body) => ({
       ...body,
       data: listOf(body.data).map((one, index) => ({ ...objectOf(one), index, embedding: [1, 0, 0] })),
     })),
     failed: ['embeddings/several', 'embeddings/base64', 'embeddings/SDK-default', 'embeddings/dimensions'],
   },
   {
-    name: 'no vectors',
-    answered: at(/embeddings$/, (body) => ({ ...body, data: [] })),
+    name: 'embeddings have no vectors',
+    changeResponse: at(/embeddings$/, (body) => ({ ...body, data: [] })),
     failed: [
       'embeddings/numbers',
       'embeddings/several',
@@ -23,40 +23,40 @@ export const operatedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'rankings upside down',
-    answered: at(/rerank$/, (body) => ({ ...body, results: listOf(body.results).reverse() })),
+    name: 'rerank results are in reverse order',
+    changeResponse: at(/rerank$/, (body) => ({ ...body, results: listOf(body.results).reverse() })),
     failed: ['rerank/order'],
   },
   {
-    name: 'pictures of nothing',
-    answered: at(/images/, (body) => ({ ...body, data: [{ b64_json: 'bm90aGluZw==' }] })),
+    name: 'images are invalid',
+    changeResponse: at(/images/, (body) => ({ ...body, data: [{ b64_json: 'bm90aGluZw==' }] })),
     failed: ['images/generate', 'images/edit'],
   },
   {
-    name: 'transcripts of nothing',
-    answered: at(/transcriptions$/, () => ({ text: null })),
+    name: 'transcripts are empty',
+    changeResponse: at(/transcriptions$/, () => ({ text: null })),
     failed: ['transcriptions/json', 'transcriptions/stream'],
   },
   {
-    name: 'transcripts always as JSON',
-    asked: (body) => body,
-    reply: (answer, path) =>
+    name: 'transcripts are always JSON',
+    changeRequest: (body) => body,
+    replaceResponse: (answer, path) =>
       path.endsWith('/transcriptions') && !/json/.test(answer.headers.get('content-type') ?? '')
         ? Response.json({ text: 'x' })
         : answer,
     failed: ['transcriptions/plain-text', 'transcriptions/stream'],
   },
   {
-    name: 'sound of another kind',
-    reply: (answer, path) =>
+    name: 'speech has the wrong content type',
+    replaceResponse: (answer, path) =>
       path.endsWith('/speech')
         ? new Response('ID3'.repeat(100), { headers: { 'content-type': 'text/plain' } })
         : answer,
     failed: ['speech/sound', 'speech/format'],
   },
   {
-    name: 'no completions',
-    answered: (value, { path }) =>
+    name: 'completions are empty',
+    changeResponse: (value, { path }) =>
       /[^t]\/completions$/.test(path)
         ? visit(value, (object) => {
             if ('text' in object) object.text = null
@@ -66,8 +66,8 @@ export const operatedBadly: readonly Spoil[] = [
     failed: ['completions/text', 'completions/stream'],
   },
   {
-    name: 'empty lists of models',
-    answered: at(/\/models$/, (body) => ({
+    name: 'model lists are empty',
+    changeResponse: at(/\/models$/, (body) => ({
       ...body,
       ...(Array.isArray(body.models) ? { models: [] } : { data: [], has_more: false }),
     })),
@@ -80,13 +80,13 @@ export const operatedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'lists of models in another shape',
-    answered: at(/\/models$/, (body) => objectOf(without('object', 'display_name', 'type')(body))),
+    name: 'model lists have another shape',
+    changeResponse: at(/\/models$/, (body) => objectOf(without('object', 'display_name', 'type')(body))),
     failed: ['models/list-for-OpenAI', 'models/list-for-Anthropic'],
   },
   {
-    name: 'names of models without their beginning',
-    answered: at(/\/models$/, (body) => ({
+    name: 'model names lack their prefix',
+    changeResponse: at(/\/models$/, (body) => ({
       ...body,
       ...(Array.isArray(body.models)
         ? { models: listOf(body.models).map((one) => ({ ...objectOf(one), name: 'demo' })) }
@@ -95,20 +95,20 @@ export const operatedBadly: readonly Spoil[] = [
     failed: ['models/list-for-Google'],
   },
   {
-    name: 'first pages only',
-    answered: at(/\/models$/, (body) => ({ ...body, ...('has_more' in body ? { has_more: false } : {}) })),
+    name: 'model lists have a first page only',
+    changeResponse: at(/\/models$/, (body) => ({ ...body, ...('has_more' in body ? { has_more: false } : {}) })),
     failed: ['models/pages-for-Anthropic'],
   },
   {
-    name: 'pages of any size',
+    name: 'model lists ignore the page size',
     url: ({ pathname, searchParams }) => {
       if (pathname.endsWith('/models')) searchParams.delete('limit')
     },
     failed: ['models/pages-for-Anthropic'],
   },
   {
-    name: 'every question is as long',
-    answered: (value) =>
+    name: 'token counts are constant',
+    changeResponse: (value) =>
       visit(value, (object) => {
         for (const key of ['totalTokens', 'input_tokens']) if (key in object) object[key] = 7
       }),

@@ -1,5 +1,5 @@
 import { type JsonObject, objectOf } from '../../base/json.ts'
-import { dropped, goodToken, type Spoil, turns, worded } from './defect.ts'
+import { type Defect, dropped, goodToken, replacingValues, turns } from './defect.ts'
 
 const essentials: Readonly<Record<string, JsonObject>> = {
   'chat/completions': { messages: [{ role: 'user', content: 'Hello' }] },
@@ -9,19 +9,19 @@ const essentials: Readonly<Record<string, JsonObject>> = {
 }
 const named = { 'conformance-no-such-model': 'demo' }
 
-/** Faults in the requests of clients. */
-export const askedBadly: readonly Spoil[] = [
+/** Defects in the handling of requests. */
+export const requestDefects: readonly Defect[] = [
   {
-    name: 'system prompts are left out',
-    asked: (body) =>
+    name: 'system prompts are dropped',
+    changeRequest: (body) =>
       turns(({ role }) => role !== 'system' && role !== 'developer')(
         dropped('system', 'systemInstruction', 'system_instruction', 'instructions')(body),
       ),
     failed: ['*/system', 'chat/developer', 'messages/system-blocks', 'gemini/underscores', 'responses/items'],
   },
   {
-    name: 'only the last turn is passed on',
-    asked: turns((_, index, all) => index === all.length - 1),
+    name: 'only the last turn reaches the model',
+    changeRequest: turns((_, index, all) => index === all.length - 1),
     failed: [
       'chat/system',
       '*/turns',
@@ -35,13 +35,13 @@ export const askedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'stop sequences are left out',
-    asked: dropped('stop', 'stop_sequences', 'stopSequences'),
+    name: 'stop sequences are dropped',
+    changeRequest: dropped('stop', 'stop_sequences', 'stopSequences'),
     failed: ['*/stop', 'messages/stop-sequence'],
   },
   {
-    name: 'limits are left out',
-    asked: (body) =>
+    name: 'token limits are dropped',
+    changeRequest: (body) =>
       dropped(
         'max_completion_tokens',
         'maxOutputTokens',
@@ -50,14 +50,14 @@ export const askedBadly: readonly Spoil[] = [
     failed: ['*/limit'],
   },
   {
-    name: 'wishes for schemas are left out',
-    asked: ({ text: _, ...body }) =>
+    name: 'response schemas are dropped',
+    changeRequest: ({ text: _, ...body }) =>
       dropped('response_format', 'output_config', 'responseJsonSchema', 'responseSchema')(body),
     failed: ['*/schema', 'chat/json-object', 'gemini/google-schema'],
   },
   {
-    name: 'wishes for other answers are left out',
-    asked: (body, { pathname }) =>
+    name: 'optional output settings are dropped',
+    changeRequest: (body, { pathname }) =>
       pathname.endsWith('/messages')
         ? body
         : dropped(
@@ -80,8 +80,8 @@ export const askedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'tools are left out',
-    asked: dropped('tools', 'tool_choice', 'toolConfig'),
+    name: 'tools are dropped',
+    changeRequest: dropped('tools', 'tool_choice', 'toolConfig'),
     failed: [
       '*/tool',
       '*/parallel-tools',
@@ -93,32 +93,32 @@ export const askedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'choices of tools are left out',
-    asked: dropped('tool_choice', 'toolConfig'),
+    name: 'tool choices are dropped',
+    changeRequest: dropped('tool_choice', 'toolConfig'),
     failed: ['*/no-tool', '*/named-tool'],
   },
   {
-    name: 'wishes to think are left out',
-    asked: dropped('reasoning_effort', 'thinking', 'thinkingConfig', 'reasoning', 'include'),
+    name: 'thinking settings are dropped',
+    changeRequest: dropped('reasoning_effort', 'thinking', 'thinkingConfig', 'reasoning', 'include'),
     failed: ['*/thinking', '*/thinking-with-tools'],
   },
   {
-    name: 'seals are left out',
-    asked: dropped('signature', 'thoughtSignature', 'encrypted_content'),
+    name: 'reasoning signatures are dropped',
+    changeRequest: dropped('signature', 'thoughtSignature', 'encrypted_content'),
     failed: ['messages/thinking-with-tools', 'gemini/thinking-with-tools', 'responses/thinking-with-tools'],
   },
-  { name: 'a temperature is put right', asked: dropped('temperature'), failed: ['*/bad-value'] },
+  { name: 'an invalid temperature is corrected', changeRequest: dropped('temperature'), failed: ['*/bad-value'] },
   {
-    name: 'requests are completed',
-    asked: (body, { pathname }) => ({
+    name: 'missing required fields are filled in',
+    changeRequest: (body, { pathname }) => ({
       ...Object.entries(essentials).find(([end]) => pathname.endsWith(end))?.[1],
       ...body,
     }),
     failed: ['*/missing-field'],
   },
   {
-    name: 'streams are not asked for',
-    asked: dropped('stream', 'stream_options'),
+    name: 'the stream flag is dropped',
+    changeRequest: dropped('stream', 'stream_options'),
     failed: [
       'chat/stream',
       'messages/stream',
@@ -142,17 +142,17 @@ export const askedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'earlier responses are left out',
-    asked: dropped('previous_response_id'),
+    name: 'previous_response_id is dropped',
+    changeRequest: dropped('previous_response_id'),
     failed: ['responses/previous-response'],
   },
   {
     name: 'responses are not stored',
-    asked: (body, url) => (url.pathname.endsWith('/responses') ? { ...body, store: false } : body),
+    changeRequest: (body, url) => (url.pathname.endsWith('/responses') ? { ...body, store: false } : body),
     failed: ['responses/previous-response', 'responses/input-items'],
   },
   {
-    name: 'every token is let in',
+    name: 'every token is accepted',
     headers: (headers) => {
       for (const [key, value] of headers)
         if (value.includes('conformance-token-nobody-knows'))
@@ -161,8 +161,8 @@ export const askedBadly: readonly Spoil[] = [
     failed: ['*/wrong-token'],
   },
   {
-    name: 'every model is let in',
-    asked: (body) => objectOf(worded(['model'], named)(body)),
+    name: 'every model is accepted',
+    changeRequest: (body) => objectOf(replacingValues(['model'], named)(body)),
     url: (url) => {
       url.pathname = url.pathname.replace('conformance-no-such-model', 'demo')
     },
@@ -175,12 +175,12 @@ export const askedBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'keys in the query are left out',
+    name: 'API keys in the query are ignored',
     url: (url) => url.searchParams.delete('key'),
     failed: ['gemini/key-in-the-query'],
   },
   {
-    name: 'streams are always events',
+    name: 'streams are always server-sent events',
     url: (url) => {
       if (url.pathname.endsWith(':streamGenerateContent')) url.searchParams.set('alt', 'sse')
     },

@@ -1,12 +1,12 @@
 import { isObject, objectOf, parseJson } from '../../base/json.ts'
-import { type Spoil, streamed, visit, whole, without, worded } from './defect.ts'
+import { type Defect, replacingValues, streamed, visit, whole, without } from './defect.ts'
 
 const endingKeys = ['finish_reason', 'stop_reason', 'finishReason', 'status']
-/** Faults in the answers of models. */
-export const answeredBadly: readonly Spoil[] = [
+/** Defects in model responses. */
+export const responseDefects: readonly Defect[] = [
   {
-    name: 'no usage',
-    answered: without('usage', 'usageMetadata'),
+    name: 'responses have no usage',
+    changeResponse: without('usage', 'usageMetadata'),
     failed: [
       '*/usage',
       '*/stream-usage',
@@ -23,8 +23,8 @@ export const answeredBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'no usage in streams',
-    answered: streamed(without('usage', 'usageMetadata')),
+    name: 'streams have no usage',
+    changeResponse: streamed(without('usage', 'usageMetadata')),
     failed: [
       '*/stream-usage',
       'messages/stream',
@@ -35,14 +35,14 @@ export const answeredBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'no details of usage',
-    answered: whole(without('prompt_tokens_details', 'input_tokens_details', 'cache_read_input_tokens')),
+    name: 'usage has no details',
+    changeResponse: whole(without('prompt_tokens_details', 'input_tokens_details', 'cache_read_input_tokens')),
     failed: ['*/cache'],
   },
-  { name: 'no model', answered: without('model', 'modelVersion'), failed: ['*/text'] },
+  { name: 'responses name no model', changeResponse: without('model', 'modelVersion'), failed: ['*/text'] },
   {
-    name: 'endings of their own',
-    answered: worded(endingKeys, { stop: 'eos', end_turn: 'eos', STOP: 'EOS', completed: 'eos' }),
+    name: 'finish reasons are not those of the format',
+    changeResponse: replacingValues(endingKeys, { stop: 'eos', end_turn: 'eos', STOP: 'EOS', completed: 'eos' }),
     failed: [
       '*/text',
       'completions/text',
@@ -62,29 +62,36 @@ export const answeredBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'limits end like anything',
-    answered: (value) =>
+    name: 'a token limit has the wrong finish reason',
+    changeResponse: (value) =>
       without('incomplete_details')(
-        worded(endingKeys, { length: 'stop', max_tokens: 'end_turn', MAX_TOKENS: 'STOP', incomplete: 'completed' })(
-          value,
-        ),
+        replacingValues(endingKeys, {
+          length: 'stop',
+          max_tokens: 'end_turn',
+          MAX_TOKENS: 'STOP',
+          incomplete: 'completed',
+        })(value),
       ),
     failed: ['*/limit', 'chat/older-limit'],
   },
   {
-    name: 'tools end like anything',
-    answered: worded(endingKeys, { tool_calls: 'stop', tool_use: 'end_turn' }),
+    name: 'tool calls have the wrong finish reason',
+    changeResponse: replacingValues(endingKeys, { tool_calls: 'stop', tool_use: 'end_turn' }),
     failed: ['chat/tool', 'messages/tool', 'chat/streamed-tool', 'messages/streamed-tool'],
   },
-  { name: 'no stop sequence', answered: without('stop_sequence'), failed: ['messages/stop-sequence'] },
   {
-    name: 'broken letters',
-    answered: (value) => parseJson(JSON.stringify(value).replaceAll('ü', '\ufffd')) ?? null,
+    name: 'a stop sequence is not reported',
+    changeResponse: without('stop_sequence'),
+    failed: ['messages/stop-sequence'],
+  },
+  {
+    name: 'multi-byte characters are broken',
+    changeResponse: (value) => parseJson(JSON.stringify(value).replaceAll('ü', '\ufffd')) ?? null,
     failed: ['*/unicode'],
   },
   {
-    name: 'other names of tools',
-    answered: worded(['name'], { get_weather: 'weather' }),
+    name: 'tools have other names',
+    changeResponse: replacingValues(['name'], { get_weather: 'weather' }),
     failed: [
       '*/tool',
       '*/parallel-tools',
@@ -95,16 +102,16 @@ export const answeredBadly: readonly Spoil[] = [
     ],
   },
   {
-    name: 'chunks of many answers',
-    answered: (value, { stream }) =>
+    name: 'chunks of a stream have different ids',
+    changeResponse: (value, { stream }) =>
       stream && isObject(value) && value.object === 'chat.completion.chunk'
         ? { ...value, id: String(Math.random()) }
         : value,
     failed: ['chat/stream-events'],
   },
   {
-    name: 'events of one number',
-    answered: streamed((value) =>
+    name: 'all events have the same sequence number',
+    changeResponse: streamed((value) =>
       visit(value, (object) => {
         if ('sequence_number' in object) object.sequence_number = 1
       }),
@@ -112,15 +119,15 @@ export const answeredBadly: readonly Spoil[] = [
     failed: ['responses/stream-events'],
   },
   {
-    name: 'a kind of event is left out',
-    answered: streamed((value) =>
+    name: 'one kind of event is missing',
+    changeResponse: streamed((value) =>
       ['content_block_stop', 'response.content_part.done'].includes(String(objectOf(value).type)) ? undefined : value,
     ),
     failed: ['messages/stream-events', 'responses/stream-events'],
   },
   {
-    name: 'last events are left out',
-    answered: streamed((value) =>
+    name: 'final events are missing',
+    changeResponse: streamed((value) =>
       /"(finish_reason|finishReason)":"|"type":"(message_stop|response.completed|transcript.text.done)"/.test(
         JSON.stringify(value),
       )

@@ -10,10 +10,15 @@ export const behaviours = [
 ] as const
 export type Behaviour = (typeof behaviours)[number]
 
-/** Limits of the gateways under test, in milliseconds: `callbackMs`, and `firstByteMs` where that is what bounds a function. */
+/**
+ * Time limits of the gateways under test in milliseconds: `callbackMs`, and `firstByteMs` for functions that it bounds.
+ */
 export const callbackMs = 25
 export const firstByteMs = 200
-/** When a late promise resolves: after both limits, also where the event loop was blocked and many timers are due at once. */
+/**
+ * Steps until a late promise resolves: after both limits, even if the event loop was blocked and many timers are due at
+ * once.
+ */
 const lateSteps = 6
 const stepMs = 80
 
@@ -21,7 +26,7 @@ async function lateness(): Promise<void> {
   for (let step = 0; step < lateSteps; step++) await new Promise((resolve) => setTimeout(resolve, stepMs))
 }
 
-/** Until every late promise of a cell has resolved, and what follows from it is done. */
+/** Waits until every late promise of a cell has resolved and its effects are done. */
 export const afterLateness = async (): Promise<void> => {
   await lateness()
   await new Promise((resolve) => setTimeout(resolve, 2 * stepMs))
@@ -30,22 +35,22 @@ export const afterLateness = async (): Promise<void> => {
 /** One subject with one behaviour. */
 export interface Cell {
   readonly behaviour: Behaviour
-  /** The value, for the behaviours that return or resolve to garbage. */
+  /** The returned value, for behaviours with garbage. */
   readonly garbage: unknown
-  /** The function's answer has to count: it is a good one, and a promise is allowed. */
+  /** True if the function's result is valid and must be used: a valid value in an allowed promise. */
   readonly works: boolean
-  /** The function with the behaviour in place of its own; it is called for what it should return only where that is used. */
+  /** Replaces a function by one with the behaviour. `good` is called only for behaviours that use its result. */
   misbehave<A extends unknown[]>(good: (...args: A) => unknown): (...args: A) => never
 }
 
-/** A function that a host supplies, and how a gateway with it is tried. */
+/** A function that a host supplies, with an attempt to use a gateway with it. */
 export interface Subject {
   readonly name: string
-  /** A promise is awaited; else its value must not count. */
+  /** True if a promise is awaited; otherwise its value must be ignored. */
   readonly awaited: boolean
-  /** Values that must not be taken for an answer. */
+  /** Values that must not be accepted as a result. */
   readonly garbage: readonly unknown[]
-  /** Tries a gateway and resolves to what was wrong; an empty list is good. */
+  /** Uses a gateway and resolves to the defects; an empty list is correct. */
   attempt(cell: Cell): Promise<readonly string[]>
 }
 
@@ -74,7 +79,7 @@ function act<A extends unknown[]>(
   }
 }
 
-/** Every cell of a subject: one for each behaviour, and for each value of garbage. */
+/** Returns every cell of a subject: one per behaviour, and per value of garbage. */
 export function cellsOf({ name, awaited, garbage }: Subject): readonly Cell[] {
   const cellOf = (behaviour: Behaviour, value: unknown): Cell => ({
     behaviour,

@@ -32,19 +32,19 @@ import type {
 } from '@modelgate/tokens'
 import type { SubjectName } from './matrix.ts'
 
-/** Coverage of an option's functions: subjects of the matrix, or another type of this table. */
+/** Coverage of an option's functions: subjects of the matrix, or a reference to another type of this table. */
 type Tried = readonly SubjectName[] | { readonly see: string } | { readonly not: string }
 
 type IsFunction<T> = Extract<NonNullable<T>, (...args: never[]) => unknown> extends never ? false : true
 
-/** An option of function type cannot be called data. */
+/** An option of function type cannot be marked as data. */
 type Covered<T> = { readonly [K in keyof Required<T>]: IsFunction<T[K]> extends true ? Tried : Tried | 'data' }
 
 const data = 'data'
 
 /**
- * Every member of every type by which a host supplies functions. A member that is missing here is an error of the compiler, and of
- * the test beside this file.
+ * Every member of every type by which a host supplies functions. A missing member is a compiler error and fails the
+ * test next to this file.
  */
 export const covered = {
   GatewayConfig: {
@@ -174,8 +174,8 @@ export const covered = {
     maxTotalBytes: data,
   } satisfies Covered<MediaFetcherOptions>,
   OtelOptions: {
-    tracerProvider: { not: 'an SDK of OpenTelemetry; see harmless.test.ts there' },
-    meterProvider: { not: 'an SDK of OpenTelemetry; see harmless.test.ts there' },
+    tracerProvider: { not: 'an OpenTelemetry SDK; see harmless.test.ts there' },
+    meterProvider: { not: 'an OpenTelemetry SDK; see harmless.test.ts there' },
     providers: data,
     contextFrom: ['otel: contextFrom'],
     attributes: ['otel: attributes'],
@@ -196,34 +196,34 @@ export const covered = {
   Storage: {
     tokens: { see: 'TokenStore' },
     meters: { see: 'MeterStore' },
-    check: { not: 'called when a gateway starts, which fails with what it throws' },
-    close: { not: 'called by `tokens.close`, whose caller waits for it' },
+    check: { not: 'called when a gateway starts, which fails with its exception' },
+    close: { not: 'called by `tokens.close`, whose caller awaits it' },
   } satisfies Covered<Storage>,
   TokenStore: {
     findByDigest: ['tokens: findByDigest'],
     get: ['tokens: get'],
-    create: { not: 'called for whoever manages tokens, who gets the rejection' },
-    change: { not: 'called for whoever manages tokens, who gets the rejection' },
-    list: { not: 'called for whoever manages tokens, who gets the rejection' },
+    create: { not: 'called by an administrator of tokens, who receives the rejection' },
+    change: { not: 'called by an administrator of tokens, who receives the rejection' },
+    list: { not: 'called by an administrator of tokens, who receives the rejection' },
   } satisfies Covered<TokenStore>,
   MeterStore: {
     reserve: ['tokens: reserve'],
     settle: ['tokens: settle'],
-    renew: { not: 'called by a timer every 20 seconds, whose failures are logged' },
-    read: { not: 'called for whoever asks for the usage, who gets the rejection' },
-    sums: { not: 'called for whoever asks for the usage, who gets the rejection' },
+    renew: { not: 'called by a timer every 20 seconds, which logs failures' },
+    read: { not: 'called by a reader of usage, who receives the rejection' },
+    sums: { not: 'called by a reader of usage, who receives the rejection' },
   } satisfies Covered<MeterStore>,
   Prices: {
     currency: data,
     costOf: ['tokens: prices.costOf'],
     atLeast: ['tokens: prices.atLeast'],
     estimate: ['tokens: prices.estimate'],
-    priceOf: { not: 'called by hosts alone' },
+    priceOf: { not: 'called only by hosts' },
   } satisfies Covered<Prices>,
   LedgerSink: {
     append: ['tokens: ledger.append'],
-    flush: { not: 'called by `tokens.close`, whose caller waits for it' },
-    close: { not: 'called by `tokens.close`, whose caller waits for it' },
+    flush: { not: 'called by `tokens.close`, whose caller awaits it' },
+    close: { not: 'called by `tokens.close`, whose caller awaits it' },
   } satisfies Covered<LedgerSink>,
 } as const
 

@@ -2,7 +2,10 @@ import type { FetchedMedia, Identity } from '@modelgate/core'
 import { afterLateness, type Cell, firstByteMs, type Subject } from './behaviours.ts'
 import { complainIf, notRefused, notServed, requestFor, send, sendAll, type World, worldWith } from './world.ts'
 
-/** Every format, whole and streamed: served where the function permits it, else refused, and no upstream is called. */
+/**
+ * Calls every format, unstreamed and streamed: served if the function allows it, otherwise rejected without an upstream
+ * call.
+ */
 async function allOrNone(
   { works }: Cell,
   { gateway, sent }: World,
@@ -59,10 +62,10 @@ export const deciderSubjects = [
         ...(works
           ? complainIf(
               replies.some(({ status }) => status !== 200),
-              'not explained',
+              'explain returned no plan',
             )
           : notRefused(replies, [403, 500])),
-        ...complainIf(sent.length > 0, 'a call was made'),
+        ...complainIf(sent.length > 0, 'an upstream call was made'),
       ]
     },
   },
@@ -83,7 +86,7 @@ export const deciderSubjects = [
           sent.some(({ url }) => url.includes('//messages')),
           'the target was called',
         ),
-        ...complainIf(!logged.some((line) => line.includes('`when`')), 'it was not logged'),
+        ...complainIf(!logged.some((line) => line.includes('`when`')), 'nothing was logged about `when`'),
       ]
     },
   },
@@ -100,7 +103,7 @@ export const deciderSubjects = [
       }
       const world = worldWith({ media: { allows, fetch } })
       const reply = await askWithImage(world)
-      return [...notServed([reply]), ...complainIf(fetched !== (works ? 1 : 0), `${fetched} addresses were fetched`)]
+      return [...notServed([reply]), ...complainIf(fetched !== (works ? 1 : 0), `${fetched} URLs were fetched`)]
     },
   },
   {
@@ -113,7 +116,7 @@ export const deciderSubjects = [
       const inline = world.sent.some(({ body }) => body.includes('inlineData'))
       return [
         ...notServed([reply]),
-        ...complainIf(inline !== works, works ? 'it was not sent as data' : 'garbage was sent as data'),
+        ...complainIf(inline !== works, works ? 'the image was not sent as data' : 'garbage was sent as data'),
       ]
     },
   },

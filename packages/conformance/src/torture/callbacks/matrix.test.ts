@@ -8,7 +8,7 @@ import { subjects, tryMatrix } from './matrix.ts'
 
 const packages = fileURLToPath(new URL('../../../../', import.meta.url))
 
-/** The members of every exported interface of the packages whose options hold functions, by its name. */
+/** Returns the members of every exported interface of the packages whose options have functions, by interface name. */
 function interfaces(): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, readonly string[]>()
   for (const name of ['core', 'node', 'otel', 'tokens']) {
@@ -30,14 +30,14 @@ function interfaces(): ReadonlyMap<string, readonly string[]> {
   return found
 }
 
-describe('the callback matrix', () => {
+describe('callback matrix', () => {
   test('lists every member of every type by which a host supplies functions', () => {
     const declared = interfaces()
     for (const [name, members] of Object.entries(covered))
       expect([name, [...(declared.get(name) ?? [])].sort()]).toEqual([name, Object.keys(members).sort()])
   })
 
-  test('tries every function that the list names, and lists every function that it tries', () => {
+  test('tests every listed function and lists every tested function', () => {
     const named = Object.values(covered).flatMap((members) =>
       Object.values(members).flatMap((tried: unknown) => (Array.isArray(tried) ? (tried as string[]) : [])),
     )
@@ -48,7 +48,7 @@ describe('the callback matrix', () => {
           expect(covered).toHaveProperty(String(tried.see))
   })
 
-  test('finds that deciders refuse, observers are ignored, and nothing hangs or is left unhandled', async () => {
+  test('reports that deciders refuse, observers are ignored, and nothing hangs or is left unhandled', async () => {
     const { cells, held, complaints, unhandled } = await tryMatrix()
     expect(complaints).toEqual([])
     expect(unhandled).toEqual([])

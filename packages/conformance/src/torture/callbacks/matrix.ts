@@ -22,14 +22,14 @@ export type SubjectName = (typeof subjects)[number]['name']
 export interface Found {
   readonly cells: number
   readonly held: number
-  /** Complaints, cell by cell. */
+  /** Defects, cell by cell. */
   readonly complaints: readonly string[]
   readonly unhandled: readonly string[]
 }
 
-/** A cell takes half a second at most: the limits are milliseconds. After this, a call hangs. */
+/** A cell takes at most half a second, because its limits are milliseconds. After this time, a call hangs. */
 const hangsMs = 60_000
-/** After the last cell, rejections that nobody handles have come to light. */
+/** Time for unhandled rejections to appear after the last cell. */
 const restMs = 600
 
 const shown = (value: unknown): string => {
@@ -57,13 +57,13 @@ async function complaintsOf(subject: Subject, cell: Cell): Promise<readonly stri
   }
 }
 
-/** Tries every cell of these subjects. */
+/** Runs every cell of these subjects. */
 export async function tryMatrix(chosen: readonly Subject[] = subjects): Promise<Found> {
   const unhandled: string[] = []
   const onUnhandled = (reason: unknown): void => void unhandled.push(String(reason))
   process.on('unhandledRejection', onUnhandled)
   try {
-    // Lazy loading takes longer than the limits of the other calls.
+    // Loads lazy modules first, which takes longer than the limits of the other calls.
     await sendAll(worldWith({ limits: { callbackMs: 60_000 } }).gateway)
     const cells = chosen.flatMap((subject) => cellsOf(subject).map((cell) => ({ subject, cell })))
     const complaints: string[] = []
@@ -87,7 +87,7 @@ export const callbackMatrix: Check = {
   promise:
     'A function that the host supplies may throw, reject, never settle, settle too late or return garbage: deciders refuse, observers are ignored, nothing hangs and no rejection is unhandled',
   async run({ target }) {
-    if (target.own === undefined) return { skipped: 'functions cannot be given to a gateway in another process' }
+    if (target.local === undefined) return { skipped: 'functions cannot be given to a gateway in another process' }
     const { cells, held, complaints, unhandled } = await tryMatrix()
     return {
       held: held === cells && unhandled.length === 0,

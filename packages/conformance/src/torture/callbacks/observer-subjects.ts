@@ -4,7 +4,7 @@ import { complainIf, fetchOver, notRefused, notServed, type Sent, send, sendAll,
 
 const anything = [undefined, null, true, 5, 'x', {}, []]
 
-/** A hook that only looks on: every call is served. */
+/** A hook that only observes: every call must be served. */
 const hook = (name: 'onRequest' | 'onFinish'): Subject => ({
   name,
   awaited: true,
@@ -31,7 +31,7 @@ const logger = (level: 'warn' | 'error'): Subject => ({
     }
     const { gateway } = worldWith({
       logger: { warn() {}, error() {}, [level]: counted },
-      // A warning by the first, an error by the second.
+      // The first one causes a warning, the second one an error.
       models: Object.fromEntries(
         (['chat', 'messages', 'gemini', 'responses'] as const).map((format) => [
           `${format}-model`,
@@ -44,7 +44,7 @@ const logger = (level: 'warn' | 'error'): Subject => ({
   },
 })
 
-/** Returns the upstream requests and the ends of the calls with one plugin. */
+/** Returns the upstream requests and the final events of the calls with one plugin. */
 async function withPlugin(plugin: Plugin) {
   const finished: FinishEvent[] = []
   const world = worldWith({ plugins: [plugin, { name: 'end', onFinish: (event) => void finished.push(event) }] })
@@ -55,7 +55,7 @@ async function withPlugin(plugin: Plugin) {
 const isCost = (cost: FinishEvent['cost']): boolean =>
   cost === undefined || (typeof cost.amount === 'number' && cost.amount >= 0 && typeof cost.currency === 'string')
 
-/** An endpoint of a plugin; `attempt` is told whether its reply was used. */
+/** Calls an endpoint of a plugin; `attempt` receives whether its response was used. */
 async function tryRoute(cell: Cell): Promise<readonly string[]> {
   let opened = 0
   let closed = 0
@@ -104,9 +104,9 @@ export const observerSubjects = [
     async attempt({ behaviour, misbehave }) {
       try {
         const { gateway } = worldWith({ plugins: [{ name: 'starting', onStart: misbehave(() => undefined) }] })
-        return [...complainIf(behaviour === 'throws', 'it was started'), ...notServed(await sendAll(gateway))]
+        return [...complainIf(behaviour === 'throws', 'the gateway was started'), ...notServed(await sendAll(gateway))]
       } catch (error) {
-        // `createGateway` passes its exception on: a plugin that cannot start is a configuration error.
+        // `createGateway` passes the exception on: a plugin that cannot start is a configuration error.
         return complainIf(behaviour !== 'throws', `createGateway threw ${error}`)
       }
     },
@@ -155,7 +155,7 @@ export const observerSubjects = [
       })
       return [
         ...notServed(replies),
-        ...complainIf(!finished.every(({ cost }) => isCost(cost)), 'a cost that is none was told'),
+        ...complainIf(!finished.every(({ cost }) => isCost(cost)), 'an invalid cost was reported'),
       ]
     },
   },
@@ -206,8 +206,8 @@ export const observerSubjects = [
       const { gateway, logged } = worldWith({ breaker: {}, health: { read, write: (...args) => state.write(...args) } })
       return [
         ...notServed(await sendAll(gateway)),
-        ...complainIf(logged.length === 0, 'it was not logged'),
-        ...complainIf(logged.length > 3, `it was logged ${logged.length} times`),
+        ...complainIf(logged.length === 0, 'nothing was logged'),
+        ...complainIf(logged.length > 3, `${logged.length} lines were logged`),
       ]
     },
   },

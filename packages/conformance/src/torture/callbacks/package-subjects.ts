@@ -25,7 +25,7 @@ interface TokenWorld extends World {
   readonly secret: string
 }
 
-/** A gateway with platform tokens, one of which has limits and a budget. */
+/** Creates a gateway with platform tokens, one of which has limits and a budget. */
 async function tokenWorld(
   options: TokensOptions,
   config: (tokens: Tokens) => Partial<GatewayConfig<string>> = () => ({}),
@@ -33,7 +33,7 @@ async function tokenWorld(
   const logged: string[] = []
   const log = (message: string): void => void logged.push(message)
   const tokens = createTokens({ storage: memoryStorage(), cacheMs: 0, logger: { warn: log, error: log }, ...options })
-  // Through a good storage: what is tried comes after.
+  // Issued with a working storage; the misbehaving function is installed later.
   const { secret } = await tokens.issue({
     limits: [{ requests: 1000, window: 'minute' }, { concurrent: 10 }],
     budget: { money: 100, period: 'month' },
@@ -50,7 +50,7 @@ async function callWith({ gateway, secret }: TokenWorld): Promise<Reply> {
   return send(gateway, request, 'messages')
 }
 
-/** A storage with functions of its token store or its meters replaced after the token was issued. */
+/** Creates a storage whose token store or meters have functions replaced after the token was issued. */
 function storageWith(
   { tokens = {}, meters = {} }: { tokens?: Partial<TokenStore>; meters?: Partial<MeterStore> },
   inner: Storage,
@@ -58,7 +58,7 @@ function storageWith(
   return { ...inner, tokens: { ...inner.tokens, ...tokens }, meters: { ...inner.meters, ...meters } }
 }
 
-/** Served where the function's answer counts, else refused, and no upstream is called. */
+/** Expects a served call if the function's result is valid, otherwise a rejection without an upstream call. */
 async function servedOrRefused(
   { works }: Cell,
   world: TokenWorld,
@@ -71,7 +71,7 @@ async function servedOrRefused(
 
 const served = async (world: TokenWorld): Promise<readonly string[]> => notServed([await callWith(world)])
 
-/** Checks of `Prices`; every call must be settled. */
+/** Tests members of `Prices`; every call must be settled. */
 async function withPrices(part: Partial<Prices>, statuses: readonly number[]): Promise<readonly string[]> {
   const inner = memoryStorage()
   let reserved = 0
@@ -95,7 +95,7 @@ async function withPrices(part: Partial<Prices>, statuses: readonly number[]): P
   const reply = await callWith(world)
   return [
     ...(statuses.includes(200) ? notServed([reply]) : notRefused([reply], statuses)),
-    ...complainIf(reserved !== settled, `${reserved} calls were reserved for, ${settled} settled`),
+    ...complainIf(reserved !== settled, `${reserved} calls had a reservation, ${settled} were settled`),
   ]
 }
 
@@ -217,7 +217,7 @@ export const packageSubjects = [
     name: 'tokens: prices.atLeast',
     awaited: false,
     garbage: [null, true, Number.NaN, -1, 'x', {}],
-    // It is asked where the whole cost is unknown.
+    // Called only if the whole cost is unknown.
     attempt: ({ misbehave }) => withPrices({ costOf: () => undefined, atLeast: misbehave(() => 1) }, [200]),
   },
   {
@@ -285,6 +285,7 @@ export const packageSubjects = [
     name: 'node: allowAddress',
     awaited: false,
     garbage: [undefined, null, 1, 'yes', {}, []],
-    attempt: async ({ misbehave }) => complainIf(await withHost(misbehave(() => true)), 'the address was connected to'),
+    attempt: async ({ misbehave }) =>
+      complainIf(await withHost(misbehave(() => true)), 'the blocked address was connected to'),
   },
 ] as const satisfies readonly Subject[]

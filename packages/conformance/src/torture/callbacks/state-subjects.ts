@@ -29,7 +29,7 @@ const idOf = ({ text }: Reply): string => (JSON.parse(text) as { id: string }).i
 
 const pieceBytes = 64
 
-/** A spool in memory with one of its functions replaced. */
+/** Creates a spool in memory with one of its functions replaced. */
 function spoolWith(part: Partial<Spool>): Spool {
   const chunks: Uint8Array[] = []
   return {
@@ -94,12 +94,12 @@ export const stateSubjects = [
         set: cell.misbehave((...args: Parameters<typeof store.set>) => store.set(...args)),
       })
       const reply = await create(world)
-      const { store: told } = JSON.parse(reply.text) as { store: boolean }
+      const { store: reported } = JSON.parse(reply.text) as { store: boolean }
       const isGarbage = cell.behaviour.endsWith('garbage')
       return [
         ...notServed([reply]),
-        // The result of a store's `set` has no meaning; its failure has.
-        ...complainIf(!isGarbage && told !== cell.works, `the response says store: ${told}`),
+        // The result of a store's `set` has no meaning, only its failure.
+        ...complainIf(!isGarbage && reported !== cell.works, `the response has store: ${reported}`),
       ]
     },
   },
@@ -132,11 +132,11 @@ export const stateSubjects = [
     async attempt(cell) {
       const inner = spoolWith({})
       const came = await upload(() => ({ ...inner, write: cell.misbehave((chunk: Uint8Array) => inner.write(chunk)) }))
-      // The result has no meaning: garbage cannot be told from a valid one.
+      // The result has no meaning: garbage cannot be distinguished from a valid one.
       if (cell.behaviour.endsWith('garbage')) return []
       return [
         ...servedOrRefused(cell, came.reply),
-        ...complainIf(isWhole(came) !== cell.works, 'the upload is not what it should be'),
+        ...complainIf(isWhole(came) !== cell.works, 'the upload is incorrect'),
       ]
     },
   },
@@ -153,7 +153,7 @@ export const stateSubjects = [
       const came = await upload(() => ({ ...inner, read }))
       return [
         ...servedOrRefused(cell, came.reply),
-        ...complainIf(isWhole(came) !== cell.works, 'the upload is not what it should be'),
+        ...complainIf(isWhole(came) !== cell.works, 'the upload is incorrect'),
       ]
     },
   },
@@ -163,7 +163,7 @@ export const stateSubjects = [
     garbage: [5, true, {}, []],
     async attempt(cell) {
       const came = await upload(() => spoolWith({ close: cell.misbehave(() => undefined) }))
-      return [...notServed([came.reply]), ...complainIf(!isWhole(came), 'the upload is not whole')]
+      return [...notServed([came.reply]), ...complainIf(!isWhole(came), 'the upload is incomplete')]
     },
   },
 ] as const satisfies readonly Subject[]

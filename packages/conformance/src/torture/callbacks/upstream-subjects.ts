@@ -25,7 +25,7 @@ import {
 
 /** Allowed statuses for a failing upstream. */
 const upstreamErrors = [502, 504]
-/** A call that is to be served has all the time that it takes. */
+/** A call that must be served has no time limit. */
 const limitsOf = ({ works }: Cell) => (works ? {} : { firstByteMs, idleMs: firstByteMs })
 
 async function allOrNone({ works }: Cell, gateway: Parameters<typeof sendAll>[0]): Promise<readonly string[]> {
@@ -33,7 +33,7 @@ async function allOrNone({ works }: Cell, gateway: Parameters<typeof sendAll>[0]
   return works ? notServed(replies) : notRefused(replies, upstreamErrors)
 }
 
-/** A good transport with one function of its responses replaced. */
+/** Creates a working transport with one function of its responses replaced. */
 function transportWith(part: (response: TransportResponse) => Partial<TransportResponse>): Transport {
   return async ({ url, body }) => {
     const { type, text } = answerOf({
@@ -54,7 +54,7 @@ function transportWith(part: (response: TransportResponse) => Partial<TransportR
   }
 }
 
-/** A gateway behind an adapter that brings a transport. */
+/** Creates a gateway with an adapter that provides a transport. */
 function over(cell: Cell, transport: Transport): Parameters<typeof sendAll>[0] {
   const { gateway } = worldWith({ limits: limitsOf(cell), fetch: undefined as never })
   return {
@@ -74,7 +74,7 @@ const responseWith = (cell: Cell, part: (response: TransportResponse) => Partial
 
 const notResponses = [undefined, null, 5, 'x', true, {}, [], { status: 200 }, { status: '200', headers: new Headers() }]
 
-/** Calls to an upstream whose credential comes from the function. */
+/** Sends calls to an upstream whose credential comes from the function. */
 async function withCredential(cell: Cell, upstream: Upstream, model: string): Promise<readonly string[]> {
   const { gateway, sent } = worldWith({
     upstreams: { ...upstreams, chat: upstream },
@@ -84,7 +84,7 @@ async function withCredential(cell: Cell, upstream: Upstream, model: string): Pr
   const replies = await Promise.all(
     [false, true].map((stream) => send(gateway, requestFor('chat', { stream }), 'chat')),
   )
-  // The answer is none of the upstream's own format; that it was asked is enough.
+  // The response is not in the upstream's own format; only the upstream call matters.
   if (cell.works) return complainIf(sent.length !== replies.length, `${sent.length} calls reached the upstream`)
   return [
     ...notRefused(replies, [500, ...upstreamErrors]),
@@ -114,7 +114,7 @@ export const upstreamSubjects = [
       if (cell.behaviour === 'resolves late') await afterLateness()
       return [
         ...complaints,
-        ...complainIf(opened !== cancelled, `${opened} responses came late, ${cancelled} were cancelled`),
+        ...complainIf(opened !== cancelled, `${opened} responses were late, ${cancelled} were cancelled`),
       ]
     },
   },
@@ -179,7 +179,7 @@ export const upstreamSubjects = [
       const gateway = responseWith(cell, (response) => ({
         header: cell.misbehave((name: string) => response.header(name)),
       }))
-      // Without a content type a body is read for what it is, or refused.
+      // Without a content type, a body is detected or rejected.
       const replies = await sendAll(gateway)
       return notRefused(
         replies.filter(({ status }) => status !== 200),

@@ -2,11 +2,11 @@ import { anthropic, createGateway, type Gateway, type GatewayConfig, gemini, ope
 import { pathOf, queryOf } from '../../base/gateways.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { whole } from '../../base/upstream-responses.ts'
+import { wholeResponse } from '../../base/upstream-responses.ts'
 import { readError } from '../read-responses.ts'
 import { callbackMs } from './behaviours.ts'
 
-/** A call as the upstream saw it. */
+/** A call as the upstream received it. */
 export interface Sent {
   readonly url: string
   readonly headers: Headers
@@ -19,14 +19,14 @@ export interface World {
   readonly logged: string[]
 }
 
-const said: Readonly<Record<Format, object>> = {
+const output: Readonly<Record<Format, object>> = {
   chat: { messages: [{ role: 'user', content: 'x' }] },
   messages: { messages: [{ role: 'user', content: 'x' }], max_tokens: 10 },
   gemini: { contents: [{ role: 'user', parts: [{ text: 'x' }] }] },
   responses: { input: 'x' },
 }
 
-/** The upstreams, by the host's name, which is their format. */
+/** The upstreams by host name, which is their format. */
 export const upstreams = {
   chat: openai({ apiKey: 'k', baseURL: 'http://chat/v1', formats: ['chat'] }),
   messages: anthropic({ apiKey: 'k', baseURL: 'http://messages' }),
@@ -39,13 +39,13 @@ export function answerOf({ url, body }: Pick<Sent, 'url' | 'body'>): { readonly 
   const host = new URL(url).host as Format
   if (url.includes('/audio/')) return { type: 'application/json', text: '{"text":"three"}' }
   const streams = url.includes(':stream') || /"stream":\s*true/.test(body)
-  if (good[host] === undefined) return { type: 'application/json', text: JSON.stringify(whole.chat) }
+  if (good[host] === undefined) return { type: 'application/json', text: JSON.stringify(wholeResponse.chat) }
   return streams
     ? { type: 'text/event-stream', text: good[host].join('') }
-    : { type: 'application/json', text: JSON.stringify(whole[host]) }
+    : { type: 'application/json', text: JSON.stringify(wholeResponse[host]) }
 }
 
-/** A `fetch` over the upstreams, which remembers what it was sent. */
+/** Creates a `fetch` for the upstreams that records the calls. */
 export function fetchOver(sent: Sent[], respond = (call: Sent): Response => respondTo(call)): typeof fetch {
   return async (input, init = {}) => {
     const call = {
@@ -63,7 +63,7 @@ export function respondTo(call: Sent): Response {
   return new Response(text, { headers: { 'content-type': type } })
 }
 
-/** A gateway that answers every format, with what a cell has to say about its configuration. */
+/** Creates a gateway for every format with a cell's additional configuration. */
 export function worldWith(config: Partial<GatewayConfig<string>> = {}): World {
   const sent: Sent[] = []
   const logged: string[] = []
@@ -82,9 +82,9 @@ export function worldWith(config: Partial<GatewayConfig<string>> = {}): World {
   return { gateway, sent, logged }
 }
 
-/** Response that a client got. */
+/** A response as a client received it. */
 export interface Reply {
-  /** Which call it was, for complaints. */
+  /** Name of the call, for complaints. */
   readonly what: string
   readonly format: Format
   readonly status: number
@@ -92,22 +92,22 @@ export interface Reply {
   readonly text: string
 }
 
-/** How a call differs from the smallest one of its format. */
+/** Differences of a call from the smallest one of its format. */
 export interface Ask {
   readonly stream?: boolean
-  /** Default: that of an upstream of the same format. */
+  /** Default: the model of an upstream of the same format. */
   readonly model?: string
   readonly more?: object
   readonly query?: string
 }
 
-/** The smallest call of a format. */
+/** Returns the smallest call of a format. */
 export function requestFor(
   format: Format,
   { stream = false, model = `${format}-model`, more = {}, query = '' }: Ask = {},
 ): Request {
   const asked = { model, stream }
-  const body = { ...(format === 'gemini' ? {} : asked), ...said[format], ...more }
+  const body = { ...(format === 'gemini' ? {} : asked), ...output[format], ...more }
   const given = queryOf(format, asked)
   return new Request(
     `http://gateway${pathOf(format, asked)}${given}${query === '' ? '' : `${given === '' ? '?' : '&'}${query}`}`,
@@ -129,12 +129,12 @@ export async function send(gateway: Pick<Gateway, 'fetch'>, request: Request, fo
     const response = await gateway.fetch(request)
     return { what, format, status: response.status, headers: response.headers, text: await response.text() }
   } catch (error) {
-    // `gateway.fetch` rejects for nothing that is tried here.
+    // `gateway.fetch` must not reject here.
     return { what, format, status: 0, headers: new Headers(), text: String(error) }
   }
 }
 
-/** Every format, whole and streamed. */
+/** Calls every format, unstreamed and streamed. */
 export const sendAll = (gateway: Pick<Gateway, 'fetch'>, ask: Ask = {}): Promise<readonly Reply[]> =>
   Promise.all(
     formats.flatMap((format) =>
@@ -144,13 +144,16 @@ export const sendAll = (gateway: Pick<Gateway, 'fetch'>, ask: Ask = {}): Promise
 
 const shown = ({ what, status, text }: Reply): string => `${what}: ${status} ${text.slice(0, 120)}`
 
-/** Those that were not answered as if nothing had been wrong. */
+/** Returns complaints about responses that are not successful. */
 export const notServed = (replies: readonly Reply[]): readonly string[] =>
   replies
     .filter(({ status, text }) => status !== 200 || !text.includes('three'))
     .map((reply) => `not served: ${shown(reply)}`)
 
-/** Those that were answered otherwise than with one of these statuses, in the client's dialect and without our own words for it. */
+/**
+ * Returns complaints about responses that do not have one of these statuses in the client's dialect, or reveal the
+ * exception.
+ */
 export const notRefused = (replies: readonly Reply[], statuses: readonly number[]): readonly string[] =>
   replies
     .filter(
@@ -159,6 +162,6 @@ export const notRefused = (replies: readonly Reply[], statuses: readonly number[
         readError(reply.format, reply) === undefined ||
         /callbackMs|did not settle/.test(reply.text),
     )
-    .map((reply) => `not refused with ${statuses.join(' or ')} in the dialect: ${shown(reply)}`)
+    .map((reply) => `not rejected with ${statuses.join(' or ')} in the dialect: ${shown(reply)}`)
 
 export const complainIf = (isWrong: boolean, words: string): readonly string[] => (isWrong ? [words] : [])

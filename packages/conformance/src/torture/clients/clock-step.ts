@@ -3,28 +3,28 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Play, Upstream, UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerWell, beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
-import type { Check, OwnGateway, Pair, Profile, Setting, Target } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import { beginStream, formatOf, sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, LocalGateway, Pair, Profile, Target } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { tally } from '../measurements.ts'
 
-type Gateway = Target & { readonly own: OwnGateway }
+type Gateway = Target & { readonly local: LocalGateway }
 
-/** A gateway whose clock is about to be set. */
+/** A gateway whose clock will be stepped. */
 interface Stepping {
   readonly gateway: Gateway
   readonly upstream: Upstream
   /** A token without limits. */
   readonly headers: Readonly<Record<string, string>>
-  /** Resolves when the clock was set. */
+  /** Resolves when the clock has been stepped. */
   readonly stepped: Promise<unknown>
 }
 
-/** Clock steps: ahead by more than every limit of a running call, and back by more than all of them. */
+/** Clock steps: forwards by more than every limit of a running call, and backwards by more than all of them. */
 const steps = [301_000, -3_600_000]
-/** All cases run when the clock is set. */
+/** Milliseconds from the start of the cases to the clock step. */
 const stepAtMs = 600
-/** The limits in little, from the beginning of a call. */
+/** Shortened time limits, measured from the start of a call. */
 const limitMs = 2000
 const heartbeatMs = 250
 /** Tolerance for timers on a busy machine. A limit affected by the step ends at once, or never. */
@@ -33,7 +33,7 @@ const slackMs = 1800
 const profile: Profile = {
   steppable: true,
   defaults: true,
-  // A failure says how long it rests; what a target's own limits are for is said with its model.
+  // Reports a failure instead of waiting for the cooldown. Each model sets the time limits of its targets.
   retry: { attempts: 1, maxWaitMs: 1 },
   breaker: { failures: 2, restMs: limitMs },
   limits: { heartbeatMs, idleMs: limitMs, holdMs: 100 },
@@ -47,17 +47,17 @@ const profile: Profile = {
 
 interface Case {
   readonly name: string
-  /** Runs over the step; returns what was wrong. */
+  /** Runs across the step; resolves to the defects. */
   run(stepping: Stepping): Promise<readonly string[]>
 }
 
-/** One streamed call with an upstream that does what is said. */
+/** Sends one streamed call to an upstream with this script. */
 async function stream(
   { gateway, upstream, headers }: Stepping,
   play: Play,
   pair: Pair = { client: 'chat', upstream: 'chat' },
   model = gateway.model(pair.upstream),
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const scene = upstream.play(play)
   try {
     const ask = { ...pair, text: scene.marker, stream: true, model, headers }
@@ -68,7 +68,7 @@ async function stream(
   }
 }
 
-/** An event now and then, until it is told to end or its connection does. */
+/** Sends an event at intervals until the time or the connection ends. */
 async function talk(call: UpstreamCall, forMs: number): Promise<void> {
   const events = good[formatOf(call)]
   beginStream(call)
@@ -87,16 +87,16 @@ const began = (call: UpstreamCall): void => {
   call.response.write(good[formatOf(call)][0])
 }
 
-/** A time that has to be the limit's, whatever the clock said. */
+/** Checks that a duration equals the limit, regardless of the clock. */
 const within = (what: string, took: number, due = limitMs): string[] =>
-  took >= due - 50 && took <= due + slackMs ? [] : [`${what} after ${Math.round(took)} ms in place of ${due} ms`]
+  took >= due - 50 && took <= due + slackMs ? [] : [`${what} after ${Math.round(took)} ms instead of ${due} ms`]
 
-const isLimited = ({ status }: Answer): boolean => status === 429 || status === 503
+const isLimited = ({ status }: HttpResponse): boolean => status === 429 || status === 503
 
-/** Fails, is left alone, and is asked again: right after the step, and until the rest is over. */
+/** Fails once, then tries again right after the step and until the cooldown ends. */
 async function rest({ gateway, upstream, headers, stepped }: Stepping, model: string, fail: Play, failures: number) {
   let isFailing = true
-  const scene = upstream.play((call) => (isFailing ? fail(call) : answerWell(call)))
+  const scene = upstream.play((call) => (isFailing ? fail(call) : sendGoodResponse(call)))
   const ask = () =>
     exchange(gateway, { client: 'responses', upstream: 'responses', text: scene.marker, model, headers })
   try {
@@ -106,40 +106,40 @@ async function rest({ gateway, upstream, headers, stepped }: Stepping, model: st
     await stepped
     const complaints: string[] = []
     let answer = await ask()
-    if (!isLimited(answer)) complaints.push('the step ended it')
+    if (!isLimited(answer)) complaints.push('the step ended the cooldown')
     while (isLimited(answer) && performance.now() - begun < 3 * limitMs) {
       await sleep(50)
       answer = await ask()
     }
-    return [...complaints, ...within('it ended', performance.now() - begun)]
+    return [...complaints, ...within('the cooldown ended', performance.now() - begun)]
   } finally {
     scene.end()
   }
 }
 
-/** A token that has used up its window gets no other one by the step, and gets the next one in time. */
+/** An exhausted limit must not be renewed by the step, and must be renewed in time. */
 async function window({ gateway, upstream, stepped }: Stepping): Promise<readonly string[]> {
-  const { secret } = await gateway.own.issue({ limits: [{ requests: 2, window: limitMs / 1000 }] })
-  const scene = upstream.play(answerWell)
+  const { secret } = await gateway.local.issue({ limits: [{ requests: 2, window: limitMs / 1000 }] })
+  const scene = upstream.play(sendGoodResponse)
   const headers = { authorization: `Bearer ${secret}` }
   const ask = async () =>
     (await exchange(gateway, { client: 'chat', upstream: 'chat', text: scene.marker, headers })).status
   try {
-    // As late as can be: of two windows, the one before fades with time.
+    // As late as possible: the previous window fades with time.
     await sleep(stepAtMs / 2)
     const begun = performance.now()
     const first = [await ask(), await ask(), await ask()]
     const complaints = first.join() === '200,200,429' ? [] : [`before: ${first}`]
     await stepped
     let status = await ask()
-    // Half of it may be gone where the next window began meanwhile.
-    if (status !== 429 && performance.now() - begun < limitMs / 2) complaints.push('the step gave another window')
+    // Half of the window may have passed when the next one began.
+    if (status !== 429 && performance.now() - begun < limitMs / 2) complaints.push('the step renewed the limit')
     while (status === 429 && performance.now() - begun < 4 * limitMs) {
       await sleep(50)
       status = await ask()
     }
     const took = performance.now() - begun
-    if (took > 2 * limitMs + slackMs) complaints.push(`the next one came after ${Math.round(took)} ms`)
+    if (took > 2 * limitMs + slackMs) complaints.push(`the limit was renewed after ${Math.round(took)} ms`)
     return complaints
   } finally {
     scene.end()
@@ -164,7 +164,7 @@ const cases: readonly Case[] = [
     async run(stepping) {
       const { text, endMs } = await stream(stepping, began)
       const blocks = text.split('\n\n').filter((block) => block !== '').length
-      // The first event and the error are no heartbeats, and the last one may not be due any more.
+      // The first event and the error are not heartbeats, and the last heartbeat may not be due yet.
       const due = Math.floor(limitMs / heartbeatMs) - 2
       const complaints = within('idleMs', endMs)
       if (blocks - 2 < due) complaints.push(`${blocks - 2} heartbeats of ${due}`)
@@ -176,14 +176,17 @@ const cases: readonly Case[] = [
     name: 'totalMs of a stream',
     async run(stepping) {
       const pair = { client: 'messages', upstream: 'messages' } as const
-      return within('it ended', (await stream(stepping, (call) => talk(call, 4 * limitMs), pair, 'total-model')).endMs)
+      return within(
+        'the stream ended',
+        (await stream(stepping, (call) => talk(call, 4 * limitMs), pair, 'total-model')).endMs,
+      )
     },
   },
   {
     name: 'firstByteMs',
     async run(stepping) {
       const pair = { client: 'gemini', upstream: 'gemini' } as const
-      return within('it ended', (await stream(stepping, () => {}, pair, 'first-model')).endMs)
+      return within('the stream ended', (await stream(stepping, () => {}, pair, 'first-model')).endMs)
     },
   },
   { name: 'the breaker', run: (stepping) => rest(stepping, 'breaker-model', status(500), 2) },
@@ -194,18 +197,18 @@ const cases: readonly Case[] = [
   { name: "a token's window", run: window },
 ]
 
-/** Runs all cases in one gateway, and sets its clock amid them. */
-async function over(setting: Setting, stepMs: number): Promise<string[]> {
+/** Runs all cases in one gateway and steps its clock while they run. */
+async function over(setting: CheckContext, stepMs: number): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'modelgate-torture-'))
   try {
     const gateway = await setting.fresh({ ...profile, tokens: { folder } })
     if (gateway === undefined) throw new Error('this gateway cannot be configured')
-    const { secret } = await gateway.own.issue({})
+    const { secret } = await gateway.local.issue({})
     const stepping: Stepping = {
       gateway,
       upstream: setting.upstream,
       headers: { authorization: `Bearer ${secret}` },
-      stepped: sleep(stepAtMs).then(() => gateway.own.stepClock(stepMs)),
+      stepped: sleep(stepAtMs).then(() => gateway.local.stepClock(stepMs)),
     }
     const found = await Promise.all(
       cases.map(async ({ name, run }) => (await run(stepping)).map((what) => `${stepMs / 1000} s, ${name}: ${what}`)),
@@ -222,16 +225,16 @@ export const clockStep: Check = {
   group: 'Clients',
   title: 'clock step',
   promise:
-    'Setting the system’s time ahead or back ends no stream, stops no heartbeat and no time limit, and neither ends nor prolongs a rest, a cooldown or a limit’s window',
+    "A step of the system clock, forwards or backwards, ends no stream, stops no heartbeat and no time limit, and neither ends nor prolongs a circuit breaker's open state, a cooldown or a rate limit's window",
   async run(setting) {
-    if (setting.target.own === undefined) return { skipped: 'its clock cannot be set from outside' }
+    if (setting.target.local === undefined) return { skipped: 'its clock cannot be set from outside' }
     const complaints: string[] = []
     for (const stepMs of steps) complaints.push(...(await over(setting, stepMs)))
     const asked = steps.length * cases.length
     const failed = new Set(complaints.map((what) => what.split(': ', 1)[0])).size
     return {
       held: failed === 0,
-      figure: `${asked - failed}/${asked} kept their time (${cases.length} kinds, clock set by ${steps.map((ms) => `${ms / 1000} s`).join(' and ')})`,
+      figure: `${asked - failed}/${asked} on time (${cases.length} kinds, clock stepped by ${steps.map((ms) => `${ms / 1000} s`).join(' and ')})`,
       notes: tally(complaints),
     }
   },

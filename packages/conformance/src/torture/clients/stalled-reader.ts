@@ -5,52 +5,52 @@ import { WebSocket } from 'ws'
 import { upstreamKey } from '../../base/gateways.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf, sleep, whole, within } from '../../base/upstream-responses.ts'
-import type { Check, Finished, OwnGateway, Pair, Setting, Target } from '../check.ts'
+import { beginStream, formatOf, resultWithin, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Finished, LocalGateway, Pair, Target } from '../check.ts'
 import { bodyFor, rawRequest } from '../client.ts'
 import { holdsWithin, mb, ms, tally } from '../measurements.ts'
 import { growth, memoryOf } from '../process-memory.ts'
 
-type Gateway = Target & { readonly own: OwnGateway }
+type Gateway = Target & { readonly local: LocalGateway }
 
-/** The limits in little. The other one is out of reach each time. */
+/** Shortened limits. Only one of them can be reached in each group. */
 const limitMs = 1000
 const farMs = 600_000
-/** When the limit has to have done its work: a client is looked at from time to time, and the machine is busy. */
+/** Latest effect of the limit: clients are checked at intervals, and the machine is busy. */
 const lateMs = 2500
-/** More than all buffers between an upstream and its client hold, many times over. */
+/** Many times more than all buffers between an upstream and its client. */
 const pouredBytes = 30_000_000
 const writeBytes = 64_000
-/** Allowed growth after all clients are gone: lazily loaded code. One leaked response is more. */
+/** Allowed growth after all clients are gone, for lazily loaded code. One leaked response is larger. */
 const leftBytes = 10_000_000
 
-/** How a call ends whose client does not read. */
+/** Expected end of a call whose client does not read. */
 const stalled = { outcome: 'aborted', error: 'client_stalled' }
 const late = { outcome: 'failed', error: 'upstream_total_timeout' }
 
 interface Way {
   readonly name: string
   readonly limits: { readonly clientStallMs: number; readonly totalMs: number }
-  /** Its upstream is a realtime one. */
+  /** Uses a realtime upstream. */
   readonly live?: true
-  /** How each call has to end; undefined: it was over before, and what has to end is its connection. */
+  /** Expected end of each call; undefined if the call is complete and only its connection must end. */
   readonly ends: Pick<Finished, 'outcome' | 'error'> | undefined
   /** Opens a connection that does not read. */
   open(gateway: Gateway, place: Place): Promise<{ close(): void; isCut(): Promise<boolean> }>
 }
 
-/** The upstream's plays. */
+/** Scripts of the upstream. */
 interface Place {
   readonly pair: Pair
   readonly marker: string
-  /** The way's own, by which its calls are known. */
+  /** Unique per kind of response, to identify its calls. */
   readonly model: string
 }
 
 const byStall = { clientStallMs: limitMs, totalMs: farMs }
 const byTotal = { clientStallMs: farMs, totalMs: limitMs }
 
-/** Sends a request by hand and reads until `readsUntil` says so, then nothing more. */
+/** Sends a raw request, reads until `readsUntil` returns true, and then stops reading. */
 async function stop(gateway: Gateway, request: string, readsUntil: (got: string) => boolean) {
   const { hostname, port } = new URL(gateway.origin)
   const socket: Socket = connect({ host: hostname, port: Number(port) })
@@ -69,10 +69,10 @@ async function stop(gateway: Gateway, request: string, readsUntil: (got: string)
   })
   socket.write(request)
   if (!(await holdsWithin(() => socket.isPaused(), 10_000)))
-    throw new Error(`nothing to stop reading at: ${got.slice(0, 200)}`)
+    throw new Error(`the response ended too early: ${got.slice(0, 200)}`)
   return {
     close: () => void socket.destroy(),
-    // It reads again: what its system still holds, and then the connection's end, before all that was to come.
+    // Reads the data that the system has buffered. The connection must end before the whole response.
     async isCut() {
       socket.removeAllListeners('data').on('data', (part: Buffer) => {
         received += part.length
@@ -106,7 +106,7 @@ function speech(gateway: Gateway, { pair, marker, model }: Place): string {
   return `POST /v1/audio/speech HTTP/1.1\r\nhost: x\r\n${lines.join('')}\r\n${body}`
 }
 
-/** A session whose client goes on sending, so that it is not idle, and takes nothing. */
+/** Opens a session whose client keeps sending, so that it is not idle, but does not read. */
 async function session(gateway: Gateway, { pair, model }: Place) {
   const socket = new WebSocket(`${gateway.origin.replace('http', 'ws')}/v1/realtime?model=${model}`, {
     headers: gateway.headers(pair),
@@ -140,7 +140,7 @@ const bodyIn = (got: string): boolean => got.length > 100_000
 
 const ways: readonly Way[] = [
   {
-    name: 'a stream, behind its head',
+    name: 'a stream, after its head',
     limits: byStall,
     ends: stalled,
     open: (g, p) => stop(g, streamed(g, p), headIn),
@@ -153,7 +153,7 @@ const ways: readonly Way[] = [
   { name: 'a realtime session', limits: byStall, live: true, ends: stalled, open: session },
 ]
 
-/** Writes all, at the pace at which it is taken. */
+/** Writes everything, with backpressure. */
 async function pour({ response }: UpstreamCall, piece: string | Buffer): Promise<void> {
   for (let left = pouredBytes; left > 0 && !response.destroyed; left -= piece.length)
     if (!response.write(piece))
@@ -175,8 +175,8 @@ async function play(call: UpstreamCall): Promise<void> {
     const event = String(good[format][1])
     return pour(call, event.repeat(Math.ceil(writeBytes / event.length)))
   }
-  // One string of JSON that is as long as all else.
-  const [before = '', after = ''] = JSON.stringify(whole[format]).split('one two three')
+  // One JSON string that makes up most of the response.
+  const [before = '', after = ''] = JSON.stringify(wholeResponse[format]).split('one two three')
   call.response.writeHead(200, { 'content-type': 'application/json' })
   call.response.write(before)
   call.response.write('x'.repeat(pouredBytes))
@@ -190,15 +190,15 @@ interface Held {
   readonly complaints: readonly string[]
 }
 
-/** All ways under the same limits, in one gateway. */
+/** All kinds of responses under the same limits, in one gateway. */
 interface Group {
   readonly all: readonly Held[]
-  /** From the last byte that was read until all calls were settled. */
+  /** Milliseconds from the last received byte until all calls were settled. */
   readonly settledMs: number
   readonly grown: number | undefined
 }
 
-async function askGroup(setting: Setting, limits: Way['limits'], count: number): Promise<Group> {
+async function askGroup(setting: CheckContext, limits: Way['limits'], count: number): Promise<Group> {
   const fake = await listenRealtime({ mute: true })
   const mine = ways.filter((way) => way.limits === limits)
   const gateway = await setting.fresh({
@@ -227,13 +227,13 @@ async function askGroup(setting: Setting, limits: Way['limits'], count: number):
     const begun = performance.now()
     const finished: Finished[] = []
     const settled = await holdsWithin(async () => {
-      finished.push(...(await gateway.own.finished()))
+      finished.push(...(await gateway.local.finished()))
       return finished.length >= clients.length
     }, limitMs + lateMs)
     const settledMs = performance.now() - begun
-    // The connection of a whole answer upstream serves on: it was taken in before.
+    // An unstreamed upstream response is already complete, and its connection is reused.
     const streams = [...scene.calls.filter((call) => call.stream), ...speeches]
-    const closed = await within(lateMs, Promise.all(streams.map((call) => call.closed)))
+    const closed = await resultWithin(lateMs, Promise.all(streams.map((call) => call.closed)))
     const left = await holdsWithin(() => fake.sessions.every((session) => session.closed !== undefined), lateMs)
     await sleep(Math.max(0, begun + limitMs + lateMs / 2 - performance.now()))
     const cut = await Promise.all(clients.map(({ client }) => client.isCut()))
@@ -245,7 +245,7 @@ async function askGroup(setting: Setting, limits: Way['limits'], count: number):
         if (way.ends !== undefined && (outcome !== way.ends.outcome || error !== way.ends.error))
           complaints.push(`settled as ${outcome} (${error})`)
       const uncut = clients.filter((one, at) => one.way === way && cut[at] === false).length
-      // A stream that totalMs has ended says so to a client that reads again.
+      // A stream ended by totalMs ends with an error for a client that resumes reading.
       if (uncut > 0 && (limits === byStall || !way.name.includes('stream')))
         complaints.push(`${uncut} of ${count} connections were not cut`)
       return { way: way.name, count, complaints }
@@ -260,7 +260,7 @@ async function askGroup(setting: Setting, limits: Way['limits'], count: number):
     const heap = growth(before.heap, after.heap)
     const buffers = growth(before.buffers, after.buffers)
     const grown = heap === undefined || buffers === undefined ? undefined : heap + buffers
-    if (grown !== undefined && grown > leftBytes) common.push(`${mb(grown)} stayed in memory`)
+    if (grown !== undefined && grown > leftBytes) common.push(`${mb(grown)} of memory remained`)
     return { all: [...all, { way: 'all together', count: 1, complaints: common }], settledMs, grown }
   } finally {
     for (const { client } of clients) client.close()
@@ -272,7 +272,7 @@ async function askGroup(setting: Setting, limits: Way['limits'], count: number):
   }
 }
 
-/** More messages for each session than its buffers hold. */
+/** Sends more messages to each session than its buffers hold. */
 function fillSessions({ sessions }: Awaited<ReturnType<typeof listenRealtime>>): void {
   const text = 'x'.repeat(500_000)
   for (const session of sessions) for (let n = 0; n < 40; n++) void session.send({ type: 'note', text }).catch(() => {})
@@ -283,10 +283,10 @@ export const stalledReader: Check = {
   group: 'Clients',
   title: 'stalled reader',
   promise:
-    'A client that does not read its response holds nothing for longer than totalMs and clientStallMs allow: the call is settled, the upstream and the connection are closed, the memory is free',
+    'A client that does not read its response holds resources no longer than totalMs and clientStallMs: the call is settled, upstream call and connection are closed, the memory is released',
   perServer: true,
   async run(setting) {
-    if (setting.target.own === undefined) return { skipped: 'its limits cannot be set from outside' }
+    if (setting.target.local === undefined) return { skipped: 'its limits cannot be set from outside' }
     const groups: Group[] = []
     for (const limits of [byStall, byTotal]) groups.push(await askGroup(setting, limits, setting.count(20, 2)))
     const all = groups.flatMap((group) => group.all)
@@ -295,7 +295,7 @@ export const stalledReader: Check = {
     const grown = Math.max(0, ...groups.map((group) => group.grown ?? 0))
     return {
       held: held === total,
-      figure: `${held}/${total} ended in time (${ways.length} kinds of response, limit ${ms(limitMs)}), all calls settled after ${ms(Math.max(...groups.map(({ settledMs }) => settledMs)))}; ${mb(grown)} stayed`,
+      figure: `${held}/${total} ended in time (${ways.length} kinds of response, limit ${ms(limitMs)}), all calls settled after ${ms(Math.max(...groups.map(({ settledMs }) => settledMs)))}; ${mb(grown)} of memory remained`,
       notes: tally(all.flatMap(({ way, complaints }) => complaints.map((complaint) => `${way}: ${complaint}`))),
     }
   },

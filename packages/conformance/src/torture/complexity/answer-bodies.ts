@@ -2,12 +2,12 @@ import { wholeAnswer } from '@modelgate/core/test-support'
 import type { JsonObject } from '../../base/json.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { richAnswers } from '../../fuzz/responses.ts'
-import type { Spoken } from './targets.ts'
+import type { UpstreamFormat } from './targets.ts'
 
 const citation = { title: 'Weather', source: 's', sourceContent: [{ text: 'rainy' }] }
 
-/** Answers beside `fuzz-answers.ts`, with lists that refer to the text or to one another. */
-const more: { readonly [S in Spoken]: readonly JsonObject[] } = {
+/** Responses in addition to those of the fuzz tests, with lists that refer to the text or to each other. */
+const more: { readonly [S in UpstreamFormat]: readonly JsonObject[] } = {
   chat: [
     {
       id: 'chatcmpl-3',
@@ -75,14 +75,17 @@ const more: { readonly [S in Spoken]: readonly JsonObject[] } = {
   ],
 }
 
-/** The whole answers whose places are attacked, by what the upstream speaks. The first is also what answers attacks by clients. */
-export const attackedAnswers = (speaks: Spoken): readonly JsonObject[] => [
+/**
+ * Returns the unstreamed responses whose places are attacked, by the upstream's format. The first one also responds to
+ * attacks by clients.
+ */
+export const attackedAnswers = (speaks: UpstreamFormat): readonly JsonObject[] => [
   ...(speaks === 'converse' ? [] : richAnswers[speaks as Format]),
   ...more[speaks],
 ]
 
-/** Bodies by which upstreams refuse calls, around their text. */
-export const errorBodies: Readonly<Record<Spoken, readonly ((text: string) => string)[]>> = {
+/** Error bodies of upstreams around a given text. */
+export const errorBodies: Readonly<Record<UpstreamFormat, readonly ((text: string) => string)[]>> = {
   chat: [
     (message) => JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code: null } }),
     (text) => text,

@@ -3,16 +3,16 @@ import { growthsOf, type NamedGrowth } from './growths.ts'
 import { growingText, type Place, placesOf } from './places.ts'
 import { schemaAttacks } from './schema-attacks.ts'
 
-/** A document that grows in one place or in two. */
+/** A document that grows in one or two places. */
 export interface Attack {
   readonly name: string
   readonly kind: Place['kind'] | 'pair'
-  /** The document as JSON, of about that many bytes. */
+  /** Returns the document as JSON of about this many bytes. */
   write(bytes: number): string
 }
 
 const attackOf = (root: Json, kind: Attack['kind'], ...growths: readonly NamedGrowth[]): Attack => {
-  // Documents with two holes take time to cut: only those that are sent are cut.
+  // Split lazily, because documents with two growing places are expensive to split.
   let write: ((bytes: number) => string) | undefined
   return {
     name: growths.map(({ name }) => name).join(' × '),
@@ -24,11 +24,11 @@ const attackOf = (root: Json, kind: Attack['kind'], ...growths: readonly NamedGr
   }
 }
 
-/** Texts that answers and conversations are made of: other places refer to positions and passages in them. */
+/** Texts of responses and conversations: other places refer to positions and passages in them. */
 const isContent = ({ kind, label }: Place): boolean =>
   kind === 'text' && /(^|\/)(text|content|arguments|input|thinking|delta|partial_json|transcript|message)$/.test(label)
 
-/** The growths of a place that stand for it in pairs: elements that can be told apart, or letters that are more than a byte. */
+/** Returns the growths of a place that represent it in pairs: distinct elements, or multi-byte letters. */
 function representatives(place: Place): NamedGrowth[] {
   const growths = growthsOf(place)
   if (place.kind === 'text') return growths.filter(({ name }) => name.endsWith('two-byte letters'))
@@ -38,8 +38,8 @@ function representatives(place: Place): NamedGrowth[] {
 }
 
 /**
- * Every attack on one document: each place grown in every way, each schema replaced by every hostile one, and each list grown
- * together with each other list and with each text of content.
+ * Returns every attack on a document: each place grown in every way, each schema replaced by every hostile one, and
+ * each list grown together with each other list and with each text of content.
  */
 export function attacksOn(root: Json): Attack[] {
   const places = placesOf(root)
@@ -56,14 +56,14 @@ export function attacksOn(root: Json): Attack[] {
       const [there] = representatives(other)
       if (there === undefined) return []
       const here = representatives(list)
-      // Numbers that point far away point into texts.
+      // Numbers of distant positions refer to texts.
       return (other.kind === 'text' ? here : here.slice(0, 1)).map((growth) => attackOf(root, 'pair', growth, there))
     }),
   )
   return unique([...single, ...pairs])
 }
 
-/** Places of one label are attacked once: the first of two equal elements stands for both. */
+/** Attacks places of one label once: the first of two equal elements represents both. */
 export function unique<T extends { readonly name: string }>(attacks: readonly T[]): T[] {
   const byName = new Map<string, T>()
   for (const attack of attacks) if (!byName.has(attack.name)) byName.set(attack.name, attack)
@@ -91,7 +91,7 @@ const each = (bytes: number, piece: (at: number) => string): string => {
   return text
 }
 
-/** Every way in which an upload with these fields and this file can grow. */
+/** Returns every way in which an upload with these fields and this file can grow. */
 export function formAttacks(fields: Readonly<Record<string, string>>, fileField: string): FormAttack[] {
   const plain = Object.entries(fields)
     .map(([name, value]) => field(name, value))
@@ -121,8 +121,8 @@ export function formAttacks(fields: Readonly<Record<string, string>>, fileField:
     'a file of beginnings of the boundary': (bytes) =>
       withMore(file('x', 'x', fill(bytes, `\r\n--${formBoundary.slice(0, -1)}`))),
     'a file of boundaries without line ends': (bytes) => withMore(file('x', 'x', fill(bytes, `--${formBoundary}`))),
-    'text in front of it': (bytes) => fill(bytes, 'a\r\n--') + withMore(''),
-    'text behind it': (bytes) => withMore('') + fill(bytes, `--${formBoundary}`),
+    'text before it': (bytes) => fill(bytes, 'a\r\n--') + withMore(''),
+    'text after it': (bytes) => withMore('') + fill(bytes, `--${formBoundary}`),
   }
   for (const name of Object.keys(fields))
     for (const [filling, piece] of [

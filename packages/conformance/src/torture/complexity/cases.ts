@@ -7,7 +7,7 @@ import { type Attack, attacksOn, formAttacks, formBoundary, unique } from './bod
 import { operationAnswers } from './operation-answers.ts'
 import { attackedBodies, moreOperationCalls } from './request-bodies.ts'
 import { plainStream, streamAttacks } from './stream-attacks.ts'
-import { generating, type Spoken } from './targets.ts'
+import { generating, type UpstreamFormat } from './targets.ts'
 import { pumps } from './text-attacks.ts'
 
 /** Response of an upstream. */
@@ -17,14 +17,14 @@ export interface Answer {
   readonly body: Uint8Array | string
 }
 
-/** One call with its attack, ready to be made. */
+/** A call with its attack. */
 export interface Prepared {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   /** Returns the response by the upstream path. */
   readonly answer: (path: string) => Answer
-  /** The growing part: the request's body or the response's. */
+  /** The growing part: the body of the request or of the response. */
   readonly grown: string | Uint8Array
 }
 
@@ -33,10 +33,10 @@ export type Side = 'request' | 'answer' | 'stream' | 'error'
 /** One attack on one endpoint with one upstream. */
 export interface Case {
   readonly endpoint: string
-  /** `chat > messages`: what the client speaks, and the upstream by its name. */
+  /** `chat > messages`: the client's format and the name of the upstream. */
   readonly pair: string
   readonly side: Side
-  /** The attack's kind, for who chooses among them. */
+  /** Kind of the attack, for selecting samples. */
   readonly kind: string
   readonly attack: string
   readonly withMedia: boolean
@@ -49,10 +49,10 @@ const json = (status: number, body: JsonObject | string): Answer => ({
   body: typeof body === 'string' ? body : JSON.stringify(body),
 })
 
-const streamTypes = (speaks: Spoken): string =>
+const streamTypes = (speaks: UpstreamFormat): string =>
   speaks === 'converse' ? 'application/vnd.amazon.eventstream' : 'text/event-stream'
 
-const spokenAt: readonly (readonly [RegExp, Spoken])[] = [
+const spokenAt: readonly (readonly [RegExp, UpstreamFormat])[] = [
   [/\/chat\/completions$/, 'chat'],
   [/\/messages$/, 'messages'],
   [/enerateContent$/, 'gemini'],
@@ -93,11 +93,11 @@ interface Call {
   readonly client: Format
   readonly stream: boolean
   readonly upstreams: readonly string[]
-  /** With `anyModel` where the model's name stands. */
+  /** Contains `anyModel` in place of the model's name. */
   readonly body: JsonObject
 }
 
-/** Stands for the name of an upstream in `<name>-model`, so that attacks are made once for all upstreams. */
+/** Placeholder of an upstream's name in `<name>-model`, so that attacks are created once for all upstreams. */
 const anyUpstream = '@upstream@'
 const anyModel = `${anyUpstream}-model`
 const placed = (text: string, upstream: string): string => text.replaceAll(anyUpstream, upstream)
@@ -138,7 +138,7 @@ const explain = (call: Call): Call => ({
 
 interface RequestOptions {
   readonly withMedia?: true
-  /** Only these attacks. */
+  /** Selects the attacks. */
   readonly only?: (attack: Attack) => boolean
 }
 
@@ -170,15 +170,15 @@ function requestCases(
 }
 
 /**
- * Attacks on texts and maps are many, and what they meet is mostly the same for all upstreams: they take turns, so that each is
- * made on at least one pair.
+ * Attacks on texts and maps are numerous and mostly run the same code for all upstreams: they rotate, so that each runs
+ * on at least one pair.
  */
 const inTurn =
   (turn: number, turns: number) =>
   ({ kind }: { readonly kind: string }, at: number): boolean =>
     (kind !== 'text' && kind !== 'map') || at % turns === turn
 
-/** Formats that look up a tool's name or a call's arguments in the request get one. */
+/** Formats that look up a tool's name or a call's arguments in the request need one. */
 const tools: { readonly [F in Format]: JsonObject } = {
   chat: { tools: [{ type: 'function', function: { name: 'lookup', parameters: { type: 'object' } } }] },
   messages: { tools: [{ name: 'lookup', input_schema: { type: 'object' } }] },
@@ -186,7 +186,7 @@ const tools: { readonly [F in Format]: JsonObject } = {
   responses: { tools: [{ type: 'function', name: 'lookup', parameters: { type: 'object' }, strict: false }] },
 }
 
-/** A small call whose answer is what is attacked. */
+/** Returns a small call whose response is attacked. */
 function asking(client: Format, upstream: string, stream: boolean): Pick<Prepared, 'path' | 'headers' | 'body'> {
   const asked = { model: `${upstream}-model`, stream }
   const body = { ...simpleRequest(client, stream), ...tools[client] }
@@ -222,8 +222,8 @@ const caseOf = (
   },
 })
 
-/** Cases of an attacked response from this upstream, for the clients of every format. */
-function answerCases(upstream: string, speaks: Spoken): Case[] {
+/** Returns cases of an attacked response from this upstream, for the clients of every format. */
+function answerCases(upstream: string, speaks: UpstreamFormat): Case[] {
   const answers = attackedAnswers(speaks).flatMap(attacksOn)
   const streams = streamAttacks.filter((attack) => attack.speaks === speaks)
   const errors = errorBodies[speaks].flatMap((wrap, shape) =>
@@ -257,7 +257,7 @@ function answerCases(upstream: string, speaks: Spoken): Case[] {
   })
 }
 
-/** Answers of operations are read, too. */
+/** Responses of other operations are parsed, too. */
 function operationAnswerCases({ endpoint, path, client, upstreams, body }: Call): Case[] {
   return operationAnswers
     .filter(({ endpoints }) => endpoints.test(endpoint))
@@ -334,7 +334,7 @@ const uploadCases = (): Case[] =>
     ),
   )
 
-/** Every body as it is, without an attack. */
+/** Returns every body without an attack. */
 export const plainCalls = (): readonly { readonly name: string; readonly one: Case }[] =>
   [...generatingCalls, ...operatingCalls].flatMap((call, at) =>
     call.upstreams.map((upstream) => ({
@@ -362,7 +362,7 @@ export const plainCalls = (): readonly { readonly name: string; readonly one: Ca
 
 const nameOf = ({ endpoint, pair, side, attack }: Case): string => `${side} ${endpoint} ${pair}: ${attack}`
 
-/** Every attack on every endpoint, by its name. */
+/** Returns every attack on every endpoint, by name. */
 export function allCases(): ReadonlyMap<string, Case> {
   const isLarge = ({ kind }: Attack): boolean => kind !== 'text' && kind !== 'map'
   const cases = [

@@ -13,11 +13,11 @@ const cases = allCases()
 const all = [...cases.values()]
 const sampled = sample(cases, shortShares)
 
-/** Counted steps of a function of n, as the costs of n bytes each. */
+/** Converts counted steps of a function of n to costs of n bytes each. */
 const counted = (steps: (n: number) => number, sizes: readonly number[] = [250_000, 500_000, 1_000_000]): Point[] =>
   sizes.map((bytes) => ({ bytes, cost: steps(bytes) }))
 
-/** Looks each of n names up in the list of those before it: one by one, or by a set. */
+/** Looks each of n names up among the previous ones: one by one, or with a set. */
 function stepsOfLookups(n: number, linear: boolean): number {
   const names = Array.from({ length: n }, (_, at) => `name ${at}`)
   const known = new Set<string>()
@@ -34,29 +34,29 @@ function stepsOfLookups(n: number, linear: boolean): number {
   return steps
 }
 
-describe('the judge of costs', () => {
-  test('finds the exponent 2 of a quadratic function, and 1 of a linear one, by their steps', () => {
+describe('verdict on costs', () => {
+  test('finds the exponent 2 of a quadratic function and 1 of a linear one by their steps', () => {
     const sizes = [100, 200, 400]
     const points = (linear: boolean): Point[] => counted((n) => stepsOfLookups(n, linear), sizes)
     expect(exponentOf(points(false))).toBeCloseTo(2, 1)
     expect(exponentOf(points(true))).toBeCloseTo(1, 5)
   })
 
-  test('complains of quadratic costs and of costs beyond the budget, and of nothing else', () => {
+  test('rejects only quadratic costs and costs beyond the budget', () => {
     expect(complaintOf(counted((n) => (n / 50_000) ** 2))).toBe('exponent 2.00')
     expect(complaintOf(counted((n) => n / 5000))).toBeUndefined()
     expect(complaintOf(counted((n) => n * 0.002))).toBe('2000 ms of CPU per MB')
-    // The fixed costs of a small call are no offence, nor is a slope among times that are too short to tell.
+    // Fixed costs of a small call do not count, nor does the exponent of times too short to measure.
     expect(complaintOf(counted((n) => (n / 1_000_000) ** 2))).toBeUndefined()
   })
 
-  test('does not take growth that ends at a limit for a slope', () => {
+  test('ignores the exponent of growth that ends at a limit', () => {
     const points = [1000, 1001, 1002].map((bytes, at) => ({ bytes, cost: 100 + 50 * at }))
     expect(complaintOf(points, { exponent: 1.3, msPerMb: 1e9, leastMs: 25 })).toBeUndefined()
     expect(msPerMb(points)).toBe(20_000)
   })
 
-  test('counts a body of many small values as one of more bytes', () => {
+  test('counts a body of many small values as more bytes', () => {
     const empties = `[${'{},'.repeat(99_999)}{}]`
     const values = countValues(empties)
     expect(values).toBe(100_000)
@@ -65,7 +65,7 @@ describe('the judge of costs', () => {
   })
 })
 
-describe('the generator of attacks', () => {
+describe('generator of attacks', () => {
   const covered = new Map<string, Set<string>>()
   for (const { endpoint, pair, side } of all) {
     const key = `${side} ${endpoint}`
@@ -84,7 +84,7 @@ describe('the generator of attacks', () => {
   })
 
   test.each(formats)(
-    'attacks requests of %s for each upstream, and answers of each format for its clients',
+    'attacks requests of %s for each upstream, and responses of each format for its clients',
     (client) => {
       const pairsOf = (side: string): string[] =>
         [...covered].flatMap(([key, pairs]) => (key.startsWith(`${side} `) ? [...pairs] : []))
@@ -94,7 +94,7 @@ describe('the generator of attacks', () => {
     },
   )
 
-  test('makes thousands of attacks, of every kind, and the short form some of each kind on each pair', () => {
+  test('creates thousands of attacks of every kind, and in the short form some of each kind on each pair', () => {
     const counts: Record<string, number> = {}
     for (const { side, kind } of all) counts[`${side} ${kind}`] = (counts[`${side} ${kind}`] ?? 0) + 1
     for (const kind of ['request list', 'request map', 'request text', 'request schema', 'request pair'])
@@ -108,7 +108,7 @@ describe('the generator of attacks', () => {
     expect(short.length).toBeLessThan(all.length / 10)
   })
 
-  test('grows a place to the size that is asked for, within JSON, also within a text that holds JSON', () => {
+  test('grows a place to the requested size within JSON, also within a text that contains JSON', () => {
     const root = { a: [{ id: 'x' }], call: { arguments: '{"cities":["Ulm"]}' } }
     const place = placesOf(root).find(({ label }) => label === '/call/arguments(JSON)/cities')
     if (place === undefined) throw new Error('the place was not found')
@@ -123,17 +123,17 @@ describe('the generator of attacks', () => {
     for (const share of sizes.flat()) expect(share).toBeGreaterThan(0.7)
   })
 
-  test('groups what fails for one reason, wherever it is made', () => {
+  test('groups attacks that fail for the same reason', () => {
     const families = new Set(all.filter(({ kind }) => kind === 'schema').map(familyOf))
     expect(families.size).toBeLessThan(120)
     expect(families.size).toBeGreaterThan(60)
   })
 })
 
-describe('the gateway', () => {
+describe('gateway under attack', () => {
   const call = createSubject()
 
-  test('accepts most of the bodies that attacks are made of, for each pair', async () => {
+  test('accepts most attack bodies of each pair', async () => {
     const accepted = new Map<string, boolean>()
     for (const { one } of plainCalls()) {
       const { status } = await call(one, one.prepare(0))
@@ -141,7 +141,7 @@ describe('the gateway', () => {
       accepted.set(key, accepted.get(key) === true || status === 200)
     }
     const refused = [...accepted].flatMap(([key, was]) => (was ? [] : [key]))
-    // One upstream does not offer it, or the counted answers do not fit one input.
+    // One upstream does not offer the endpoint, or the response does not match the single input.
     expect(refused).toEqual([
       '/v1beta/models/{model}:embedContent gemini > chat',
       '/v1beta/models/{model}:predict gemini > chat',
@@ -149,15 +149,15 @@ describe('the gateway', () => {
     ])
   })
 
-  // An answer that has become something else by the attack is a fault of the upstream's: 502 says so.
+  // A response that the attack made invalid is an upstream error: 502 reports it.
   test.each(['request', 'answer', 'stream', 'error'])(
-    'answers each small attack by a %s with success, or with a clear refusal, and never with a fault of its own',
+    'never returns an internal error for a small attack by a %s',
     async (side) => {
       const faults: string[] = []
       const some = sampled.filter((name) => cases.get(name)?.side === side)
       for (const name of some) {
         const one = cases.get(name) as (typeof all)[number]
-        // The smallest: each attack at least doubles what it grows.
+        // The smallest size: each attack at least doubles the growing part.
         const prepared = one.prepare(1)
         if (one.kind !== 'form' && one.side === 'request' && parseJson(prepared.body) === undefined)
           faults.push(`no JSON: ${name}`)

@@ -2,14 +2,14 @@ import { isObject, type Json } from '../../base/json.ts'
 import type { Growth, Place } from './places.ts'
 import { shapeOf } from './places.ts'
 
-/** Values and names that a request may have by default, less some for the rest of the body (`limits.values`). */
+/** Default maximum of values and names in a request, less some for the rest of the body (`limits.values`). */
 const mostValues = 330_000
 
-/** How the names of repeated elements relate to one another. */
+/** Relations between the names of repeated elements. */
 const namings: Readonly<Record<string, (name: string, at: number) => string>> = {
   'equal names': (name) => name,
   'distinct names': (name, at) => `${name}${at.toString(36)}`,
-  // Letters that no provider allows in an id or a name: whatever replaces them, all become one.
+  // Letters that no provider allows in ids or names: after replacement, all names are equal.
   'names equal once cleaned': (_, at) => String.fromCharCode(0x4e00 + (at & 0xfff), 0x4e00 + (at >> 12)),
   'names equal once cut': (name, at) => `${name}${'x'.repeat(64)}${at.toString(36)}`,
 }
@@ -17,7 +17,7 @@ const namings: Readonly<Record<string, (name: string, at: number) => string>> = 
 const naming = /(^|_)(id|name|title|filename|label|uri|url|key)$|[a-z](Id|Name|Uri|Url|Title|Label)$/
 const numbering = /(^|_|[a-z])(index|Index|number)$/
 
-/** The names in an element, and how deep the numbers lie that say which of many it is. */
+/** Returns the names in an element and the depth of its index numbers. */
 function namesIn(
   value: Json,
   found = { names: new Set<string>(), levels: new Set<number>() },
@@ -33,7 +33,7 @@ function namesIn(
   return found
 }
 
-/** The element with its names and numbers replaced. */
+/** Returns the element with its names and numbers replaced. */
 function renamed(
   value: Json,
   rename: (name: string) => string,
@@ -53,14 +53,14 @@ function renamed(
   )
 }
 
-/** Values and names in a piece of JSON, as `limits.values` counts them. */
+/** Counts values and names in JSON like `limits.values`. */
 function countValues(value: Json): number {
   if (Array.isArray(value)) return value.reduce((sum: number, item) => sum + countValues(item), 1)
   if (!isObject(value)) return 1
   return Object.values(value).reduce((sum: number, member) => sum + 1 + countValues(member), 1)
 }
 
-/** As many pieces as fit, at least one. */
+/** Returns as many pieces as fit, at least one. */
 function repeat(bytes: number, values: number, piece: (at: number) => string, separator = ','): string {
   const pieces = [piece(0)]
   let size = pieces[0]?.length ?? 0
@@ -72,7 +72,7 @@ function repeat(bytes: number, values: number, piece: (at: number) => string, se
   return pieces.join(separator)
 }
 
-/** A repeated element: what stands in each place of the repetition. */
+/** A repeated element, and its text at each position. */
 export interface Repetition {
   readonly name: string
   /** Values and names of one repetition. */
@@ -80,10 +80,10 @@ export interface Repetition {
   items(at: number): readonly Json[]
 }
 
-/** A number that lies beyond every text: what is counted up to it is read to its end. */
+/** A position after the end of every text: code that counts up to it reads the whole text. */
 const farNumber = 100_000_000
 
-/** A repeated element, in each way that its names and numbers can relate; elements without both in one way only. */
+/** Returns a repeated element with each relation of its names and numbers; elements without both in one way only. */
 export function repetitions(items: readonly Json[]): readonly Repetition[] {
   const list = [...items]
   const values = countValues(list)
@@ -133,7 +133,7 @@ export interface NamedGrowth extends Growth {
 
 const elementsOf = (items: readonly Json[]): string => items.map((item) => JSON.stringify(item)).join(',')
 
-/** Nested as deep as a body may be, less what stands around it. */
+/** Nested as deep as a body may be, less its surroundings. */
 const nest = (open: string, close: string): string => `${open.repeat(90)}${close.repeat(90)}`
 const deepList = nest('[', ']')
 const deepMap = `${'{"a":'.repeat(90)}0${'}'.repeat(90)}`
@@ -159,7 +159,7 @@ function growList(place: Place): NamedGrowth[] {
   ]
 }
 
-/** Keys by which members are added to an object. */
+/** Keys of members that are added to an object. */
 const keys: Readonly<Record<string, (at: number) => string>> = {
   'distinct keys': (at) => `key_${at.toString(36)}`,
   'keys that are numbers': (at) => `${at}`,
@@ -173,14 +173,14 @@ function growMap(place: Place): NamedGrowth[] {
     name: `${place.label || '/'} ${name}`,
     write: (bytes) => repeat(bytes, values, piece),
   })
-  // At the root each member by itself: the gateway reads and replaces some of them in the text.
+  // At the root, each member separately: the gateway reads and replaces some of them in the text.
   const again = place.label === '' ? members : members.slice(0, 1)
   return [
     ...Object.entries(keys).map(([name, key]) => grow(name, 2, (at) => `${JSON.stringify(key(at))}:"v"`)),
     grow('deep members', 180, (at) => `"key_${at.toString(36)}":${deepMap}`),
     ...again.map(([key, value]) => {
       const text = `${JSON.stringify(key)}:${JSON.stringify(value)}`
-      return grow(`'${key}' again and again`, 1 + countValues(value), () => text)
+      return grow(`'${key}' repeated`, 1 + countValues(value), () => text)
     }),
   ]
 }
@@ -213,7 +213,7 @@ function growText(place: Place): NamedGrowth[] {
   }))
 }
 
-/** Every way to grow a place but a schema's, whose attacks are written by hand. */
+/** Returns every way to grow a place, except a schema, whose attacks are handwritten. */
 export function growthsOf(place: Place): NamedGrowth[] {
   switch (place.kind) {
     case 'list':

@@ -9,17 +9,17 @@ interface Form {
   readonly shares: Shares
   /** Each attack is measured once at these sizes. */
   readonly screen: readonly [number, number]
-  /** One attack of each family is measured once at this size: what grows slowly shows at large sizes alone. */
+  /** One attack per family is measured once at this size: slow growth appears only at large sizes. */
   readonly large: number
-  /** One of how many families that is. */
+  /** Measures one of this many families. */
   readonly share: { readonly schemas: number; readonly others: number }
   /** Sizes for a second measurement of expensive cases, up to the limits of a body. */
   readonly sizes: readonly number[]
   readonly runs: number
   readonly runMs: number
-  /** The dearest are measured with care, whether or not they look dear. */
+  /** Number of the most expensive attacks that are measured precisely in any case. */
   readonly dearest: number
-  /** Limits of precise measurements per family, and in all. */
+  /** Maximum number of precise measurements per family, and in total. */
   readonly mostOfFamily: number
   readonly most: number
 }
@@ -54,9 +54,12 @@ const forms = {
 
 /** CPU milliseconds after which an attack has failed, whatever its size. */
 const limitMs = 10_000
-/** An attack that costs less at the larger size of the screening is not looked at again. */
+/** An attack that costs less at the larger screening size is not measured again. */
 const cheapMs = 4
-/** Slope of the screening from which on an attack is looked at again, below what fails: one run each says little. */
+/**
+ * Exponent in the screening above which an attack is measured again. It is below the failing exponent, because single
+ * runs are imprecise.
+ */
 const suspiciousSlope = 1.2
 const processes = 2
 
@@ -75,14 +78,14 @@ function looksDear({ report: { points, hung } }: Measured): boolean {
   return points.length > 1 && exponentOf(points) > suspiciousSlope
 }
 
-/** Per point the smaller of two measurements. */
+/** Returns the smaller of two measurements per point. */
 const least = (a: readonly Point[], b: readonly Point[]): Point[] =>
   a.map((point, at) => ({ ...point, cost: Math.min(point.cost, b[at]?.cost ?? point.cost) }))
 
 /**
- * Measures all attacks once, and those that look dear twice more: garbage collection strikes at random.
+ * Measures all attacks once, and expensive ones twice more, because garbage collection strikes at random.
  *
- * @param sizes two of them, or one that is large enough to tell by itself
+ * @param sizes two sizes, or one that is large enough on its own
  */
 async function screen(
   measurers: readonly Measurer[],
@@ -96,7 +99,7 @@ async function screen(
   const results = await inParallel(names, measurers.length, async (name): Promise<Measured | undefined> => {
     const one = cases.get(name) as Case
     const family = familyOf(one)
-    // A case that hangs on one pair usually hangs on all, and each takes as long as an attack may.
+    // A case that hangs on one pair usually hangs on all, and each takes the whole time limit.
     if ((hungOf.get(family) ?? 0) >= mostOfFamily) return undefined
     const measurer = free.pop() as Measurer
     try {
@@ -115,10 +118,10 @@ async function screen(
   return results.filter((result) => result !== undefined)
 }
 
-/** How often what falls short is measured with care before it counts: what the machine does is not there every time. */
+/** Number of precise measurements before a failure counts: effects of the machine do not repeat. */
 const rounds = 3
 
-/** Measures once more; and what fails again with care, least of several runs. */
+/** Measures once more. Failures are measured precisely, as the minimum of several runs. */
 async function confirm(measurer: Measurer, { name, one }: Measured, form: Form, always: boolean): Promise<Measured> {
   const { sizes, runs, runMs } = form
   const first = await measurer.measure({ name, sizes, runs: 1, leastMs: 0 })
@@ -132,7 +135,10 @@ async function confirm(measurer: Measurer, { name, one }: Measured, form: Form, 
   return { name, one, report }
 }
 
-/** The attacks that are measured with care: all that look dear, some of each family, and the dearest of the others. */
+/**
+ * Selects the attacks for precise measurement: all expensive ones, some of each family, and the most expensive of the
+ * others.
+ */
 function chosen(screened: readonly Measured[], { dearest, mostOfFamily, most }: Form): Measured[] {
   const finished = [...new Map(screened.map((measured) => [measured.name, measured])).values()].filter(
     ({ report }) => report.hung !== true,
@@ -157,16 +163,16 @@ const sentenceOf = (name: string, complaint: string, points: readonly Point[]): 
   }`
 
 /**
- * Every endpoint with every upstream, and every answer to every client, is sent what is built to cost more than its size: see
- * `cases.ts`. Costs are CPU time of a process of its own, so that other work on the machine hardly counts.
+ * Every endpoint with every upstream, and every response to every client, receives input that is built to cost more
+ * than its size: see `cases.ts`. Costs are CPU time of a separate process, so that other load hardly counts.
  */
 export const linearCost: Check = {
   row: 43,
   group: 'Input',
-  title: 'Cost grows with size alone',
+  title: 'Cost grows linearly with size',
   promise: `exponent ≤ ${bounds.exponent}, ≤ ${bounds.msPerMb} ms of CPU per MB, for structural attacks on every endpoint × pair`,
   async run({ target, short }) {
-    if (target.own === undefined) return { skipped: 'costs are measured within a process of our own' }
+    if (target.local === undefined) return { skipped: 'costs are measured in a process of this kit' }
     const form: Form = short ? forms.short : forms.full
     const cases = allCases()
     const names = sample(cases, form.shares)
@@ -189,7 +195,7 @@ export const linearCost: Check = {
       const broken = screened.filter(({ report }) => report.hung !== true && report.points.length === 0)
       const faults = screened.filter(({ report }) => report.status === 500)
       const pairs = new Set(screened.map(({ one }) => `${one.endpoint} ${one.pair}`))
-      // Growth that ends at a limit, or costs next to nothing, has no slope that means anything.
+      // Growth that ends at a limit, or costs next to nothing, has no meaningful exponent.
       const slopes = finished.flatMap(({ report: { points } }) => {
         const grows = (points.at(-1)?.bytes ?? 0) > 1.5 * (points[0]?.bytes ?? 0)
         return grows && costOf(points) >= bounds.leastMs ? [exponentOf(points)] : []
@@ -198,14 +204,14 @@ export const linearCost: Check = {
         ...hung.map(({ name, report }) => sentenceOf(name, report.said, [])),
         ...over,
         ...broken.map(({ name, report }) => `${name}: ${report.said}`),
-        ...faults.map(({ name, report }) => `a fault of the gateway's own: ${name}: ${report.said}`),
+        ...faults.map(({ name, report }) => `internal error of the gateway: ${name}: ${report.said}`),
       ]
       const worstMs = Math.max(0, ...finished.map(({ report }) => msPerMb(report.points)))
       return {
         held: notes.length === 0,
         figure:
-          `${names.length} attacks, ${large.length} of them large, on ${pairs.size} endpoint × upstream pairs: ${hung.length} without an end, ${over.length} over; ` +
-          `worst exponent ${Math.max(0, ...slopes).toFixed(2)}, worst ${Math.round(worstMs)} ms per MB (${careful.length} measured with care)`,
+          `${names.length} attacks, ${large.length} of them large, on ${pairs.size} endpoint × upstream pairs: ${hung.length} hung, ${over.length} over the limits;` +
+          `worst exponent ${Math.max(0, ...slopes).toFixed(2)}, worst ${Math.round(worstMs)} ms per MB (${careful.length} measured precisely)`,
         notes,
       }
     } finally {

@@ -1,4 +1,4 @@
-// Measures attacks in a process of its own, which `measuring.ts` ends when one of them takes too long.
+// Measures attacks in its own process, which `measuring.ts` kills if an attack takes too long.
 import { allCases } from './cases.ts'
 import type { Order, Report } from './measuring.ts'
 import { createSubject } from './subject.ts'
@@ -9,10 +9,10 @@ const call = createSubject()
 
 async function measure({ name, sizes, runs, leastMs }: Order): Promise<Report> {
   const one = cases.get(name)
-  if (one === undefined) throw new Error(`no attack is called '${name}'`)
+  if (one === undefined) throw new Error(`Unknown attack '${name}'`)
   const points = []
   let status = 0
-  let said = ''
+  let text = ''
   for (const size of sizes) {
     const prepared = one.prepare(size)
     let least = Number.POSITIVE_INFINITY
@@ -22,21 +22,21 @@ async function measure({ name, sizes, runs, leastMs }: Order): Promise<Report> {
       let calls = 0
       do {
         const outcome = await call(one, prepared)
-        // Each call has the whole limit.
+        // Each call has the whole time limit.
         process.send?.('called')
         spent += outcome.cpuMs
         calls++
         status = outcome.status
-        said = outcome.said
+        text = outcome.said
       } while (spent < leastMs)
       least = Math.min(least, spent / calls)
     }
     points.push({ bytes: Buffer.byteLength(prepared.grown), values: countValues(prepared.grown), cost: least })
   }
-  return { name, points, status, said }
+  return { name, points, status, said: text }
 }
 
-// Code that runs for the first time is slow: some calls of every kind are made before anything is measured.
+// Number of calls of every kind before the first measurement, because code is slow when it first runs.
 const warmUps = 300
 const every = Math.ceil(cases.size / warmUps)
 for (const [at, one] of [...cases.values()].entries()) {
@@ -48,8 +48,8 @@ process.on('message', async (order: Order) => {
   try {
     process.send?.(await measure(order))
   } catch (error) {
-    const said = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    process.send?.({ name: order.name, points: [], status: 0, said } satisfies Report)
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    process.send?.({ name: order.name, points: [], status: 0, said: text } satisfies Report)
   }
 })
 process.once('disconnect', () => process.exit())

@@ -3,39 +3,39 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Point } from './verdict.ts'
 
-/** One attack to be measured. */
+/** One attack to measure. */
 export interface Order {
   readonly name: string
   readonly sizes: readonly number[]
-  /** The least of so many counts. */
+  /** Number of runs; the minimum counts. */
   readonly runs: number
-  /** CPU milliseconds of a run at least: a call is made again until they are spent. */
+  /** Minimum CPU milliseconds of a run: the call is repeated until they are spent. */
   readonly leastMs: number
 }
 
 export interface Report {
   readonly name: string
-  /** One per size; empty if the attack did not finish in time. */
+  /** One point per size; empty if the attack did not finish in time. */
   readonly points: readonly Point[]
   readonly status: number
-  /** How the client's answer began, or what was thrown. */
+  /** Beginning of the client's response, or the exception. */
   readonly said: string
-  /** It was not over in time, and its process was ended. */
+  /** The attack did not finish in time, and its process was killed. */
   readonly hung?: true
 }
 
-/** Starts the process that measures; resolves once it has made its attacks. */
+/** Starts the measuring process; resolves when it has created its attacks. */
 async function start(): Promise<ChildProcess> {
   // Both are bundled, each into the folder of its source.
   const file = fileURLToPath(new URL('./complexity/measuring-process.mjs', import.meta.url))
-  // Threads of the collector that wait for one another would count, too, on a machine that others use.
+  // Waiting threads of the garbage collector would count, too, on a busy machine.
   const child = fork(file, {
     execArgv: ['--expose-gc', '--single-threaded-gc'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   await new Promise<void>((resolve, reject) => {
     child.once('message', () => resolve())
-    child.once('exit', (code, signal) => reject(new Error(`the measuring process ended (${code ?? signal})`)))
+    child.once('exit', (code, signal) => reject(new Error(`the measuring process exited (${code ?? signal})`)))
   })
   return child
 }
@@ -46,7 +46,7 @@ export interface Measurer {
   stop(): void
 }
 
-/** CPU milliseconds that a process has used; undefined where the system does not say. */
+/** Returns the CPU milliseconds of a process; undefined if the system does not report them. */
 function cpuOf({ pid }: ChildProcess): number | undefined {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
@@ -57,10 +57,10 @@ function cpuOf({ pid }: ChildProcess): number | undefined {
   }
 }
 
-/** On a machine that others use too, a process may wait this many times as long as it works. */
+/** Factor by which a process may wait longer than it works, on a busy machine. */
 const waiting = 15
 
-/** @param limitMs CPU milliseconds that one call may take; the process is ended then, and its attack counts as hung */
+/** @param limitMs CPU milliseconds that one call may take; then the process is killed, and the attack counts as hung */
 export function createMeasurer(limitMs: number): Measurer {
   let child: Promise<ChildProcess> | undefined
   return {
@@ -72,28 +72,28 @@ export function createMeasurer(limitMs: number): Measurer {
         let cpuAtFirst = cpuOf(running)
         const settle = (report: Report): void => {
           clearInterval(timer)
-          running.off('message', heard).off('exit', ended)
+          running.off('message', received).off('exit', ended)
           resolve(report)
         }
-        const heard = (message: Report | 'called'): void => {
+        const received = (message: Report | 'called'): void => {
           if (message === 'called') {
             begun = performance.now()
             cpuAtFirst = cpuOf(running)
           } else settle(message)
         }
-        const failed = (said: string): void => {
+        const failed = (text: string): void => {
           child = undefined
           running.kill('SIGKILL')
-          settle({ name: order.name, points: [], status: 0, said, hung: true })
+          settle({ name: order.name, points: [], status: 0, said: text, hung: true })
         }
-        const ended = (): void => failed('the process ended: out of memory, or a crash')
+        const ended = (): void => failed('the process exited: out of memory, or a crash')
         const timer = setInterval(() => {
           const cpu = cpuOf(running)
           const spent = cpu === undefined || cpuAtFirst === undefined ? 0 : cpu - cpuAtFirst
           if (spent > limitMs || performance.now() - begun > limitMs * waiting)
-            failed(`not over after ${limitMs} ms of CPU`)
+            failed(`not finished after ${limitMs} ms of CPU`)
         }, 100)
-        running.on('message', heard).on('exit', ended)
+        running.on('message', received).on('exit', ended)
         running.send(order)
       })
     },

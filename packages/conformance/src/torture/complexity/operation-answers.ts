@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../base/json.ts'
 
-/** Response to another operation than generation, by the end of its path. */
+/** Response to an operation other than generation, by the end of its path. */
 export interface OperationAnswer {
   readonly path: RegExp
-  /** The endpoints that lead there. */
+  /** The endpoints that use it. */
   readonly endpoints: RegExp
   readonly body: JsonObject
 }

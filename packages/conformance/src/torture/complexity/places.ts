@@ -1,19 +1,22 @@
 import { isObject, type Json, type JsonObject, parseJson } from '../../base/json.ts'
 
-/** A position in a JSON document whose value can be grown. */
+/** A position in a JSON document whose value can grow. */
 export interface Place {
   readonly kind: 'list' | 'map' | 'text' | 'schema'
-  /** Without positions, so that equal places of two documents have one label: `/messages/*[role=user]/content`. */
+  /**
+   * Without list positions, so that equal places of two documents have the same label:
+   * `/messages/*[role=user]/content`.
+   */
   readonly label: string
   readonly steps: readonly Step[]
   readonly value: Json
 }
 
-/** A member's name, a position in a list, or the step into the JSON that a text holds (tool arguments). */
+/** A member's name, a list position, or the step into JSON that a text contains (tool arguments). */
 type Step = string | number | typeof embedded
 const embedded = Symbol('the JSON within the text')
 
-/** How an object differs from its neighbours in a list: its type or role, else its first member. */
+/** Describes how an object differs from its neighbours in a list: its type or role, else its first member. */
 export function shapeOf(value: Json | undefined): string {
   if (!isObject(value)) return Array.isArray(value) ? 'list' : value === null ? 'null' : typeof value
   for (const key of ['type', 'role']) if (typeof value[key] === 'string') return `${key}=${value[key]}`
@@ -22,7 +25,7 @@ export function shapeOf(value: Json | undefined): string {
 
 const isSchema = (value: JsonObject): boolean => /^object$/i.test(String(value.type)) && isObject(value.properties)
 
-/** Every place of the document, its root included. */
+/** Returns every place of the document, including its root. */
 export function placesOf(root: Json): Place[] {
   const found: Place[] = []
   const visit = (value: Json, label: string, steps: readonly Step[]): void => {
@@ -47,7 +50,7 @@ export function placesOf(root: Json): Place[] {
   return found
 }
 
-/** The document with another value in a place. */
+/** Returns the document with another value in a place. */
 function replaceAt(root: Json, [step, ...rest]: readonly Step[], change: (value: Json) => Json): Json {
   if (step === undefined) return change(root)
   if (step === embedded) return JSON.stringify(replaceAt(parseJson(String(root)) ?? null, rest, change))
@@ -60,16 +63,16 @@ function replaceAt(root: Json, [step, ...rest]: readonly Step[], change: (value:
 export interface Growth {
   readonly place: Place
   /**
-   * The text that is put into the place: of a list, further elements; of a map, further members; of a text, further characters
-   * as JSON writes them; of a schema, the whole schema.
+   * Returns the text for the place: further elements of a list, further members of a map, further characters of a text
+   * as JSON, or a whole schema.
    */
   write(bytes: number): string
 }
 
-/** One text within another, written as JSON. */
+/** Escapes a text for another JSON text. */
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
 
-/** A document with places that grow together, each by its share of the bytes. */
+/** Returns a document with places that grow together, each by its share of the bytes. */
 export function growingText(root: Json, growths: readonly Growth[]): (bytes: number) => string {
   const markers = growths.map((_, at) => `@@grows${at}@@`)
   let marked = root
@@ -103,7 +106,7 @@ function withMarker(kind: Place['kind'], value: Json, marker: string): Json {
   if (kind === 'list') return [...(value as Json[]), marker]
   if (kind === 'map') return { ...(value as JsonObject), [marker]: 0 }
   if (kind === 'schema') return marker
-  // In the middle: what stands around it (a URL's scheme, the braces of arguments) keeps its meaning.
+  // In the middle, so that the surroundings (a URL's scheme, the braces of arguments) keep their meaning.
   const text = value as string
   const middle = text.startsWith('data:') ? text.length : Math.floor(text.length / 2)
   return text.slice(0, middle) + marker + text.slice(middle)

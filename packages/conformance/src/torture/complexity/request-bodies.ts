@@ -7,8 +7,8 @@ const schema = { type: 'object', properties: { city: { type: 'string' } }, requi
 const pdf = 'JVBERi0='
 
 /**
- * Additions to the fuzz bodies: tools without a strictness, documents with names,
- * results with several parts, references to earlier items.
+ * Additions to the fuzz bodies: tools without `strict`, documents with names, results with several parts, references to
+ * earlier items.
  */
 const more: { readonly [F in Format]: readonly JsonObject[] } = {
   chat: [
@@ -205,7 +205,7 @@ const more: { readonly [F in Format]: readonly JsonObject[] } = {
   ],
 }
 
-/** Media and references that some upstreams refuse: a body with them would end there before anything is translated. */
+/** Media and references that some upstreams reject: such a body would not be translated at all. */
 const refused = /video|input_audio|files\.example|item_reference/
 
 const withoutRefused = (body: JsonObject): JsonObject =>
@@ -217,20 +217,20 @@ const withoutRefused = (body: JsonObject): JsonObject =>
     ),
   ) as JsonObject
 
-/** Strictness decides what becomes of a tool's schema: bodies are sent without it, too. */
+/** `strict` determines how a tool's schema is handled: bodies are also sent without it. */
 const withoutStrict = (body: JsonObject): JsonObject =>
   JSON.parse(JSON.stringify(body, (key, value: unknown) => (key === 'strict' ? undefined : value))) as JsonObject
 
-/** The bodies whose places are attacked, by the client's format. */
+/** Returns the bodies whose places are attacked, by the client's format. */
 export const attackedBodies = (format: Format): readonly JsonObject[] => {
   const whole = [...bodies[format], ...more[format]]
-  // Of two bodies with one place, the one that more upstreams accept is attacked.
+  // Of two bodies with the same place, the one that more upstreams accept is attacked.
   const taken = whole.map(withoutRefused)
   const variants = [...taken, ...taken.map(withoutStrict), ...whole]
   return [...new Map(variants.map((body) => [JSON.stringify(body), body])).values()]
 }
 
-/** Calls of operations beside `fuzz-operations.ts`, as translations take them. */
+/** Calls of operations in addition to the fuzz tests, as translations accept them. */
 export const moreOperationCalls: readonly OperationCall[] = [
   {
     path: '/v1beta/models/{model}:countTokens',

@@ -1,25 +1,28 @@
 import type { Case } from './cases.ts'
 
-/** The same number for the same text, everywhere. */
+/** Returns a deterministic number for a text. */
 function hash(text: string): number {
   let sum = 2166136261
   for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 16777619)
   return sum >>> 0
 }
 
-/** One of how many attacks of a kind a form makes. */
+/** For each kind, one of this many attacks is selected. */
 export interface Shares {
   readonly [kind: string]: number
   /** All other kinds. */
   readonly others: number
 }
 
-/** Schemas get the largest share, since a few of their bytes cost the most. */
+/** Schemas have the largest share, because a few of their bytes cost the most. */
 export const shortShares: Shares = { schema: 128, list: 192, form: 8, lines: 8, others: 384 }
-/** Texts and maps are read once, by code that all of a kind meet. */
+/** Texts and maps are read once, by code that all attacks of a kind share. */
 export const fullShares: Shares = { text: 2, map: 2, others: 1 }
 
-/** The attacks of a form: always the same, a share of each kind, and at least one of each kind on each endpoint with each upstream. */
+/**
+ * Returns the attacks of a form: always the same, a share of each kind, and at least one of each kind on each endpoint
+ * with each upstream.
+ */
 export function sample(cases: ReadonlyMap<string, Case>, shares: Shares): string[] {
   const covered = new Set<string>()
   return [...cases].flatMap(([name, { endpoint, pair, side, kind }]) => {
@@ -34,14 +37,16 @@ export function sample(cases: ReadonlyMap<string, Case>, shares: Shares): string
 export const familyOf = ({ side, attack }: Case): string =>
   `${side}: ${attack.includes(' schema: ') ? attack.slice(attack.indexOf(' schema: ') + 1) : attack}`
 
-/** Kinds of which a share is also made large; texts and maps are read once, by code that all kinds meet. */
+/**
+ * Kinds of which a share is also measured at a large size; texts and maps are read once, by code that all kinds share.
+ */
 const largeKinds: ReadonlySet<string> = new Set(['list', 'pair', 'schema', 'events', 'form'])
 
 /**
- * One attack of each family, now on one pair, now on another; of schemas one for each client's format.
+ * Returns one attack of each family on rotating pairs, and for schemas one per client format.
  *
- * @param schemas one of how many families of schemas
- * @param others one of how many other families
+ * @param schemas selects one of this many schema families
+ * @param others selects one of this many other families
  */
 export function representatives(
   cases: ReadonlyMap<string, Case>,

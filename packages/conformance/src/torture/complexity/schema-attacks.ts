@@ -14,25 +14,25 @@ const ref = (to: string): JsonObject => ({ $ref: `#/$defs/${to}` })
 const half = (n: number): number => Math.ceil(n / 2)
 const root = (n: number): number => Math.ceil(Math.sqrt(n))
 
-/** A name of sixteen letters in as many spellings as there are numbers: each letter as it is, or as `%41`. */
+/** Returns spellings of a sixteen-letter name: each letter as it is, or as `%41`. */
 const respelled = (at: number): string => times(16, (bit) => ((at >> bit) % 2 === 1 ? '%41' : 'A')).join('')
 const spelledName = 'A'.repeat(16)
 
-/** A chain of definitions, each of which says `link` of the next; the last is a text. */
+/** Returns a chain of definitions, each linked to the next; the last is a string. */
 const chain = (n: number, link: (next: JsonObject, at: number) => JsonObject): JsonObject =>
   Object.fromEntries([
     ...times(n, (at): [string, JsonObject] => [`d${at}`, link(ref(`d${at + 1}`), at)]),
     [`d${Math.max(1, n)}`, string],
   ])
 
-/** Levels of nesting that fit into a body with something around them. */
+/** Nests a schema as deep as a body allows. */
 const nested = (levels: number, wrap: (inner: JsonObject) => JsonObject): JsonObject => {
   let schema: JsonObject = string
   for (let level = 0; level < levels; level++) schema = wrap(schema)
   return schema
 }
 
-/** Lists of alternatives and the like, one attack for each keyword. */
+/** Attacks with lists of alternatives, one per keyword. */
 const lists = (keyword: 'anyOf' | 'oneOf' | 'allOf'): Readonly<Record<string, Attack>> => ({
   [`${keyword} of texts`]: (n) => object({ a: { [keyword]: times(n, () => string) } }),
   [`${keyword} of nulls`]: (n) => object({ a: { [keyword]: times(n, () => ({ type: 'null' })) } }),
@@ -139,7 +139,7 @@ const attacks: Readonly<Record<string, Attack>> = {
       },
     ),
   'references to the root': (n) => object(properties(n, () => ({ $ref: '#' }))),
-  'references into the deep': (n) => {
+  'references to deep places': (n) => {
     const depth = 40
     const pointer = `#${'/properties/a'.repeat(depth)}`
     return object({
@@ -147,8 +147,8 @@ const attacks: Readonly<Record<string, Attack>> = {
       ...properties(Math.ceil(n / 20), () => ({ $ref: pointer })),
     })
   },
-  'references to elsewhere': (n) => object(properties(n, (at) => ({ $ref: `https://e.example/${at}` }))),
-  'references beside keywords': (n) =>
+  'external references': (n) => object(properties(n, (at) => ({ $ref: `https://e.example/${at}` }))),
+  'references next to keywords': (n) =>
     object(
       properties(n, () => ({ ...ref('A'), description: 'd', minLength: 1 })),
       { $defs: { A: string } },
@@ -186,7 +186,7 @@ const attacks: Readonly<Record<string, Attack>> = {
     object(properties(Math.ceil(n / 2), (at) => ({ ...string, title: name(at), examples: [at], default: 'd' }))),
 }
 
-/** Attacks whose cost may explode with few parts: each is also sent as small as it can be. */
+/** Attacks whose cost may explode with few parts: each is also sent as small as possible. */
 export const schemaAttacks: readonly { readonly name: string; write(bytes: number): string }[] = Object.entries(
   attacks,
 ).map(([name, attack]) => {

@@ -1,14 +1,14 @@
 import { frame, streamedEvents, textHeader } from '@modelgate/core/test-support'
 import type { Json } from '../../base/json.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { spoil } from '../../fuzz/json-mutations.ts'
+import { mutateJson } from '../../fuzz/json-mutations.ts'
 import { streamBases } from '../../fuzz/streams.ts'
 import { type Attack, attacksOn } from './body-attacks.ts'
 import { growthsOf, repetitions } from './growths.ts'
 import { growingText, placesOf } from './places.ts'
-import type { Spoken } from './targets.ts'
+import type { UpstreamFormat } from './targets.ts'
 
-/** One event as it is sent; `name` is empty where the format gives its events none. */
+/** One event as sent; `name` is empty if the format has no event names. */
 interface Sent {
   readonly name: string
   readonly data: string
@@ -16,15 +16,15 @@ interface Sent {
 
 interface Seed {
   readonly label: string
-  readonly speaks: Spoken
+  readonly speaks: UpstreamFormat
   readonly events: readonly { readonly name: string; readonly data: Json | undefined; readonly text: string }[]
 }
 
 export interface StreamAttack {
   readonly name: string
   readonly kind: Attack['kind'] | 'events' | 'lines'
-  readonly speaks: Spoken
-  /** The stream, of about that many bytes. */
+  readonly speaks: UpstreamFormat
+  /** Returns a stream of about this many bytes. */
   write(bytes: number): Uint8Array
 }
 
@@ -33,7 +33,7 @@ const seeds: readonly Seed[] = [
     label: `${format} stream ${at}`,
     speaks: format,
     events: events.map(({ event, data }) => {
-      const text = typeof data === 'string' ? data : spoil(data, [])
+      const text = typeof data === 'string' ? data : mutateJson(data, [])
       return { name: event, data: typeof data === 'string' ? undefined : (JSON.parse(text) as Json), text }
     }),
   })),
@@ -47,14 +47,14 @@ const seeds: readonly Seed[] = [
 const encoder = new TextEncoder()
 const frameOf = ({ name, data }: Sent): Uint8Array =>
   frame([textHeader(':event-type', name), textHeader(':message-type', 'event')], data)
-const onWire = (speaks: Spoken, events: readonly Sent[]): Uint8Array =>
+const onWire = (speaks: UpstreamFormat, events: readonly Sent[]): Uint8Array =>
   speaks === 'converse'
     ? Buffer.concat(events.map(frameOf))
     : encoder.encode(
         events.map(({ name, data }) => `${name === '' ? '' : `event: ${name}\n`}data: ${data}\n\n`).join(''),
       )
 
-/** Events in a row that are repeated together: one, or a block from its start to its end. */
+/** Number of consecutive events that are repeated together: one, or a block from its start to its end. */
 const windowLengths = [1, 2, 3, 4]
 
 function attacksOnSeed({ label, speaks, events }: Seed): StreamAttack[] {
@@ -64,7 +64,7 @@ function attacksOnSeed({ label, speaks, events }: Seed): StreamAttack[] {
   const add = (kind: StreamAttack['kind'], name: string, write: (bytes: number) => readonly Sent[]): void => {
     attacks.push({ name: `${label}: ${name}`, kind, speaks, write: (bytes) => onWire(speaks, write(bytes)) })
   }
-  /** The events from `from`, as often as they fit. */
+  /** Repeats the events from `from` as often as they fit. */
   const repeated = (from: number, length: number, items: (at: number) => readonly Json[], bytes: number): Sent[] => {
     const out: Sent[] = []
     let left = bytes
@@ -96,7 +96,7 @@ function attacksOnSeed({ label, speaks, events }: Seed): StreamAttack[] {
             place === at ? { ...event, data: write(bytes - size + event.data.length) } : event,
           ),
         )
-    // One long text and many events: what is read again with each event costs their product.
+    // One long text and many events: code that reads the text again for each event costs their product.
     for (const place of placesOf(data)) {
       if (place.kind !== 'text' || /\/(type|id|object|model|role|name|\w+_id)$/.test(place.label)) continue
       const [growth] = growthsOf(place)
@@ -126,7 +126,7 @@ function attacksOnSeed({ label, speaks, events }: Seed): StreamAttack[] {
   return attacks
 }
 
-/** Lines of an event stream that are no event, or have no data. */
+/** Lines of an event stream that are not events, or have no data. */
 const lines: Readonly<Record<string, string>> = {
   comments: ': c\n',
   'empty lines': '\n',
@@ -137,7 +137,7 @@ const lines: Readonly<Record<string, string>> = {
   'unknown fields': 'abc: d\n',
   'carriage returns': '\r',
   'empty events': 'data: {}\n\n',
-  'events that are no JSON': 'data: {"a\n\n',
+  'events of invalid JSON': 'data: {"a\n\n',
 }
 
 const lineAttacks: readonly StreamAttack[] = formats.flatMap((speaks) =>
@@ -159,8 +159,8 @@ const lineAttacks: readonly StreamAttack[] = formats.flatMap((speaks) =>
 
 export const streamAttacks: readonly StreamAttack[] = [...seeds.flatMap(attacksOnSeed), ...lineAttacks]
 
-/** The stream as it is without an attack. */
-export function plainStream(speaks: Spoken): Uint8Array {
+/** Returns the stream without an attack. */
+export function plainStream(speaks: UpstreamFormat): Uint8Array {
   const { events } = seeds.find((seed) => seed.speaks === speaks) as Seed
   return onWire(
     speaks,

@@ -1,7 +1,7 @@
 import type { Answer, Case, Prepared } from './cases.ts'
 import { attackedGateway } from './targets.ts'
 
-/** Bytes of an answer that come at once, as from a socket. */
+/** Size of the chunks of a response, as from a socket. */
 const chunkBytes = 64 * 1024
 
 const encoder = new TextEncoder()
@@ -24,19 +24,19 @@ function bodyOf({ body }: Answer): ReadableStream<Uint8Array> {
 /** Outcome of a call. */
 export interface Outcome {
   readonly status: number
-  /** The first of what the client was answered. */
+  /** Beginning of the client's response. */
   readonly said: string
   /** CPU milliseconds of the process. */
   readonly cpuMs: number
 }
 
-/** Calls a gateway in this process, with an upstream in this process, and measures what it costs. */
+/** Calls a gateway in this process, with an in-process upstream, and measures the cost. */
 export function createSubject(): (one: Case, prepared: Prepared) => Promise<Outcome> {
   let answer: Prepared['answer'] = () => {
-    throw new Error('nothing is to be answered')
+    throw new Error('no response is prepared')
   }
   const upstream: typeof fetch = async (input, init) => {
-    // Uploads and long bodies come in pieces, which must be taken.
+    // Uploads and long bodies are streamed and must be consumed.
     if (init?.body instanceof ReadableStream) for await (const _ of init.body) void _
     const answered = answer(new URL(String(input)).pathname)
     return new Response(bodyOf(answered), { status: answered.status, headers: { 'content-type': answered.type } })
@@ -53,13 +53,13 @@ export function createSubject(): (one: Case, prepared: Prepared) => Promise<Outc
     })
     const before = process.cpuUsage()
     const response = await gateway.fetch(request)
-    let said = ''
+    let text = ''
     if (response.body !== null) {
       const reader = response.body.getReader()
       for (let read = await reader.read(); !read.done; read = await reader.read())
-        if (said.length < 200) said += new TextDecoder().decode(read.value.subarray(0, 300))
+        if (text.length < 200) text += new TextDecoder().decode(read.value.subarray(0, 300))
     }
     const { user, system } = process.cpuUsage(before)
-    return { status: response.status, said: said.slice(0, 300), cpuMs: (user + system) / 1000 }
+    return { status: response.status, said: text.slice(0, 300), cpuMs: (user + system) / 1000 }
   }
 }

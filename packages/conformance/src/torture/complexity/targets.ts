@@ -9,27 +9,27 @@ import {
   type Upstream,
   voyage,
 } from '@modelgate/core'
-import { forgetful, upstreamOf } from '../../base/gateways.ts'
+import { noSharedHealth, upstreamOf } from '../../base/gateways.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 
 /** Formats of upstreams. */
-export type Spoken = Format | 'converse'
+export type UpstreamFormat = Format | 'converse'
 
-/** An upstream that requests are sent to, by the name of its model (`<name>-model`). */
+/** An upstream that receives requests, by the name of its model (`<name>-model`). */
 export interface Attacked {
-  readonly speaks: Spoken
+  readonly speaks: UpstreamFormat
   readonly upstream: Upstream
 }
 
 const options = { apiKey: 'key-of-the-upstream-41' }
 
-/** Every format; and vendors of chat who depart from it where lists and ids are rewritten. */
+/** Every format, and vendors of chat that differ in lists and ids. */
 export const generating: Readonly<Record<string, Attacked>> = {
   ...Object.fromEntries(formats.map((format) => [format, { speaks: format, upstream: upstreamOf(format) }])),
   converse: { speaks: 'converse', upstream: bedrock({ ...options, region: 'us-east-1', formats: ['converse'] }) },
-  // Replaces ids of calls, and sends what it lacks in other words.
+  // Replaces call ids and rewrites unsupported content.
   mistral: { speaks: 'chat', upstream: mistral(options) },
-  // Joins turns of one role.
+  // Merges turns of one role.
   perplexity: { speaks: 'chat', upstream: perplexity(options) },
 }
 
@@ -39,7 +39,7 @@ const operating: Readonly<Record<string, Upstream>> = {
   voyage: voyage(options),
 }
 
-/** Makes a gateway to all of them. @param withMedia it may fetch what requests name by URL */
+/** Creates a gateway for all of them. @param withMedia allows fetching URLs in requests */
 export function attackedGateway(fetch: typeof globalThis.fetch, withMedia: boolean): Gateway {
   const upstreams = {
     ...Object.fromEntries(Object.entries(generating).map(([name, { upstream }]) => [name, upstream])),
@@ -52,10 +52,10 @@ export function attackedGateway(fetch: typeof globalThis.fetch, withMedia: boole
     logger: false,
     retry: false,
     breaker: false,
-    health: forgetful,
+    health: noSharedHealth,
     explain: true,
     fetch,
-    // Lists of responses that are kept must not grow from one measurement to the next.
+    // Stored lists of responses must not grow from one measurement to the next.
     responses: { ttlMs: 1 },
     ...(withMedia
       ? {

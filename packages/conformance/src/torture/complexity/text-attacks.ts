@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The sources of the core, from wherever this module runs: beside them, or bundled. */
+/** Finds core's sources: next to this module, or from its bundle. */
 function sourceFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(folder, 'core/src/index.ts'))) {
@@ -13,7 +13,7 @@ function sourceFolder(): string {
   return join(folder, 'core/src')
 }
 
-/** Positions at which a regular expression may begin: elsewhere a slash divides. */
+/** Positions at which a regular expression may begin; elsewhere a slash divides. */
 const literal =
   /(?:[=(,:[!&|?{};]|return|=>)\s*\/((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])*)\/([dgimsuvy]*)/g
 
@@ -23,7 +23,7 @@ interface FoundRegex {
   readonly regex: RegExp
 }
 
-/** Every regular expression that the core's sources write. */
+/** Returns every regular expression in core's sources. */
 function sourceRegexes(): FoundRegex[] {
   const folder = sourceFolder()
   const known = new Set<string>()
@@ -44,13 +44,13 @@ function sourceRegexes(): FoundRegex[] {
     })
 }
 
-/** Stands for a class that matches nearly anything; no expression of the sources contains it. */
+/** Placeholder of a class that matches nearly anything; no expression of the sources contains it. */
 const anything = '@@'
 const wildcard = /(?:\.|@@)(?:[*+]\??|\{[^}]*\})?/
 
 /**
- * Texts that begin as the expression does, again and again, and never go on as it does: its literal words, one by one and together
- * up to each place where it lets anything follow.
+ * Returns texts that begin like the expression, repeatedly, and never match: its literals, one by one and together up
+ * to each place that accepts anything.
  */
 function pumpsOf({ source }: RegExp): string[] {
   const plain = source
@@ -62,7 +62,7 @@ function pumpsOf({ source }: RegExp): string[] {
     .replace(/\[\^[^\]]*\]/g, anything)
     .replace(/\[(?:\\.|[^\]\\])*\]/g, (list) => list.replace(/^\[\\?/, '').slice(0, 1))
     .replace(/\(\?[:=!<]+/g, '(')
-  // Alternatives at the outermost level and within groups each begin a text of their own.
+  // Alternatives at the outermost level and within groups each begin a separate text.
   const alternatives = plain.split(/[|()]/)
   const pumps = new Set<string>()
   for (const alternative of [plain.replace(/\|[^()]*/g, '').replace(/[()]/g, ''), ...alternatives]) {
@@ -77,7 +77,7 @@ function pumpsOf({ source }: RegExp): string[] {
   return [...pumps].filter((pump) => pump.length < 200)
 }
 
-/** Texts of any length that no expression should take long for. */
+/** Texts of any length that no expression should be slow for. */
 const plainPumps: readonly string[] = [
   ' ',
   'a',
@@ -97,7 +97,7 @@ const plainPumps: readonly string[] = [
   '/',
 ]
 
-/** Parts of hostile error texts: prefixes of everything that the core searches texts for. */
+/** Parts of hostile error texts: prefixes of everything that core searches texts for. */
 export const pumps: readonly string[] = [
   ...new Set([...plainPumps, ...sourceRegexes().flatMap(({ regex }) => pumpsOf(regex))]),
 ]

@@ -1,27 +1,27 @@
 /** Cost of a call of one size. */
 export interface Point {
   readonly bytes: number
-  /** JSON values in them, where it is JSON. */
+  /** JSON values in the body, if it is JSON. */
   readonly values?: number
-  /** CPU milliseconds, or steps of anything. */
+  /** CPU milliseconds, or counted steps. */
   readonly cost: number
 }
 
-/** Limits: growth beyond nearly linear, or more than a budget for each megabyte. */
+/** Limits: growth beyond nearly linear, or a budget per megabyte. */
 export interface Bounds {
   readonly exponent: number
   readonly msPerMb: number
-  /** Costs below it tell nothing: the machine's doing is as large. */
+  /** Costs below this are dominated by noise of the machine. */
   readonly leastMs: number
 }
 
 /**
- * Twice the bytes may take 2.5 times as long: memory and garbage collection grow a little faster than what they hold. The budget is
- * several times what the dearest honest body costs, one of many small values, on a slow machine.
+ * Twice the bytes may take 2.5 times as long, because memory and garbage collection grow a little faster. The budget is
+ * several times the cost of the most expensive honest body, one of many small values, on a slow machine.
  */
 export const bounds: Bounds = { exponent: 1.3, msPerMb: 1000, leastMs: 25 }
 
-/** The slope of a straight line through logarithms: 1 for what grows in proportion, 2 for what is quadratic. */
+/** Returns the slope in logarithms: 1 for linear, 2 for quadratic growth. */
 export function exponentOf(points: readonly Point[]): number {
   const logs = points.map(({ bytes, cost }) => [Math.log(bytes), Math.log(Math.max(cost, 1e-3))] as const)
   const mean = (at: 0 | 1): number => logs.reduce((sum, log) => sum + log[at], 0) / logs.length
@@ -31,12 +31,12 @@ export function exponentOf(points: readonly Point[]): number {
 }
 
 const megabyte = 1_000_000
-/** A value counts as so many bytes at least: a megabyte of `{}` is 333,000 objects, each of which is read, and answered, by itself. */
+/** Minimum bytes per value: a megabyte of `{}` has 333,000 objects, which are parsed and encoded one by one. */
 const bytesOfValue = 20
 /** Smaller sizes count as this one, because of fixed costs. */
 const leastBytes = 10_000
 
-/** CPU milliseconds of the largest for each megabyte. */
+/** Returns the CPU milliseconds per megabyte of the largest point. */
 export function msPerMb(points: readonly Point[]): number {
   const { bytes = 1, values = 0, cost = 0 } = points.at(-1) ?? {}
   return (cost / Math.max(bytes, values * bytesOfValue, leastBytes)) * megabyte
@@ -51,7 +51,7 @@ const openings: ReadonlyMap<number, number> = new Map([
   [0x7b, 0x7d],
 ])
 
-/** Members and elements in JSON, or in events of JSON. */
+/** Counts members and elements in JSON, or in events of JSON. */
 export function countValues(body: string | Uint8Array): number {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   let values = 0
@@ -80,7 +80,7 @@ export function complaintOf(
   if (cost < leastMs) return undefined
   const slope = exponentOf(points)
   const perMb = msPerMb(points)
-  // Sizes that hardly differ, where a limit ends the growth, say nothing of a slope.
+  // Sizes that hardly differ, because a limit ends the growth, have no meaningful exponent.
   const grows = bytes > 1.5 * (points[0]?.bytes ?? 0)
   if (grows && slope > exponent) return `exponent ${slope.toFixed(2)}`
   return perMb > budget ? `${Math.round(perMb)} ms of CPU per MB` : undefined

@@ -2,33 +2,33 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Format } from '../../base/recorded-traffic.ts'
 
-// Reads the table that docs/errors.md publishes: a change to one requires a change to the other.
+// Reads the tables of docs/errors.md, so that documentation and behaviour cannot diverge.
 
-/** How a kind of error is told in one dialect. */
-export interface Telling {
+/** The representation of an error kind in one dialect. */
+export interface DocumentedError {
   readonly status: number
   readonly type: string
-  /** Undefined: the table has none, and the error may have the upstream's own. */
+  /** Undefined if the table has none; the error may then have the upstream's own code. */
   readonly code: string | undefined
 }
 
 export interface Kind {
-  readonly tellings: Readonly<Record<Format, Telling>>
-  /** Undefined: the answer carries none. */
+  readonly tellings: Readonly<Record<Format, DocumentedError>>
+  /** Undefined if the response has no such header. */
   readonly retryAfter: string | undefined
   readonly hopeless: boolean
 }
 
-export interface Published {
+export interface DocumentedErrors {
   readonly kinds: Readonly<Record<string, Kind>>
-  /** Kinds by an upstream's status, and its format. */
+  /** Kinds by an upstream's status and format. */
   readonly statuses: Readonly<Record<number, Readonly<Record<Format, string>>>>
 }
 
-/** The columns' order there. */
+/** Order of the columns in the document. */
 const columns = ['chat', 'messages', 'gemini', 'responses'] as const
 
-/** The body of a table between its marks: cells without blanks around them. */
+/** Returns the rows of the table between its markers, as trimmed cells. */
 function rowsOf(text: string, mark: string): string[][] {
   const inside = text.split(`<!-- ${mark} -->`)[1]?.split(`<!-- /${mark} -->`)[0] ?? ''
   const [head = '', , ...rows] = inside.trim().split('\n')
@@ -39,13 +39,13 @@ function rowsOf(text: string, mark: string): string[][] {
       .map((cell) => cell.trim())
   for (const [place, format] of columns.entries())
     if (!cells(head)[place + 1]?.includes(format))
-      throw new Error(`docs/errors.md: the table '${mark}' has another column in place of ${format}`)
+      throw new Error(`docs/errors.md: unexpected column in place of ${format} in the table '${mark}'`)
   return rows.map(cells)
 }
 
 const bare = (cell = ''): string => cell.replaceAll('`', '')
 
-const tellingOf = (cell = ''): Telling => ({
+const tellingOf = (cell = ''): DocumentedError => ({
   status: Number(cell.slice(0, 3)),
   type: /`(\w+)`/.exec(cell)?.[1] ?? '',
   code: /code `(\w+)`/.exec(cell)?.[1],
@@ -54,9 +54,9 @@ const tellingOf = (cell = ''): Telling => ({
 const byFormat = <T>(cells: readonly string[], read: (cell: string | undefined) => T): Readonly<Record<Format, T>> =>
   Object.fromEntries(columns.map((format, place) => [format, read(cells[place])])) as Record<Format, T>
 
-/** @throws Error where the tables are not what they were */
-export function readPublished(): Published {
-  // As seen from where the kit is bundled to.
+/** @throws Error if the tables have changed their shape */
+export function readDocumentedErrors(): DocumentedErrors {
+  // Relative to the folder of the bundle.
   const text = readFileSync(fileURLToPath(new URL('../../../../../docs/errors.md', import.meta.url)), 'utf8')
   const kinds = rowsOf(text, 'kinds').map(([kind, ...cells]): [string, Kind] => {
     const [retryAfter = '', shouldRetry] = cells.slice(columns.length)

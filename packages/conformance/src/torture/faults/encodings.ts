@@ -9,17 +9,17 @@ import {
   inflateSync,
 } from 'node:zlib'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
-import { bodySaying, eventsSaying, formatOf, sleep } from '../../base/upstream-responses.ts'
-import { type Check, type Setting, type Way, wayName, waysOf } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import { bodyWithWords, eventsWithWords, formatOf, sleep } from '../../base/upstream-responses.ts'
+import { type Check, type CheckContext, type PairVariant, variantName, variantsOf } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readError, readStream } from '../read-responses.ts'
 
 type Encode = (data: Buffer) => Buffer
 
 /**
- * A frame of zstd (RFC 8878) whose blocks are not compressed: Node 20 has no zstd to compress with, and to a decoder it is a
- * frame like any other. At most 128 KiB go into a block.
+ * Encodes a zstd frame (RFC 8878) of uncompressed blocks, because Node 20 has no zstd. Decoders handle it like any
+ * frame. A block holds at most 128 KiB.
  */
 function zstdFrame(data: Buffer): Buffer {
   const most = 0x20000
@@ -64,13 +64,13 @@ const undo: Readonly<Record<string, Encode>> = {
   zstd: fromZstdFrame,
 }
 
-/** Ours runs on the Node that the kit runs on. */
+/** The gateway runs on the same Node as the kit. */
 const haveZstd = 'createZstdDecompress' in zlib
 
 const long = 'ä€😀 '.repeat(3000)
 const words = { one: long, two: 'two', three: 'three' }
 
-/** Several pieces, cut anywhere: not where an event or a block ends. */
+/** Sends several pieces whose boundaries do not match events or blocks. */
 async function sendInPieces({ response }: UpstreamCall, bytes: Buffer): Promise<void> {
   const piece = Math.ceil(bytes.length / 5)
   for (let at = 0; at < bytes.length; at += piece) {
@@ -80,8 +80,8 @@ async function sendInPieces({ response }: UpstreamCall, bytes: Buffer): Promise<
   response.end()
 }
 
-/** Returns the body as a client decodes it by the headers; undefined if it cannot. */
-function believed({ bytes, headers }: Answer): string | undefined {
+/** Decodes the body according to its headers, like a client; undefined if that fails. */
+function believed({ bytes, headers }: HttpResponse): string | undefined {
   try {
     const names = (headers['content-encoding'] ?? '').split(',').map((name) => name.trim())
     return names
@@ -94,17 +94,17 @@ function believed({ bytes, headers }: Answer): string | undefined {
   }
 }
 
-function wrong(way: Way, answer: Answer): string | undefined {
+function wrong(way: PairVariant, answer: HttpResponse): string | undefined {
   if (answer.status !== 200) return `answered ${answer.status || answer.broken}`
   if (answer.broken !== undefined) return `broken: ${answer.broken}`
   const length = answer.headers['content-length']
   if (length !== undefined && Number(length) !== answer.bytes.length)
-    return `${answer.bytes.length} bytes, and content-length says ${length}`
+    return `${answer.bytes.length} bytes, but content-length is ${length}`
   const text = believed(answer)
-  if (text === undefined) return `no ${answer.headers['content-encoding']}, as content-encoding says`
+  if (text === undefined) return `not ${answer.headers['content-encoding']}, although content-encoding declares it`
   if (!way.stream) return text.includes(`${long}`) ? undefined : 'other bytes'
-  const { text: said, successes } = readStream(way.client, text)
-  if (said !== `${long}twothree` && said !== `${long} two three`) return 'other bytes'
+  const { text: output, successes } = readStream(way.client, text)
+  if (output !== `${long}twothree` && output !== `${long} two three`) return 'other bytes'
   return successes.length === 1 ? undefined : 'no end'
 }
 
@@ -112,21 +112,24 @@ function wrong(way: Way, answer: Answer): string | undefined {
 export const encodingNames: readonly string[] = Object.keys(encodings)
 
 /**
- * One call whose upstream compresses its answer.
+ * Sends one call whose upstream compresses its response.
  *
- * @param place of the call among all: whether the answer has a length, and whether the client would take it compressed, go by it
- * @returns the answer, and what is wrong with it
+ * @param place index of the call, which determines whether the response has a length and whether the client accepts
+ * compression
+ * @returns the response and its defect
  */
 export async function askEncoded(
-  { target, upstream }: Pick<Setting, 'target' | 'upstream'>,
+  { target, upstream }: Pick<CheckContext, 'target' | 'upstream'>,
   name: string,
-  way: Way,
+  way: PairVariant,
   place: number,
-): Promise<{ readonly answer: Answer; readonly wrong: string | undefined }> {
+): Promise<{ readonly answer: HttpResponse; readonly wrong: string | undefined }> {
   const { says, encode } = encodings[name] ?? { says: name, encode: (data: Buffer) => data }
   const scene = upstream.play((call) => {
     const format = formatOf(call)
-    const bytes = encode(Buffer.from(call.stream ? eventsSaying(format, words).join('') : bodySaying(format, words)))
+    const bytes = encode(
+      Buffer.from(call.stream ? eventsWithWords(format, words).join('') : bodyWithWords(format, words)),
+    )
     call.response.writeHead(200, {
       'content-type': call.stream ? 'text/event-stream' : 'application/json',
       'content-encoding': says,
@@ -134,39 +137,39 @@ export async function askEncoded(
     })
     return sendInPieces(call, bytes)
   })
-  // Half of the clients would take it compressed.
+  // Half of the clients accept compression.
   const headers = { 'accept-encoding': place % 3 === 0 ? 'identity' : 'gzip, deflate, br, zstd' }
   const answer = await exchange(target, { ...way, text: scene.marker, headers }, { withinMs: 10_000 })
   scene.end()
   return { answer, wrong: wrong(way, answer) }
 }
 
-/** An upstream that compresses what nobody asked it to compress. */
+/** An upstream that compresses although the request forbids it. */
 export const encodedAnswers: Check = {
   row: 18,
   group: 'Faults',
   title: 'gzip/br/deflate/zstd upstream, stream and JSON',
-  promise: 'right bytes, no content-encoding/length mismatch',
+  promise: 'correct bytes, no content-encoding/length mismatch',
   perServer: true,
   async run(setting) {
     const cases = encodingNames
       .filter((_, place) => !setting.short || place % 2 === 0 || place === 5)
-      .flatMap((name) => waysOf(setting.target).map((way) => ({ name, way })))
+      .flatMap((name) => variantsOf(setting.target).map((way) => ({ name, way })))
     const complaints: string[] = []
     let undecodable = 0
     await inParallel(cases, 4, async ({ name, way }, place) => {
       const { answer, wrong } = await askEncoded(setting, name, way, place)
       if (name === 'zstd' && !haveZstd && answer.status === 502 && readError(way.client, answer) !== undefined)
         undecodable++
-      else if (wrong !== undefined) complaints.push(`${name}, ${wayName(way)}: ${wrong}`)
+      else if (wrong !== undefined) complaints.push(`${name}, ${variantName(way)}: ${wrong}`)
     })
     const asked = cases.length - undecodable
     return {
       held: complaints.length === 0,
-      figure: `${asked - complaints.length}/${asked} right bytes${
+      figure: `${asked - complaints.length}/${asked} correct${
         undecodable === 0
           ? ''
-          : `; zstd, which Node ${process.versions.node} cannot undo: ${undecodable} times an honest 502 (Node 22.15 can)`
+          : `; zstd, which Node ${process.versions.node} cannot decode: ${undecodable} times an honest 502 (Node 22.15 can)`
       }`,
       notes: tally(complaints),
     }

@@ -1,14 +1,14 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, beginStream, formatOf, sleep, whole } from '../../base/upstream-responses.ts'
-import { type Check, fewWaysOf, wayName } from '../check.ts'
+import { beginStream, formatOf, sendJson, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import { type Check, someVariantsOf, variantName } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 
-/** For how long the upstream keeps an idle connection, in milliseconds: about as long as the clients wait between calls. */
+/** Milliseconds until the upstream closes an idle connection: about as long as the clients wait between calls. */
 const idleMs = 10
 
-/** Calls that come just when the upstream ends the connection on which the last one came. */
+/** Sends calls just when the upstream closes the idle connection. */
 export const keepAliveRace: Check = {
   row: 16,
   group: 'Faults',
@@ -19,10 +19,10 @@ export const keepAliveRace: Check = {
     let closed = 0
     const closeWhenIdle = ({ socket, response }: UpstreamCall): void => {
       response.once('finish', () => {
-        const heard = socket.bytesRead
+        const received = socket.bytesRead
         setTimeout(() => {
-          // A request that has begun to arrive is answered, as any server would.
-          if (socket.bytesRead !== heard || socket.destroyed) return
+          // A request that has begun to arrive is served, as by any server.
+          if (socket.bytesRead !== received || socket.destroyed) return
           closed++
           socket.destroy()
         }, idleMs)
@@ -32,20 +32,20 @@ export const keepAliveRace: Check = {
     const scene = upstream.play((call) => {
       seen.push(/call (\d+)\./.exec(call.body.toString('latin1'))?.[1] ?? '?')
       closeWhenIdle(call)
-      // Said by hand, so that no hint of the timeout is added: a client that knows it avoids the race.
-      if (!call.stream) return answerJson(call, 200, whole[formatOf(call)], { connection: 'keep-alive' })
+      // Written by hand without a keep-alive hint, which would make clients avoid the race.
+      if (!call.stream) return sendJson(call, 200, wholeResponse[formatOf(call)], { connection: 'keep-alive' })
       call.response.setHeader('connection', 'keep-alive')
       beginStream(call)
       call.response.end(good[formatOf(call)].join(''))
     })
-    const ways = fewWaysOf(target)
+    const ways = someVariantsOf(target)
     const complaints: string[] = []
     await inParallel(Array.from({ length: total }), 20, async (_, place) => {
       const way = ways[place % ways.length]
       if (way === undefined) return
       const answer = await exchange(target, { ...way, text: `${scene.marker} call ${place}.` }, { withinMs: 10_000 })
       if (answer.status !== 200 || answer.broken !== undefined || !answer.text.includes('three'))
-        complaints.push(`${wayName(way)}: ${answer.broken ?? `answered ${answer.status}`}`)
+        complaints.push(`${variantName(way)}: ${answer.broken ?? `answered ${answer.status}`}`)
       await sleep(idleMs - 2 + (place % 6))
     })
     scene.end()

@@ -2,13 +2,13 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { formats } from '../../base/recorded-traffic.ts'
 import { beginStream } from '../../base/upstream-responses.ts'
-import { type Check, type Setting, type Target, type Way, wayName, waysOf } from '../check.ts'
-import { type Answer, type Ask, exchange } from '../client.ts'
+import { type Check, type CheckContext, type PairVariant, type Target, variantName, variantsOf } from '../check.ts'
+import { exchange, type HttpResponse, type TargetRequest } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
 import { inTime, limitMs, patienceMs, stillWaiting, timeOthers, whenEnded } from './time-limits.ts'
 
-/** Ways of not answering; `streams`: of streams only. */
+/** Scripts that never respond; `streams`: for streams only. */
 const silences: Readonly<Record<string, { readonly streams?: true; play(call: UpstreamCall): void }>> = {
   'no answer': { play() {} },
   'a head without an event': { streams: true, play: beginStream },
@@ -22,7 +22,7 @@ const silences: Readonly<Record<string, { readonly streams?: true; play(call: Up
   },
 }
 
-/** Takes connections and never says a word of TLS. */
+/** Starts a server that accepts connections but never answers the TLS handshake. */
 async function startMute(): Promise<{ baseURL: string; close(): void }> {
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => void sockets.add(socket.on('error', () => {})))
@@ -38,13 +38,13 @@ async function startMute(): Promise<{ baseURL: string; close(): void }> {
 
 interface Case {
   readonly what: string
-  readonly way: Way
-  ask(target: Target): Promise<Answer>
+  readonly way: PairVariant
+  ask(target: Target): Promise<HttpResponse>
 }
 
-function casesOf({ target, upstream }: Setting, rounds: number): Case[] {
+function casesOf({ target, upstream }: CheckContext, rounds: number): Case[] {
   const once = Object.entries(silences).flatMap(([name, { streams, play }]) =>
-    waysOf(target)
+    variantsOf(target)
       .filter(({ stream }) => stream || streams !== true)
       .map(
         (way): Case => ({
@@ -55,7 +55,7 @@ function casesOf({ target, upstream }: Setting, rounds: number): Case[] {
             const answer = await exchange(
               asked,
               { ...way, text: scene.marker },
-              { withinMs: target.own === undefined ? patienceMs : limitMs * 8 },
+              { withinMs: target.local === undefined ? patienceMs : limitMs * 8 },
             )
             scene.end()
             return answer
@@ -66,11 +66,11 @@ function casesOf({ target, upstream }: Setting, rounds: number): Case[] {
   return Array.from({ length: rounds }, () => once).flat()
 }
 
-/** An upstream that keeps a call and says nothing: no head, no first event, or not even a connection. */
+/** An upstream that accepts a call and sends nothing: no connection, no head or no first event. */
 export const noAnswer: Check = {
   row: 11,
   group: 'Faults',
-  title: 'Upstream never answers',
+  title: 'Upstream never responds',
   promise: '504 in the dialect at the limit ±100 ms',
   async run(setting) {
     const mute = await startMute()
@@ -85,7 +85,7 @@ export const noAnswer: Check = {
       if (fresh !== undefined)
         for (const client of formats)
           for (const stream of [false, true]) {
-            const ask: Ask = { client, upstream: 'chat', stream, model: 'mute', text: 'Hello' }
+            const ask: TargetRequest = { client, upstream: 'chat', stream, model: 'mute', text: 'Hello' }
             cases.push({
               what: 'no connection',
               way: { client, upstream: 'chat', stream },
@@ -93,14 +93,14 @@ export const noAnswer: Check = {
             })
           }
       // Lazy loading is not measured.
-      if (fresh !== undefined) for (const way of waysOf(target)) await exchange(target, { ...way, text: 'Hello' })
+      if (fresh !== undefined) for (const way of variantsOf(target)) await exchange(target, { ...way, text: 'Hello' })
       const others = timeOthers(target)
       const answers = await inParallel(cases, 8, async (one) => ({ ...one, answer: await one.ask(target) }))
       const { said: meanwhile } = await others()
       const waiting = answers.filter(({ answer }) => answer.broken?.startsWith('no end within'))
       if (fresh === undefined && waiting.length > 0) return stillWaiting(target, waiting.length, answers.length)
       const complaints = answers.flatMap(({ what, way, answer }) => {
-        const name = `${what}, ${wayName(way)}`
+        const name = `${what}, ${variantName(way)}`
         if (answer.status !== 504) return [`${name}: answered ${answer.status || answer.broken}`]
         if (readError(way.client, answer) === undefined) return [`${name}: not in the dialect`]
         return []
@@ -110,7 +110,7 @@ export const noAnswer: Check = {
       if (fresh === undefined)
         return {
           held: complaints.length === 0,
-          figure: `${right}/${answers.length} answered 504 (when its limit is, it does not say)`,
+          figure: `${right}/${answers.length} returned 504 (the gateway's limit is unknown)`,
           notes: tally(complaints),
         }
       return {

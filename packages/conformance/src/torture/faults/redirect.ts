@@ -1,4 +1,4 @@
-import { answerWell } from '../../base/upstream-responses.ts'
+import { sendGoodResponse } from '../../base/upstream-responses.ts'
 import type { Check } from '../check.ts'
 import { exchange } from '../client.ts'
 import { tally } from '../measurements.ts'
@@ -6,7 +6,7 @@ import { readError } from '../read-responses.ts'
 
 const statuses = [301, 302, 303, 307, 308]
 
-/** An upstream that sends its caller elsewhere: with the key that was meant for it alone. */
+/** An upstream that redirects the call, and thereby its credential, to another host. */
 export const redirect: Check = {
   row: 17,
   group: 'Faults',
@@ -18,7 +18,7 @@ export const redirect: Check = {
     for (const pair of target.pairs)
       for (const status of statuses) {
         const scene = upstream.play((call) => {
-          if (call.number > 1) return answerWell(call)
+          if (call.number > 1) return sendGoodResponse(call)
           call.response.writeHead(status, { location: `${upstream.origin}${call.path}` })
           call.response.end()
         })
@@ -29,11 +29,11 @@ export const redirect: Check = {
         if (scene.calls.length !== 1) complaints.push(`${what}: ${scene.calls.length} calls upstream`)
         else if (answer.status !== 502) complaints.push(`${what}: answered ${answer.status}`)
         else if (readError(pair.client, answer) === undefined) complaints.push(`${what}: not in the dialect`)
-        else if (answer.text.includes(`:${upstream.port}`)) complaints.push(`${what}: names an internal host`)
+        else if (answer.text.includes(`:${upstream.port}`)) complaints.push(`${what}: reveals an internal host`)
       }
     return {
       held: complaints.length === 0,
-      figure: `${asked - complaints.length}/${asked} answered 502, not followed`,
+      figure: `${asked - complaints.length}/${asked} returned 502 without following`,
       notes: tally(complaints),
     }
   },

@@ -1,13 +1,13 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf, whole } from '../../base/upstream-responses.ts'
-import { type Check, type Way, wayName, waysOf } from '../check.ts'
+import { beginStream, formatOf, wholeResponse } from '../../base/upstream-responses.ts'
+import { type Check, type PairVariant, variantName, variantsOf } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
-import { readError, wrongEnding } from '../read-responses.ts'
+import { failureDefect, readError } from '../read-responses.ts'
 import { inTime, limitMs, patienceMs, stillWaiting, timeOthers, whenEnded } from './time-limits.ts'
 
-/** Position at which an answer stalls: sent bytes, and all bytes. */
+/** Position at which a response stalls: sent bytes of all bytes. */
 interface Stall {
   readonly name: string
   readonly stream: boolean
@@ -15,7 +15,7 @@ interface Stall {
 }
 
 const beginWhole = (call: UpstreamCall, chars: (length: number) => number): void => {
-  const text = JSON.stringify(whole[formatOf(call)])
+  const text = JSON.stringify(wholeResponse[formatOf(call)])
   call.response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
   call.response.flushHeaders()
   call.response.write(text.slice(0, chars(text.length)))
@@ -52,7 +52,7 @@ const stalls: readonly Stall[] = [
   { name: 'after the head', stream: false, play: (call) => beginWhole(call, () => 0) },
 ]
 
-/** An answer that begins well and then stops coming, with its connection left open. */
+/** A response that stalls in the middle while its connection stays open. */
 export const stalled: Check = {
   row: 12,
   group: 'Faults',
@@ -63,11 +63,11 @@ export const stalled: Check = {
     const { upstream, short } = setting
     const fresh = await setting.fresh({ limits: { idleMs: limitMs } })
     const target = fresh ?? setting.target
-    const every = waysOf(target).flatMap((way) =>
+    const every = variantsOf(target).flatMap((way) =>
       stalls.filter(({ stream }) => stream === way.stream).map((stall) => ({ way, stall })),
     )
     const cases = short ? every.filter((_, place) => place % 3 === 0) : [...every, ...every, ...every]
-    if (fresh !== undefined) for (const way of waysOf(target)) await exchange(target, { ...way, text: 'Hello' })
+    if (fresh !== undefined) for (const way of variantsOf(target)) await exchange(target, { ...way, text: 'Hello' })
     const others = timeOthers(target)
     const answers = await inParallel(cases, 8, async ({ way, stall }) => {
       let stalledAt = Number.NaN
@@ -84,14 +84,20 @@ export const stalled: Check = {
     const { said: meanwhile } = await others()
     const waiting = answers.filter(({ answer }) => answer.broken?.startsWith('no end within'))
     if (fresh === undefined && waiting.length > 0) return stillWaiting(target, waiting.length, answers.length)
-    const wrong = ({ way, answer }: { way: Way; answer: (typeof answers)[number]['answer'] }): string | undefined => {
-      if (way.stream) return wrongEnding(way.client, answer)
+    const wrong = ({
+      way,
+      answer,
+    }: {
+      way: PairVariant
+      answer: (typeof answers)[number]['answer']
+    }): string | undefined => {
+      if (way.stream) return failureDefect(way.client, answer)
       if (answer.status !== 502) return `answered ${answer.status || answer.broken}`
       return readError(way.client, answer) === undefined ? 'not in the dialect' : undefined
     }
     const complaints = answers.flatMap((one) => {
       const complaint = wrong(one)
-      return complaint === undefined ? [] : [`${one.stall.name}, ${wayName(one.way)}: ${complaint}`]
+      return complaint === undefined ? [] : [`${one.stall.name}, ${variantName(one.way)}: ${complaint}`]
     })
     const times = answers.map((one) => one.ms)
     return {

@@ -1,10 +1,10 @@
 import type { Format } from '../../base/recorded-traffic.ts'
-import { answerJson } from '../../base/upstream-responses.ts'
-import { type Check, type Way, wayName, waysOf } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import { sendJson } from '../../base/upstream-responses.ts'
+import { type Check, type PairVariant, variantName, variantsOf } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
-import { type Published, readPublished } from './documented-errors.ts'
+import { type DocumentedErrors, readDocumentedErrors } from './documented-errors.ts'
 
 interface Body {
   readonly type: string
@@ -14,14 +14,16 @@ interface Body {
 const json = 'application/json'
 const message = 'It did not work out.'
 
-/** Nothing but the status says what is wrong. */
+/** Only the status describes the error. */
 const bare: Readonly<Record<string, Body>> = {
   'an error without a type': { type: json, text: () => JSON.stringify({ type: 'error', error: { message } }) },
   'a page': { type: 'text/html', text: () => `<html><body>${message}</body></html>` },
   nothing: { type: json, text: () => '' },
 }
 
-/** An error as its provider writes it: whoever passes it on as it is, must not be told that it has no type. */
+/**
+ * Errors as their providers write them. A gateway that passes them on unchanged must not be blamed for a missing type.
+ */
 const usual: Readonly<Record<string, Body>> = {
   'its own error': {
     type: json,
@@ -36,63 +38,63 @@ const usual: Readonly<Record<string, Body>> = {
   },
 }
 
-/** Beside the table's own: what falls into no row of it must still be an error of the right class. */
+/** Statuses that the table does not list: they must become errors of the right class. */
 const unlisted = [418, 451, 505, 520, 524, 599]
 
-/** Returns the error in a response by the published table. */
-function byTable(table: Published, status: number, way: Way, answer: Answer): string | undefined {
+/** Returns the defect of a response according to the documented table, or undefined. */
+function byTable(table: DocumentedErrors, status: number, way: PairVariant, answer: HttpResponse): string | undefined {
   const name = table.statuses[status]?.[way.upstream]
   if (name === undefined) return loosely(status, way, answer)
   const kind = table.kinds[name]
-  if (kind === undefined) return `'${name}' is no kind of the table`
-  const { status: told, type, code } = kind.tellings[way.client]
-  if (answer.status !== told) return `answered ${answer.status}, not ${told}`
+  if (kind === undefined) return `'${name}' is not a kind of the table`
+  const { status: reported, type, code } = kind.tellings[way.client]
+  if (answer.status !== reported) return `status ${answer.status}, expected ${reported}`
   const error = readError(way.client, answer)
   if (error === undefined) return `not in the dialect: ${answer.text.slice(0, 100)}`
-  if (error.type !== type) return `type ${error.type}, not ${type}`
-  if (code !== undefined && error.code !== code) return `code ${String(error.code)}, not ${code}`
+  if (error.type !== type) return `type ${error.type}, expected ${type}`
+  if (code !== undefined && error.code !== code) return `code ${String(error.code)}, expected ${code}`
   if (answer.headers['retry-after'] !== kind.retryAfter)
-    return `retry-after ${answer.headers['retry-after']}, not ${kind.retryAfter}`
+    return `retry-after ${answer.headers['retry-after']}, expected ${kind.retryAfter}`
   if (kind.hopeless && answer.headers['x-should-retry'] !== 'false') return 'x-should-retry is not false'
   return undefined
 }
 
-/** Checks rules for any table: an error stays an error of its class, and the gateway's key does not leak. */
-function loosely(status: number, way: Way, answer: Answer): string | undefined {
+/** Checks rules for any gateway: an error keeps its class, and the gateway's key does not leak. */
+function loosely(status: number, way: PairVariant, answer: HttpResponse): string | undefined {
   if (answer.status < 400) return `answered ${answer.status || answer.broken}`
   if (readError(way.client, answer) === undefined) return `not in the dialect: ${answer.text.slice(0, 100)}`
   const own = status === 401 || status === 403
-  if (own && answer.status < 500) return `answered ${answer.status}: the client takes its own key for wrong`
-  if (status >= 500 && answer.status < 500) return `answered ${answer.status}: the client takes itself for guilty`
-  if (!own && answer.status === 401) return 'answered 401: the client takes its own key for wrong'
+  if (own && answer.status < 500) return `status ${answer.status}: blames the client's key`
+  if (status >= 500 && answer.status < 500) return `status ${answer.status}: blames the client`
+  if (!own && answer.status === 401) return "status 401: blames the client's key"
   return undefined
 }
 
-/** Statuses of upstreams. Our gateway is checked by its published table, others by general rules. */
+/** Checks upstream statuses: our gateway by its documented table, others by general rules. */
 export const statusTable: Check = {
   row: 15,
   group: 'Faults',
   title: 'Status table',
   promise: 'mapped by a published table; upstream 401 becomes 502/500-class, never "your key is wrong"',
   async run({ target, upstream, short }) {
-    const table = readPublished()
+    const table = readDocumentedErrors()
     const statuses = [...Object.keys(table.statuses).map(Number), ...unlisted]
     const cases = statuses.flatMap((status) =>
-      Object.entries(target.own === undefined ? usual : bare)
+      Object.entries(target.local === undefined ? usual : bare)
         .slice(0, short ? 1 : undefined)
-        .flatMap(([name, body]) => waysOf(target).map((way) => ({ status, name, body, way }))),
+        .flatMap(([name, body]) => variantsOf(target).map((way) => ({ status, name, body, way }))),
     )
     const complaints: string[] = []
     await inParallel(cases, 8, async ({ status, name, body, way }) => {
       const scene = upstream.play((call) =>
-        answerJson(call, status, body.text(way.upstream, status), { 'content-type': body.type }),
+        sendJson(call, status, body.text(way.upstream, status), { 'content-type': body.type }),
       )
       const answer = await exchange(target, { ...way, text: scene.marker }, { withinMs: 10_000 })
       scene.end()
-      const wrong = target.own === undefined ? loosely(status, way, answer) : byTable(table, status, way, answer)
-      if (wrong !== undefined) complaints.push(`${status} with ${name}, ${wayName(way)}: ${wrong}`)
+      const wrong = target.local === undefined ? loosely(status, way, answer) : byTable(table, status, way, answer)
+      if (wrong !== undefined) complaints.push(`${status} with ${name}, ${variantName(way)}: ${wrong}`)
     })
-    const by = target.own === undefined ? 'mapped as any table must' : 'mapped as docs/errors.md says'
+    const by = target.local === undefined ? 'mapped as any table must' : 'mapped as in docs/errors.md'
     return {
       held: complaints.length === 0,
       figure: `${cases.length - complaints.length}/${cases.length} ${by} (${statuses.length} statuses)`,

@@ -3,31 +3,31 @@ import type { Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { ms, percentile } from '../measurements.ts'
 
-/** The limit that silence is asked about, in milliseconds, and how far an answer may be off. */
+/** The gateway's time limit in milliseconds, and the allowed deviation. */
 export const limitMs = 500
 const tolerance = 100
 
-/** How long a gateway whose limit nobody knows is waited for. */
+/** Milliseconds to wait for a gateway whose time limit is unknown. */
 export const patienceMs = 5000
 
-/** Every time within `tolerance` of the limit? */
+/** Counts the times within `tolerance` of the limit. */
 export const inTime = (times: readonly number[]): number =>
   times.filter((time) => Math.abs(time - limitMs) <= tolerance).length
 
-/** When silence was ended, beside the limit. */
+/** Describes when silence ended, relative to the limit. */
 export const whenEnded = (times: readonly number[]): string =>
   `at ${limitMs} ms ${signed(Math.min(...times) - limitMs)} to ${signed(Math.max(...times) - limitMs)} (p50 ${signed(percentile(times, 0.5) - limitMs)})`
 
 const signed = (value: number): string => `${value < 0 ? '−' : '+'}${ms(Math.abs(value))}`
 
-/** Result for a gateway that has not ended the silence during the test: its limit may be longer. */
+/** Outcome for a gateway that did not respond during the test: its limit may be longer. */
 export const stillWaiting = (target: Target, waiting: number, asked: number): { skipped: string } => ({
-  skipped: `${waiting} of ${asked} calls had no end after ${ms(patienceMs)}: what limit ${target.name} has, it does not say`,
+  skipped: `${waiting} of ${asked} calls did not end within ${ms(patienceMs)}: the time limit of ${target.name} is unknown`,
 })
 
 /**
- * How long ordinary calls take while something is timed: a machine that is busy with other things shows in them too. Returns
- * how to end it, with what is to be said of them.
+ * Measures ordinary calls while something else is timed, because other load on the machine shows in them too. Returns a
+ * function that ends it and describes the result.
  */
 export function timeOthers(target: Target): () => Promise<{ readonly mostMs: number; readonly said: string }> {
   let running = true
@@ -36,7 +36,7 @@ export function timeOthers(target: Target): () => Promise<{ readonly mostMs: num
     const [pair] = target.pairs
     while (running && pair !== undefined) {
       const { status, endMs } = await exchange(target, { ...pair, text: 'Hello' })
-      // The gateway is gone: whoever wanted to know broke off.
+      // The gateway is gone: the check has ended.
       if (status === 0) return
       times.push(endMs)
       await sleep(100)
@@ -46,7 +46,7 @@ export function timeOthers(target: Target): () => Promise<{ readonly mostMs: num
     running = false
     await done
     const mostMs = Math.max(0, ...times)
-    const said = `meanwhile ${times.length} ordinary calls took ${ms(percentile(times, 0.5))} (p50) to ${ms(mostMs)}`
-    return { mostMs, said }
+    const text = `meanwhile ${times.length} ordinary calls took ${ms(percentile(times, 0.5))} (p50) to ${ms(mostMs)}`
+    return { mostMs, said: text }
   }
 }

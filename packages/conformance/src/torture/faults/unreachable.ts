@@ -4,14 +4,14 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { selfSigned } from '../../base/certificate.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { type Check, fewWaysOf, type Profile, wayName, waysOf } from '../check.ts'
+import { type Check, type Profile, someVariantsOf, variantName, variantsOf } from '../check.ts'
 import { exchange } from '../client.ts'
 import { ms, percentile, tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
 import { timeOthers } from './time-limits.ts'
 
 const host = 'modelgate-secret-host.invalid'
-/** A name that no resolver has to be asked about: no name may have a part of more than 63 characters. */
+/** An invalid name that needs no resolver: labels have at most 63 characters. */
 const impossible = `${'x'.repeat(64)}.invalid`
 
 const listening = async (server: Server): Promise<number> => {
@@ -19,42 +19,42 @@ const listening = async (server: Server): Promise<number> => {
   return (server.address() as AddressInfo).port
 }
 
-/** Addresses that nothing good comes of, by what is wrong with them. */
+/** Returns unreachable addresses by the kind of failure. */
 async function badAddresses(plainPort: number): Promise<{ places: Record<string, string>; close(): void }> {
   const gone = createServer()
   const refusing = await listening(gone)
   await new Promise((resolve) => gone.close(resolve))
   const distrusted = createTlsServer(selfSigned('127.0.0.1'), (socket) => socket.destroy())
-  // A client that turns away from the certificate.
+  // A client that rejects the certificate.
   distrusted.on('tlsClientError', () => {})
   return {
     places: {
       'a refused port': `http://127.0.0.1:${refusing}`,
       'an unknown name': `http://${host}`,
       'an impossible name': `http://${impossible}`,
-      'TLS to a plain port': `https://127.0.0.1:${plainPort}`,
+      'TLS to a plain-text port': `https://127.0.0.1:${plainPort}`,
       'a self-signed certificate': `https://127.0.0.1:${await listening(distrusted)}`,
     },
     close: () => void distrusted.close(),
   }
 }
 
-/** Nothing of where it was looked for, nor of how it failed there. */
+/** Patterns that reveal the upstream's address or the internal error. */
 const telling =
   /127\.0\.0\.1|localhost|\.invalid|x{60}|:\d{4,5}\b|\bE(CONN|NOTFOUND|AI_AGAIN|PROTO)|\bSSL|certificate|\bnode:/
 
 const budgetMs = 50
 
-/** An upstream that cannot be reached at all, with the retries that users get by default. */
+/** An upstream that cannot be reached, with default retries. */
 export const unreachable: Check = {
   row: 13,
   group: 'Faults',
   title: 'Refused, DNS, TLS failure',
   promise: '502 < 50 ms (+ DNS time), dialect shape, no internal host in the text',
-  async run({ target: { own, name: gateway }, upstream, count, fresh }) {
-    if (own === undefined) return { skipped: `where the upstreams of ${gateway} are, only its own configuration says` }
+  async run({ target: { local, name: gateway }, upstream, count, fresh }) {
+    if (local === undefined) return { skipped: `the upstream addresses of ${gateway} cannot be configured` }
     const { places, close } = await badAddresses(upstream.port)
-    // As clients have it: their connection to the gateway stands.
+    // Keep-alive, like real clients.
     const agent = new Agent({ keepAlive: true })
     try {
       const since = performance.now()
@@ -70,7 +70,7 @@ export const unreachable: Check = {
         upstreams,
         models: Object.fromEntries(Object.keys(upstreams).map((key) => [key, key])),
       })
-      if (target === undefined) throw new Error('no gateway of our own was started')
+      if (target === undefined) throw new Error('the gateway could not be started')
       const others = timeOthers(target)
       const complaints: string[] = []
       const figures: string[] = []
@@ -78,24 +78,24 @@ export const unreachable: Check = {
       let late = 0
       for (const [place, [what, baseURL]] of Object.entries(places).entries()) {
         const times: number[] = []
-        // A resolver that loses a packet takes seconds: its own time is not worth being measured often.
+        // A resolver that loses a packet takes seconds, so it is measured less often.
         const byResolver = baseURL.includes(host)
         const rounds = count(byResolver ? 2 : 10, 1)
-        const ways = byResolver ? fewWaysOf(target) : waysOf(target)
-        // The first round pays for what is loaded once, and is judged like the others, but not timed.
+        const ways = byResolver ? someVariantsOf(target) : variantsOf(target)
+        // The first round pays for lazily loaded modules: it is checked, but not timed.
         for (let round = 0; round <= rounds; round++)
           for (const way of ways) {
             const model = `bad-${place}-${way.upstream}`
             const answer = await exchange(target, { ...way, model, text: 'Hello' }, { agent })
-            const name = `${what}: ${wayName(way)}`
+            const name = `${what}: ${variantName(way)}`
             asked++
             if (round > 0) times.push(answer.endMs)
             if (answer.status !== 502) complaints.push(`${name}: answered ${answer.status || answer.broken}`)
             else if (readError(way.client, answer) === undefined) complaints.push(`${name}: not in the dialect`)
-            else if (telling.test(answer.text)) complaints.push(`${name}: tells too much: ${answer.text}`)
+            else if (telling.test(answer.text)) complaints.push(`${name}: reveals internals: ${answer.text}`)
           }
-        // A connection that failed at once is tried a second time at once: the name is looked up twice. Of calls that wait for
-        // a resolver, it is the median that is asked.
+        // A connection that fails at once is retried once: the name is resolved twice. With a resolver, only the
+        // median counts.
         if (byResolver) late += percentile(times, 0.5) > budgetMs + 2 * dnsMs ? times.length : 0
         else late += times.filter((time) => time > budgetMs).length
         figures.push(`${what} p50 ${ms(percentile(times, 0.5))}, most ${ms(Math.max(...times))}`)

@@ -1,12 +1,12 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import { pathOf } from '../../base/gateways.ts'
-import { answerWell } from '../../base/upstream-responses.ts'
+import { sendGoodResponse } from '../../base/upstream-responses.ts'
 import type { Check, Target } from '../check.ts'
 import { mb, ms, tally } from '../measurements.ts'
-import { chunked, filler, headOf, type Poured, type PourStep, pour } from './slow-upload.ts'
-import { meanwhile, type Noticed, upToThrice, withLimits } from './watch-process.ts'
+import { chunked, filler, headOf, type UploadResult, type UploadStep, uploadSlowly } from './slow-upload.ts'
+import { type ObservedEffects, observeDuring, retryWhileSlow, withLimits } from './watch-process.ts'
 
-/** Limit of our gateway; other gateways get eight times as much. */
+/** Limit of our gateway; other gateways receive eight times as much. */
 const bodyBytes = 8 * 1024 * 1024
 const uploadBytes = 16 * 1024 * 1024
 const foreignBytes = 64 * 1024 * 1024
@@ -17,13 +17,13 @@ interface Size {
   readonly upload: number
 }
 
-/** One way of being too large. */
+/** One way to exceed the limit. */
 interface Way {
   readonly name: string
   readonly expected: readonly number[]
-  /** The limit that bounds its memory. */
+  /** The limit that bounds the memory use. */
   readonly limit: keyof Size
-  steps(target: Target, marker: string, size: Size): Iterable<PourStep>
+  steps(target: Target, marker: string, size: Size): Iterable<UploadStep>
 }
 
 const chatPath = pathOf('chat')
@@ -31,7 +31,7 @@ const json = { 'content-type': 'application/json' }
 const openBody = (target: Target, marker: string): string =>
   `{"model":"${target.model(target.pairs[0]?.upstream ?? 'chat')}","messages":[{"role":"user","content":"${marker} `
 
-/** Long enough for a gateway to have read what is on its way, so that nothing but the one byte too many is timed. */
+/** Waits until the gateway has read everything on its way, so that only the excess byte is timed. */
 const settled = { restMs: 150 } as const
 
 const form = 'multipart/form-data; boundary=torture-boundary'
@@ -42,7 +42,7 @@ const openForm = (target: Target): string =>
 const formHead = (target: Target, headers: Record<string, string>): string =>
   headOf(target, '/v1/audio/transcriptions', { 'content-type': form, ...headers })
 
-/** Nearly nothing on the wire. Members of gzip may follow each other: a gigabyte takes no time to make. */
+/** Tiny when compressed. Members of gzip may follow each other, so that a gigabyte is fast to create. */
 const gigabyteOfGzip = (): Uint8Array => {
   const member = gzipSync(Buffer.alloc(8 * 1024 * 1024))
   return Buffer.concat(Array.from({ length: 128 }, () => member))
@@ -50,7 +50,7 @@ const gigabyteOfGzip = (): Uint8Array => {
 const zeros = (): Uint8Array => Buffer.alloc(128 * 1024 * 1024)
 const fast = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 
-/** Compressed bodies are optional: 415 is as valid as 413. */
+/** Support for compressed bodies is optional: 415 is as valid as 413. */
 function bomb(encoding: string, make: () => Uint8Array): Way {
   return {
     name: `${encoding} bomb`,
@@ -83,7 +83,7 @@ const ways: readonly Way[] = [
     },
   },
   {
-    name: 'content-length, and nothing follows',
+    name: 'content-length without a body',
     expected: [413],
     limit: 'body',
     *steps(target, _marker, { body }) {
@@ -115,7 +115,7 @@ const ways: readonly Way[] = [
     },
   },
   {
-    name: 'content-length that says less',
+    name: 'content-length that is too small',
     expected: [400],
     limit: 'body',
     *steps(target, marker, { body }) {
@@ -126,7 +126,7 @@ const ways: readonly Way[] = [
     },
   },
   {
-    name: 'content-length that says more',
+    name: 'content-length that is too large',
     // A half-closed request may stay without a response, but must not become a call.
     expected: [400, 0],
     limit: 'body',
@@ -198,19 +198,19 @@ const ways: readonly Way[] = [
 ]
 
 interface Tried {
-  readonly poured: Poured
-  readonly noticed: Noticed
+  readonly poured: UploadResult
+  readonly noticed: ObservedEffects
   readonly reached: number
 }
 
-/** In milliseconds, of the promise. */
+/** Milliseconds of the promise. */
 const answerWithin = 50
 const othersWithin = 50
 
 /**
- * Bodies that are too large, in every way in which they can be: refused at the first byte too many, while memory stays small and
- * other clients notice nothing. Each way is tried many times; one that takes too long may be the machine's doing and has two
- * more tries. What a body costs is promised by its limit: `uploadBytes` for uploads, `bodyBytes` for all others.
+ * Oversized bodies in every form must be rejected at the first excess byte, while memory stays small and other clients
+ * are unaffected. Each form is repeated many times. A slow result may be caused by the machine and has two more
+ * attempts. Memory is bounded by the limit: `uploadBytes` for uploads, `bodyBytes` for all others.
  */
 export const bodySize: Check = {
   row: 26,
@@ -220,7 +220,7 @@ export const bodySize: Check = {
   perServer: true,
   async run(setting) {
     const target = await withLimits(setting, { bodyBytes, uploadBytes })
-    const ours = target.own !== undefined
+    const ours = target.local !== undefined
     const size: Size = ours ? { body: bodyBytes, upload: uploadBytes } : { body: foreignBytes, upload: foreignBytes }
     const complaints: string[] = []
     const tries = setting.count(8, 1)
@@ -233,21 +233,22 @@ export const bodySize: Check = {
 
     for (const way of ways) {
       const room = size[way.limit] * 3 + 20_000_000
-      // Made beforehand: compressing takes this process longer than anything it measures.
-      const marker = setting.upstream.play(answerWell)
+      // Created first, because compression takes this process longer than anything it measures.
+      const marker = setting.upstream.play(sendGoodResponse)
       const steps = [...way.steps(target, marker.marker, size)]
       const once = async (): Promise<Tried> => {
         const before = marker.calls.length
-        const { result, noticed } = await meanwhile(target, setting.upstream, () => pour(target, steps))
+        const { result, noticed } = await observeDuring(target, setting.upstream, () => uploadSlowly(target, steps))
         return { poured: result, noticed, reached: marker.calls.length - before }
       }
       const wrongOf = ({ poured, noticed, reached }: Tried): string | undefined => {
         if (!way.expected.includes(poured.status))
-          return `answered ${poured.status === 0 ? 'nothing' : poured.status}, not ${way.expected.join(' or ')}`
+          return `received ${poured.status === 0 ? 'nothing' : poured.status}, expected ${way.expected.join(' or ')}`
         if (reached > 0) return `${reached} calls upstream`
         // A bomb reaches the limit before its last byte.
-        if (poured.early && !way.name.includes('bomb')) return 'answered before the limit was reached'
-        if ((noticed.grownBytes ?? 0) > room) return `memory grew by ${mb(noticed.grownBytes ?? 0)} of ${mb(room)}`
+        if (poured.early && !way.name.includes('bomb')) return 'response before the limit was reached'
+        if ((noticed.grownBytes ?? 0) > room)
+          return `memory grew by ${mb(noticed.grownBytes ?? 0)}, allowed are ${mb(room)}`
         return noticed.failed > 0 ? `${noticed.failed} calls of another client failed` : undefined
       }
       const lateOf = ({ poured, noticed }: Tried): string | undefined => {
@@ -255,7 +256,7 @@ export const bodySize: Check = {
         return noticed.worstMs > othersWithin ? `another client waited ${ms(noticed.worstMs)}` : undefined
       }
       for (let round = 0; round < tries; round++) {
-        const tried = await upToThrice(
+        const tried = await retryWhileSlow(
           once,
           (outcome) => wrongOf(outcome) !== undefined || lateOf(outcome) === undefined,
         )
@@ -275,7 +276,7 @@ export const bodySize: Check = {
     return {
       held: complaints.length === 0,
       figure:
-        `${asked - complaints.length}/${asked} in ${ways.length} ways refused in time; slowest 413 after ${ms(slowest)}; ` +
+        `${asked - complaints.length}/${asked} in ${ways.length} forms rejected in time; slowest 413 after ${ms(slowest)};` +
         `${known ? `RSS + ${mb(grown)}` : 'RSS unknown'}${limits}; others ${ms(worst)} at worst (direct ${ms(direct)})`,
       notes: tally(complaints),
     }

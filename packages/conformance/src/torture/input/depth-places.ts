@@ -1,6 +1,6 @@
 import type { Format } from '../../base/recorded-traffic.ts'
 
-/** Stand where JSON nests, and where a text holds JSON that nests. */
+/** Placeholders for nested JSON, and for a text with nested JSON. */
 const deep = '@deep@'
 const deepText = '@deep text@'
 
@@ -22,7 +22,7 @@ const content: Readonly<Record<Format, (text: string) => Fields>> = {
   responses: (text) => ({ input: [user(text), { role: 'user', content: [deep] }] }),
 }
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: deepText } } as const
-/** A call and its result; what nests is the one or the other. */
+/** A tool call and its result, one of which is nested. */
 const called: Readonly<Record<Format, (text: string, result: boolean) => Fields>> = {
   chat: (text, result) => ({
     messages: [
@@ -66,7 +66,7 @@ export const requestPlaces: Readonly<Record<string, (format: Format, text: strin
   'unknown field': () => ({ x_deep: deep }),
 }
 
-/** Nesting places of other operations: path, dialect, and body. */
+/** Nesting places of other operations: path, dialect and body. */
 export const otherRequests: readonly {
   readonly name: string
   readonly format: Format
@@ -140,7 +140,7 @@ const event = (data: Fields): string =>
 const item = { id: 'fc_1', type: 'function_call', call_id: 'call_1', name: 'f' } as const
 const inItem = { item_id: 'fc_1', output_index: 1 } as const
 
-/** The events of a call, for the middle of a good stream. */
+/** Events of a tool call, for the middle of a good stream. */
 export const callEvents: Readonly<Record<Format, string>> = {
   chat: event({
     id: 'chatcmpl-1',
@@ -189,7 +189,7 @@ const write = (nest: Nest, levels: number): string => {
   return `${open.repeat(levels)}{}${close.repeat(levels)}`
 }
 
-/** Levels around the place. */
+/** Returns the number of levels around the placeholder. */
 const levelsAround = (json: string): number => {
   let level = 0
   for (const sign of json.slice(0, json.indexOf(`"${deep}"`)).replace(/"[^"]*"/g, ''))
@@ -197,9 +197,9 @@ const levelsAround = (json: string): number => {
   return level
 }
 
-/** The JSON with so many levels in all where it may nest, and in the text where a text does. */
+/** Replaces the placeholder by JSON, so that the whole value, or the JSON in the text, has this many levels. */
 export function deepen(json: string, nest: Nest, levels: number): string {
-  // The empty object at the bottom is a level, too; in the text there is an object around it.
+  // The innermost empty object is a level, too; the text has an object around it.
   const inText = JSON.stringify(`{"a":${write(nest, levels - 2)}}`)
   if (isText(json)) return json.replaceAll(`"${deepText}"`, () => inText)
   return json.replaceAll(`"${deep}"`, () => write(nest, levels - levelsAround(json) - 1))

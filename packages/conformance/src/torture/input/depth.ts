@@ -2,53 +2,53 @@ import { Agent } from 'node:http'
 import { isObject, parseJson } from '../../base/json.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, answerWell, beginStream, sleep, whole } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
-import { type Answer, type Ask, bodyFor, exchange, headersFor } from '../client.ts'
+import { beginStream, sendGoodResponse, sendJson, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
+import { bodyFor, exchange, type HttpResponse, headersFor, type TargetRequest } from '../client.ts'
 import { ms, tally } from '../measurements.ts'
-import { readError, readStream, wrongEnding } from '../read-responses.ts'
+import { failureDefect, readError, readStream } from '../read-responses.ts'
 import { callEvents, calling, deepen, isText, type Nest, otherRequests, requestPlaces } from './depth-places.ts'
-import { headOf, pour } from './slow-upload.ts'
-import { upToThrice } from './watch-process.ts'
+import { headOf, uploadSlowly } from './slow-upload.ts'
+import { retryWhileSlow } from './watch-process.ts'
 
-/** In milliseconds, of the promise. */
+/** Milliseconds of the promise. */
 const within = 20
 const tooDeep = [200, 10_000, 100_000] as const
 /** Depths that must pass. Ten is the depth of ordinary tool schemas. */
 const fine = [10, 64, 128] as const
-/** An answer of so few levels can be carried over all the same. */
+/** A response of at most this many levels may be translated. */
 const carried = 1000
 
 interface Came {
   readonly wrong: string | undefined
-  /** Milliseconds until the gateway's response began. NaN: not measured. */
+  /** Milliseconds until the gateway's response began; NaN if not measured. */
   readonly ms: number
 }
 interface Case {
   readonly name: string
-  /** For the figure. */
+  /** Group of cases in the figure. */
   readonly kind: keyof typeof kinds
   run(agent: Agent): Promise<Came>
 }
 const kinds = {
-  requests: 'requests refused',
-  texts: 'with deep JSON in a text taken or refused',
-  answers: 'answers told as an error',
+  requests: 'requests rejected',
+  texts: 'with deep JSON in a text accepted or rejected',
+  answers: 'responses reported as an error',
   streams: 'streams ended with one error',
-  passing: "answers and streams in the client's own format passed as they were",
+  passing: 'responses and streams passed through unchanged',
   fine: 'of up to 128 levels passed',
 } as const
 
 const nestNames = ['objects', 'lists'] as const satisfies readonly Nest[]
-const notInDialect = (format: Format, { status, text }: Pick<Answer, 'status' | 'text'>): string | undefined =>
+const notInDialect = (format: Format, { status, text }: Pick<HttpResponse, 'status' | 'text'>): string | undefined =>
   readError(format, { status, text }) === undefined ? `${status} not in the dialect: ${text.slice(0, 120)}` : undefined
-const refused = (format: Format, status: number, answer: Pick<Answer, 'status' | 'text'>): string | undefined =>
+const refused = (format: Format, status: number, answer: Pick<HttpResponse, 'status' | 'text'>): string | undefined =>
   answer.status === status
     ? notInDialect(format, answer)
-    : `answered ${answer.status} in place of ${status}: ${answer.text.slice(0, 120)}`
+    : `status ${answer.status} instead of ${status}: ${answer.text.slice(0, 120)}`
 
-/** Requests of one pair. */
-function requestCases({ target, upstream }: Setting, pair: Pair): Case[] {
+/** Returns requests of one pair. */
+function requestCases({ target, upstream }: CheckContext, pair: Pair): Case[] {
   const { client } = pair
   return Object.entries(requestPlaces).flatMap(([place, fieldsAt]) =>
     nestNames.flatMap((way) => {
@@ -60,8 +60,8 @@ function requestCases({ target, upstream }: Setting, pair: Pair): Case[] {
           name: `${client} for ${pair.upstream}: ${levels} levels of ${nest} in ${place}`,
           kind: passes ? 'fine' : written ? 'texts' : 'requests',
           async run(agent) {
-            const scene = upstream.play(answerWell)
-            const ask: Ask = { ...pair, text: scene.marker }
+            const scene = upstream.play(sendGoodResponse)
+            const ask: TargetRequest = { ...pair, text: scene.marker }
             const body = deepen(bodyFor(target, { ...ask, more: fieldsAt(client, scene.marker) }), nest, levels)
             const answer = await exchange(target, { ...ask, body }, { agent })
             const called = scene.calls.length
@@ -78,15 +78,15 @@ function requestCases({ target, upstream }: Setting, pair: Pair): Case[] {
           },
         }
       }
-      // Places for JSON of any depth; contents are invalid at every depth.
+      // Places for JSON of any depth; their contents are invalid at every depth.
       const isLegal = place === 'tool schema' ? way === 'objects' : place.startsWith('tool ')
       return [...(isLegal ? fine : []), ...tooDeep].map(make)
     }),
   )
 }
 
-/** Requests for what is no generation; also such as only open, and never close. */
-function otherCases({ target, upstream }: Setting): Case[] {
+/** Returns requests of other operations, and some with unclosed levels. */
+function otherCases({ target, upstream }: CheckContext): Case[] {
   const cases = otherRequests.flatMap(({ name, format, path, body }) =>
     tooDeep.flatMap((levels) =>
       nestNames.map((nest) => ({
@@ -97,7 +97,7 @@ function otherCases({ target, upstream }: Setting): Case[] {
     ),
   )
   const open = otherRequests.map(({ name, format, path }) => ({
-    name: `${name}: 100000 lists without an end`,
+    name: `${name}: 100,000 unclosed lists`,
     ...{ format, path },
     text: (model: string) => `{"model":"${model}","input":${'['.repeat(100_000)}`,
   }))
@@ -110,7 +110,7 @@ function otherCases({ target, upstream }: Setting): Case[] {
       const headers = { ...headersFor(target, { client: format, upstream: format, text: '' }), connection: 'close' }
       const head = headOf(target, path(model), { ...headers, 'content-length': String(bytes.length) })
       const before = upstream.requests
-      const { status, raw, answerMs } = await pour(target, ['mark', Buffer.concat([Buffer.from(head), bytes])])
+      const { status, raw, answerMs } = await uploadSlowly(target, ['mark', Buffer.concat([Buffer.from(head), bytes])])
       const called = upstream.requests - before
       const answer = { status, text: raw.slice(raw.indexOf('\r\n\r\n') + 4) }
       return {
@@ -121,27 +121,27 @@ function otherCases({ target, upstream }: Setting): Case[] {
   }))
 }
 
-/** Whole responses of an upstream: a call, or an answer with an unknown member. */
+/** Unstreamed responses of an upstream: a tool call, or an unknown member. */
 const answers: Readonly<Record<string, (format: Format) => string>> = {
-  'a call': (format) => JSON.stringify({ ...whole[format], ...calling[format] }),
-  'an unknown member': (format) => JSON.stringify({ x_deep: '@deep@', ...whole[format] }),
+  'a call': (format) => JSON.stringify({ ...wholeResponse[format], ...calling[format] }),
+  'an unknown member': (format) => JSON.stringify({ x_deep: '@deep@', ...wholeResponse[format] }),
 }
-/** Its events, some behind which nothing is wrong any more. */
+/** Streams of an upstream, some of which continue correctly after the nested event. */
 const streams: Readonly<Record<string, (format: Format) => readonly string[]>> = {
   'a call': (format) => good[format].toSpliced(3, 0, callEvents[format]),
   'an unknown member': (format) =>
     good[format].map((event, place) => (place === 2 ? event.replace('data: {', 'data: {"x_deep":"@deep@",') : event)),
 }
 
-/** Answers to one pair, whole and as streams. */
-function answerCases({ target, upstream }: Setting, pair: Pair): Case[] {
+/** Returns responses for one pair, unstreamed and streamed. */
+function answerCases({ target, upstream }: CheckContext, pair: Pair): Case[] {
   const straight = pair.client === pair.upstream
   const makeAll = (stream: boolean, what: string, nest: Nest, levels: number): Case => {
     const pieces = stream ? (streams[what]?.(pair.upstream) ?? []) : [answers[what]?.(pair.upstream) ?? '']
     const written = isText(pieces.join(''))
     const passes = levels <= 128
     return {
-      name: `${pair.client} from ${pair.upstream}: ${stream ? 'stream' : 'answer'} with ${levels} levels of ${nest} in ${what}`,
+      name: `${pair.client} from ${pair.upstream}: ${stream ? 'stream' : 'response'} with ${levels} levels of ${nest} in ${what}`,
       kind: passes ? 'fine' : straight ? 'passing' : written ? 'texts' : stream ? 'streams' : 'answers',
       async run(agent) {
         const sent = pieces.map((piece) => deepen(piece, nest, levels))
@@ -160,7 +160,7 @@ function answerCases({ target, upstream }: Setting, pair: Pair): Case[] {
           if (stream) call.response.end()
           else {
             begun = performance.now()
-            answerJson(call, 200, sent.join(''))
+            sendJson(call, 200, sent.join(''))
           }
         })
         const answer = await exchange(target, { ...pair, text: scene.marker, stream }, { agent })
@@ -172,11 +172,11 @@ function answerCases({ target, upstream }: Setting, pair: Pair): Case[] {
             endsWell(pair.client, answer)
           : answer.status === 200 && isObject(parseJson(answer.text))
         const asItWas = straight && nested.every((piece) => answer.text.includes(piece.trim()))
-        // A delivered response is no rejection, and has no time limit here.
+        // A delivered response is not a rejection, and has no time limit here.
         if (isWhole && (passes || written || levels <= carried || asItWas)) return { wrong: undefined, ms: Number.NaN }
         if (passes) return { wrong: `answered ${answer.status}: ${answer.text.slice(-200)}`, ms: Number.NaN }
         const wrong =
-          stream && answer.status === 200 ? wrongEnding(pair.client, answer) : refused(pair.client, 502, answer)
+          stream && answer.status === 200 ? failureDefect(pair.client, answer) : refused(pair.client, 502, answer)
         return { wrong, ms: took }
       },
     }
@@ -188,21 +188,21 @@ function answerCases({ target, upstream }: Setting, pair: Pair): Case[] {
   )
 }
 
-const endsWell = (format: Format, { text }: Answer): boolean => readStream(format, text).successes.length > 0
+const endsWell = (format: Format, { text }: HttpResponse): boolean => readStream(format, text).successes.length > 0
 
 async function stillThere(target: Target, pair: Pair): Promise<boolean> {
   return (await exchange(target, { ...pair, text: 'still there?' })).status === 200
 }
 
 /**
- * JSON that nests, from clients and from upstreams: refused before anything that walks it dies of it. What stands in a text, as
- * some formats' arguments of calls do, is a text to whoever passes it on, and no level of the body. Answers in the client's own
- * format pass as they are. Answers that nest deeper than requests may, but not so deep that anything breaks, are carried over.
+ * Nested JSON from clients and upstreams must be rejected before code that walks it overflows. Text such as a tool
+ * call's arguments in some formats is not parsed and adds no levels. Pass-through responses stay unchanged. Responses
+ * that exceed the depth of requests, but not a safe depth, are translated.
  */
 export const depth: Check = {
   row: 27,
   group: 'Input',
-  title: 'Depth 200+, 10 k, 100 k; in known and unknown fields; answers too',
+  title: 'Depth 200+, 10 k, 100 k; in known and unknown fields; responses too',
   promise: '400 (502 from upstream) < 20 ms, never 500',
   async run(setting) {
     const { target, count } = setting
@@ -217,7 +217,7 @@ export const depth: Check = {
     const counts = new Map<Case['kind'], { asked: number; held: number; slowest: number }>()
     let errors = 0
     for (const { name, kind, run } of cases) {
-      const { wrong, ms: took } = await upToThrice(
+      const { wrong, ms: took } = await retryWhileSlow(
         () => run(agent),
         (came) => came.wrong !== undefined || !(came.ms > within),
       )
@@ -232,11 +232,15 @@ export const depth: Check = {
     }
     agent.destroy()
     for (const pair of target.pairs)
-      if (!(await stillThere(target, pair))) complaints.push(`${pair.client}: it is gone`)
-    const told = [...counts].map(
+      if (!(await stillThere(target, pair))) complaints.push(`${pair.client}: the gateway is gone`)
+    const reported = [...counts].map(
       ([kind, { asked, held, slowest }]) =>
         `${held}/${asked} ${kinds[kind]}${slowest === 0 ? '' : ` (≤ ${ms(slowest)})`}`,
     )
-    return { held: complaints.length === 0, figure: `${told.join(', ')}; ${errors} × 500`, notes: tally(complaints) }
+    return {
+      held: complaints.length === 0,
+      figure: `${reported.join(', ')}; ${errors} × 500`,
+      notes: tally(complaints),
+    }
   },
 }

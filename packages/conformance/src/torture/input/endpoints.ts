@@ -2,12 +2,12 @@ import type { Format } from '../../base/recorded-traffic.ts'
 import type { Field } from './malformed-fields.ts'
 import type { FormField, Part } from './malformed-forms.ts'
 
-/** Endpoints for bodies, with a valid body and invalid fields. */
+/** Endpoints with a body: a valid body and invalid fields. */
 export type Endpoint = {
-  /** Its path, the model's name in it where that stands there. */
+  /** Returns the path, with the model's name if the path has one. */
   path(model: string): string
   readonly name: string
-  /** Whose errors it answers with. */
+  /** Format of its errors. */
   readonly format: Format
 } & (
   | { readonly fields: readonly Field[]; good(model: string): Record<string, unknown> }
@@ -19,7 +19,7 @@ const stream: Field = { at: 'stream', kind: 'boolean' }
 const user: Field = { at: 'user', kind: 'text' }
 const temperature = (max: number): Field => ({ at: 'temperature', kind: 'number', min: 0, max })
 const topP: Field = { at: 'top_p', kind: 'number', min: 0, max: 1 }
-const said = [{ role: 'user', content: 'hi' }]
+const text = [{ role: 'user', content: 'hi' }]
 
 const chatFields: readonly Field[] = [
   model,
@@ -172,16 +172,16 @@ const generic = (fields: readonly Field[], good: (model: string) => Record<strin
 const chatErrors = (name: string) => ({ name, path: () => `/v1/${name}`, format: 'chat' as const })
 const file: Part = { name: 'file', value: 'RIFF', filename: 'a.wav' }
 
-/** All that take a body, but for those that are the same under another name. */
+/** All endpoints with a body, without aliases. */
 export const endpoints: readonly Endpoint[] = [
-  { ...chatErrors('chat/completions'), ...generic(chatFields, (name) => ({ model: name, messages: said })) },
+  { ...chatErrors('chat/completions'), ...generic(chatFields, (name) => ({ model: name, messages: text })) },
   {
     name: 'messages',
     path: () => '/v1/messages',
     format: 'messages',
     ...generic([...messagesFields, stream, { at: 'max_tokens', kind: 'integer', required: true, min: 1 }], (name) => ({
       model: name,
-      messages: said,
+      messages: text,
       max_tokens: 10,
     })),
   },
@@ -201,7 +201,7 @@ export const endpoints: readonly Endpoint[] = [
     name: 'messages/count_tokens',
     path: () => '/v1/messages/count_tokens',
     format: 'messages',
-    ...generic(messagesFields, (name) => ({ model: name, messages: said })),
+    ...generic(messagesFields, (name) => ({ model: name, messages: text })),
   },
   { ...chatErrors('completions'), ...generic(completionsFields, (name) => ({ model: name, prompt: 'hi' })) },
   { ...chatErrors('embeddings'), ...generic(embeddingsFields, (name) => ({ model: name, input: 'hi' })) },

@@ -1,13 +1,13 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, answerWell, beginStream, formatOf, whole } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
-import { type Ask, bodyFor, exchange } from '../client.ts'
+import { beginStream, formatOf, sendGoodResponse, sendJson, wholeResponse } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
+import { bodyFor, exchange, type TargetRequest } from '../client.ts'
 import { tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
 
-/** Members that a parser and a writer of JSON between client and upstream would change, one kind each. */
+/** Members that parsing and serialising JSON would change, one per kind. */
 const oddMembers: Readonly<Record<string, string>> = {
   numbers:
     '"x_numbers":[12345678901234567890,9007199254740993,1.0,1e2,1E+2,-0,-0.0,0.1000,1e-7,1e400,0.1234567890123456789]',
@@ -21,7 +21,7 @@ const oddMembers: Readonly<Record<string, string>> = {
   depth: `"x_deep":${'[{"a":'.repeat(40)}1${'}]'.repeat(40)}`,
 }
 
-/** Bytes that are no UTF-8. */
+/** Bytes that are invalid UTF-8. */
 const noText: Readonly<Record<string, readonly number[]>> = {
   'a continuation alone': [0x80],
   'half of two': [0xc3],
@@ -39,14 +39,14 @@ const noText: Readonly<Record<string, readonly number[]>> = {
 
 const withMember = (json: string, member: string): string => `{${member},${json.trimStart().slice(1)}`
 
-/** The pairs in which nothing is translated. */
+/** Returns the pairs without translation. */
 const straight = (target: Target): readonly Pair[] => target.pairs.filter(({ client, upstream }) => client === upstream)
 
-/** Complaints, and of how many cases. */
+/** Collects complaints, and counts cases. */
 class Tally {
   asked = 0
   readonly complaints: string[] = []
-  /** @param complaint undefined: nothing is wrong */
+  /** @param complaint undefined if the case passed */
   note(what: string, complaint: string | undefined): void {
     this.asked++
     if (complaint !== undefined) this.complaints.push(`${what}: ${complaint}`)
@@ -65,8 +65,12 @@ function difference(sent: string, got: string): string | undefined {
   return `${around(sent)} became ${around(got)}`
 }
 
-/** Requests as the upstream gets them. */
-async function requests({ target, upstream, fresh }: Setting): Promise<Record<'same' | 'renamed' | 'twice', Tally>> {
+/** Checks requests as the upstream receives them. */
+async function requests({
+  target,
+  upstream,
+  fresh,
+}: CheckContext): Promise<Record<'same' | 'renamed' | 'twice', Tally>> {
   const same = new Tally()
   const renamed = new Tally()
   const twice = new Tally()
@@ -74,27 +78,27 @@ async function requests({ target, upstream, fresh }: Setting): Promise<Record<'s
     formats.map((format) => [`alias-${format}`, { upstream: format, model: `real-${format}` }]),
   )
   const renaming = await fresh({ models: aliases })
-  const scene = upstream.play(answerWell)
-  const send = async (to: Target, ask: Ask): Promise<string> => {
+  const scene = upstream.play(sendGoodResponse)
+  const send = async (to: Target, ask: TargetRequest): Promise<string> => {
     const before = scene.calls.length
     const { status } = await exchange(to, ask)
     const call = scene.calls[before]
     return call === undefined ? `no call (answered ${status})` : call.body.toString('utf8')
   }
   for (const pair of straight(target)) {
-    const ask: Ask = { ...pair, text: scene.marker }
+    const ask: TargetRequest = { ...pair, text: scene.marker }
     for (const [name, member] of Object.entries(oddMembers)) {
       const body = withMember(bodyFor(target, ask), member)
       const what = `${pair.client}, ${name}`
       same.note(what, difference(body, await send(target, { ...ask, body })))
-      // Generation by generateContent names its model in the path: nothing of the body changes.
+      // generateContent has the model in the path: nothing in the body changes.
       const alias = { ...ask, model: `alias-${pair.client}` }
       const own = withMember(bodyFor(target, alias), member)
       const wanted = own.replace(`"alias-${pair.client}"`, `"real-${pair.client}"`)
       if (renaming !== undefined) renamed.note(what, difference(wanted, await send(renaming, { ...alias, body: own })))
     }
     if (pair.client === 'gemini') continue
-    // With duplicate names the upstream may read the unchecked one.
+    // With duplicate names, the upstream may read the unchecked one.
     const other = 'a-model-that-nobody-may-use'
     for (const key of ['model', 'Model', '\\u006dodel']) {
       const body = withMember(bodyFor(target, ask), `"${key}":"${other}"`)
@@ -114,54 +118,54 @@ const withOddities = (json: string): string =>
     ['numbers', 'prototypes', 'duplicates', 'surrogates', 'escapes'].map((name) => oddMembers[name]).join(','),
   )
 
-/** An ordinary answer with odd members in every object that it sends. */
+/** Sends an ordinary response with odd members in each of its objects. */
 function answerOddly(call: UpstreamCall): void {
   const format = formatOf(call)
   if (!call.stream) {
-    answerJson(call, 200, oddAnswer(format))
+    sendJson(call, 200, oddAnswer(format))
     return
   }
   beginStream(call)
   for (const event of oddStream(format)) call.response.write(event)
   call.response.end()
 }
-const oddAnswer = (format: Format): string => withOddities(JSON.stringify(whole[format], undefined, 1))
+const oddAnswer = (format: Format): string => withOddities(JSON.stringify(wholeResponse[format], undefined, 1))
 const oddStream = (format: Format): string[] =>
   good[format].map((event) => event.replaceAll(/^(data: )(\{)/gm, (_, data: string) => data + withOddities('{')))
 
-/** Answers as the client gets them. */
-async function answers({ target, upstream }: Setting): Promise<Tally> {
-  const told = new Tally()
+/** Checks responses as the client receives them. */
+async function answers({ target, upstream }: CheckContext): Promise<Tally> {
+  const reported = new Tally()
   const scene = upstream.play(answerOddly)
   for (const pair of straight(target))
     for (const stream of [false, true]) {
       const more = pair.client === 'chat' && stream ? { more: { stream_options: { include_usage: true } } } : {}
       const answer = await exchange(target, { ...pair, text: scene.marker, stream, ...more })
       const wanted = stream ? oddStream(pair.client).join('') : oddAnswer(pair.client)
-      told.note(`${pair.client}, ${stream ? 'a stream' : 'an answer'}`, difference(wanted, answer.text))
+      reported.note(`${pair.client}, ${stream ? 'a stream' : 'a response'}`, difference(wanted, answer.text))
     }
   scene.end()
-  return told
+  return reported
 }
 
-/** Bytes that are no text, in a value, in a key and beside both. */
-async function invalid({ target, upstream }: Setting): Promise<Tally> {
-  const told = new Tally()
-  const scene = upstream.play(answerWell)
+/** Checks invalid bytes in a value, in a key and outside of both. */
+async function invalid({ target, upstream }: CheckContext): Promise<Tally> {
+  const reported = new Tally()
+  const scene = upstream.play(sendGoodResponse)
   const clients = [...new Map(target.pairs.map((pair) => [pair.client, pair])).values()]
   for (const pair of clients)
     for (const [name, bytes] of Object.entries(noText))
       for (const [place, before, after] of [
         ['a value', '{"x":"', '",'],
         ['a key', '{"', '":1,'],
-        ['no text at all', '{', ' '],
+        ['outside of any text', '{', ' '],
       ] as const) {
-        const ask: Ask = { ...pair, text: scene.marker }
+        const ask: TargetRequest = { ...pair, text: scene.marker }
         const rest = bodyFor(target, ask).slice(1)
         const body = Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after + rest)])
         const calls = scene.calls.length
         const answer = await exchange(target, { ...ask, body })
-        told.note(
+        reported.note(
           `${pair.client}, ${name} in ${place}`,
           scene.calls.length > calls
             ? 'reached the upstream'
@@ -173,54 +177,54 @@ async function invalid({ target, upstream }: Setting): Promise<Tally> {
         )
       }
   scene.end()
-  return told
+  return reported
 }
 
 const poison = '{"polluted":"by-torture"}'
 
-/** Everything an object is made of, poisoned: in requests and in answers, over all pairs, translated or not. */
-async function pollution({ target, upstream }: Setting): Promise<{ attempts: number; complaints: string[] }> {
+/** Sends poisoned members of objects in requests and responses, over all pairs, translated or not. */
+async function pollution({ target, upstream }: CheckContext): Promise<{ attempts: number; complaints: string[] }> {
   const complaints: string[] = []
   let attempts = 0
   const scene = upstream.play(answerOddly)
   const member = `"__proto__":${poison},"constructor":{"prototype":${poison}}`
   for (const pair of target.pairs)
     for (const stream of [false, true]) {
-      const ask: Ask = { ...pair, text: scene.marker, stream }
+      const ask: TargetRequest = { ...pair, text: scene.marker, stream }
       const clean = bodyFor(target, ask)
-      // In every object of the body, and in a list of tools in the dialect that has most of them.
+      // In every object of the body, and in a list of tools in the format with the most of them.
       const body = withMember(
         clean.replaceAll('{"role"', `{${member},"role"`).replaceAll('{"text"', `{${member},"text"`),
         member,
       )
-      // Computed: a literal key would be the prototype itself.
+      // Computed keys, because a literal one would set the prototype itself.
       const headers = { ['__proto__']: 'polluted', constructor: 'polluted' }
       await exchange(target, { ...ask, body, headers })
       await exchange(target, { ...ask, body: withMember(clean, `"metadata":{${member}},"logit_bias":{${member}}`) })
       attempts += 2
     }
   scene.end()
-  // Whatever is inherited now shows in an ordinary call, at the upstream or in the answer.
-  const after = upstream.play(answerWell)
+  // Inherited properties would show in an ordinary call, at the upstream or in the response.
+  const after = upstream.play(sendGoodResponse)
   for (const pair of target.pairs) {
     const answer = await exchange(target, { ...pair, text: after.marker })
     const seen = `${after.calls.at(-1)?.body.toString('latin1')} ${JSON.stringify(after.calls.at(-1)?.headers)} ${answer.text}`
     if (seen.includes('polluted')) complaints.push(`${pair.client} > ${pair.upstream}: a later call is polluted`)
     if (answer.status !== 200)
-      complaints.push(`${pair.client} > ${pair.upstream}: a later call is answered ${answer.status}`)
+      complaints.push(`${pair.client} > ${pair.upstream}: a later call has status ${answer.status}`)
   }
   after.end()
-  const names = (await target.own?.stats())?.polluted ?? []
-  if (names.length > 0) complaints.push(`every object has come by ${names.join(', ')}`)
+  const names = (await target.local?.stats())?.polluted ?? []
+  if (names.length > 0) complaints.push(`every object has inherited ${names.join(', ')}`)
   return { attempts, complaints }
 }
 
-/** Content that a gateway would change, or lose, by parsing and serialising it. */
+/** Content that a gateway would change or lose by parsing and serialising it. */
 export const exact: Check = {
   row: 30,
   group: 'Input',
   title: 'Numbers, `__proto__`, duplicates, surrogates, invalid UTF-8',
-  promise: 'same-dialect JSON byte-exact; `Object.prototype` untouched; invalid UTF-8 400',
+  promise: 'pass-through JSON byte-exact; `Object.prototype` untouched; invalid UTF-8 400',
   async run(setting) {
     const { same, renamed, twice } = await requests(setting)
     const back = await answers(setting)
@@ -230,8 +234,8 @@ export const exact: Check = {
     return {
       held: all.length === 0,
       figure:
-        `byte for byte ${same.figure} requests, ${back.figure} answers` +
-        `${renamed.asked > 0 ? `, ${renamed.figure} but for a new model name` : ''}; ${twice.figure} second names kept back; ` +
+        `byte for byte ${same.figure} requests, ${back.figure} responses` +
+        `${renamed.asked > 0 ? `, ${renamed.figure} except for a new model name` : ''}; ${twice.figure} second names kept back;` +
         `invalid UTF-8 ${refused.figure} refused with 400; Object.prototype ` +
         `${complaints.length === 0 ? 'untouched' : 'touched'} by ${attempts} attempts`,
       notes: tally(all),

@@ -1,18 +1,18 @@
 /** Parts of raw requests: a path with a body, the headers of a call, and bodies with the scene's marker. */
 export interface Words {
   readonly path: string
-  /** Headers of a call without its length; each with its line end. */
+  /** Headers of a call without its length, each with its line end. */
   readonly headers: string
   readonly host: string
   readonly body: string
-  /** A whole good request; whoever lets it be smuggled in shows it to the upstream. */
+  /** A complete good request: if it is smuggled in, it reaches the upstream. */
   readonly hidden: string
 }
 
 export interface RawCase {
   readonly name: string
   readonly steps: (words: Words) => string
-  /** 0: the connection is ended without a word. */
+  /** 0 means that the connection is closed without a response. */
   readonly expected: readonly number[]
 }
 
@@ -23,7 +23,7 @@ const chunkedBody = (body: string): string => `${chunk(body)}0\r\n\r\n`
 const length = (body: string): string => `content-length: ${Buffer.byteLength(body)}\r\n`
 
 const refused = [400] as const
-/** Node refuses with 400; a server that gives up without a word is no less safe. */
+/** Node rejects with 400; closing the connection is just as safe. */
 const orClosed = [400, 0] as const
 
 const raw = (name: string, steps: RawCase['steps'], expected: readonly number[] = refused): RawCase => ({
@@ -32,7 +32,7 @@ const raw = (name: string, steps: RawCase['steps'], expected: readonly number[] 
   expected,
 })
 
-/** A good call behind headers that frame it in two ways, another behind it. */
+/** A good call with headers that frame it in two ways, followed by another call. */
 const framedBy = (name: string, headers: (words: Words) => string, expected?: readonly number[]): RawCase =>
   raw(name, (words) => post(words, headers(words)) + chunkedBody(words.body) + words.hidden, expected)
 
@@ -42,7 +42,7 @@ const badChunk = (name: string, body: (words: Words) => string, expected?: reado
 const withLength = (name: string, value: (body: string) => string, expected?: readonly number[]): RawCase =>
   raw(name, (words) => post(words, `content-length: ${value(words.body)}\r\n`) + words.body + words.hidden, expected)
 
-/** Frames that two readers would cut differently, and heads that are none. */
+/** Requests that two readers would frame differently, and invalid heads. */
 export const frames: readonly RawCase[] = [
   framedBy('CL and TE', () => 'content-length: 4\r\ntransfer-encoding: chunked\r\n'),
   framedBy('TE and CL', () => 'transfer-encoding: chunked\r\ncontent-length: 4\r\n'),
@@ -95,7 +95,7 @@ export const frames: readonly RawCase[] = [
   raw('HTTP/9.9', (words) => post(words, length(words.body)).replace('HTTP/1.1', 'HTTP/9.9') + words.body),
   raw('HTTP/2 in plain text', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', orClosed),
   raw('TLS', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', orClosed),
-  raw('no HTTP at all', () => 'hello?\r\n\r\n', orClosed),
+  raw('not HTTP at all', () => 'hello?\r\n\r\n', orClosed),
   raw('a tunnel', ({ host }) => `CONNECT internal:22 HTTP/1.1\r\nhost: ${host}\r\n\r\n`, [400, 404, 405, 0]),
 ]
 
@@ -122,7 +122,10 @@ export const largeHeads: readonly RawCase[] = [
   ),
 ]
 
-/** A second request within the first one's body: whoever refuses the first without reading it must not take its body for the next. */
+/**
+ * A second request within the body of the first: a server that rejects the first without reading it must not take its
+ * body for the next request.
+ */
 export const hiding: readonly RawCase[] = [
   raw(
     'in the body of a 404',
@@ -144,9 +147,9 @@ export const hiding: readonly RawCase[] = [
     (words) => post(words, length(words.hidden)).replace('application/json', 'text/plain') + words.hidden,
     [415, 400],
   ),
-  raw('in a body that is no JSON', (words) => post(words, length(words.hidden)) + words.hidden, [400]),
+  raw('in a body of invalid JSON', (words) => post(words, length(words.hidden)) + words.hidden, [400]),
   raw(
-    'in chunks that are no JSON',
+    'in chunks of invalid JSON',
     (words) => post(words, 'transfer-encoding: chunked\r\n') + chunkedBody(words.hidden),
     [400],
   ),

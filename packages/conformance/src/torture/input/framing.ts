@@ -1,12 +1,12 @@
 import { pathOf } from '../../base/gateways.ts'
-import { answerJson, answerWell, sleep, whole } from '../../base/upstream-responses.ts'
-import type { Check, Setting, Target } from '../check.ts'
+import { sendGoodResponse, sendJson, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Target } from '../check.ts'
 import { bodyFor, headersFor } from '../client.ts'
 import { ms, tally } from '../measurements.ts'
 import { frames, hiding, largeHeads, type RawCase, type Words } from './framing-table.ts'
-import { type Poured, type PourStep, pour } from './slow-upload.ts'
+import { type UploadResult, type UploadStep, uploadSlowly } from './slow-upload.ts'
 
-/** In milliseconds, of the promise, and what a sweep of timers may be late. */
+/** Milliseconds of the promise, and the tolerance of a timer sweep. */
 const slowBodyWithin = 30_000
 const late = 1000
 
@@ -35,21 +35,21 @@ interface Asked {
   readonly asked: number
 }
 
-/** Raw requests, each on a connection of its own; nothing that is hidden in one may reach the upstream. */
-async function rawCases({ target, upstream }: Setting, cases: readonly RawCase[]): Promise<Asked> {
+/** Sends raw requests, each on a new connection; a hidden request must not reach the upstream. */
+async function rawCases({ target, upstream }: CheckContext, cases: readonly RawCase[]): Promise<Asked> {
   const complaints: string[] = []
   for (const { name, steps, expected } of cases) {
-    const carrier = upstream.play(answerWell)
-    const smuggled = upstream.play(answerWell)
+    const carrier = upstream.play(sendGoodResponse)
+    const smuggled = upstream.play(sendGoodResponse)
     const words = wordsFor(target, carrier.marker, smuggled.marker)
-    const { status, closed } = await pour(target, [Buffer.from(steps(words), 'latin1')], 2000)
+    const { status, closed } = await uploadSlowly(target, [Buffer.from(steps(words), 'latin1')], 2000)
     await sleep(10)
-    // Passed on as what it is, a part of a body, it is no request of its own.
+    // As part of a forwarded body, it is not a request.
     const calls = smuggled.calls.filter(({ body }) => body[0] === 0x7b)
     if (calls.length > 0 && status !== 200) complaints.push(`${name}: the hidden request reached the upstream`)
-    else if (status === 0 && !closed) complaints.push(`${name}: neither answered nor closed within 2 s`)
+    else if (status === 0 && !closed) complaints.push(`${name}: neither a response nor a close within 2 s`)
     else if (!expected.includes(status))
-      complaints.push(`${name}: answered ${status === 0 ? 'nothing' : status}, not ${expected.join(' or ')}`)
+      complaints.push(`${name}: received ${status === 0 ? 'nothing' : status}, expected ${expected.join(' or ')}`)
     else if (status >= 400 && carrier.calls.length > 0) complaints.push(`${name}: reached the upstream`)
     carrier.end()
     smuggled.end()
@@ -57,14 +57,14 @@ async function rawCases({ target, upstream }: Setting, cases: readonly RawCase[]
   return { complaints, asked: cases.length }
 }
 
-/** Expect: known, unknown, and for a body that will be refused. */
-async function expectations({ target, upstream }: Setting): Promise<Asked> {
+/** Sends Expect: known, unknown, and for a body that is rejected. */
+async function expectations({ target, upstream }: CheckContext): Promise<Asked> {
   const complaints: string[] = []
-  const scene = upstream.play(answerWell)
+  const scene = upstream.play(sendGoodResponse)
   const { path, host, headers, body } = wordsFor(target, scene.marker, '')
   const head = (more: string): string => `POST ${path} HTTP/1.1\r\nhost: ${host}\r\n${headers}${more}\r\n`
   const length = `content-length: ${body.length}\r\n`
-  const cases: readonly (readonly [string, PourStep[], (poured: Poured) => boolean])[] = [
+  const cases: readonly (readonly [string, UploadStep[], (poured: UploadResult) => boolean])[] = [
     [
       '100-continue',
       [head(`expect: 100-continue\r\n${length}`), { restMs: 100 }, body],
@@ -76,7 +76,7 @@ async function expectations({ target, upstream }: Setting): Promise<Asked> {
       ({ status }) => status === 200,
     ],
     [
-      '100-continue for more than is taken',
+      '100-continue for an oversized body',
       [head('expect: 100-continue\r\ncontent-length: 100000000000\r\n')],
       ({ status }) => status === 413,
     ],
@@ -84,15 +84,15 @@ async function expectations({ target, upstream }: Setting): Promise<Asked> {
     ['200-ok', [head(`expect: 200-ok\r\n${length}`)], ({ status }) => status === 417],
   ]
   for (const [name, steps, isRight] of cases) {
-    const poured = await pour(target, steps, 3000)
+    const poured = await uploadSlowly(target, steps, 3000)
     if (!isRight(poured)) complaints.push(`Expect: ${name}: ${JSON.stringify(poured.raw.slice(0, 100))}`)
   }
   scene.end()
   return { complaints, asked: cases.length }
 }
 
-/** Methods on paths that know others, and HEAD, which has no body. */
-async function methods({ target, upstream }: Setting): Promise<Asked> {
+/** Sends wrong methods, and HEAD, which has no body. */
+async function methods({ target, upstream }: CheckContext): Promise<Asked> {
   const complaints: string[] = []
   const { host, headers } = wordsFor(target, '', '')
   const posts = [...new Set(target.pairs.map(({ client }) => pathOf(client)))]
@@ -110,37 +110,40 @@ async function methods({ target, upstream }: Setting): Promise<Asked> {
   ]
   const before = upstream.requests
   for (const [method, path, expected] of cases) {
-    const { raw, status } = await pour(target, [`${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${headers}\r\n`], 3000)
+    const { raw, status } = await uploadSlowly(
+      target,
+      [`${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${headers}\r\n`],
+      3000,
+    )
     const what = `${method} ${path}`
     const [head = '', body] = raw.split(/\r\n\r\n(.*)/s)
     if (status !== expected) complaints.push(`${what}: answered ${status}`)
     else if (method === 'HEAD' && body !== '') complaints.push(`${what}: has a body`)
-    else if (expected === 405 && !/^allow: .*(POST|GET)/im.test(head))
-      complaints.push(`${what}: does not say what is allowed`)
+    else if (expected === 405 && !/^allow: .*(POST|GET)/im.test(head)) complaints.push(`${what}: has no Allow header`)
   }
   if (upstream.requests > before)
-    complaints.push(`${upstream.requests - before} calls upstream for methods that are not allowed`)
+    complaints.push(`${upstream.requests - before} upstream calls for methods that are not allowed`)
   return { complaints, asked: cases.length }
 }
 
-/** Requests in one packet: each answered, in their order, those that fail too. */
-async function pipelined({ target, upstream, count }: Setting): Promise<Asked> {
+/** Sends pipelined requests: each must get its response in order, even if some fail. */
+async function pipelined({ target, upstream, count }: CheckContext): Promise<Asked> {
   const complaints: string[] = []
   const rounds = count(50, 10)
   const each = 8
   for (let round = 0; round < rounds; round++) {
     const scene = upstream.play(async (call) => {
       const number = /number (\d)/.exec(call.body.toString())?.[1]
-      // The first is the last to be ready.
+      // The first response is the last to be ready.
       await sleep(20 - 2 * Number(number))
-      answerJson(call, 200, { ...whole.chat, id: `answer-${number}` })
+      sendJson(call, 200, { ...wholeResponse.chat, id: `answer-${number}` })
     })
     const requests = Array.from({ length: each }, (_, place) => {
       const { path, host, headers, body } = wordsFor(target, `${scene.marker} number ${place}`, '')
       const to = place === 3 ? '/v1/nothing' : path
       return `POST ${to} HTTP/1.1\r\nhost: ${host}\r\n${headers}content-length: ${body.length}\r\n\r\n${body}`
     })
-    const { raw } = await pour(target, [requests.join(''), { restMs: 120 }], 2000)
+    const { raw } = await uploadSlowly(target, [requests.join(''), { restMs: 120 }], 2000)
     scene.end()
     const statuses = [...raw.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status).join(' ')
     const ids = [...raw.matchAll(/answer-(\d)/g)].map(([, id]) => id).join('')
@@ -150,15 +153,15 @@ async function pipelined({ target, upstream, count }: Setting): Promise<Asked> {
   return { complaints, asked: rounds }
 }
 
-/** Clients who do not come to an end. Node's own patience with heads is 60 s, looked at every 30 s. */
+/** Simulates clients that never finish. Node's own time limit of heads is 60 s, checked every 30 s. */
 async function slow({
   target,
   upstream,
-}: Setting): Promise<{ readonly complaints: string[]; readonly figure: string }> {
-  const scene = upstream.play(answerWell)
+}: CheckContext): Promise<{ readonly complaints: string[]; readonly figure: string }> {
+  const scene = upstream.play(sendGoodResponse)
   const { path, host, headers, body } = wordsFor(target, scene.marker, '')
   const head = (more: string): string => `POST ${path} HTTP/1.1\r\nhost: ${host}\r\n${headers}${more}\r\n`
-  function* drip(begin: string, piece: string, seconds: number): Generator<PourStep> {
+  function* drip(begin: string, piece: string, seconds: number): Generator<UploadStep> {
     yield begin
     for (let second = 0; second < seconds; second++) {
       yield { restMs: 1000 }
@@ -168,13 +171,13 @@ async function slow({
   const long = 'content-length: 100000\r\n'
   const form = (more: string): string =>
     head(more).replace('application/json', 'multipart/form-data; boundary=b').replace(path, '/v1/audio/transcriptions')
-  const bodies: readonly (readonly [string, Iterable<PourStep>])[] = [
+  const bodies: readonly (readonly [string, Iterable<UploadStep>])[] = [
     ['a body byte by byte', drip(head(long) + body, ' ', 40)],
     ['chunks byte by byte', drip(head('transfer-encoding: chunked\r\n'), '1\r\na\r\n', 40)],
     ['no body at all', [head(long), { restMs: 40_000 }]],
     ['an upload byte by byte', drip(form(long), 'a', 40)],
   ]
-  const heads: readonly (readonly [string, Iterable<PourStep>])[] = [
+  const heads: readonly (readonly [string, Iterable<UploadStep>])[] = [
     ['a head byte by byte', drip(`POST ${path} HTTP/1.1\r\nhost: ${host}\r\nx: `, 'y', 95)],
     ['half a head', [`POST ${path} HTTP/1.1\r\nhost`, { restMs: 95_000 }]],
   ]
@@ -182,8 +185,8 @@ async function slow({
   const slowest = async (cases: typeof bodies, within: number): Promise<number> => {
     const poured = await Promise.all(
       cases.map(async ([name, steps]) => {
-        const { status, answerMs } = await pour(target, timed(steps), 1000)
-        if (status !== 408) complaints.push(`${name}: answered ${status || 'nothing'} after ${ms(answerMs)}`)
+        const { status, answerMs } = await uploadSlowly(target, timed(steps), 1000)
+        if (status !== 408) complaints.push(`${name}: received ${status || 'nothing'} after ${ms(answerMs)}`)
         else if (answerMs > within + late) complaints.push(`${name}: 408 after ${ms(answerMs)}`)
         return Number.isNaN(answerMs) ? 0 : answerMs
       }),
@@ -191,7 +194,7 @@ async function slow({
     return Math.max(...poured)
   }
   const [body408, head408] = await Promise.all([slowest(bodies, slowBodyWithin), slowest(heads, 90_000)])
-  if (scene.calls.length > 0) complaints.push('a request that never ended reached the upstream')
+  if (scene.calls.length > 0) complaints.push('an unfinished request reached the upstream')
   scene.end()
   return {
     complaints,
@@ -199,17 +202,17 @@ async function slow({
   }
 }
 
-function* timed(steps: Iterable<PourStep>): Generator<PourStep> {
+function* timed(steps: Iterable<UploadStep>): Generator<UploadStep> {
   yield 'mark'
   yield* steps
 }
 
 /**
- * Requests whose frame or pace is hostile. Nearly all of it is decided by the server's own parser, before any gateway is asked: Node
- * answers what it cannot read with a bare `400 Bad Request` and closes, heads above 16 kB with 431, unknown expectations with 417,
- * and heads that do not end with 408, after 60 s and at its next look, every 30 s. So these have no dialect. What is the gateway's:
- * methods, bodies that are refused unread, and bodies that come too slowly (408 within 30 s). A second request hidden in the first
- * is to reach the upstream in no case.
+ * Requests with hostile framing or pace. The server's own parser decides most of them before any gateway: Node rejects
+ * unreadable requests with a bare `400 Bad Request` and closes, heads above 16 kB with 431, unknown expectations with
+ * 417, and unfinished heads with 408, after 60 s and at its next check, every 30 s. So these have no dialect. The
+ * gateway decides methods, bodies that are rejected unread, and slow bodies (408 within 30 s). A second request hidden
+ * in the first must never reach the upstream.
  */
 export const framing: Check = {
   row: 33,
@@ -218,7 +221,7 @@ export const framing: Check = {
   promise: '400/417/431/408; slow body cut ≤ 30 s; HEAD/OPTIONS/405 right',
   perServer: true,
   async run(setting) {
-    // Slow clients take as long as they take: beside all others, and only in the full form.
+    // Slow clients run parallel to all others, and only in the full form.
     const slowly = setting.short ? undefined : slow(setting)
     const parts = {
       frames: await rawCases(setting, frames),
@@ -235,7 +238,7 @@ export const framing: Check = {
     )
     return {
       held: complaints.length === 0,
-      figure: `${counts.join(', ')} as they should be; ${slowOnes?.figure ?? 'slow clients only in the full form'}`,
+      figure: `${counts.join(', ')} correct; ${slowOnes?.figure ?? 'slow clients only in the full form'}`,
       notes: tally(complaints),
     }
   },

@@ -7,11 +7,11 @@ import { choice, playRecipes, requestRecipes, streamRecipes } from '../../fuzz/r
 import { type FuzzRequest, type RequestRecipe, requestBases, requestOf } from '../../fuzz/requests.ts'
 import { streamBases, streamOf } from '../../fuzz/streams.ts'
 import { type Play, playOf } from '../../fuzz/upstream.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 
-/** Slower than this is a hang, in milliseconds. */
+/** Milliseconds that count as a hang. */
 const hangMs = 1000
 const patienceMs = 2000
 const width = 8
@@ -19,18 +19,18 @@ const batch = 500
 const seed = 20261121
 
 interface Came {
-  /** 0: no answer. */
+  /** 0 without a response. */
   readonly status: number
   readonly ms: number
 }
 
-/** One try; never rejects. */
+/** One attempt; never rejects. */
 type Try = (agent: Agent | false) => Promise<Came>
 
-/** A busy machine is slow at times: what hangs, hangs every time. */
+/** Number of attempts: a busy machine is sometimes slow, but a hang repeats. */
 const tries = 3
 
-/** Returns the error in the target's behaviour; undefined if there is none. */
+/** Returns the defect in the target's behaviour, or undefined. */
 async function wrong(what: string, attempt: Try, agent: Agent): Promise<string | undefined> {
   const fault = ({ status, ms }: Came): string | undefined => {
     if (status === 500) return `500 (${what})`
@@ -38,7 +38,7 @@ async function wrong(what: string, attempt: Try, agent: Agent): Promise<string |
     return ms > hangMs ? `no end within ${hangMs} ms (${what})` : undefined
   }
   let found = fault(await attempt(agent))
-  // The others' connections have no part in it then.
+  // Retries use a new connection, independent of others.
   for (let again = 1; again < tries && found !== undefined && !found.startsWith('500'); again++)
     found = fault(await attempt(false))
   return found
@@ -46,7 +46,7 @@ async function wrong(what: string, attempt: Try, agent: Agent): Promise<string |
 
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** A request as it is, over HTTP. */
+/** Returns an attempt that sends a request over HTTP. */
 const sending =
   (target: Target, { path, query, headers, body, dialect, upstream }: FuzzRequest): Try =>
   (agent) =>
@@ -74,14 +74,14 @@ const sending =
       outgoing.end(body)
     })
 
-/** The provider behind it would fill its own memory with the vector. */
+/** A requested embedding of this size would exhaust the fake provider's memory. */
 const hugeVector = /imension\w*"\s*:\s*(\d{5,}|\d[\d.]*[eE])/
 const decoder = new TextDecoder()
 
 function requestTries({
   target,
-}: Setting): (at: number, recipe: RequestRecipe) => { what: string; attempt: Try } | undefined {
-  const own = target.own !== undefined
+}: CheckContext): (at: number, recipe: RequestRecipe) => { what: string; attempt: Try } | undefined {
+  const own = target.local !== undefined
   const served = (base: { dialect: string; upstream: string; generates: boolean }): boolean =>
     target.pairs.some(
       ({ client, upstream }) => upstream === base.upstream && (client === base.dialect || !base.generates),
@@ -98,7 +98,7 @@ function requestTries({
   }
 }
 
-/** Plays over a socket what `fetch` would be answered in the process. */
+/** Delivers a scripted response over a socket, like `fetch` in process. */
 async function playTo(
   { response, socket }: UpstreamCall,
   { status, headers, bytes, piece, ending }: Play,
@@ -108,11 +108,10 @@ async function playTo(
     return
   }
   const promised = headers.find(([name]) => name === 'content-length')?.[1]
-  // A client that announced more than it sends closes; otherwise the gateway waits up to its time limits, which other checks
-  // cover.
+  // A client that announced more than it sends closes the connection. Other checks cover the gateway's time limits.
   if (Number(promised) > bytes.length) response.shouldKeepAlive = false
   response.writeHead(status, headers.flat())
-  // Hundreds of pieces, each with a wait in between, would only be slow.
+  // Hundreds of chunks, each with a delay, would only be slow.
   const size = piece === 0 ? Math.max(1, bytes.length) : Math.max(piece, Math.ceil(bytes.length / 20))
   for (let at = 0; at < bytes.length; at += size) {
     response.write(bytes.subarray(at, at + size))
@@ -124,7 +123,7 @@ async function playTo(
 
 const streams = fc.record({ stream: streamRecipes, play: playRecipes(8), pair: choice })
 
-/** Fuzzing from outside. The millions run in the process, in `fuzz-*.test.ts`: over HTTP they would take hours. */
+/** Fuzzing over HTTP. Millions of runs happen in process, in `fuzz/*.test.ts`: over HTTP they would take hours. */
 export const fuzz: Check = {
   row: 29,
   group: 'Limits and bad input',
@@ -145,7 +144,7 @@ export const fuzz: Check = {
       }
       return false
     }
-    /** Tries values in batches, and looks after each whether the target is still there. */
+    /** Runs batches of values, and checks after each whether the target is still alive. */
     const tryAll = async <T>(
       values: fc.Arbitrary<T>,
       wanted: number,
@@ -171,15 +170,18 @@ export const fuzz: Check = {
     const scene = upstream.play((call) => {
       const number = Number(/fuzz-(\d+)-/.exec(call.body.toString('latin1'))?.[1])
       const play = plays.get(number)
-      if (play === undefined) throw new Error('nothing is played')
+      if (play === undefined) throw new Error('no script is set')
       return playTo(call, play)
     })
     const answered = await tryAll(streams, count(100_000, 2000), (at, { stream, play, pair: which }) => {
       const pair = pick(target.pairs, which)
       const bases = streamBases.filter(({ format }) => format === pair.upstream)
-      const told = playOf(streamOf(pick(bases, stream.base), stream), play, 'text/event-stream')
-      // Time limits cover data that never arrives: see other checks.
-      plays.set(at, told.ending === 'hang' || told.ending === 'no answer' ? { ...told, ending: 'end' } : told)
+      const reported = playOf(streamOf(pick(bases, stream.base), stream), play, 'text/event-stream')
+      // Other checks cover time limits for data that never arrives.
+      plays.set(
+        at,
+        reported.ending === 'hang' || reported.ending === 'no answer' ? { ...reported, ending: 'end' } : reported,
+      )
       const text = `${scene.marker} fuzz-${at}-`
       return {
         what: `${pair.client} from ${pair.upstream}: ${JSON.stringify({ stream, play })}`,
@@ -201,8 +203,8 @@ export const fuzz: Check = {
     return {
       held: crashes + hangs + breaks + errors === 0,
       figure:
-        `${requests} requests + ${answered} streams over HTTP: ${crashes} crashes, ${hangs} hangs > 1 s, ` +
-        `${breaks} without an answer, ${errors} × 500 (seed ${seed}; more in the process: fuzz-*.test.ts)`,
+        `${requests} requests + ${answered} streams over HTTP: ${crashes} crashes, ${hangs} hangs > 1 s,` +
+        `${breaks} without a response, ${errors} × 500 (seed ${seed}; more runs in process: fuzz/*.test.ts)`,
       notes: tally(faults.map((fault) => fault.slice(0, 400))),
     }
   },

@@ -1,34 +1,39 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { answerWell, beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
+import { beginStream, formatOf, sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
 import { bodyFor, exchange } from '../client.ts'
 import { mb, ms, tally } from '../measurements.ts'
-import { readStream, wrongEnding } from '../read-responses.ts'
-import { meanwhile, type Noticed, upToThrice, withLimits } from './watch-process.ts'
+import { failureDefect, readStream } from '../read-responses.ts'
+import { type ObservedEffects, observeDuring, retryWhileSlow, withLimits } from './watch-process.ts'
 
 const mib = 1024 * 1024
 
-/** In milliseconds, of the promise: for each 16 MB that are told, as some formats say a whole text up to five times. */
+/**
+ * Milliseconds of the promise per 16 MB that the client receives: some formats repeat a whole text up to five times.
+ */
 const giantWithin = 300
 const othersWithin = 50
 const sizes = [4 * mib, 8 * mib, 16 * mib] as const
 
-/** Fillings of 16 MB in one piece, as JSON, and the piece's decoded text. */
+/** Fillings of 16 MB as JSON, and the decoded text of one repetition. */
 const stuffs: Readonly<Record<string, (size: number) => string>> = {
   letters: (size) => 'a'.repeat(size),
   escapes: (size) => '\\n\\"'.repeat(size / 4),
   'two-byte letters': (size) => 'é'.repeat(size / 2),
 }
 
-/** The good stream, its second word a giant: where it is said first, for some formats repeat all of it at the end. */
+/**
+ * Returns the good stream with a giant second word at its first occurrence; some formats repeat the whole text at the
+ * end.
+ */
 function giantEvents(format: Format, giant: string): readonly string[] {
   const first = good[format].findIndex((event) => event.includes(' two'))
   return good[format].map((event, place) => (place === first ? event.replace(' two', () => giant) : event))
 }
 
-/** Until there is room for more, or nobody to send it to. */
+/** Resolves when there is room for more, or the connection is gone. */
 const room = ({ response }: UpstreamCall): Promise<void> =>
   new Promise((resolve) => {
     const done = (): void => {
@@ -38,7 +43,7 @@ const room = ({ response }: UpstreamCall): Promise<void> =>
     response.on('drain', done).on('close', done)
   })
 
-/** How an upstream sends its giant: at once, in pieces as small as a slow network's, or as one event of very many lines. */
+/** Ways to send the giant: at once, in pieces as small as a slow network's, or as one event of many lines. */
 const manners: Readonly<Record<string, (call: UpstreamCall, event: string) => Promise<void>>> = {
   async whole(call, event) {
     call.response.write(event)
@@ -52,7 +57,7 @@ const manners: Readonly<Record<string, (call: UpstreamCall, event: string) => Pr
 
 interface Timed {
   readonly tookMs: number
-  /** How often what came holds the giant, by its size; 1 for a request. */
+  /** How often the received data contains the giant, by its size; 1 for a request. */
   readonly times: number
   /** Complaint about the received data. */
   readonly wrong: string | undefined
@@ -60,9 +65,9 @@ interface Timed {
 
 type Run = (target: Target) => Promise<Timed>
 
-/** A stream with a giant event in it: from its first byte until the client has all. */
+/** Measures a stream with a giant event: from its first byte until the client has received everything. */
 const giantAnswer =
-  ({ upstream }: Setting, pair: Pair, stuff: string, manner: string, size: number): Run =>
+  ({ upstream }: CheckContext, pair: Pair, stuff: string, manner: string, size: number): Run =>
   async (target) => {
     let begun = Number.NaN
     const giant = (stuffs[stuff] as (size: number) => string)(size)
@@ -70,7 +75,7 @@ const giantAnswer =
     const length = (JSON.parse(`"${giant}"`) as string).length
     const scene = upstream.play(async (call) => {
       beginStream(call)
-      // The head is through, and whatever is loaded for a first event.
+      // Starts after the head, when lazy modules are loaded.
       for (const event of events)
         if (!event.includes(giant)) call.response.write(event)
         else {
@@ -91,16 +96,16 @@ const giantAnswer =
         : successes.length === 0
           ? `no success at the end: ${answer.text.slice(-200)}`
           : text.length < length
-            ? `${text.length} of ${length} characters came`
+            ? `${text.length} of ${length} characters were received`
             : undefined
     return { tookMs, times: Math.max(1, Math.round(Buffer.byteLength(answer.text) / size)), wrong }
   }
 
-/** A request with a giant in it: from its first byte until the upstream has all. */
+/** Measures a request with a giant: from its first byte until the upstream has received everything. */
 const giantRequest =
-  ({ upstream }: Setting, pair: Pair, stuff: string, size: number): Run =>
+  ({ upstream }: CheckContext, pair: Pair, stuff: string, size: number): Run =>
   async (target) => {
-    const scene = upstream.play(answerWell)
+    const scene = upstream.play(sendGoodResponse)
     const giant = (stuffs[stuff] as (size: number) => string)(size)
     const body = bodyFor(target, { ...pair, text: scene.marker }).replace(scene.marker, () => scene.marker + giant)
     const bytes = Buffer.from(body)
@@ -117,7 +122,7 @@ const giantRequest =
     return { tookMs: (call?.at ?? Number.NaN) - begun, times: 1, wrong }
   }
 
-/** Endless data of an upstream: after three valid events, or in place of an answer. */
+/** Endless data of an upstream: after three valid events, or instead of a response. */
 const endless: Readonly<Record<string, { readonly stream: boolean; readonly open: string; readonly piece: string }>> = {
   'a data line': { stream: true, open: 'data: {"x":"', piece: 'a' },
   'a comment': { stream: true, open: ': ', piece: 'a' },
@@ -125,13 +130,13 @@ const endless: Readonly<Record<string, { readonly stream: boolean; readonly open
   'a line without a colon': { stream: true, open: '', piece: 'a' },
   'an event of many lines': { stream: true, open: '', piece: 'data: aaaaaaaa\n' },
   'an event of empty lines of data': { stream: true, open: '', piece: 'data:\n' },
-  'an answer in JSON': { stream: false, open: '{"x":"', piece: 'a' },
+  'a JSON response': { stream: false, open: '{"x":"', piece: 'a' },
 }
 
-/** Size of one event here, and the maximum that is sent: line ends are not counted, so that is more. */
+/** Size limit of one event here, and the maximum that is sent: more, because line ends do not count. */
 const eventBytes = 4 * mib
 const mostBytes = 64 * mib
-/** To whom its limit is unknown. */
+/** For gateways whose limit is unknown. */
 const foreignBytes = 24 * mib
 
 interface Cut {
@@ -140,10 +145,10 @@ interface Cut {
   readonly sentBytes: number
 }
 
-async function sendEndlessly({ upstream }: Setting, target: Target, pair: Pair, what: string): Promise<Cut> {
+async function sendEndlessly({ upstream }: CheckContext, target: Target, pair: Pair, what: string): Promise<Cut> {
   const { stream, open, piece } = endless[what] as (typeof endless)[string]
   const block = Buffer.from(piece.repeat(Math.ceil((64 * 1024) / piece.length)))
-  const most = target.own === undefined ? foreignBytes : mostBytes
+  const most = target.local === undefined ? foreignBytes : mostBytes
   let sentBytes = 0
   let left = false
   const scene = upstream.play(async (call) => {
@@ -167,47 +172,48 @@ async function sendEndlessly({ upstream }: Setting, target: Target, pair: Pair, 
   const wrong = left
     ? answer.status === 200 && !stream
       ? 'answered 200'
-      : wrongEnding(pair.client, answer)
+      : failureDefect(pair.client, answer)
     : `not cut off within ${mb(most)}`
   return { wrong, sentBytes }
 }
 
-/** The same case at each size, and others' wait meanwhile. */
+/** The same case at each size, and the delay of other clients. */
 interface Series {
   readonly times: readonly number[]
-  /** How often the client was told the largest. */
+  /** How often the client received the largest giant. */
   readonly told: number
   readonly wrong: string | undefined
-  readonly noticed: Noticed
+  readonly noticed: ObservedEffects
 }
 
-async function series(setting: Setting, makeRun: (size: number) => Run): Promise<Series> {
+async function series(setting: CheckContext, makeRun: (size: number) => Run): Promise<Series> {
   const { target, upstream } = setting
-  const { result, noticed } = await meanwhile(target, upstream, async () => {
+  const { result, noticed } = await observeDuring(target, upstream, async () => {
     const times: number[] = []
-    let told = 1
+    let reported = 1
     let wrong: string | undefined
     for (const size of sizes) {
       const timed = await makeRun(size)(target)
       times.push(timed.tookMs)
-      told = timed.times
+      reported = timed.times
       wrong ??= timed.wrong
     }
-    return { times, told, wrong }
+    return { times, told: reported, wrong }
   })
   return { ...result, noticed }
 }
 
-/** How much longer another client waited than the same one straight at the upstream, which waits for this kit as well. */
-const beyondDirect = ({ worstMs, directMs }: Noticed): number => Math.max(0, worstMs - directMs)
+/** Returns how much longer another client waited than directly at the upstream, which waits for this kit as well. */
+const beyondDirect = ({ worstMs, directMs }: ObservedEffects): number => Math.max(0, worstMs - directMs)
 
-/** Twice the size may take twice the time, with a tolerance of the same again. */
+/** Returns true if twice the size takes at most twice the time, with a tolerance of the same again. */
 const isLinear = ([small = 0, , large = 0]: readonly number[]): boolean => large <= Math.max(small, 10) * 4 * 2
 
 /**
- * One event, line or text of 16 MB, from the upstream and from clients: no worse than linear, and within 300 ms, for each 16 MB that
- * the client is told, beyond what 16 MB take straight with the upstream, which is this kit's own part; what never ends is cut off at the limit.
- * While a piece of 16 MB is parsed, others on the same thread do wait: that is told as the limit that it is.
+ * One event, line or text of 16 MB from upstreams and clients must take at most linear time and 300 ms per 16 MB that
+ * the client receives, beyond the time of the same data directly from the upstream, which is this kit's own share.
+ * Endless data must be cut off at the limit. While a piece of 16 MB is parsed, other calls on the same thread wait:
+ * this is reported as a limit.
  */
 export const giant: Check = {
   row: 31,
@@ -223,7 +229,7 @@ export const giant: Check = {
       : target.pairs
     pairs.forEach((pair, place) => {
       for (const [at, stuff] of Object.keys(stuffs).entries()) {
-        // Every stuff in turn in the short form, in both manners in the full one.
+        // Rotates the fillings in the short form, and combines all in the full form.
         if (short && at !== place % 3) continue
         const what = `${pair.client} from ${pair.upstream}, ${stuff}`
         for (const manner of Object.keys(manners).slice(0, short ? 1 : 2))
@@ -250,25 +256,25 @@ export const giant: Check = {
       const straight = { ...target, origin: upstream.origin }
       const alone = [await runAlone(straight), await runAlone(straight)] as const
       const aloneWrong = alone[0].wrong ?? alone[1].wrong
-      if (aloneWrong !== undefined) complaints.push(`${name}: straight with the upstream: ${aloneWrong}`)
+      if (aloneWrong !== undefined) complaints.push(`${name}: directly from the upstream: ${aloneWrong}`)
       const aloneMs = Math.min(alone[0].tookMs, alone[1].tookMs)
       slowestDirect = Math.max(slowestDirect, aloneMs)
       const complaintOf = ({ times, told, wrong }: Series): string | undefined => {
         if (wrong !== undefined) return wrong
-        // This kit, too, takes five times as long to take what is told five times.
+        // This kit, too, takes five times as long to receive repeated data.
         const large = (times.at(-1) ?? Number.NaN) - aloneMs * told
         const withinMs = giantWithin * told
         if (!isLinear(times)) return `${times.map(ms).join(', ')} for 4, 8, 16 MB`
-        return large > withinMs ? `16 MB take ${ms(large)} more than straight (${ms(withinMs)})` : undefined
+        return large > withinMs ? `16 MB take ${ms(large)} longer than directly (${ms(withinMs)})` : undefined
       }
-      // Other load only adds to a time: the best try counts, for each size.
+      // Other load only adds to a time: the best attempt counts, for each size.
       let best: readonly number[] = sizes.map(() => Number.POSITIVE_INFINITY)
       const tryOnce = async (): Promise<Series> => {
         const tried = await series(setting, (size) => makeRun(pair, size))
         best = tried.times.map((time, place) => Math.min(time, best[place] as number))
         return { ...tried, times: best }
       }
-      const outcome = await upToThrice(
+      const outcome = await retryWhileSlow(
         tryOnce,
         (tried) =>
           tried.wrong !== undefined ||
@@ -290,11 +296,11 @@ export const giant: Check = {
         // Each of them once in the short form.
         if (short && at % pairs.length !== place) continue
         asked++
-        const { result, noticed } = await upToThrice(
-          () => meanwhile(capped, upstream, () => sendEndlessly(setting, capped, pair, what)),
+        const { result, noticed } = await retryWhileSlow(
+          () => observeDuring(capped, upstream, () => sendEndlessly(setting, capped, pair, what)),
           ({ result, noticed }) => result.wrong !== undefined || beyondDirect(noticed) <= othersWithin,
         )
-        const name = `${pair.client} from ${pair.upstream}, ${what} without an end`
+        const name = `${pair.client} from ${pair.upstream}, endless ${what}`
         if (result.wrong === undefined) cut++
         else complaints.push(`${name}: ${result.wrong}`)
         mostSent = Math.max(mostSent, result.sentBytes)
@@ -303,13 +309,13 @@ export const giant: Check = {
     return {
       held: complaints.length === 0,
       figure:
-        `16 MB in ${ms(slowest)} at most (direct ${ms(slowestDirect)}), ${linear}/${cases.length} linear; ${cut}/${asked} without an end cut off with one error` +
-        `${capped.own === undefined ? '' : ` (limit ${mb(eventBytes)}, ${mb(mostSent)} sent)`}`,
+        `16 MB in ${ms(slowest)} at most (direct ${ms(slowestDirect)}), ${linear}/${cases.length} linear; ${cut}/${asked} endless ones cut off with one error` +
+        `${capped.local === undefined ? '' : ` (limit ${mb(eventBytes)}, ${mb(mostSent)} sent)`}`,
       notes: tally(complaints),
       ...(Math.max(worst, worstByGiants) <= othersWithin
         ? {}
         : {
-            limit: `others wait up to ${ms(worstByGiants)} more while 16 MB in one piece are read, since JSON.parse and TextDecoder take it in one go, and up to ${ms(worst)} while lines without an end pour in, since libuv hands over up to 2 MB of one connection in a row; Node has one thread for all (limits.answerBytes and limits.bodyBytes bound the pieces)`,
+            limit: `others wait up to ${ms(worstByGiants)} longer while 16 MB in one piece are parsed, since JSON.parse and TextDecoder process it in one go, and up to ${ms(worst)} while endless lines arrive, since libuv delivers up to 2 MB of one connection in a row; Node has one thread for all (limits.answerBytes and limits.bodyBytes bound the pieces)`,
           }),
     }
   },

@@ -1,15 +1,15 @@
-/** A fault put into a good body, and the field that the error is to name. */
+/** A fault in a good body, and the field that the error must name. */
 export interface Fault {
   readonly name: string
-  /** Name of the top level in the dialect. */
+  /** Name of the top-level field in the dialect. */
   readonly param: string
   apply(body: Record<string, unknown>): Record<string, unknown>
 }
 
-/** Type of a field, from which invalid values follow. A voice is a text or an object. */
+/** Type of a field, from which invalid values follow. A voice is a string or an object. */
 type Kind = 'text' | 'number' | 'integer' | 'boolean' | 'list' | 'object' | 'texts' | 'voice'
 
-/** An endpoint's field: what it holds, where it may end, and what is wrong for this one alone. */
+/** A field of an endpoint: its type, its bounds, and its own invalid values. */
 export interface Field {
   readonly at: string
   readonly kind: Kind
@@ -30,10 +30,10 @@ const wrongOf: Readonly<Record<Kind, readonly unknown[]>> = {
   voice: [5, true, [], ['a']],
 }
 
-/** Its own for what is left out. */
+/** Represents a missing field. */
 const absent = Symbol('absent')
 
-const written = (value: unknown): string => (value === absent ? 'left out' : JSON.stringify(value))
+const written = (value: unknown): string => (value === absent ? 'missing' : JSON.stringify(value))
 
 function put(body: Record<string, unknown>, at: string, value: unknown): Record<string, unknown> {
   const copy = structuredClone(body)
@@ -46,7 +46,7 @@ function put(body: Record<string, unknown>, at: string, value: unknown): Record<
   return copy
 }
 
-/** Every fault that the fields can have, field by field in turn, so that the first ones are of all of them. */
+/** Returns every fault of the fields, in rotation over the fields, so that the first faults cover all of them. */
 export function faultsOf(fields: readonly Field[]): readonly Fault[] {
   const columns = fields.map(({ kind, required, min, max, also = [] }) => [
     ...also,

@@ -1,4 +1,4 @@
-/** A part of an upload; with a `filename` it is a file. */
+/** A part of an upload; a part with a `filename` is a file. */
 export interface Part {
   readonly name: string
   readonly value: string | Uint8Array
@@ -19,7 +19,7 @@ export const writeForm = (parts: readonly Part[], end = '--torture-form--\r\n'):
     Buffer.from(end),
   ])
 
-/** A form that is none, or not a whole one. */
+/** An invalid or incomplete form. */
 export interface BrokenForm {
   readonly name: string
   readonly type?: string
@@ -32,12 +32,12 @@ const broken = (name: string, make: BrokenForm['make'], more: Partial<BrokenForm
   make,
   ...more,
 })
-/** A good form with one more part, written by hand in front of it. */
+/** Returns a good form with one additional handwritten part before it. */
 const withPart = (name: string, part: string): BrokenForm =>
   broken(name, (good) => `--torture-form\r\n${part}\r\n${writeForm(good).toString('latin1')}`)
 const texted = (good: readonly Part[]): string => writeForm(good).toString('latin1')
 
-/** Thirty. */
+/** Thirty broken forms. */
 export const brokenForms: readonly BrokenForm[] = [
   broken('nothing', () => ''),
   broken('blanks', () => ' \r\n \r\n'),
@@ -57,8 +57,8 @@ export const brokenForms: readonly BrokenForm[] = [
   broken('cut within a header', (good) => texted(good).slice(0, 40)),
   broken('line feeds alone', (good) => texted(good).replaceAll('\r\n', '\n')),
   broken('carriage returns alone', (good) => texted(good).replaceAll('\r\n', '\r')),
-  broken('an encoding that there is not', texted, { headers: { 'content-encoding': 'rot13' } }),
-  broken('gzip that is none', texted, { headers: { 'content-encoding': 'gzip' } }),
+  broken('an unknown encoding', texted, { headers: { 'content-encoding': 'rot13' } }),
+  broken('invalid gzip', texted, { headers: { 'content-encoding': 'gzip' } }),
   withPart('a part without a disposition', 'content-type: text/plain\r\n\r\nx'),
   withPart('a part without a name', 'content-disposition: form-data\r\n\r\nx'),
   withPart('a part with an empty name', 'content-disposition: form-data; name=""\r\n\r\nx'),
@@ -83,7 +83,7 @@ export interface FormFault {
   apply(good: readonly Part[]): readonly Part[]
 }
 
-/** Type of an upload field. Texts that represent lists may be repeated. */
+/** Type of an upload field. Fields that represent lists may be repeated. */
 export interface FormField {
   readonly at: string
   readonly kind: 'text' | 'texts' | 'number' | 'boolean' | 'file' | 'files'
@@ -100,7 +100,7 @@ function faultsOfField({ at, kind, required, also = [] }: FormField): FormFault[
   if (kind === 'boolean') texts.push('maybe', '2', '', '[]')
   const fault = (name: string, apply: FormFault['apply']): FormFault => ({ name: `${at} ${name}`, param: at, apply })
   return [
-    ...(required ? [fault('left out', (good) => without(good, at))] : []),
+    ...(required ? [fault('missing', (good) => without(good, at))] : []),
     ...texts.map((value) => fault(`'${value}'`, (good) => [...without(good, at), { name: at, value }])),
     ...(isFile ? [] : [fault('as a file', (good) => [...without(good, at), { ...one, filename: 'a.txt' }])]),
     ...(kind === 'texts' || kind === 'files'
@@ -112,7 +112,7 @@ function faultsOfField({ at, kind, required, also = [] }: FormField): FormFault[
   ]
 }
 
-/** Every fault, field by field in turn. */
+/** Returns every fault, in rotation over the fields. */
 export function formFaultsOf(fields: readonly FormField[]): readonly FormFault[] {
   const columns = fields.map(faultsOfField)
   const rows = Math.max(...columns.map(({ length }) => length))

@@ -2,13 +2,13 @@ import type { Format } from '../../base/recorded-traffic.ts'
 import { sleep } from '../../base/upstream-responses.ts'
 import type { Check, Target } from '../check.ts'
 import { inParallel, tally } from '../measurements.ts'
-import { readError, type ToldError } from '../read-responses.ts'
+import { type DialectError, readError } from '../read-responses.ts'
 import { type Endpoint, endpoints } from './endpoints.ts'
 import { faultsOf } from './malformed-fields.ts'
 import { brokenForms, formFaultsOf, formType, writeForm } from './malformed-forms.ts'
-import { headOf, pour } from './slow-upload.ts'
+import { headOf, uploadSlowly } from './slow-upload.ts'
 
-/** As many for each endpoint: half of them no bodies at all, half of them with one field that is wrong. */
+/** Number of bodies per endpoint: half of them invalid as a whole, half with one invalid field. */
 const bodiesEach = 60
 
 interface Case {
@@ -17,7 +17,7 @@ interface Case {
   readonly body: string | Uint8Array
   readonly type: string
   readonly headers: Readonly<Record<string, string>>
-  /** The field that the error has to name. */
+  /** The field that the error must name. */
   readonly param: string | undefined
 }
 
@@ -52,16 +52,18 @@ function casesOf(endpoint: Endpoint, model: string): Case[] {
   return all.slice(0, bodiesEach)
 }
 
-/** In whatever spelling: Google's errors write snake_case for what is asked in camelCase. */
+/** Normalises spelling: Google's errors write snake_case for camelCase fields. */
 const plain = (name: string): string => name.toLowerCase().replaceAll('_', '')
 
-/** In dialects without a field for it, the message has the name. */
-const names = ({ param, message }: ToldError, wanted: string, format: Format): boolean =>
+/** In dialects without a separate property, the message contains the name. */
+const names = ({ param, message }: DialectError, wanted: string, format: Format): boolean =>
   format === 'messages' || format === 'gemini'
     ? plain(`${param ?? ''} ${message}`).includes(plain(wanted))
     : param !== undefined && plain(param).startsWith(plain(wanted))
 
-/** An upstream of another format: in the client's own, fields that the gateway need not read are the provider's to refuse. */
+/**
+ * Selects an upstream of another format: in pass-through, the provider rejects fields that the gateway need not read.
+ */
 const modelFor = (target: Target, { name }: Pick<Endpoint, 'name'>): string =>
   target.model(name === 'chat/completions' ? 'messages' : 'chat')
 
@@ -74,13 +76,13 @@ async function ask(target: Target, { endpoint, body, type, headers }: Case) {
     ...(endpoint.format === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
     ...headers,
   })
-  const { status, raw } = await pour(target, [Buffer.concat([Buffer.from(head), bytes])])
+  const { status, raw } = await uploadSlowly(target, [Buffer.concat([Buffer.from(head), bytes])])
   return { status, text: Buffer.from(raw.slice(raw.indexOf('\r\n\r\n') + 4), 'latin1').toString('utf8') }
 }
 
 /**
- * Bodies that no provider would take, at every endpoint that takes one: refused in the words of the endpoint's clients, with
- * the field named where one is wrong, and nobody is called for them.
+ * Bodies that no provider accepts must be rejected in the dialect of the endpoint's clients, with the invalid field
+ * named, and without an upstream call.
  */
 export const malformed: Check = {
   row: 28,
@@ -104,11 +106,12 @@ export const malformed: Check = {
       if (param !== undefined) fields++
       if (answer.status < 400 || answer.status >= 500) return `${what}: answered ${answer.status}`
       refused++
-      const told = readError(endpoint.format, answer)
-      if (told === undefined) return `${what}: ${answer.status} not in the dialect: ${answer.text.slice(0, 100)}`
+      const reported = readError(endpoint.format, answer)
+      if (reported === undefined) return `${what}: ${answer.status} not in the dialect: ${answer.text.slice(0, 100)}`
       inDialect++
       if (param === undefined) return undefined
-      if (!names(told, param, endpoint.format)) return `${what}: ${param} is not named: ${told.param} / ${told.message}`
+      if (!names(reported, param, endpoint.format))
+        return `${what}: ${param} is not named: ${reported.param} / ${reported.message}`
       named++
       return undefined
     })
@@ -118,19 +121,19 @@ export const malformed: Check = {
     return {
       held: fell.length === 0 && called === 0,
       figure:
-        `${refused}/${cases.length} answered 4xx at ${endpoints.length} endpoints, ${inDialect} in the dialect; ` +
+        `${refused}/${cases.length} rejected with 4xx at ${endpoints.length} endpoints, ${inDialect} in the dialect;` +
         `${named}/${fields} name the field; ${called} upstream calls`,
       notes: tally(fell),
     }
   },
 }
 
-/** A body that is no JSON object, whatever the endpoint. */
+/** A body that is not a JSON object, for any endpoint. */
 export interface MalformedText {
   readonly name: string
-  /** @param good a whole good body as JSON */
+  /** @param good a complete good body as JSON */
   make(good: string): string | Uint8Array
-  /** In place of `application/json`. */
+  /** Replaces `application/json`. */
   readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -141,11 +144,11 @@ const bent = (name: string, make: MalformedText['make'], more: Partial<Malformed
   make,
   ...more,
 })
-/** A good body with bytes in its middle that are no UTF-8. */
+/** Returns a good body with invalid UTF-8 in its middle. */
 const spoilt = (name: string, bytes: readonly number[]): MalformedText =>
   bent(name, (good) => Buffer.concat([Buffer.from('{"x":"'), Buffer.from(bytes), Buffer.from(`",${good.slice(1)}`)]))
 
-/** Thirty: text that is no JSON, JSON that is no object, bytes that are no text, and other types of content. */
+/** Thirty malformed bodies: invalid JSON, JSON other than an object, invalid text, and other content types. */
 export const malformedTexts: readonly MalformedText[] = [
   text('nothing', ''),
   text('blanks', ' \r\n\t '),
@@ -166,15 +169,15 @@ export const malformedTexts: readonly MalformedText[] = [
   bent('keys without quotes', (good) => good.replaceAll(/"(\w+)":/g, '$1:')),
   bent('a comment', (good) => `/* please */ ${good}`),
   bent('a line break within a text', (good) => `{"x":"a\nb",${good.slice(1)}`),
-  bent('an escape that there is not', (good) => `{"x":"\\x41",${good.slice(1)}`),
-  bent('a number with a zero in front', (good) => `{"x":007,${good.slice(1)}`),
+  bent('an unknown escape', (good) => `{"x":"\\x41",${good.slice(1)}`),
+  bent('a number with a leading zero', (good) => `{"x":007,${good.slice(1)}`),
   bent('NaN', (good) => `{"x":NaN,${good.slice(1)}`),
   bent('10,000 levels', (good) => `{"x":${'['.repeat(10_000)}${']'.repeat(10_000)},${good.slice(1)}`),
-  spoilt('a byte that no text has', [0xff]),
+  spoilt('an invalid byte', [0xff]),
   spoilt('half a character', [0xe2, 0x82]),
   spoilt('a surrogate as bytes', [0xed, 0xa0, 0x80]),
   bent('UTF-16', (good) => Buffer.from(`\ufeff${good}`, 'utf16le')),
   bent('text/plain', (good) => good, { type: 'text/plain' }),
   bent('a form of the web', () => 'model=a&input=b', { type: 'application/x-www-form-urlencoded' }),
-  bent('an encoding that there is not', (good) => good, { headers: { 'content-encoding': 'rot13' } }),
+  bent('an unknown encoding', (good) => good, { headers: { 'content-encoding': 'rot13' } }),
 ]

@@ -1,13 +1,13 @@
 import { Agent, request } from 'node:http'
 import type { ModelRoute } from '@modelgate/core'
-import { answerWell } from '../../base/upstream-responses.ts'
+import { sendGoodResponse } from '../../base/upstream-responses.ts'
 import type { Check, Pair, Target } from '../check.ts'
 import { exchange, headersFor } from '../client.ts'
 import { ms, percentile, tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
-import { upToThrice } from './watch-process.ts'
+import { retryWhileSlow } from './watch-process.ts'
 
-/** Names that mean something to patterns, prototypes, paths, headers, logs and databases. */
+/** Names with a meaning in patterns, prototypes, paths, headers, logs and databases. */
 const hostile: Readonly<Record<string, string>> = {
   'one star': '*',
   'many stars': '*'.repeat(200),
@@ -44,8 +44,8 @@ const hostile: Readonly<Record<string, string>> = {
 }
 
 /**
- * Patterns that take an expression with backtracking for ever, and a name that does not fit on which they do. Tried by a matcher that splits at the
- * stars, none costs more than reading the name a few times.
+ * Patterns on which a backtracking regular expression would run forever, with a name that does not match. A matcher
+ * that splits at the stars reads the name only a few times.
  */
 const globs: Readonly<Record<string, string>> = {
   '*a*a*a*a*b': 'a'.repeat(256),
@@ -58,13 +58,13 @@ const globs: Readonly<Record<string, string>> = {
   '[a-z]*.*\\d+*': 'q'.repeat(256),
 }
 
-/** How long a name may take more than a plain one, in milliseconds, of the promise. */
+/** Milliseconds that a name may take longer than a plain one. */
 const within = 1
 
-/** A line of a request has a limit, and holds no half characters. */
+/** Returns true if a request line can contain the name: it has a length limit, and no lone surrogates. */
 const fitsInPath = (name: string): boolean => name.length < 10_000 && !name.endsWith('\ud83d')
 
-/** How long two things take, asked by turns: the quick ones of each are the gateway's own time, whatever else the machine does. */
+/** Measures two calls alternately. The fastest of each show the gateway's own time, independent of other load. */
 async function quickOnes(
   count: number,
   first: () => Promise<unknown>,
@@ -81,8 +81,9 @@ async function quickOnes(
 }
 
 /**
- * Names of models that no one can have, and patterns that no one should write: refused as any unknown name, in less than a
- * millisecond more than a plain one, which is asked for by turns with it. That no name or pattern becomes a regular expression is tested beside the router (`route-names.test.ts`).
+ * Impossible model names and hostile patterns must be rejected like any unknown name, at most a millisecond slower than
+ * a plain one, which is measured alternately. Tests next to the router (`route-names.test.ts`) check that no name or
+ * pattern becomes a regular expression.
  */
 export const hostileNames: Check = {
   row: 32,
@@ -94,23 +95,26 @@ export const hostileNames: Check = {
     const rounds = count(60, 15)
     const agent = new Agent({ keepAlive: true })
     const clients = [...new Map(target.pairs.map((pair) => [pair.client, pair])).values()]
-    const scene = upstream.play(answerWell)
+    const scene = upstream.play(sendGoodResponse)
     let asked = 0
     let most = 0
 
-    /** @returns how much more it takes than a plain name of the same length: a long one takes its time in every parser */
+    /**
+     * @returns the additional time compared with a plain name of the same length: every parser needs time for a long
+     * one
+     */
     const excess = async (to: Target, pair: Pair, model: string): Promise<number> => {
       const ask = (name: string) => () => exchange(to, { ...pair, text: scene.marker, model: name }, { agent })
       const [took, plain] = await quickOnes(rounds, ask(model), ask('n'.repeat(model.length)))
       return took - plain
     }
     const timed = async (what: string, to: Target, pair: Pair, model: string): Promise<void> => {
-      const took = await upToThrice(
+      const took = await retryWhileSlow(
         () => excess(to, pair, model),
         (excessMs) => excessMs <= within,
       )
       most = Math.max(most, took)
-      if (took > within) complaints.push(`${what}: takes ${ms(took)} more than a plain name`)
+      if (took > within) complaints.push(`${what}: takes ${ms(took)} longer than a plain name`)
     }
 
     for (const pair of clients)
@@ -123,12 +127,12 @@ export const hostileNames: Check = {
         if (scene.calls.length > calls) complaints.push(`${what}: reached the upstream`)
         else if (answer.status < 400 || answer.status >= 500) complaints.push(`${what}: answered ${answer.status}`)
         else if (readError(pair.client, answer) === undefined) complaints.push(`${what}: not in the dialect`)
-        else if (answer.text.length > 1000) complaints.push(`${what}: told back in ${answer.text.length} characters`)
+        else if (answer.text.length > 1000) complaints.push(`${what}: repeated in ${answer.text.length} characters`)
         else if (answer.headers['x-injected'] !== undefined) complaints.push(`${what}: it became a header`)
         await timed(what, target, pair, model)
       }
     for (const name of Object.values(hostile).filter(fitsInPath)) {
-      // The list of models is asked by name too.
+      // The model list accepts names too.
       const status = await get(target, `/v1/models/${encodeURIComponent(name)}`)
       asked++
       if (status < 400 || status >= 500) complaints.push(`/v1/models/${name.slice(0, 40)}: answered ${status}`)
@@ -141,7 +145,7 @@ export const hostileNames: Check = {
     if (configured !== undefined && chat !== undefined)
       for (const [pattern, name] of Object.entries(globs)) {
         patterns++
-        // Each of the others is tried on it as well.
+        // Each of the other names is tested with it as well.
         await timed(`the pattern ${pattern.slice(0, 40)}`, configured, chat, name)
       }
     scene.end()
@@ -149,7 +153,7 @@ export const hostileNames: Check = {
     return {
       held: complaints.length === 0,
       figure:
-        `${asked} hostile names, ${complaints.length} complaints; at most ${ms(Math.max(0, most))} more than a plain name` +
+        `${asked} hostile names, ${complaints.length} complaints; at most ${ms(Math.max(0, most))} longer than a plain name` +
         `${patterns > 0 ? `, with ${patterns} hostile patterns configured too` : ''}`,
       notes: tally(complaints),
     }

@@ -2,34 +2,36 @@ import { connect } from 'node:net'
 import { sleep } from '../../base/upstream-responses.ts'
 import type { Target } from '../check.ts'
 
-/** Bytes to send, a rest, or the moment from which the answer is timed. */
-export type PourStep = string | Uint8Array | { readonly restMs: number } | 'mark' | 'end'
+/** Bytes to send, a pause, or the moment from which the response is timed. */
+export type UploadStep = string | Uint8Array | { readonly restMs: number } | 'mark' | 'end'
 
-export interface Poured {
-  /** 0: no answer came. */
+export interface UploadResult {
+  /** 0 without a response. */
   readonly status: number
-  /** Everything that came back. */
+  /** All received bytes. */
   readonly raw: string
-  /** Milliseconds from the mark to the answer's first byte; NaN: none came, or it came before the mark. */
+  /**
+   * Milliseconds from the mark to the first byte of the response; NaN if there was none, or it came before the mark.
+   */
   readonly answerMs: number
-  /** It was answered before the mark. */
+  /** True if the response came before the mark. */
   readonly early: boolean
   readonly sentBytes: number
-  /** The gateway ended the connection. */
+  /** True if the gateway closed the connection. */
   readonly closed: boolean
   readonly tookMs: number
 }
 
-/** Allowed time for the rest of a begun response. */
+/** Milliseconds allowed for the rest of a response. */
 const restOfAnswerMs = 50
 
 /**
- * A request written by hand at the pace at which it is taken, so that gigabytes can be sent from nothing. It goes on sending
- * after the answer, as clients do who do not look: until the steps or the connection are over.
+ * Sends a raw request with backpressure, so that gigabytes can be generated on the fly. It continues to send after the
+ * response, like clients that do not read while sending, until the steps or the connection end.
  *
- * @param withinMs how long after the last step an answer is waited for, or anybody who reads on
+ * @param withinMs time limit after the last step for a response or progress
  */
-export function pour(target: Target, steps: Iterable<PourStep>, withinMs = 5000): Promise<Poured> {
+export function uploadSlowly(target: Target, steps: Iterable<UploadStep>, withinMs = 5000): Promise<UploadResult> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(target.origin)
     const begun = performance.now()
@@ -49,7 +51,7 @@ export function pour(target: Target, steps: Iterable<PourStep>, withinMs = 5000)
       socket.destroy()
       const raw = Buffer.concat(parts).toString('latin1')
       resolve({
-        // An interim answer (100) is none.
+        // An interim response (100) does not count.
         status: Number(/HTTP\/1\.[01] ([2-5]\d\d)/.exec(raw)?.[1] ?? 0),
         raw,
         answerMs: answered >= marked ? answered - marked : Number.NaN,
@@ -60,7 +62,7 @@ export function pour(target: Target, steps: Iterable<PourStep>, withinMs = 5000)
       })
     }
     let timer: NodeJS.Timeout | undefined
-    /** All was sent: what is missing is the answer, and then no more than the rest of it. */
+    /** Everything was sent: waits for the response, and then only for its rest. */
     const wait = (): void => {
       sent = true
       clearTimeout(timer)
@@ -79,9 +81,9 @@ export function pour(target: Target, steps: Iterable<PourStep>, withinMs = 5000)
       closed = true
       finish()
     }
-    // Half an end is one: whoever is refused need not send on.
+    // A half-close counts: a rejected client need not send on.
     socket.on('end', onEnd).on('close', onEnd)
-    /** Returns true while the client reads. */
+    /** Returns true as long as the gateway reads. */
     const taken = (): Promise<boolean> =>
       new Promise((resume) => {
         const stuck = setTimeout(() => resume(false), withinMs)
@@ -97,7 +99,7 @@ export function pour(target: Target, steps: Iterable<PourStep>, withinMs = 5000)
         else if (step === 'end') socket.end()
         else if (typeof step === 'object' && 'restMs' in step) await sleep(step.restMs)
         else if (socket.write(step)) {
-          // The other clients of this process have their turn between two pieces.
+          // Lets the other clients of this process run between two pieces.
           await new Promise<void>((next) => setImmediate(next))
         } else if (!(await taken())) break
       }
@@ -109,13 +111,13 @@ export function pour(target: Target, steps: Iterable<PourStep>, withinMs = 5000)
 
 const pieceBytes = 64 * 1024
 
-/** Yields that many bytes in pieces: JSON's middle, as a string that never ends. */
+/** Yields this many bytes in pieces: the middle of a JSON string that never ends. */
 export function* filler(size: number, byte = 0x61): Generator<Uint8Array> {
   const piece = Buffer.alloc(pieceBytes, byte)
   for (let left = size; left > 0; left -= pieceBytes) yield left >= pieceBytes ? piece : piece.subarray(0, left)
 }
 
-/** Pieces as chunks of a chunked body, without its end. */
+/** Yields pieces as chunks of a chunked body, without its end. */
 export function* chunked(pieces: Iterable<Uint8Array | string>): Generator<string | Uint8Array> {
   for (const piece of pieces) {
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
@@ -123,7 +125,7 @@ export function* chunked(pieces: Iterable<Uint8Array | string>): Generator<strin
   }
 }
 
-/** A request's head by hand, with the target's credential for its first pair. */
+/** Returns a raw request head with the target's credential for its first pair. */
 export function headOf(
   target: Target,
   path: string,

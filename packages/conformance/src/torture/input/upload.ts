@@ -1,18 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
-import { answerJson } from '../../base/upstream-responses.ts'
-import type { Check, Setting, Target } from '../check.ts'
+import { sendJson } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Target } from '../check.ts'
 import { mb, tally } from '../measurements.ts'
-import { chunked, headOf, type PourStep, pour } from './slow-upload.ts'
+import { chunked, headOf, type UploadStep, uploadSlowly } from './slow-upload.ts'
 import { watchMemory } from './watch-process.ts'
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** The client's own; files come as near to it as a file may. */
+/** The client's boundary; the files contain near matches. */
 const boundary = 'torture-6f1c-boundary'
 
-/** Files that a reader of multipart bodies stumbles over. */
+/** Files that are difficult for parsers of multipart bodies. */
 const files = (): Readonly<Record<string, Uint8Array>> => {
   const all = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
   const nearly = boundary.slice(0, -1)
@@ -28,7 +28,7 @@ const files = (): Readonly<Record<string, Uint8Array>> => {
     'of line ends with dashes': lines('\r\n--', 20_000),
     'of nearly boundaries': lines(`\r\n--${nearly}`, 5000),
     'of nearly boundaries with NULs': lines(`\r\n--${nearly}\0`, 5000),
-    // At its begin one would be a boundary: the header's end is its line end.
+    // At the start of the file it would be a real boundary, because the header's end is its line end.
     'of boundaries without their line end': lines(`x--${boundary}`, 5000),
     'of boundaries behind a line feed': lines(`\n--${boundary}\n`, 5000),
     'of another form': lines(
@@ -38,11 +38,11 @@ const files = (): Readonly<Record<string, Uint8Array>> => {
     'that ends in a return': Buffer.from('RIFF\r'),
     'that ends in a line end': Buffer.from('RIFF\r\n'),
     'that ends in half a boundary': Buffer.from(`RIFF\r\n--${boundary.slice(0, 5)}`),
-    'at random': randomBytes(3_000_000),
+    'of random bytes': randomBytes(3_000_000),
   }
 }
 
-/** Names that a reader of headers stumbles over, as they stand between quotes. */
+/** Difficult file names, as written between quotes. */
 const filenames: readonly string[] = [
   'a.wav',
   '../../etc/passwd',
@@ -52,7 +52,7 @@ const filenames: readonly string[] = [
   `${'x'.repeat(200)}.wav`,
 ]
 
-/** Endpoints for files, with the field. */
+/** Endpoints with a file field. */
 const places = [
   { path: '/v1/audio/transcriptions', field: 'file', more: [], answer: { text: 'one two three' } },
   {
@@ -72,7 +72,7 @@ interface Arrived {
   readonly fields: readonly string[]
 }
 
-/** Reads the upload with the runtime's own parser, which is not the gateway's. */
+/** Parses the upload with the runtime's own parser, not the gateway's. */
 async function readUpload(incoming: IncomingMessage): Promise<Arrived> {
   const parts: Buffer[] = []
   for await (const part of incoming) parts.push(part as Buffer)
@@ -106,9 +106,9 @@ function opening(target: Target, { field, more }: Place, filename: string): Buff
 const closing = Buffer.from(`\r\n--${boundary}--\r\n`)
 const type = `multipart/form-data; boundary=${boundary}`
 
-/** How a body is cut on its way: by its length, in chunks, and byte by byte where that does not take for ever. */
+/** Ways to split a body: with its length, in chunks, and byte by byte unless that would take too long. */
 const manners: Readonly<
-  Record<string, (body: Buffer) => { headers: Record<string, string>; steps: Iterable<PourStep> } | undefined>
+  Record<string, (body: Buffer) => { headers: Record<string, string>; steps: Iterable<UploadStep> } | undefined>
 > = {
   'with its length': (body) => ({ headers: { 'content-length': String(body.length) }, steps: [body] }),
   'in odd chunks': (body) => ({
@@ -123,9 +123,9 @@ function* cut(body: Buffer, size: number): Generator<Buffer> {
   for (let at = 0; at < body.length; at += size) yield body.subarray(at, at + size)
 }
 
-/** One upload, and what is wrong with what arrived. */
+/** Sends one upload and returns the defect in what arrived. */
 async function upload(
-  { target, upstream }: Setting,
+  { target, upstream }: CheckContext,
   place: Place,
   filename: string,
   file: Uint8Array,
@@ -137,24 +137,24 @@ async function upload(
   let arrived: Arrived | undefined
   const end = upstream.playAt(place.path, async (call: UpstreamCall, incoming) => {
     arrived = await readUpload(incoming)
-    answerJson(call, 200, place.answer)
+    sendJson(call, 200, place.answer)
   })
   const head = headOf(target, place.path, { 'content-type': type, connection: 'close', ...way.headers })
-  const { status } = await pour(target, [head, ...way.steps], 10_000)
+  const { status } = await uploadSlowly(target, [head, ...way.steps], 10_000)
   end()
   if (status !== 200) return `answered ${status === 0 ? 'nothing' : status}`
-  if (arrived === undefined) return 'answered 200, but nothing arrived'
+  if (arrived === undefined) return 'status 200, but nothing arrived'
   const { digests, sizes, fields, filenames: names } = arrived
   if (digests.length !== 1) return `${digests.length} files arrived`
   if (digests[0] !== sha256(file)) return `another file arrived: ${sizes[0]} bytes of ${file.length}`
   if (fields.length !== 1 + place.more.length) return `other fields arrived: ${fields.join(', ').slice(0, 100)}`
-  // A quote is written in two ways; the runtime's parser reads one of them.
+  // A quote can be written in two ways; the runtime's parser supports one of them.
   const plain = filename.replace('%22', '"')
-  return names[0] === plain || names[0] === filename ? undefined : `the file is called ${names[0]} now`
+  return names[0] === plain || names[0] === filename ? undefined : `the file name became ${names[0]}`
 }
 
-/** A file larger than what may be held of it. */
-async function large({ target, upstream }: Setting, bytes: number) {
+/** Sends a file larger than the gateway may buffer. */
+async function large({ target, upstream }: CheckContext, bytes: number) {
   const piece = randomBytes(64 * 1024)
   const count = Math.ceil(bytes / piece.length)
   const wanted = createHash('sha256')
@@ -165,18 +165,18 @@ async function large({ target, upstream }: Setting, bytes: number) {
   let arrived: Arrived | undefined
   const end = upstream.playAt(place.path, async (call, incoming) => {
     arrived = await readUpload(incoming)
-    answerJson(call, 200, place.answer)
+    sendJson(call, 200, place.answer)
   })
-  function* steps(): Generator<PourStep> {
+  function* steps(): Generator<UploadStep> {
     yield headOf(target, place.path, { 'content-type': type, connection: 'close', 'content-length': String(size) })
     yield open
     for (let sent = 0; sent < count; sent++) yield piece
     yield closing
   }
-  await target.own?.stats()
+  await target.local?.stats()
   const grown = watchMemory(target.pid)
   const begun = performance.now()
-  const { status } = await pour(target, steps(), 60_000)
+  const { status } = await uploadSlowly(target, steps(), 60_000)
   const seconds = (performance.now() - begun) / 1000
   const grownBytes = grown()
   end()
@@ -193,7 +193,7 @@ async function large({ target, upstream }: Setting, bytes: number) {
 /** Allowed growth of the process while a large file passes through. */
 const room = 50_000_000
 
-/** Files that no reader of multipart bodies likes, through two endpoints and in every cut; and one that nobody should hold. */
+/** Difficult files through two endpoints with every split, and one that is too large to buffer. */
 export const uploads: Check = {
   row: 34,
   group: 'Input',

@@ -1,21 +1,21 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import type { Upstream } from '../../base/raw-upstream.ts'
-import { answerWell, sleep } from '../../base/upstream-responses.ts'
-import type { Setting, Target } from '../check.ts'
+import { sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import type { CheckContext, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { percentile } from '../measurements.ts'
 
-/** Effects of an act on uninvolved clients. */
-export interface Noticed {
-  /** Growth of the resident memory at its peak; undefined if /proc is not available. */
+/** Effects of an action on other clients. */
+export interface ObservedEffects {
+  /** Growth of the resident memory at its peak; undefined without /proc. */
   readonly grownBytes: number | undefined
-  /** The slowest of the other client's calls, and nine in ten, in milliseconds; NaN: none ended. */
+  /** The slowest of the other client's calls, and the 90th percentile, in milliseconds; NaN if none ended. */
   readonly worstMs: number
   readonly p90Ms: number
-  /** The slowest of the same calls straight to the upstream at the same time: the machine's and this kit's own share. */
+  /** The slowest of the same calls directly to the upstream at the same time: the share of the machine and this kit. */
   readonly directMs: number
-  /** Calls of the other client that went wrong. */
+  /** Number of failed calls of the other client. */
   readonly failed: number
   readonly calls: number
 }
@@ -31,14 +31,14 @@ const statusLine = (pid: number, name: string): number | undefined => {
   }
 }
 
-/** How far a process grows, from now on. */
+/** Starts to measure how far a process grows. Returns a function that returns the peak. */
 export function watchMemory(pid: number | undefined): () => number | undefined {
   const base = pid === undefined ? undefined : statusLine(pid, 'VmRSS')
   if (pid === undefined || base === undefined) return () => undefined
   let highest = base
   let forgotten = false
   try {
-    // From here on the kernel keeps a new high-water mark, which misses nothing between two looks.
+    // Resets the kernel's high-water mark, which misses no peak between two readings.
     writeFileSync(`/proc/${pid}/clear_refs`, '5')
     forgotten = true
   } catch {
@@ -55,7 +55,7 @@ export function watchMemory(pid: number | undefined): () => number | undefined {
   }
 }
 
-/** One client that calls again as soon as it was answered and has rested; every call small and ordinary. */
+/** Runs a client that repeats a small ordinary call after each response and a pause. */
 function keepCalling(call: () => Promise<boolean>, restMs: number): () => Promise<{ times: number[]; failed: number }> {
   const times: number[] = []
   let failed = 0
@@ -75,29 +75,29 @@ function keepCalling(call: () => Promise<boolean>, restMs: number): () => Promis
   }
 }
 
-/** How long the other client rests between its calls: long enough not to be the load itself. */
+/** Pause of the other client between calls: long enough not to be the load itself. */
 const restMs = 3
 
 /**
- * Does something to a gateway while another client makes small calls through it, and watches the process's memory. A gateway
- * of ours collects its garbage before, so that what is measured is the act's.
+ * Runs an action on a gateway while another client sends small calls, and watches the process's memory. A gateway of
+ * this kit collects garbage first, so that the measured growth belongs to the action.
  */
-export async function meanwhile<T>(
+export async function observeDuring<T>(
   target: Target,
   upstream: Upstream,
   act: () => Promise<T>,
-): Promise<{ readonly result: T; readonly noticed: Noticed }> {
-  await target.own?.stats()
+): Promise<{ readonly result: T; readonly noticed: ObservedEffects }> {
+  await target.local?.stats()
   const [pair] = target.pairs
   if (pair === undefined) throw new Error('the target serves no pair')
-  const scene = upstream.play(answerWell)
+  const scene = upstream.play(sendGoodResponse)
   const through = new Agent({ keepAlive: true })
   const straight = new Agent({ keepAlive: true })
   const direct: Target = { ...target, origin: upstream.origin }
   const beside = { client: pair.upstream, upstream: pair.upstream } as const
   const small = async (to: Target, asked: typeof pair, agent: Agent): Promise<boolean> =>
     (await exchange(to, { ...asked, text: scene.marker }, { agent })).status === 200
-  // The first caller pays for connections and lazily loaded code.
+  // The first calls pay for connections and lazily loaded code.
   for (let round = 0; round < 5; round++) {
     await small(target, pair, through)
     await small(direct, beside, straight)
@@ -129,18 +129,19 @@ export async function meanwhile<T>(
 }
 
 /**
- * Runs something up to three times until it is good, or wrong in a way that is no matter of time, and gives the last run. What a gateway does wrong it does every time; what
- * the machine's other work spoils, it does not: so a limit in milliseconds can be held to in every single case.
+ * Runs an action up to three times until it succeeds, or fails in a way that is independent of time. Returns the last
+ * run. Effects of the gateway repeat, effects of other load do not, so a limit in milliseconds can be enforced in every
+ * case.
  */
-export async function upToThrice<T>(run: () => Promise<T>, isOver: (outcome: T) => boolean): Promise<T> {
+export async function retryWhileSlow<T>(run: () => Promise<T>, isOver: (outcome: T) => boolean): Promise<T> {
   for (let round = 1; ; round++) {
     const outcome = await run()
     if (round === 3 || isOver(outcome)) return outcome
   }
 }
 
-/** A gateway of ours with smaller limits where there is one to be had; the target as it stands where it is not ours. */
+/** Starts a gateway with smaller limits; returns the target itself if it cannot be configured. */
 export const withLimits = async (
-  { target, fresh }: Setting,
-  limits: NonNullable<Parameters<Setting['fresh']>[0]['limits']>,
+  { target, fresh }: CheckContext,
+  limits: NonNullable<Parameters<CheckContext['fresh']>[0]['limits']>,
 ): Promise<Target> => (await fresh({ limits })) ?? target

@@ -4,12 +4,12 @@ import type { Format } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
 import type { Pair, Target } from '../check.ts'
-import { type Ask, bodyFor, rawRequest } from '../client.ts'
+import { bodyFor, rawRequest, type TargetRequest } from '../client.ts'
 import { holdsWithin } from '../measurements.ts'
 import { growth, memoryOf } from '../process-memory.ts'
 
-export interface Slept {
-  /** For each stream: heap, heap and buffers together, resident memory. Undefined where nobody knows. */
+export interface StalledReaders {
+  /** Per stream: heap, heap and buffers together, resident memory. Undefined if unknown. */
   readonly heapEach: number | undefined
   readonly withBuffersEach: number | undefined
   readonly rssEach: number | undefined
@@ -23,15 +23,15 @@ export interface Slept {
 const streamBytes = 500_000_000
 const writeBytes = 64_000
 
-/** Events as models write them, a word each, as many as are written at once. */
+/** Returns events of one word each, as models write them, as many as are written at once. */
 function words(format: Format): string {
   const event = String(good[format][1])
   return event.repeat(Math.ceil(writeBytes / event.length))
 }
 
-/** Says as much as is taken, up to half a gigabyte, at the pace at which it is taken. */
+/** Sends up to half a gigabyte with backpressure. */
 const pouring =
-  (told: (bytes: number) => void): Play =>
+  (reported: (bytes: number) => void): Play =>
   async (call: UpstreamCall) => {
     const format = formatOf(call)
     const some = words(format)
@@ -40,7 +40,7 @@ const pouring =
     response.write(String(good[format][0]))
     for (let left = streamBytes; left > 0 && !response.destroyed; left -= some.length) {
       const taken = response.write(some)
-      told(some.length)
+      reported(some.length)
       if (!taken)
         await new Promise<void>((resume) => {
           const go = (): void => {
@@ -52,8 +52,8 @@ const pouring =
     }
   }
 
-/** Asks for a stream and reads nothing of it. */
-function fallAsleep(target: Target, ask: Ask): Socket {
+/** Requests a stream and reads nothing of it. */
+function fallAsleep(target: Target, ask: TargetRequest): Socket {
   const { hostname, port } = new URL(target.origin)
   const body = bodyFor(target, ask)
   const socket = connect({ host: hostname, port: Number(port) })
@@ -66,8 +66,8 @@ function fallAsleep(target: Target, ask: Ask): Socket {
 const stillMs = 1000
 const patienceMs = 60_000
 
-/** Has that many clients ask for a stream and sleep, and sees what the gateway keeps for them. */
-export async function sleepers(target: Target, upstream: Upstream, count: number): Promise<Slept> {
+/** Runs this many clients that request a stream and do not read it, and measures what the gateway keeps for them. */
+export async function runStalledReaders(target: Target, upstream: Upstream, count: number): Promise<StalledReaders> {
   const complaints: string[] = []
   let sent = 0
   const scene = upstream.play(
@@ -76,7 +76,7 @@ export async function sleepers(target: Target, upstream: Upstream, count: number
     }),
   )
   const sockets: Socket[] = []
-  /** The upstream is rid of nothing more. */
+  /** True when the upstream cannot send any more. */
   const isStill = async (): Promise<boolean> => {
     const before = sent
     await sleep(stillMs)
@@ -90,14 +90,15 @@ export async function sleepers(target: Target, upstream: Upstream, count: number
     }
     await scene.arrived(count)
     if (!(await holdsWithin(isStill, patienceMs)) || sent >= count * streamBytes)
-      complaints.push(`it went on taking from the upstream: ${Math.round(sent / 1_000_000)} MB`)
+      complaints.push(`it kept reading from the upstream: ${Math.round(sent / 1_000_000)} MB`)
     const now = await memoryOf(target)
     const heap = growth(before.heap, now.heap)
     const buffers = growth(before.buffers, now.buffers)
     const rss = growth(before.rss, now.rss)
     const asleep = sent
     sockets[0]?.resume()
-    if (!(await holdsWithin(() => sent > asleep, 5000))) complaints.push('a sleeper that woke got nothing more')
+    if (!(await holdsWithin(() => sent > asleep, 5000)))
+      complaints.push('a client that resumed reading received nothing more')
     return {
       heapEach: heap === undefined ? undefined : heap / count,
       withBuffersEach: heap === undefined || buffers === undefined ? undefined : (heap + buffers) / count,

@@ -2,7 +2,7 @@ import type { Check } from '../check.ts'
 import { holdsWithin, mb, tally } from '../measurements.ts'
 import { growth, memoryOf } from '../process-memory.ts'
 import { beyond, holdings } from '../streams/baseline.ts'
-import { sleepers } from './idle-sessions.ts'
+import { runStalledReaders } from './idle-sessions.ts'
 import { mixed, warmUp } from './mixed-load.ts'
 
 const mostPerRequest = 100
@@ -13,18 +13,18 @@ const mostRss = 30_000_000
 /** Longer than idle connections are kept. */
 const calmMs = 10_000
 
-const known = (bytes: number | undefined, told: (bytes: number) => string): string =>
-  bytes === undefined ? 'not known' : told(bytes)
+const known = (bytes: number | undefined, reported: (bytes: number) => string): string =>
+  bytes === undefined ? 'not known' : reported(bytes)
 const within = (bytes: number | undefined, most: number): boolean => bytes === undefined || bytes <= most
 const each = (bytes: number): string => `${(bytes / 1000).toFixed(3)} kB`
 
-/** Memory left behind by stalled readers, and by many requests. */
+/** Memory that stalled readers and many requests leave behind. */
 export const memory: Check = {
   row: 42,
   group: 'Memory',
-  title: '50 sleeping readers with 500 MB each; 100,000 mixed requests with 20 % aborts',
+  title: '50 stalled readers with 500 MB each; 100,000 mixed requests with 20 % aborts',
   promise:
-    '≤ 1 MB heap per sleeping stream; heap slope after GC ≤ 0.1 KB per request; RSS back to +30 MB; nothing left over',
+    '≤ 1 MB heap per stalled stream; heap slope after GC ≤ 0.1 KB per request; RSS back to +30 MB; nothing left over',
   perServer: true,
   async run(setting) {
     const { upstream, short, count, fresh } = setting
@@ -32,7 +32,7 @@ export const memory: Check = {
     if (target.pid === undefined) return { skipped: 'its process is not known (--pid)' }
     const here = { ...setting, target }
     await warmUp(target, upstream, count(10_000, 1000))
-    /** The upstream has let go of every connection that rests. */
+    /** True when the upstream has no open connections. */
     const rested = (): Promise<boolean> =>
       holdsWithin(async () => {
         upstream.closeIdle()
@@ -55,9 +55,9 @@ export const memory: Check = {
     const left = await calm()
     const grown = growth(rss, (await memoryOf(target)).rss)
 
-    const slept = await sleepers(target, upstream, count(50, 16))
+    const slept = await runStalledReaders(target, upstream, count(50, 16))
     left.push(...(await calm()))
-    const rejections = (await target.own?.stats())?.unhandledRejections ?? 0
+    const rejections = (await target.local?.stats())?.unhandledRejections ?? 0
     const complaints = [...load.complaints, ...slept.complaints, ...left]
     if (rejections > 0) complaints.push(`${rejections} unhandled rejections`)
     return {
@@ -68,8 +68,8 @@ export const memory: Check = {
         within(slept.heapEach ?? slept.rssEach, mostPerSleeper),
       figure:
         `${load.requests} requests, ${load.aborted} aborted: heap ${known(load.heapPerRequest, each)} each ` +
-        `(± ${known(load.give, each)}${short ? '; of so few no more than a hint' : ''}), RSS ${known(grown, mb)} more, ` +
-        `${left.length === 0 ? 'nothing left over' : left.join(', ')}; asleep: heap ${known(slept.heapEach, each)} each, ` +
+        `(± ${known(load.give, each)}${short ? '; with so few requests only an estimate' : ''}), RSS ${known(grown, mb)} more, ` +
+        `${left.length === 0 ? 'nothing left over' : left.join(', ')}; stalled: heap ${known(slept.heapEach, each)} each,` +
         `with buffers ${known(slept.withBuffersEach, each)}, RSS ${known(slept.rssEach, each)}, ${mb(slept.sentBytes)} taken of ${mb(slept.offeredBytes)}`,
       notes: tally(complaints),
     }

@@ -1,47 +1,54 @@
 import { Agent, type IncomingMessage } from 'node:http'
 import type { Play, Upstream } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerWell, beginStream, formatOf, sleep, whole, within } from '../../base/upstream-responses.ts'
+import {
+  beginStream,
+  formatOf,
+  resultWithin,
+  sendGoodResponse,
+  sleep,
+  wholeResponse,
+} from '../../base/upstream-responses.ts'
 import type { Pair, Target } from '../check.ts'
-import { type Ask, exchange, send } from '../client.ts'
+import { exchange, send, type TargetRequest } from '../client.ts'
 import { inParallel } from '../measurements.ts'
 import { memoryOf } from '../process-memory.ts'
-import { notWhole } from '../read-responses.ts'
+import { completenessDefect } from '../read-responses.ts'
 
 export interface Mixed {
   readonly requests: number
   readonly aborted: number
-  /** Bytes of heap that each request leaves behind: the slope through all readings. Undefined where nobody knows. */
+  /** Bytes of heap that each request leaves behind: the slope of all readings. Undefined if unknown. */
   readonly heapPerRequest: number | undefined
-  /** Uncertainty by the readings' scatter (one standard error). */
+  /** One standard error of the slope. */
   readonly give: number | undefined
   readonly complaints: readonly string[]
 }
 
-/** In a prompt: its client will not wait for the end. */
+/** Marks prompts whose client disconnects early. */
 const leaver = 'leaver'
 const width = 16
-/** Every fifth. */
+/** Every fifth client disconnects. */
 const leaves = (at: number): boolean => at % 5 === 4
-/** Half of these disconnect before there is an answer, at different moments. */
+/** Half of these disconnect before the response, at different moments. */
 const latestMs = 12
 const patienceMs = 5000
 
-/** Good answers; for leavers the beginning of one. */
+/** Sends good responses, or the beginning of one for clients that disconnect. */
 const play: Play = (call) => {
-  if (!call.body.includes(leaver)) return answerWell(call)
+  if (!call.body.includes(leaver)) return sendGoodResponse(call)
   const format = formatOf(call)
   if (call.stream) {
     beginStream(call)
     for (const event of good[format].slice(0, 3)) call.response.write(event)
   } else {
     call.response.writeHead(200, { 'content-type': 'application/json' })
-    call.response.write(JSON.stringify(whole[format]).slice(0, 60))
+    call.response.write(JSON.stringify(wholeResponse[format]).slice(0, 60))
   }
 }
 
-/** Leaves at once or soon, or with the first bytes of the answer. */
-async function leave(target: Target, ask: Ask, early: boolean): Promise<void> {
+/** Disconnects at once or soon, or with the first bytes of the response. */
+async function leave(target: Target, ask: TargetRequest, early: boolean): Promise<void> {
   const outgoing = send(target, ask)
   const gone = new Promise<void>((resolve) => outgoing.once('close', resolve))
   if (early) setTimeout(() => outgoing.destroy(), Math.random() * latestMs)
@@ -50,12 +57,12 @@ async function leave(target: Target, ask: Ask, early: boolean): Promise<void> {
       response.on('error', () => {})
       response.once('data', () => outgoing.destroy())
     })
-  // A whole answer that is not whole may never begin for the client.
-  await within(ask.stream === true ? patienceMs : latestMs, gone)
+  // An incomplete unstreamed response may never begin for the client.
+  await resultWithin(ask.stream === true ? patienceMs : latestMs, gone)
   outgoing.destroy()
 }
 
-/** So many requests over all pairs, streams and whole answers in turn. */
+/** Sends this many requests over all pairs, streamed and unstreamed in turn. */
 async function round(target: Target, upstream: Upstream, count: number, complaints: string[]): Promise<number> {
   const scene = upstream.play(play)
   const agent = new Agent({ keepAlive: true })
@@ -63,19 +70,22 @@ async function round(target: Target, upstream: Upstream, count: number, complain
   await inParallel(Array.from({ length: count }), width, async (_, at) => {
     const pair = target.pairs[Math.floor(at / 2) % target.pairs.length] as Pair
     const stream = at % 2 === 0
-    // Stored responses are kept as long as there is room: that is no leak.
+    // Stored responses are kept while there is room, which is not a leak.
     const more = pair.client === 'responses' ? { store: false } : {}
     if (leaves(at)) {
       aborted++
       return leave(target, { ...pair, stream, more, text: `${scene.marker} ${leaver}` }, at % 3 === 0)
     }
     const ask = { ...pair, stream, more, text: scene.marker }
-    const wrong = notWhole(ask, await exchange(target, ask, { agent }))
+    const wrong = completenessDefect(ask, await exchange(target, ask, { agent }))
     if (wrong !== undefined) complaints.push(`${pair.client} from ${pair.upstream}: ${wrong}`)
   })
   agent.destroy()
-  // Upstream calls of disconnected clients end before the count.
-  await within(patienceMs, Promise.all(scene.calls.map((call) => (call.response.closed ? undefined : call.closed))))
+  // Upstream calls of disconnected clients must end before the count.
+  await resultWithin(
+    patienceMs,
+    Promise.all(scene.calls.map((call) => (call.response.closed ? undefined : call.closed))),
+  )
   for (const call of scene.calls) if (!call.response.closed) call.socket.destroy()
   scene.end()
   return aborted
@@ -86,7 +96,7 @@ interface Reading {
   readonly bytes: number
 }
 
-/** The straight line through the readings that is nearest to them all (least squares), and its standard error. */
+/** Returns the least-squares line through the readings and its standard error. */
 function slopeOf(readings: readonly Reading[]): { slope: number; error: number } {
   const n = readings.length
   const meanAt = readings.reduce((sum, { at }) => sum + at, 0) / n
@@ -97,20 +107,20 @@ function slopeOf(readings: readonly Reading[]): { slope: number; error: number }
   return { slope, error: Math.sqrt(rest / Math.max(1, n - 2) / spread) }
 }
 
-/** Serves requests until nothing is made for the first time any more. */
+/** Serves requests until all code is loaded and compiled. */
 export const warmUp = async (target: Target, upstream: Upstream, count: number): Promise<void> => {
   await round(target, upstream, count, [])
 }
 
-/** So many requests in so many rounds, with a look at the collected heap after each. */
+/** Sends requests in rounds, and reads the heap after a garbage collection following each. */
 export async function mixed(target: Target, upstream: Upstream, count: number, rounds: number): Promise<Mixed> {
   const complaints: string[] = []
   const readings: Reading[] = []
   const each = Math.round(count / rounds)
   let aborted = 0
   const read = async (at: number): Promise<void> => {
-    // Told and forgotten: what this kit collects is not the gateway's.
-    await target.own?.finished()
+    // Removes this kit's own records from the gateway's process.
+    await target.local?.finished()
     await sleep(100)
     const { heap } = await memoryOf(target)
     if (heap !== undefined) readings.push({ at, bytes: heap })

@@ -1,14 +1,14 @@
 import { Agent } from 'node:http'
 import { startRedis, type TestRedis, withoutRedisToKill } from '@modelgate/tokens/test-support'
-import { answerWell, sleep } from '../../base/upstream-responses.ts'
-import type { Check, OwnGateway, Setting, Target } from '../check.ts'
+import { sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, LocalGateway, Target } from '../check.ts'
 import { exchange } from '../client.ts'
-import { upToThrice } from '../input/watch-process.ts'
+import { retryWhileSlow } from '../input/watch-process.ts'
 import { holdsWithin, ms, percentile, tally } from '../measurements.ts'
 
-type Own = Target & { readonly own: OwnGateway }
+type Own = Target & { readonly local: LocalGateway }
 
-/** A way for Redis to be gone, and to be back. */
+/** A way to make Redis unavailable and available again. */
 interface Outage {
   readonly name: string
   begin(redis: TestRedis): Promise<void> | void
@@ -20,31 +20,31 @@ const outages: readonly Outage[] = [
   { name: 'killed', begin: (redis) => redis.kill(), end: (redis) => redis.start() },
 ]
 
-/** How long Redis says nothing, and for how much of it limits are to go on in each process. */
+/** Milliseconds of an outage, and of local limits within it. */
 const outageMs = 2000
 const localMs = 1200
-/** How long an answer of the store is good (docs/tokens.md): whoever was let in lately, is let in. */
+/** Validity of a cached store result (docs/tokens.md): a recently authenticated caller stays authenticated. */
 const cacheMs = 500
 /** Maximum time that one call may wait for the store: the limit of an admission is 500 ms (docs/decisions/0015). */
 const mostWaitMs = 550
 /** Maximum time of a rejection once the outage is known. */
 const refusalMs = 20
-/** Until somebody is let in again: clients of Redis try a lost connection again after up to two seconds. */
+/** Time until calls succeed again: Redis clients reconnect after up to two seconds. */
 const backMs = 8000
-/** Requests of a window. */
+/** Requests per window. */
 const limit = 30
 
 interface Call {
   readonly status: number
   readonly retryAfter: string | undefined
-  /** From the outage's begin to when it was sent. */
+  /** Milliseconds from the start of the outage to the call. */
   readonly at: number
   readonly ms: number
 }
 
 type Caller = (begun?: number) => Promise<Call>
 
-/** Calls until the outage is over, with a short rest between. */
+/** Sends calls until the outage ends, with short pauses. */
 async function callThrough(call: Caller, begun: number): Promise<Call[]> {
   const calls: Call[] = []
   while (performance.now() - begun < outageMs) {
@@ -56,7 +56,7 @@ async function callThrough(call: Caller, begun: number): Promise<Call[]> {
 
 const letIn = (calls: readonly Call[]): number => calls.filter(({ status }) => status === 200).length
 
-/** Answers other than those that may be given, in words. A refusal for the store's sake says when to come again. */
+/** Describes responses with unexpected statuses. A rejection because of the store must have a Retry-After. */
 const unexpected = (what: string, calls: readonly Call[], may: readonly number[]): string[] =>
   calls.flatMap(({ status, retryAfter }) => {
     if (!may.includes(status)) return [`${what}: answered ${status}`]
@@ -65,7 +65,7 @@ const unexpected = (what: string, calls: readonly Call[], may: readonly number[]
 
 interface Weathered {
   readonly outage: string
-  /** Refusals of somebody whose token nobody can check. */
+  /** Times of rejections of a caller whose token cannot be checked. */
   readonly refusedMs: readonly number[]
   /** Additional time of calls compared with a running Redis. */
   readonly longestWaitMs: number
@@ -83,17 +83,17 @@ const held = ({ refusedMs, longestWaitMs, overspent, complaints }: Weathered): b
   overspent <= limit
 
 /**
- * One outage, seen by three gateways: one with nothing but defaults, which lets in nobody whose token it cannot check, and two
- * that go by what they knew last and count in their own processes.
+ * Runs one outage with three gateways: one with default settings, which rejects callers whose tokens it cannot check,
+ * and two that use cached results and local counts.
  */
 async function weather(
-  { upstream }: Setting,
+  { upstream }: CheckContext,
   [closed, ...local]: readonly [Own, Own, Own],
   redis: TestRedis,
   { name, begin, end }: Outage,
 ): Promise<Weathered> {
   const complaints: string[] = []
-  const scene = upstream.play(answerWell)
+  const scene = upstream.play(sendGoodResponse)
   const agent = new Agent({ keepAlive: true })
   const callerOf =
     ({ secret }: { secret: string }) =>
@@ -105,8 +105,8 @@ async function weather(
       const answer = await exchange(gateway, ask, { agent })
       return { status: answer.status, retryAfter: answer.headers['retry-after'], at, ms: answer.endMs }
     }
-  const strict = callerOf(await closed.own.issue({ limits: { requests: 1_000_000 } }))(closed)
-  const limited = local.map(callerOf(await closed.own.issue({ limits: { requests: limit, window: 'day' } })))
+  const strict = callerOf(await closed.local.issue({ limits: { requests: 1_000_000 } }))(closed)
+  const limited = local.map(callerOf(await closed.local.issue({ limits: { requests: limit, window: 'day' } })))
   try {
     const healthy: Call[] = []
     for (let n = 0; n < 40; n++) healthy.push(await strict())
@@ -129,16 +129,16 @@ async function weather(
     const while_ = counted.flat().filter(({ at }) => at < localMs)
     const later = counted.flat().filter(({ at }) => at > localMs + cacheMs + mostWaitMs)
     complaints.push(
-      ...unexpected(`${name}, tokens not known any more`, known, [503]),
-      ...unexpected(`${name}, tokens just checked`, refused, [200, 503]),
-      ...unexpected(`${name}, limits in each process`, while_, [200, 429]),
-      ...unexpected(`${name}, limits in each process for too long`, later, [503]),
+      ...unexpected(`${name}, tokens not cached any more`, known, [503]),
+      ...unexpected(`${name}, tokens in the cache`, refused, [200, 503]),
+      ...unexpected(`${name}, local limits`, while_, [200, 429]),
+      ...unexpected(`${name}, local limits for too long`, later, [503]),
     )
 
     const isBack = await holdsWithin(async () => (await strict()).status === 200, backMs)
     const backAfter = performance.now() - over
-    if (!isBack) complaints.push(`${name}: nobody was let in within ${backMs} ms of its end`)
-    // Rest of the window, if any.
+    if (!isBack) complaints.push(`${name}: no call succeeded within ${backMs} ms of its end`)
+    // The rest of the window, if any.
     const after: Call[] = []
     for (const call of limited)
       await holdsWithin(async () => {
@@ -162,15 +162,15 @@ async function weather(
   }
 }
 
-/** Tokens and limits in a Redis that is there no more, or answers late. */
-export const redisAway: Check = {
+/** Tokens and limits in a Redis that is unavailable or slow. */
+export const redisOutage: Check = {
   row: 41,
   group: 'Distributed state',
   title: 'Redis killed, 2 s slow, and back',
   promise:
     'auth closed: 503 + Retry-After ≤ 20 ms; limits local, then closed; overspend ≤ one window’s limit; no request waits > 550 ms on the store',
   async run(setting) {
-    if (setting.target.own === undefined) return { skipped: 'where it keeps its tokens is not known' }
+    if (setting.target.local === undefined) return { skipped: 'where it keeps its tokens is not known' }
     if (withoutRedisToKill !== undefined) return { skipped: withoutRedisToKill }
     const redis = await startRedis({ keeps: true })
     try {
@@ -185,14 +185,14 @@ export const redisAway: Check = {
         return { skipped: 'it cannot be started with Redis' }
       const results: Weathered[] = []
       for (const outage of outages)
-        results.push(await upToThrice(() => weather(setting, [closed, first, second], redis, outage), held))
+        results.push(await retryWhileSlow(() => weather(setting, [closed, first, second], redis, outage), held))
       return {
         held: results.every(held),
         figure: results
           .map(
             (one) =>
-              `${one.outage}: ${one.refusedMs.length} refused 503 in ${ms(percentile(one.refusedMs, 0.5))}, longest ${ms(Math.max(...one.refusedMs))}; ` +
-              `longest wait ${ms(one.longestWaitMs)}; ${one.letInLocally} of ${limit} let in meanwhile, ${one.overspent} overspent; back after ${ms(one.backMs)}`,
+              `${one.outage}: ${one.refusedMs.length} rejected with 503 in ${ms(percentile(one.refusedMs, 0.5))}, longest ${ms(Math.max(...one.refusedMs))};` +
+              `longest wait ${ms(one.longestWaitMs)}; ${one.letInLocally} of ${limit} accepted meanwhile, ${one.overspent} overspent; back after ${ms(one.backMs)}`,
           )
           .join(' · '),
         notes: tally(results.flatMap(({ complaints }) => complaints)),

@@ -1,10 +1,10 @@
 import { Agent } from 'node:http'
 import type { Play, UpstreamCall } from '../../base/raw-upstream.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { answerWell, sleep } from '../../base/upstream-responses.ts'
-import type { Pair, Profile, Setting } from '../check.ts'
-import { type Ask, exchange } from '../client.ts'
-import { notWhole } from '../read-responses.ts'
+import { sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import type { CheckContext, Pair, Profile } from '../check.ts'
+import { exchange, type TargetRequest } from '../client.ts'
+import { completenessDefect } from '../read-responses.ts'
 
 export interface Reload {
   readonly reloads: number
@@ -13,31 +13,31 @@ export interface Reload {
   readonly complaints: readonly string[]
 }
 
-/** How many clients call all the time. */
+/** Number of concurrent clients. */
 const clients = 12
-/** How long a configuration is in force. */
+/** Milliseconds that each configuration is active. */
 const forceMs = 40
 
 const keyOf = (turn: number): string => `upstream-key-of-turn-${turn}-7d21`
 
-/** Whichever header the format has for it. */
+/** Searches all headers, because each format has its own. */
 const hasKey = ({ headers }: UpstreamCall, key: string): boolean => JSON.stringify(headers).includes(key)
 
-/** Everything made anew, and something different each time: the keys, a limit, a model's name. */
+/** Returns a new configuration with different keys, limits and model names each time. */
 const profileOf = (origin: string, turn: number): Profile => ({
   upstreams: Object.fromEntries(formats.map((format) => [format, { format, baseURL: origin, apiKey: keyOf(turn) }])),
   models: { [`only-in-turn-${turn}`]: 'chat' },
   limits: { heartbeatMs: 10_000 + turn },
 })
 
-/** Good answers, some time later: calls are to be on their way when the configuration changes. */
+/** Sends good responses after a delay, so that calls are in flight when the configuration changes. */
 const soon: Play = async (call) => {
   await sleep(Math.random() * 2 * forceMs)
-  answerWell(call)
+  sendGoodResponse(call)
 }
 
-/** Puts one configuration after the other in place while clients call, and asks each time whether the new one is in force. */
-export async function reloadUnderLoad({ upstream, target: { pairs }, fresh, count }: Setting): Promise<Reload> {
+/** Reloads the configuration repeatedly while clients send calls, and checks each time that the new one is active. */
+export async function reloadUnderLoad({ upstream, target: { pairs }, fresh, count }: CheckContext): Promise<Reload> {
   const target = await fresh(profileOf(upstream.origin, 0))
   if (target === undefined) return { reloads: 0, calls: 0, failed: 0, complaints: ['it cannot be configured'] }
   const reloads = count(200, 12)
@@ -47,8 +47,8 @@ export async function reloadUnderLoad({ upstream, target: { pairs }, fresh, coun
   let calls = 0
   let failed = 0
   let over = false
-  const ask = async (asked: Ask): Promise<void> => {
-    const wrong = notWhole(asked, await exchange(target, asked, { agent }))
+  const ask = async (asked: TargetRequest): Promise<void> => {
+    const wrong = completenessDefect(asked, await exchange(target, asked, { agent }))
     calls++
     if (wrong === undefined) return
     failed++
@@ -61,11 +61,11 @@ export async function reloadUnderLoad({ upstream, target: { pairs }, fresh, coun
   const calling = Array.from({ length: clients }, (_, first) => client(first))
   for (let turn = 1; turn <= reloads; turn++) {
     await sleep(forceMs)
-    await target.own.reconfigure(profileOf(upstream.origin, turn))
-    const probe = upstream.play(answerWell)
+    await target.local.reconfigure(profileOf(upstream.origin, turn))
+    const probe = upstream.play(sendGoodResponse)
     await ask({ client: 'messages', upstream: 'chat', model: `only-in-turn-${turn}`, text: probe.marker })
     if (probe.calls[0] !== undefined && !hasKey(probe.calls[0], keyOf(turn)))
-      complaints.push('a call after the change had the key from before it')
+      complaints.push('a call after the reload used the previous key')
     probe.end()
   }
   over = true

@@ -2,7 +2,9 @@ import type { ModelPlaceList } from '@modelgate/core/test-support'
 import { formType, writeForm } from '../input/malformed-forms.ts'
 import type { Surface } from './surfaces.ts'
 
-/** How a member names a model. `duplicate` and `case` put a model that is not listed in front of a listed one. */
+/**
+ * Variants of a member that names a model. `duplicate` and `case` put a model outside of the list before a listed one.
+ */
 export const variants = ['listed', 'unlisted', 'duplicate', 'case'] as const
 export type Variant = (typeof variants)[number]
 
@@ -27,10 +29,10 @@ export interface Observed {
 }
 
 const unlisted = 'unlisted-model'
-/** Larger bodies are read in outline. */
+/** Makes a body large enough for outline parsing. */
 const largeText = 'words '.repeat(20_000)
 
-/** Every declared place, those in parts that are like others included (once: such parts may hold each other). */
+/** Returns every declared place, including those in recursive parts (once: such parts may contain each other). */
 export function declaredPlaces({ names, chooses = {}, sameMembers: alike = {} }: ModelPlaceList): readonly string[] {
   const own = [...names, ...Object.keys(chooses)]
   const within = Object.entries(alike).flatMap(([path, other]) =>
@@ -43,7 +45,7 @@ export function declaredPlaces({ names, chooses = {}, sameMembers: alike = {} }:
   return [...new Set([...own, ...within])]
 }
 
-/** The place that a path stands for in the part that its own part is like, for its role. */
+/** Returns the place of the role in the part that a recursive part resembles. */
 function roleOf({ chooses = {}, sameMembers: alike = {} }: ModelPlaceList, place: string): readonly string[] | 'name' {
   const direct = chooses[place]
   if (direct !== undefined) return direct
@@ -78,7 +80,7 @@ function valuesOf(role: readonly string[] | 'name', place: string, listed: strin
 const marker = '@@place@@'
 const upperFirst = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
 
-/** The member as JSON text: only text can hold it twice. */
+/** Returns the member as JSON text: only text can contain it twice. */
 function memberText(key: string, { listed, unlisted }: Spelled, variant: Variant): string {
   const member = (name: string, value: unknown): string => `${JSON.stringify(name)}:${JSON.stringify(value)}`
   switch (variant) {
@@ -135,17 +137,17 @@ function formBody(surface: Surface, place: string, value: Spelled, variant: Vari
   ])
 }
 
-/** All requests to a surface. */
+/** Returns all requests to a surface. */
 export function casesOf(surface: Surface, { large = false } = {}): readonly ModelCase[] {
   const { list } = surface.places
   const isForm = surface.parts !== undefined
   return declaredPlaces(list).flatMap((place) => {
     const role = roleOf(list, place)
-    // A form has no lists but by repeating a field, and no null.
+    // A form expresses lists by repeating a field, and has no null.
     const values = valuesOf(role, place, surface.model).filter(({ form }) => !isForm || form !== 'objects')
     return values.flatMap((value) =>
       variants.flatMap((variant): ModelCase[] => {
-        // The value has no part in what is wrong with its member.
+        // Duplicates and spellings do not depend on the value.
         if (value !== values[0] && (variant === 'duplicate' || variant === 'case')) return []
         if (isForm && (value.form === 'list' || (variant === 'listed' && value.listed === null))) return []
         const path = isForm ? place.replaceAll('[]', '') : place.replaceAll('[]', '[0]')
@@ -172,7 +174,7 @@ export function casesOf(surface: Surface, { large = false } = {}): readonly Mode
   })
 }
 
-/** A request that names no model beside its own. */
+/** Returns a request that names no model other than its own. */
 export function controlOf(surface: Surface): Pick<ModelCase, 'headers' | 'body' | 'surface'> {
   const { parts, body, model, format } = surface
   return {
@@ -186,21 +188,21 @@ export function controlOf(surface: Surface): Pick<ModelCase, 'headers' | 'body' 
 }
 
 /**
- * Returns the error in an outcome, or undefined. All names but listed ones must be rejected with an error that names the member,
- * before any upstream is called. A listed name must not be rejected.
+ * Returns the defect of an outcome, or undefined. All names except listed ones must be rejected with an error that
+ * names the member, before any upstream is called. A listed name must not be rejected.
  *
- * @param control of the same surface
+ * @param control outcome of the control request to the same surface
  */
 export function faultOf({ variant, named, place, surface }: ModelCase, observed: Observed, control: Observed) {
   const { status, text, reached } = observed
-  const told = `status ${status}${reached ? ', an upstream was called' : ''}: ${text.slice(0, 200)}`
+  const reported = `status ${status}${reached ? ', an upstream was called' : ''}: ${text.slice(0, 200)}`
   if (variant === 'listed') {
-    if (!reached && text.includes(`'${named}'`)) return `refused for a listed model: ${told}`
-    return surface.lane === 'wire' && control.reached && !reached ? `no upstream was called: ${told}` : undefined
+    if (!reached && text.includes(`'${named}'`)) return `rejected for a listed model: ${reported}`
+    return surface.lane === 'wire' && control.reached && !reached ? `no upstream was called: ${reported}` : undefined
   }
-  if (reached || ![400, 403, 404].includes(status)) return `not refused: ${told}`
-  // The call's own model is refused in the words that each format has for it.
+  if (reached || ![400, 403, 404].includes(status)) return `not refused: ${reported}`
+  // Each format has its own error for the call's own model.
   return text.includes(place === 'model' || place === 'session.model' ? 'odel' : named)
     ? undefined
-    : `refused for something else: ${told}`
+    : `rejected for another reason: ${reported}`
 }

@@ -1,15 +1,15 @@
-import type { Check, Outcome, Setting, Target } from '../check.ts'
+import type { Check, CheckContext, Outcome, Target } from '../check.ts'
 import { call, inFolder, withTokens } from '../secrets/callers.ts'
 import { casesOf, controlOf, faultOf, type ModelCase, type Observed } from './matrix.ts'
 import { realtimeCases } from './realtime-cases.ts'
 import { listedModels, type Surface, surfaces } from './surfaces.ts'
 
-/** Faults that are printed. */
+/** Maximum number of printed faults. */
 const mostNotes = 20
 
-/** Sends a request and reports whether an upstream was called: nothing else runs meanwhile. */
+/** Sends a request and reports whether an upstream was called: no other calls run meanwhile. */
 async function observe(
-  setting: Setting,
+  setting: CheckContext,
   target: Target,
   token: string,
   { surface, headers, body }: Pick<ModelCase, 'surface' | 'headers' | 'body'>,
@@ -26,19 +26,21 @@ async function observe(
   return { status, text, reached: setting.upstream.requests > before }
 }
 
-/** The short form has one translation for each format: the check comes before the lane is chosen. */
+/** The short form has one translation per format: models are checked before the lane is selected. */
 const inShort = ({ lane, name, format }: Surface): boolean =>
   lane !== 'translate' || name === `generate ${format} > ${format === 'messages' ? 'chat' : 'messages'}`
 
-/** Selection of the short form for lanes other than the wire: other parts and spellings do not depend on the lane. */
+/**
+ * Selection of the short form for lanes other than pass-through: other parts and spellings do not depend on the lane.
+ */
 const isMain = ({ place, variant }: ModelCase): boolean =>
   !place.startsWith('extra_body') && (variant === 'listed' || variant === 'unlisted')
 
-async function run(setting: Setting): Promise<Outcome> {
+async function run(setting: CheckContext): Promise<Outcome> {
   return inFolder(async (folder): Promise<Outcome> => {
     const target = await withTokens(setting, folder, { explain: true })
-    if (target === undefined) return { skipped: 'its tokens are not ours to issue' }
-    const { secret } = await target.own.issue({ name: 'limited', models: listedModels })
+    if (target === undefined) return { skipped: 'its tokens cannot be issued by this kit' }
+    const { secret } = await target.local.issue({ name: 'limited', models: listedModels })
     const faults: string[] = []
     let count = 0
     let nth = 0
@@ -49,7 +51,7 @@ async function run(setting: Setting): Promise<Outcome> {
       const large = !setting.short && surface.lane === 'wire' && surface.parts === undefined
       for (const one of [...casesOf(surface), ...(large ? casesOf(surface, { large }) : [])]) {
         if (setting.short && surface.lane !== 'wire' && !isMain(one)) continue
-        // All of them are asked in the process, by `model-names.test.ts`.
+        // `model-names.test.ts` runs all of them in process.
         if (setting.short && surface.lane === 'wire' && nth++ % 3 !== 0) continue
         count++
         const fault = faultOf(one, await ask(one), control)
@@ -61,7 +63,7 @@ async function run(setting: Setting): Promise<Outcome> {
     faults.push(...realtime.faults)
     return {
       held: faults.length === 0,
-      figure: `${count - faults.length}/${count} requests: a model that is not listed reached no upstream, a listed one was not refused`,
+      figure: `${count - faults.length}/${count} requests: an unlisted model reached no upstream, a listed one was not rejected`,
       notes: faults.slice(0, mostNotes),
     }
   })
@@ -72,6 +74,6 @@ export const modelMatrix: Check = {
   group: 'Isolation',
   title: 'Models that a request names',
   promise:
-    'a caller with a list of models reaches no other one by any member of any request, given once, twice or in another case',
+    'a caller with a model list reaches no other model with any member of any request, given once, twice or in another case',
   run,
 }

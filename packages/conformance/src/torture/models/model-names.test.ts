@@ -1,6 +1,6 @@
 import { createGateway } from '@modelgate/core'
 import { describe, expect, it } from 'vitest'
-import { forgetful, upstreamOf } from '../../base/gateways.ts'
+import { noSharedHealth, upstreamOf } from '../../base/gateways.ts'
 import { formats, fullRun } from '../../base/recorded-traffic.ts'
 import { casesOf, controlOf, faultOf, type ModelCase, type Observed } from './matrix.ts'
 import { realtimeCases } from './realtime-cases.ts'
@@ -14,7 +14,7 @@ function setUp(identity: { id: string; models?: readonly string[] }) {
     models: { ...Object.fromEntries(formats.map((format) => [`${format}-model`, format])), 'other-model': 'chat' },
     retry: false,
     breaker: false,
-    health: forgetful,
+    health: noSharedHealth,
     explain: true,
     logger: false,
     fetch: async () => {
@@ -45,28 +45,28 @@ async function faultsOf(surface: Surface, large: boolean): Promise<{ count: numb
   return { count: cases.length, faults: faults.slice(0, 10) }
 }
 
-describe('a caller with a list of models', () => {
-  it.each(surfaces)('reaches no other model by any member of a request: $name', async (surface) => {
+describe('caller with a model list', () => {
+  it.each(surfaces)('reaches no other model with any member of a request: $name', async (surface) => {
     const { count, faults } = await faultsOf(surface, false)
     expect(faults).toEqual([])
     expect(count).toBeGreaterThan(40)
   })
 
   const passing = surfaces.filter(({ lane, parts }) => lane === 'wire' && parts === undefined)
-  // All operations read large requests with the same code, so that a third of the surfaces stands for all.
+  // All operations read large requests with the same code, so a third of the surfaces suffices.
   const large = passing.filter((_, at) => fullRun || at % 3 === 0)
-  it.each(large)('reaches no other model by a large request either: $name', async (surface) => {
+  it.each(large)('reaches no other model with a large request: $name', async (surface) => {
     expect((await faultsOf(surface, true)).faults).toEqual([])
   })
 
-  it('reaches no other model by an event of a realtime session', async () => {
+  it('reaches no other model with an event of a realtime session', async () => {
     const { count, faults } = await realtimeCases()
     expect(faults).toEqual([])
     expect(count).toBeGreaterThan(100)
   })
 })
 
-describe('the matrix', () => {
+describe('matrix of model names', () => {
   it('has a sample for every route whose requests may name a model', () => {
     expect(namingRoutes.map(sampleKey).filter((key) => samples[key] === undefined)).toEqual([])
   })
@@ -82,7 +82,7 @@ describe('the matrix', () => {
     expect(new Set(surfaces.map(({ places }) => places)).size).toBeGreaterThan(formats.length)
   })
 
-  it('finds a request that is let through', async () => {
+  it('detects a request that is accepted by mistake', async () => {
     // A caller without a list may name every model: the same cases must all reach the upstream.
     const [surface] = surfaces
     if (surface === undefined) throw new Error('no surfaces')

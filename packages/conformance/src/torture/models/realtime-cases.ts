@@ -10,7 +10,7 @@ const upgrade: Readonly<Record<string, string>> = {
   authorization: 'Bearer token',
 }
 
-/** Opens a session against an upstream that accepts everything. */
+/** Opens a session with an upstream that accepts everything. */
 async function openSession(models: readonly string[] | undefined): Promise<RealtimeSession<string>> {
   const gateway = createGateway({
     auth: () => ({ id: 'me', ...(models === undefined ? {} : { models }) }),
@@ -31,7 +31,7 @@ async function openSession(models: readonly string[] | undefined): Promise<Realt
   return opening.session
 }
 
-/** Every declared place in an event of a client, in every variant: how many, and what went wrong. */
+/** Sends every declared place in a client event, in every variant. Returns the number of cases and the faults. */
 export async function realtimeCases(): Promise<{ readonly count: number; readonly faults: readonly string[] }> {
   const { checkClient } = await openSession(['listed'])
   if (checkClient === undefined) return { count: 1, faults: ['a limited caller’s messages are not checked'] }
@@ -69,6 +69,7 @@ export async function realtimeCases(): Promise<{ readonly count: number; readonl
     }
   const unlimited = await openSession(undefined)
   count++
-  if (unlimited.checkClient !== undefined) faults.push('a caller without a list pays for a check of its messages')
+  if (unlimited.checkClient !== undefined)
+    faults.push('the messages of a caller without a list are checked unnecessarily')
   return { count, faults }
 }

@@ -11,30 +11,30 @@ import type { Part } from '../input/malformed-forms.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A request that names no other model, and what the parts of its body look like that hold places. */
+/** A request that names no other model, with the shapes of the body parts that contain places. */
 interface Sample {
   readonly body?: (model: string) => Json
   readonly parts?: (model: string) => readonly Part[]
   /** Members that a part requires, by path. */
   readonly around?: Readonly<Record<string, Json>>
-  /** Members that cannot stand beside one of the sample's. */
+  /** Members that conflict with one of the sample's. */
   readonly replaces?: Readonly<Record<string, string>>
 }
 
-/** An endpoint, asked for one model. */
+/** An endpoint with one model. */
 export interface Surface extends Sample {
   readonly name: string
   readonly path: string
   readonly format: Format
   readonly places: ModelPlaces
-  /** Lane of the upstream behind the model. `explain` shows the upstream request. */
+  /** Lane of the upstream of the model. `explain` shows the upstream request. */
   readonly lane: 'wire' | 'translate' | 'explain'
   readonly model: string
-  /** The path names the model. */
+  /** True if the path names the model. */
   readonly inPath: boolean
 }
 
-/** The models that the caller may use: one behind each upstream. */
+/** The models that the caller may use: one per upstream. */
 export const listedModels = formats.map((format) => `${format}-model`)
 
 const functionTool = { type: 'function', name: 'f', parameters: {} }
@@ -113,7 +113,7 @@ export const samples: Readonly<Record<string, Sample>> = {
 export const sampleKey = ({ operation, format, dialect }: Route): string =>
   [operation, format, ...(dialect === undefined ? [] : [dialect])].join(' ')
 
-/** Routes whose requests have a body that may name a model. */
+/** Routes whose request bodies may name a model. */
 export const namingRoutes: readonly Route[] = routes.filter(
   ({ method, operation }) => method === 'POST' && operation !== 'cancel-response',
 )
@@ -123,7 +123,7 @@ function placesOf({ operation, format, dialect = '' }: Route): ModelPlaces {
   return operationPlaces(operation as OperationName, dialect)
 }
 
-/** Every endpoint, once for each upstream behind it, and explained where it can be. */
+/** Every endpoint with each upstream, and with explain where possible. */
 export const surfaces: readonly Surface[] = [
   ...new Map(namingRoutes.map((route) => [sampleKey(route), route])),
 ].flatMap(([key, route]) => {

@@ -1,35 +1,35 @@
 import { pathOf, queryOf } from '../../base/gateways.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { good } from '../../base/streams.ts'
-import { whole } from '../../base/upstream-responses.ts'
+import { wholeResponse } from '../../base/upstream-responses.ts'
 
-/** The upstreams of the matrix: one of each format, and one that ranks documents. */
+/** The upstreams of the matrix: one of each format, and one for rerank. */
 export const providers = [...formats, 'cohere'] as const
 export type Provider = (typeof providers)[number]
 
-/** One way to call the gateway, and how the upstream behind it answers. */
+/** One way to call the gateway, and the response of its upstream. */
 export interface Endpoint {
   readonly name: string
   readonly provider: Provider
   readonly method: string
-  /** `{model}` stands for the model's name, which tells the upstream what to play. */
+  /** `{model}` is a placeholder for the model's name, which selects the upstream's script. */
   readonly path: string
   /** JSON, or the fields of an upload. */
   readonly body?: object | FormData
-  /** The client asks for events, and the upstream sends them. */
+  /** The client requests events, and the upstream sends them. */
   readonly stream: boolean
   /** The upstream's body reaches the client byte for byte. */
   readonly passes: boolean
-  /** A good answer's JSON, or its events. Empty: the answer is bytes. */
+  /** JSON or events of a good response. Empty if the response is bytes. */
   readonly answer: object
   readonly events?: readonly string[]
-  /** A good answer that is no JSON. */
+  /** A good response other than JSON. */
   readonly bytes?: { readonly type: string; readonly body: string }
-  /** A call made before: the response that is then asked for is kept by the upstream. */
+  /** Needs a preceding call whose response the upstream stores. */
   readonly kept?: true
 }
 
-const said: Readonly<Record<Format, object>> = {
+const text: Readonly<Record<Format, object>> = {
   chat: { messages: [{ role: 'user', content: 'hello' }], stream_options: { include_usage: true } },
   messages: { messages: [{ role: 'user', content: 'hello' }], max_tokens: 100 },
   gemini: { contents: [{ role: 'user', parts: [{ text: 'hello' }] }] },
@@ -39,7 +39,7 @@ const said: Readonly<Record<Format, object>> = {
 const generation: readonly Endpoint[] = formats.flatMap((client) =>
   formats.flatMap((provider) =>
     [false, true].map((stream): Endpoint => {
-      const { stream_options: options, ...fields } = said[client] as { stream_options?: object }
+      const { stream_options: options, ...fields } = text[client] as { stream_options?: object }
       return {
         name: `${client} to ${provider}`,
         provider,
@@ -52,7 +52,7 @@ const generation: readonly Endpoint[] = formats.flatMap((client) =>
         },
         stream,
         passes: client === provider,
-        answer: whole[provider],
+        answer: wholeResponse[provider],
         events: good[provider],
       }
     }),
@@ -120,7 +120,7 @@ const services: readonly Endpoint[] = [
     stream: true,
     events: [`data: ${JSON.stringify(completion)}\n\n`, 'data: [DONE]\n\n'],
   }),
-  post('completions of a messages upstream', '/v1/completions', { prompt: 'hello' }, whole.messages, {
+  post('completions of a messages upstream', '/v1/completions', { prompt: 'hello' }, wholeResponse.messages, {
     provider: 'messages',
     passes: false,
   }),
@@ -163,7 +163,7 @@ const services: readonly Endpoint[] = [
       events: transcribed,
     },
   ),
-  post('transcriptions of a gemini upstream', '/v1/audio/transcriptions', form({ file: sound }), whole.gemini, {
+  post('transcriptions of a gemini upstream', '/v1/audio/transcriptions', form({ file: sound }), wholeResponse.gemini, {
     provider: 'gemini',
     passes: false,
   }),
@@ -192,11 +192,11 @@ const services: readonly Endpoint[] = [
 
 const counted = { input_tokens: 3 }
 const counts: readonly Endpoint[] = [
-  post('count_tokens', '/v1/messages/count_tokens', said.messages, counted, { provider: 'messages' }),
+  post('count_tokens', '/v1/messages/count_tokens', text.messages, counted, { provider: 'messages' }),
   post(
     'count_tokens of a gemini upstream',
     '/v1/messages/count_tokens',
-    said.messages,
+    text.messages,
     { totalTokens: 3 },
     {
       provider: 'gemini',
@@ -206,21 +206,21 @@ const counts: readonly Endpoint[] = [
   post(
     'input_tokens',
     '/v1/responses/input_tokens',
-    said.responses,
+    text.responses,
     { object: 'response.input_tokens', ...counted },
     {
       provider: 'responses',
     },
   ),
-  post('countTokens', '/v1beta/models/{model}:countTokens', said.gemini, { totalTokens: 3 }, { provider: 'gemini' }),
+  post('countTokens', '/v1beta/models/{model}:countTokens', text.gemini, { totalTokens: 3 }, { provider: 'gemini' }),
 ]
 
 const stored: readonly Endpoint[] = (
   [
-    ['GET', '', whole.responses],
+    ['GET', '', wholeResponse.responses],
     ['DELETE', '', { id: 'resp_1', object: 'response', deleted: false }],
     ['GET', '/input_items', { object: 'list', data: [], has_more: false }],
-    ['POST', '/cancel', whole.responses],
+    ['POST', '/cancel', wholeResponse.responses],
   ] as const
 ).map(
   ([method, behind, answer]): Endpoint => ({
@@ -235,5 +235,5 @@ const stored: readonly Endpoint[] = (
   }),
 )
 
-/** Every endpoint that is answered over HTTP. */
+/** Every endpoint over HTTP. */
 export const endpoints: readonly Endpoint[] = [...generation, ...services, ...counts, ...stored]

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { cohere, createGateway } from '@modelgate/core'
 import { nodeListener, nodeUpgrade } from '@modelgate/node'
 import { expect, test } from 'vitest'
-import { forgetful, upstreamOf } from '../../base/gateways.ts'
+import { noSharedHealth, upstreamOf } from '../../base/gateways.ts'
 import { formats } from '../../base/recorded-traffic.ts'
 import { canary } from '../secrets/leaks.ts'
 import { providers } from './endpoints.ts'
@@ -12,7 +12,7 @@ import { startMatrixUpstream } from './upstream.ts'
 
 const token = 'client-token-of-the-matrix'
 
-test('no operation passes on the key or the address of its upstream outside of content', async () => {
+test('no operation reveals the key or the address of its upstream outside of content', async () => {
   const upstream = await startMatrixUpstream()
   const keys = Object.fromEntries(providers.map((provider) => [provider, canary('sk')]))
   const keyOf = (provider: string): string => keys[provider] ?? ''
@@ -26,7 +26,7 @@ test('no operation passes on the key or the address of its upstream outside of c
     logger: false,
     retry: false,
     breaker: false,
-    health: forgetful,
+    health: noSharedHealth,
   })
   const server = createServer(nodeListener(gateway)).on('upgrade', nodeUpgrade(gateway))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

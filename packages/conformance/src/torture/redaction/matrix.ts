@@ -7,12 +7,12 @@ import { sessionParts, sessionWith } from './sessions.ts'
 import { mark, type Shape, shapes } from './shapes.ts'
 import { type MatrixUpstream, modelOf, startMatrixUpstream } from './upstream.ts'
 
-/** An upstream's secrets are no part of any answer, wherever and however the upstream writes them down. */
+/** An upstream's secrets must not reach clients, wherever and however the upstream writes them. */
 export const redaction: Check = {
   row: 46,
   group: 'Auth and secrets',
-  title: 'Redaction matrix: every operation × every place beside content × every spelling of the upstream’s key',
-  promise: '0 bytes of keys in any answer, no address in any error, content byte for byte as it came',
+  title: 'Redaction matrix: every operation × every place outside of content × every spelling of the upstream’s key',
+  promise: '0 bytes of keys in any response, no address in any error, content byte for byte unchanged',
   async run({ short, fresh }) {
     const upstream = await startMatrixUpstream()
     try {
@@ -34,7 +34,7 @@ export const redaction: Check = {
       const { held, total, same, sameTotal, complaints } = found
       return {
         held: held === total && same === sameTotal,
-        figure: `${held}/${total} answers without a part of the key or the address, ${same}/${sameTotal} good answers byte for byte`,
+        figure: `${held}/${total} responses without a part of the key or the address, ${same}/${sameTotal} good responses byte for byte`,
         notes: tally([...complaints]),
       }
     } finally {
@@ -43,7 +43,7 @@ export const redaction: Check = {
   },
 }
 
-/** The gateway that is asked: its models `matrix-<provider>-*` lead to the upstream of the matrix. */
+/** The gateway under test: its models `matrix-<provider>-*` lead to the upstream of the matrix. */
 export interface MatrixTarget {
   readonly origin: string
   readonly token: string
@@ -55,15 +55,15 @@ export interface MatrixTarget {
 export interface MatrixOptions {
   /** Number of spellings per place, in rotation. Default: all. */
   readonly spellings?: number
-  /** Only every so many places. Default 1: all of them. */
+  /** Tests every nth place. Default 1: all of them. */
   readonly every?: number
 }
 
 export interface MatrixResult {
-  /** Answers that held back the secret and the address. */
+  /** Responses without the secret and the address. */
   readonly held: number
   readonly total: number
-  /** Good answers of same-format calls that came through byte for byte, and how many there were. */
+  /** Good pass-through responses that arrived byte for byte, and their total. */
   readonly same: number
   readonly sameTotal: number
   readonly complaints: readonly string[]
@@ -73,7 +73,7 @@ const urlEncodedTwice = (secret: string): string => encodeURIComponent(encodeURI
 const lowerEscapes = (text: string): string => text.replaceAll(/%(?:25)*[0-9A-F]{2}/g, (code) => code.toLowerCase())
 const hex = (secret: string): string => Buffer.from(secret).toString('hex')
 
-/** Every way in which an upstream may write down a secret. */
+/** Every way in which an upstream may write a secret. */
 const spellings: Readonly<Record<string, (secret: string) => string>> = {
   ...common,
   'as a Basic login': (secret) => `Basic ${Buffer.from(`user:${secret}`).toString('base64')}`,
@@ -86,7 +86,7 @@ const spellings: Readonly<Record<string, (secret: string) => string>> = {
 
 const ways = Object.entries(spellings)
 
-/** Asks every endpoint for every shape in every spelling. */
+/** Calls every endpoint with every shape in every spelling. */
 export async function runMatrix(target: MatrixTarget, options: MatrixOptions = {}): Promise<MatrixResult> {
   const { every = 1, spellings: count = ways.length } = options
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
@@ -126,15 +126,15 @@ export async function runMatrix(target: MatrixTarget, options: MatrixOptions = {
 interface Place {
   readonly what: string
   readonly provider: string
-  /** The upstream's address must not pass either. */
+  /** The upstream's address must be hidden too. */
   readonly hidesAddress: boolean
-  run(number: number, spell: (secret: string) => string): Promise<Told>
+  run(number: number, spell: (secret: string) => string): Promise<CallOutcome>
 }
 
-interface Told {
+interface CallOutcome {
   /** The upstream was called. */
   readonly reached: boolean
-  /** Everything that the client was told. */
+  /** Everything that the client received. */
   readonly text: string
 }
 
@@ -148,9 +148,9 @@ async function judge(
   const { reached, text } = await run(number, spell)
   upstream.parts.delete(number)
   if (!reached) return `the upstream was not called: ${text.slice(0, 200)}`
-  if (watch.leaksIn(text).length > 0) return `the key is in the answer: ${text.slice(0, 500)}`
+  if (watch.leaksIn(text).length > 0) return `the key is in the response: ${text.slice(0, 500)}`
   if (hidesAddress && text.includes(new URL(upstream.origin).host))
-    return `the address is in the answer: ${text.slice(0, 500)}`
+    return `the address is in the response: ${text.slice(0, 500)}`
   return undefined
 }
 
@@ -183,7 +183,7 @@ const placesInSessions = ({ upstream, origin, token }: MatrixTarget): Place[] =>
     },
   }))
 
-/** Responses to play for a call. */
+/** Scripted response of a call. */
 interface Played {
   readonly shape: Shape
   readonly spell: (secret: string) => string
@@ -196,7 +196,7 @@ async function ask(
   endpoint: Endpoint,
   number: number,
   { shape, spell, split }: Played,
-): Promise<Told & { readonly sent: string; readonly body: string }> {
+): Promise<CallOutcome & { readonly sent: string; readonly body: string }> {
   const { upstream } = target
   let sent: string | undefined
   const reply = shape.play(endpoint)
@@ -230,7 +230,7 @@ function withModel(body: Endpoint['body'], path: string, model: string): object 
   return form
 }
 
-/** One call, with all that came back as one text. Never rejects. */
+/** Sends one call and returns the whole response as one text. Never rejects. */
 async function send(
   { origin, token }: MatrixTarget,
   agent: Agent,
@@ -266,17 +266,17 @@ async function send(
           text += part
         })
         incoming.on('end', finish)
-        // The request broke off here.
+        // The response was cut off.
         incoming.on('error', finish)
       },
     )
-    outgoing.on('timeout', () => outgoing.destroy(new Error('no answer within 20 s')))
+    outgoing.on('timeout', () => outgoing.destroy(new Error('no response within 20 s')))
     outgoing.on('error', (error) => resolve({ body: '', text: `no answer: ${error.message}` }))
     outgoing.end(bytes)
   })
 }
 
-/** A good answer, in which a model even says the upstream's key: content is not touched. */
+/** Checks a good response whose content contains the upstream's key: content is not changed. */
 async function passesUnchanged(
   target: MatrixTarget,
   agent: Agent,
@@ -289,7 +289,7 @@ async function passesUnchanged(
   const shape: Shape = {
     name: 'good',
     tellsFailure: false,
-    // Spaces that no encoder writes, so that nothing is written anew unseen.
+    // Contains spaces that no encoder writes, so that re-encoding is detected.
     play: () => ({
       status: 200,
       headers: { 'content-type': type },

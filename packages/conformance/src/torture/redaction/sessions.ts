@@ -2,12 +2,12 @@ import { WebSocket } from 'ws'
 import { mark, type Reply, words } from './shapes.ts'
 import type { Part } from './upstream.ts'
 
-/** An event of a realtime session, in the place where an upstream may write its secret. */
+/** An event of a realtime session with a place for the secret. */
 const of = (type: string, fields: object): string => JSON.stringify({ event_id: 'event_1', type, ...fields })
 
 const failure = { type: 'server_error', code: mark, message: words, param: mark }
 
-/** Session data of an upstream that is no content. */
+/** Session data of an upstream outside of content. */
 export const sessionParts: Readonly<Record<string, Pick<Part, 'session' | 'reply'>>> = {
   ...Object.fromEntries(
     Object.entries({
@@ -19,14 +19,14 @@ export const sessionParts: Readonly<Record<string, Pick<Part, 'session' | 'reply
       'conversation.item.done': { item: { type: 'mcp_call', error: failure } },
       'response.output_item.done': { item: { type: 'mcp_list_tools', error: words } },
       'session.updated': { session: { debug_note: mark, tools: [{ headers: { authorization: mark } }] } },
-      'an event that nobody knows': { [mark]: [mark] },
+      'an unknown event': { [mark]: [mark] },
     }).map(([type, fields]) => [type, { session: { events: [of(type, fields)], reason: '' } }]),
   ),
   'plain text': { session: { events: [words], reason: '' } },
   'a close reason': { session: { events: [], reason: words } },
   ...Object.fromEntries(
     [400, 401, 403, 429, 500, 503].map((status): [string, { reply: Reply }] => [
-      `${status} in place of the upgrade`,
+      `${status} instead of the upgrade`,
       {
         reply: {
           status,
@@ -39,10 +39,10 @@ export const sessionParts: Readonly<Record<string, Pick<Part, 'session' | 'reply
   ),
 }
 
-/** Everything that a client of the gateway is told in a session with this model, or in place of it. */
+/** Returns everything that a client of the gateway receives in a session with this model, or instead of it. */
 export function sessionWith(origin: string, token: string, model: string): Promise<string> {
   return new Promise((resolve) => {
-    let told = ''
+    let reported = ''
     const socket = new WebSocket(`${origin.replace('http', 'ws')}/v1/realtime?model=${model}`, {
       headers: { authorization: `Bearer ${token}` },
       perMessageDeflate: false,
@@ -50,16 +50,16 @@ export function sessionWith(origin: string, token: string, model: string): Promi
     const giveUp = setTimeout(() => socket.terminate(), 10_000)
     const finish = (): void => {
       clearTimeout(giveUp)
-      resolve(told)
+      resolve(reported)
     }
     socket.on('message', (data) => {
-      told += `${data}\n`
+      reported += `${data}\n`
     })
     socket.on('error', () => {})
     socket.on('unexpected-response', (_, response) => {
-      told += `${response.statusCode} ${response.statusMessage} ${JSON.stringify(response.headers)}\n`
+      reported += `${response.statusCode} ${response.statusMessage} ${JSON.stringify(response.headers)}\n`
       response.on('data', (data) => {
-        told += data
+        reported += data
       })
       response.on('end', () => {
         socket.terminate()
@@ -67,7 +67,7 @@ export function sessionWith(origin: string, token: string, model: string): Promi
       })
     })
     socket.on('close', (code, reason) => {
-      told += `closed ${code} ${reason}`
+      reported += `closed ${code} ${reason}`
       finish()
     })
   })

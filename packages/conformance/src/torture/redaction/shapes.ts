@@ -1,11 +1,11 @@
 import type { Endpoint } from './endpoints.ts'
 
-/** Stands for the secret, and for the upstream's address. */
+/** Placeholders for the secret and for the upstream's address. */
 export const mark = 'SECRET-IS-HERE'
 export const addressMark = 'ADDRESS-IS-HERE'
 export const words = `Key ${mark} no at ${addressMark}`
 
-/** Response of an upstream in place of a valid answer, or in addition. */
+/** Response of an upstream instead of a good one, or in addition. */
 export interface Reply {
   readonly status: number
   /** The reason phrase. */
@@ -15,19 +15,19 @@ export interface Reply {
   readonly trailers?: Readonly<Record<string, string>>
 }
 
-/** A place where an upstream may write its secret, that is no content. */
+/** A place outside of content where an upstream may write its secret. */
 export interface Shape {
   readonly name: string
-  /** It tells of a failure, so that the upstream's address does not pass either. */
+  /** Reports a failure, so that the upstream's address must be hidden too. */
   readonly tellsFailure: boolean
-  /** Undefined for endpoints that cannot answer so. */
+  /** Undefined for endpoints that cannot respond this way. */
   play(endpoint: Endpoint): Reply | undefined
 }
 
 const json = { 'content-type': 'application/json' }
 const sse = { 'content-type': 'text/event-stream' }
 
-/** Fields that tell of a failure, wherever they stand. */
+/** Fields that report a failure. */
 const failures: Readonly<Record<string, object>> = {
   'an error': { error: { message: words, type: 'server_error', param: mark, code: mark } },
   'an error as a text': { error: words },
@@ -52,14 +52,14 @@ const failures: Readonly<Record<string, object>> = {
   warnings: { warnings: [words], meta: { warnings: [words] } },
 }
 
-/** Places beside an answer that hold no failure. */
+/** Other places outside of content. */
 const oddities: Readonly<Record<string, object>> = {
-  'a field that nobody knows': { debug_note: mark, x_request: { deep: [[{ headers: mark }]] } },
+  'an unknown field': { debug_note: mark, x_request: { deep: [[{ headers: mark }]] } },
   'a name of a field': { [mark]: 1 },
   'an id': { id: mark, system_fingerprint: mark },
 }
 
-/** A good answer with the fields in its first choice, candidate, item or result. */
+/** Returns a good response with the fields in its first choice, candidate, item or result. */
 function inFirst(answer: object, fields: object): object {
   for (const [name, value] of Object.entries(answer))
     if (Array.isArray(value) && typeof value[0] === 'object')
@@ -77,14 +77,14 @@ const whole = (name: string, status: number, tellsFailure: boolean, of: (endpoin
 const bodies: readonly Shape[] = [
   ...Object.entries(failures).flatMap(([name, fields]) => [
     whole(name, 200, true, () => fields),
-    whole(`${name} beside an answer`, 200, true, ({ answer }) => ({ ...answer, ...fields })),
-    whole(`${name} beside no data`, 200, true, () => ({ data: [], choices: [], ...fields })),
-    whole(`${name} within an answer`, 200, true, ({ answer }) => inFirst(answer, fields)),
+    whole(`${name} next to a response`, 200, true, ({ answer }) => ({ ...answer, ...fields })),
+    whole(`${name} without data`, 200, true, () => ({ data: [], choices: [], ...fields })),
+    whole(`${name} within a response`, 200, true, ({ answer }) => inFirst(answer, fields)),
     ...[400, 401, 403, 404, 429, 500, 503].map((status) => whole(name, status, true, () => fields)),
   ]),
   ...Object.entries(oddities).flatMap(([name, fields]) => [
-    whole(`${name} beside an answer`, 200, false, ({ answer }) => ({ ...answer, ...fields })),
-    whole(`${name} within an answer`, 200, false, ({ answer }) => inFirst(answer, fields)),
+    whole(`${name} next to a response`, 200, false, ({ answer }) => ({ ...answer, ...fields })),
+    whole(`${name} within a response`, 200, false, ({ answer }) => inFirst(answer, fields)),
     whole(name, 400, true, () => ({ ...fields, error: { message: 'no', ...fields } })),
   ]),
 ]
@@ -93,7 +93,7 @@ const page = `<!DOCTYPE html><html><body><h1>Error</h1><p>${words}</p></body></h
 const text = (status: number, type: string, body: string): Shape => ({
   name: `${status} as ${type}`,
   tellsFailure: true,
-  // Text in place of a transcript is one.
+  // A text response is itself a transcript.
   play: ({ bytes, name }) =>
     status === 200 && bytes === undefined && /transcri|transla/.test(name)
       ? undefined
@@ -143,7 +143,7 @@ const beside: readonly Shape[] = [
   },
 ]
 
-/** Within a stream: behind its first events, or in front of all. */
+/** Within a stream: after its first events, or before all. */
 const streamed = (name: string, tellsFailure: boolean, events: string): readonly Shape[] =>
   [0, 3].map((place) => ({
     name: `${name}, ${place === 0 ? 'first' : 'in mid-stream'}`,
@@ -171,7 +171,7 @@ const streams: readonly Shape[] = [
         fails,
         `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, ...fields }] })}\n\n`,
       ),
-      ...streamed(`${name} beside all events`, fails, `${JSON.stringify(fields, null, 1)}\n\n`),
+      ...streamed(`${name} outside of events`, fails, `${JSON.stringify(fields, null, 1)}\n\n`),
       ...streamed(`${name} in two lines`, fails, `data: ${data.slice(0, 1)}\ndata: ${data.slice(1)}\n\n`),
     ]
   }),
@@ -179,7 +179,7 @@ const streams: readonly Shape[] = [
   ...streamed('a comment within an event', true, `: ${words}\ndata: {"choices":[]}\n\n`),
   ...streamed('an id', true, `id: ${mark}\nretry: 10\ndata: {"choices":[]}\n\n`),
   ...streamed("an event's name", true, `event: ${mark}\ndata: {"choices":[]}\n\n`),
-  ...streamed('a field that is none', true, `error: ${words}\n\n`),
+  ...streamed('an invalid field', true, `error: ${words}\n\n`),
   ...streamed('plain text', true, `event: error\ndata: ${words}\n\n`),
 ]
 

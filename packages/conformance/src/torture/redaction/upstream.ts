@@ -1,21 +1,21 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { WebSocketServer } from 'ws'
-import { whole } from '../../base/upstream-responses.ts'
+import { wholeResponse } from '../../base/upstream-responses.ts'
 import { keyIn } from '../secrets/echoes.ts'
 import { addressMark, mark, type Reply } from './shapes.ts'
 
-/** The upstream's plays for the calls with one number. */
+/** The upstream's script for the calls with one number. */
 export interface Part {
-  /** For calls over HTTP, refused upgrades among them. */
+  /** For calls over HTTP, including rejected upgrades. */
   readonly reply?: Reply
-  /** For a session: its events, and the reason with which it is closed. */
+  /** Events of a session, and its close reason. */
   readonly session?: { readonly events: readonly string[]; readonly reason: string }
-  /** How the secret is written. */
+  /** Encodes the secret. */
   spell(secret: string): string
-  /** The body comes in two pieces, cut in the middle of the secret. */
+  /** Splits the body in the middle of the secret. */
   readonly split: boolean
-  /** Told when a call came, with what the upstream said. */
+  /** Called with the upstream's body for each call. */
   onCall(sent: string): void
 }
 
@@ -26,16 +26,19 @@ export interface MatrixUpstream {
   close(): Promise<void>
 }
 
-/** The name of a model that has the upstream play a part. */
+/** Returns the name of a model that selects a script. */
 export const modelOf = (provider: string, number: number): string => `matrix-${provider}-${number}-`
 const named = /matrix-[a-z]+-(\d+)-/
 
-/** An upstream that repeats the credential of each call, in the place and the spelling that the call's model names. */
+/**
+ * Starts an upstream that repeats the credential of each call, in the place and the spelling that the model's name
+ * selects.
+ */
 export async function startMatrixUpstream(): Promise<MatrixUpstream> {
   const parts = new Map<number, Part>()
   const partOf = (text: string): Part | undefined => parts.get(Number(named.exec(text)?.[1]))
   let origin = ''
-  const told = (text: string, part: Part, incoming: IncomingMessage): string =>
+  const reported = (text: string, part: Part, incoming: IncomingMessage): string =>
     text.replaceAll(mark, () => part.spell(keyIn(incoming.headers))).replaceAll(addressMark, origin)
 
   const server = createServer(async (incoming, response) => {
@@ -44,26 +47,28 @@ export async function startMatrixUpstream(): Promise<MatrixUpstream> {
     const body = Buffer.concat(pieces).toString('latin1')
     const part = partOf(`${incoming.url} ${body}`)
     if (part?.reply === undefined) return void response.writeHead(500).end()
-    // The response that is asked for afterwards.
+    // Stores the response for later retrieval.
     if (incoming.url?.endsWith('/responses') === true && body.includes('"keep-me"')) {
       const id = `resp_${named.exec(body)?.[0]}`
       return void response
         .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ ...whole.responses, id }))
+        .end(JSON.stringify({ ...wholeResponse.responses, id }))
     }
     answer(response, incoming, part, part.reply)
   })
 
   function answer(response: ServerResponse, incoming: IncomingMessage, part: Part, reply: Reply): void {
     const written = Object.fromEntries(
-      Object.entries(reply.headers).map(([name, value]) => [name, told(value, part, incoming)]),
+      Object.entries(reply.headers).map(([name, value]) => [name, reported(value, part, incoming)]),
     )
-    const body = told(reply.body, part, incoming)
+    const body = reported(reply.body, part, incoming)
     part.onCall(body)
-    response.writeHead(reply.status, told(reply.reason ?? 'Whatever', part, incoming), written)
+    response.writeHead(reply.status, reported(reply.reason ?? 'Whatever', part, incoming), written)
     if (reply.trailers !== undefined)
       response.addTrailers(
-        Object.fromEntries(Object.entries(reply.trailers).map(([name, value]) => [name, told(value, part, incoming)])),
+        Object.fromEntries(
+          Object.entries(reply.trailers).map(([name, value]) => [name, reported(value, part, incoming)]),
+        ),
       )
     const secret = body.indexOf(part.spell(keyIn(incoming.headers)))
     if (!part.split || secret < 0) return void response.end(body)
@@ -78,20 +83,20 @@ export async function startMatrixUpstream(): Promise<MatrixUpstream> {
     if (part === undefined) return void socket.destroy()
     if (part.session === undefined) {
       const { status, headers, body, reason = 'Whatever' } = part.reply as Reply
-      const text = told(body, part, incoming)
+      const text = reported(body, part, incoming)
       part.onCall(text)
-      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${told(value, part, incoming)}\r\n`)
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${reported(value, part, incoming)}\r\n`)
       socket.end(
-        `HTTP/1.1 ${status} ${told(reason, part, incoming)}\r\n${lines.join('')}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+        `HTTP/1.1 ${status} ${reported(reason, part, incoming)}\r\n${lines.join('')}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
       )
       return
     }
     const { events, reason } = part.session
     sockets.handleUpgrade(incoming, socket, head, (accepted) => {
-      const all = events.map((event) => told(event, part, incoming))
+      const all = events.map((event) => reported(event, part, incoming))
       part.onCall(all.join('\n'))
       for (const event of all) accepted.send(event)
-      accepted.close(4000, told(reason, part, incoming).slice(0, 123))
+      accepted.close(4000, reported(reason, part, incoming).slice(0, 123))
     })
   })
 

@@ -1,38 +1,42 @@
 import type { Play } from '../../base/raw-upstream.ts'
-import { answerJson, failing, limiting, resetting, silent, within } from '../../base/upstream-responses.ts'
-import { type Check, wayName, waysOf } from '../check.ts'
+import {
+  failWithRateLimit,
+  failWithStatus,
+  neverRespond,
+  resetConnection,
+  resultWithin,
+  sendJson,
+} from '../../base/upstream-responses.ts'
+import { type Check, variantName, variantsOf } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { sdkClients } from './sdk-clients.ts'
 
-/**
- * Ways in which an upstream is of no use, for as long as it is asked. None that says to wait for long: the SDKs obey, be it for
- * an hour.
- */
+/** Permanent upstream failures. None requests a long delay: the SDKs would obey, even for an hour. */
 const outages: Readonly<Record<string, Play>> = {
-  '503': failing(503),
-  '429': limiting(),
-  // Mostly on connections that have answered others before: a prompt that breaks its server.
-  'a reset': resetting,
-  'an empty body': (call) => answerJson(call, 200, ''),
-  '429 with Retry-After: 1': limiting({ 'retry-after': '1' }),
-  '500': failing(500),
-  silence: silent,
-  '529': failing(529),
-  '408': failing(408),
-  '409': failing(409),
-  '502': failing(502),
-  '504': failing(504),
-  '401': failing(401),
+  '503': failWithStatus(503),
+  '429': failWithRateLimit(),
+  // Mostly on reused connections: simulates a prompt that crashes its server.
+  'a reset': resetConnection,
+  'an empty body': (call) => sendJson(call, 200, ''),
+  '429 with Retry-After: 1': failWithRateLimit({ 'retry-after': '1' }),
+  '500': failWithStatus(500),
+  silence: neverRespond,
+  '529': failWithStatus(529),
+  '408': failWithStatus(408),
+  '409': failWithStatus(409),
+  '502': failWithStatus(502),
+  '504': failWithStatus(504),
+  '401': failWithStatus(401),
 }
 
-/** Clients retry these by themselves: they are never asked not to. */
+/** Clients retry these by themselves: the gateway never tells them not to. */
 const overloads: ReadonlySet<number> = new Set([429, 503, 529])
 
 const most = 3
 const firstByteMs = 1000
 
-/** How often one call of a user reaches the upstream when SDK and gateway both try again. */
+/** Counts upstream calls per user call when both SDK and gateway retry. */
 export const amplification: Check = {
   row: 20,
   group: 'Retries and fallback',
@@ -41,7 +45,7 @@ export const amplification: Check = {
     '≤ 3 upstream calls per user call with SDK defaults on; after our last try `x-should-retry: false`, or `retry-after` for an overload',
   async run(setting) {
     const { upstream, short } = setting
-    // As many retries as there can be: no breaker and no budget that would keep them low.
+    // No limit on retries: without breaker and retry budget.
     const fresh = await setting.fresh({ retry: { budgetFloor: 1_000_000 }, limits: { firstByteMs } })
     const target = fresh ?? setting.target
     const chosen = Object.entries(outages).filter(
@@ -57,26 +61,26 @@ export const amplification: Check = {
     )
     await inParallel(bySdk, 32, async ({ outage, play, client, pair }) => {
       const scene = upstream.play(play)
-      const told = client.ask(target, pair, scene.marker).then(
+      const reported = client.ask(target, pair, scene.marker).then(
         () => 'well',
         () => 'an error',
       )
-      const end = await within(40_000, told)
+      const end = await resultWithin(40_000, reported)
       scene.end()
       const what = `${client.name} from ${pair.upstream}, ${outage}`
       const { length } = scene.calls
       highest = Math.max(highest, length)
       if (length > most) complaints.push(`${what}: ${length} calls upstream`)
       if (length === 0) complaints.push(`${what}: no call upstream`)
-      if (end !== 'an error') complaints.push(`${what}: the SDK says ${end ?? 'nothing'}`)
+      if (end !== 'an error') complaints.push(`${what}: the SDK reports ${end ?? 'nothing'}`)
     })
     const byHand = chosen.flatMap(([outage, play]) =>
-      waysOf(target)
+      variantsOf(target)
         .filter(({ client, upstream: to }) => !short || client === to)
         .map((way) => ({ outage, play, way })),
     )
     let retried = 0
-    let told = 0
+    let described = 0
     await inParallel(byHand, 16, async ({ outage, play, way }) => {
       const scene = upstream.play(play)
       const answer = await exchange(target, { ...way, text: scene.marker })
@@ -84,12 +88,12 @@ export const amplification: Check = {
       if (scene.calls.length < 2) return
       retried++
       const { 'x-should-retry': again, 'retry-after': wait } = answer.headers
-      if (overloads.has(answer.status) ? again === undefined && wait !== undefined : again === 'false') told++
-      else complaints.push(`${outage}, ${wayName(way)}: x-should-retry ${again}, retry-after ${wait}`)
+      if (overloads.has(answer.status) ? again === undefined && wait !== undefined : again === 'false') described++
+      else complaints.push(`${outage}, ${variantName(way)}: x-should-retry ${again}, retry-after ${wait}`)
     })
     return {
       held: complaints.length === 0 && (fresh === undefined || retried > 0),
-      figure: `at most ${highest} upstream calls for one of the user's (${bySdk.length} calls of ${sdkClients.length} SDK clients in ${chosen.length} outages); the right retry headers after ${told}/${retried} last tries`,
+      figure: `at most ${highest} upstream calls per user call (${bySdk.length} calls of ${sdkClients.length} SDK clients in ${chosen.length} outages); correct retry headers after ${described}/${retried} last attempts`,
       notes: tally(complaints),
     }
   },

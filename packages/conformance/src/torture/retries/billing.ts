@@ -1,7 +1,7 @@
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { sleep } from '../../base/upstream-responses.ts'
-import type { Check, Finished, OwnGateway, Pair, Target } from '../check.ts'
-import { type Ask, exchange, send } from '../client.ts'
+import type { Check, Finished, LocalGateway, Pair, Target } from '../check.ts'
+import { exchange, send, type TargetRequest } from '../client.ts'
 import { holdsWithin, inParallel, tally } from '../measurements.ts'
 import { type Counts, type Exit, exits } from './exits.ts'
 
@@ -10,7 +10,7 @@ const limits = { firstByteMs: 2000, idleMs: 2000 }
 
 const other = (format: Format): Format => formats[(formats.indexOf(format) + 1) % formats.length] ?? format
 
-/** Other counts for each call, so that no two mistakes make up for each other. */
+/** Different counts for each call, so that errors cannot cancel out. */
 const countsOf = (id: number): Counts => ({ input: 1 + ((id * 7919) % 997), output: 1 + ((id * 104_729) % 1009) })
 
 interface Job {
@@ -23,11 +23,11 @@ interface Job {
 
 const add = (sum: Counts, more: Counts): Counts => ({ input: sum.input + more.input, output: sum.output + more.output })
 
-/** Sends the call and does what its client does; resolves when the client has done with it. */
+/** Sends the call and simulates its client; resolves when the client is done. */
 async function act(target: Target, { exit, pair, model }: Job, text: string, arrived: Promise<void>): Promise<void> {
-  const { leaves } = exit
-  const ask: Ask = { ...pair, model, text, stream: exit.stream ?? false }
-  if (leaves === undefined) {
+  const { disconnects } = exit
+  const ask: TargetRequest = { ...pair, model, text, stream: exit.stream ?? false }
+  if (disconnects === undefined) {
     await exchange(target, ask)
     return
   }
@@ -39,37 +39,37 @@ async function act(target: Target, { exit, pair, model }: Job, text: string, arr
     })
     outgoing.once('close', () => resolve())
   })
-  if (leaves === 'reading') await read
+  if (disconnects === 'reading') await read
   else {
     await arrived
-    await sleep(leaves)
+    await sleep(disconnects)
   }
   outgoing.destroy()
 }
 
-/** Everything that onFinish told, once nothing more comes. */
-async function booksOf(own: OwnGateway, expected: number): Promise<Finished[]> {
-  const books: Finished[] = []
+/** Returns all onFinish events, once no more arrive. */
+async function booksOf(own: LocalGateway, expected: number): Promise<Finished[]> {
+  const events: Finished[] = []
   await holdsWithin(async () => {
-    books.push(...(await own.finished()))
-    return books.length >= expected
+    events.push(...(await own.finished()))
+    return events.length >= expected
   }, 10_000)
   // Duplicate reports would arrive now.
   await sleep(500)
-  books.push(...(await own.finished()))
-  return books
+  events.push(...(await own.finished()))
+  return events
 }
 
-/** Calls that end in every way there is, and what the hook that bills them was told. */
+/** Compares every kind of outcome with the onFinish events that billing relies on. */
 export const billing: Check = {
   row: 25,
   group: 'Retries and fallback',
   title: 'Billing hook',
   promise:
-    'exactly one onFinish per request on every exit (ok, abort, error, timeout, retry): 10,000/10,000, sums equal the mock’s ledger',
+    'exactly one onFinish per request on every outcome (ok, abort, error, timeout, retry): 10,000/10,000, sums equal the mock’s ledger',
   perServer: true,
-  async run({ target: { own, name }, upstream, count, fresh }) {
-    if (own === undefined) return { skipped: `what ${name} tells whoever bills is not to be seen from outside` }
+  async run({ target: { local, name }, upstream, count, fresh }) {
+    if (local === undefined) return { skipped: `onFinish of ${name} is not visible from outside` }
     const target = await fresh({
       limits,
       retry: { budgetFloor: 1_000_000, backoffMs: 20 },
@@ -80,7 +80,7 @@ export const billing: Check = {
         ]),
       ),
     })
-    if (target === undefined) throw new Error('no gateway of our own was started')
+    if (target === undefined) throw new Error('the gateway could not be started')
     const total = count(10_000, 240)
     const names = Object.keys(exits)
     const jobs = Array.from({ length: total }, (_, id): Job => {
@@ -105,7 +105,7 @@ export const billing: Check = {
       const attempt = attempts.get(id) ?? 0
       attempts.set(id, attempt + 1)
       arrivals[id]?.resolve()
-      const deeds = jobs[id]?.exit.deeds ?? []
+      const deeds = jobs[id]?.exit.behaviours ?? []
       deeds[Math.min(attempt, deeds.length - 1)]?.(call, countsOf(id), (counts) => {
         answered++
         ledger = add(ledger, counts)
@@ -114,20 +114,20 @@ export const billing: Check = {
     await inParallel(jobs, 200, (job) =>
       act(target, job, `${scene.marker} call ${job.id}.`, arrivals[job.id]?.arrived ?? Promise.resolve()),
     )
-    const books = await booksOf(target.own, total)
+    const events = await booksOf(target.local, total)
     scene.end()
 
-    const told = new Map<string, Finished[]>()
-    for (const one of books) told.set(one.model ?? '', [...(told.get(one.model ?? '') ?? []), one])
+    const reported = new Map<string, Finished[]>()
+    for (const one of events) reported.set(one.model ?? '', [...(reported.get(one.model ?? '') ?? []), one])
     const complaints: string[] = []
     let once = 0
     let billed: Counts = { input: 0, output: 0 }
     let finished = 0
     for (const { name: exitName, exit, pair, model } of jobs) {
-      const of = told.get(model) ?? []
+      const of = reported.get(model) ?? []
       const what = `${exitName}, ${pair.client} from ${pair.upstream}`
       if (of.length === 1) once++
-      else complaints.push(`${what}: told of ${of.length} times`)
+      else complaints.push(`${what}: reported ${of.length} times`)
       for (const { outcome, inputTokens, outputTokens } of of) {
         if (outcome !== exit.outcome) complaints.push(`${what}: ${outcome}, not ${exit.outcome}`)
         if (outcome !== 'finished') continue
@@ -135,11 +135,11 @@ export const billing: Check = {
         billed = add(billed, { input: inputTokens, output: outputTokens })
       }
     }
-    if (books.length > total) complaints.push(`${books.length - total} more than there were calls`)
+    if (events.length > total) complaints.push(`${events.length - total} more reports than calls`)
     const same = billed.input === ledger.input && billed.output === ledger.output && finished === answered
     return {
       held: complaints.length === 0 && once === total && same,
-      figure: `${once}/${total} told of once (${names.length} kinds of exits); billed ${finished} answers, ${billed.input} + ${billed.output} tokens, the mock's ledger has ${answered} with ${ledger.input} + ${ledger.output}`,
+      figure: `${once}/${total} reported once (${names.length} kinds of outcomes); billed ${finished} responses, ${billed.input} + ${billed.output} tokens, the mock's ledger has ${answered} with ${ledger.input} + ${ledger.output}`,
       notes: tally(complaints),
     }
   },

@@ -1,37 +1,43 @@
 import { type Play, startUpstream, type Upstream } from '../../base/raw-upstream.ts'
-import { answerWell, failing, resetting, silent, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Outcome, Pair, Setting, Target } from '../check.ts'
+import {
+  failWithStatus,
+  neverRespond,
+  resetConnection,
+  sendGoodResponse,
+  sleep,
+} from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Outcome, Pair, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { ms, tally } from '../measurements.ts'
 
-/** How an upstream is dead. */
+/** Ways in which an upstream is down. */
 const deaths: Readonly<Record<string, Play>> = {
-  'answers 500': failing(500),
-  'resets connections': resetting,
-  'never answers': silent,
+  'answers 500': failWithStatus(500),
+  'resets connections': resetConnection,
+  'never responds': neverRespond,
 }
 
 const restMs = 5000
-/** Between calls: few enough that a dead upstream is known to be dead before twenty have been sent. */
+/** Pause between calls: long enough that the breaker can open before twenty calls are sent. */
 const paceMs = 100
-/** When a call arrives is not when it was sent, least of all one that was on its way when the breaker opened: how much a gap may seem too short. */
+/** Tolerance between the times of sending and arrival, especially for a call in flight when the breaker opens. */
 const clockMs = 100
 const mostCalls = 20
 const mostBackMs = 10_000
 
 interface Course {
   readonly name: string
-  /** Calls that reached the dead one before it was left alone. */
+  /** Calls that reached the dead upstream before it was skipped. */
   readonly opened: number
-  /** Milliseconds between what reached it from then on. */
+  /** Milliseconds between later calls that reached it. */
   readonly gaps: readonly number[]
-  /** Milliseconds from its revival until it had calls again, one after the other; undefined: it never had. */
+  /** Milliseconds from its recovery until it receives calls again; undefined if it never does. */
   readonly backMs: number | undefined
   readonly calls: number
   readonly complaints: readonly string[]
 }
 
-/** A connection that dies; no other response keeps it alive. */
+/** A connection that breaks while the upstream is down. */
 interface Mortal {
   readonly name: string
   readonly play: Play
@@ -39,20 +45,20 @@ interface Mortal {
 }
 
 async function watch(
-  { upstream }: Setting,
+  { upstream }: CheckContext,
   target: Target,
   { mortal, model, deadMs }: { mortal: Mortal; model: string; deadMs: number },
 ): Promise<Course> {
   const { name, play } = mortal
   let dead = true
   const reached: { at: number; well: boolean }[] = []
-  const scene = upstream.play(answerWell)
+  const scene = upstream.play(sendGoodResponse)
   const end = mortal.upstream.playAt('/', async (call, incoming) => {
     for await (const _ of incoming) {
       // To its end: what breaks off before is no call.
     }
     reached.push({ at: performance.now(), well: !dead })
-    return dead ? play(call) : answerWell(call)
+    return dead ? play(call) : sendGoodResponse(call)
   })
   const pairs: readonly Pair[] = target.pairs.filter(({ upstream: to }) => to === 'chat')
   const complaints: string[] = []
@@ -63,7 +69,7 @@ async function watch(
       const ask = { ...pair, model, text: scene.marker }
       asked.push(
         exchange(target, ask).then(({ status, broken }) => {
-          if (status !== 200) complaints.push(`${name}: a client was answered ${broken ?? status}`)
+          if (status !== 200) complaints.push(`${name}: a client received ${broken ?? status}`)
         }),
       )
       await sleep(paceMs)
@@ -81,7 +87,7 @@ async function watch(
 
   const times = reached.filter(({ well }) => !well).map(({ at }) => at)
   const first = wellAgain()
-  // The look that finds it alive belongs to those that come one at a time.
+  // The successful probe belongs to the calls that come one at a time.
   if (first[0] !== undefined) times.push(first[0])
   const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0))
   const opened = gaps.findIndex((gap) => gap > restMs / 2) + 1
@@ -95,7 +101,7 @@ async function watch(
   }
 }
 
-/** A route whose first target dies and comes back, by the clock on the wall. */
+/** A route whose first target fails and recovers, in real time. */
 export const breaker: Check = {
   row: 23,
   group: 'Retries and fallback',
@@ -116,7 +122,7 @@ export const breaker: Check = {
       })
       if (target === undefined)
         return {
-          skipped: `${setting.target.name} would need a route with two targets, which only its owner can set up`,
+          skipped: `${setting.target.name} needs a route with two targets, which only its owner can configure`,
         }
       const deadMs = setting.count(21_500, 3500)
       return judged(
@@ -145,7 +151,7 @@ function judged(courses: readonly Course[]): Outcome {
     figure: courses
       .map(
         ({ name, opened, gaps, backMs, calls }) =>
-          `one that ${name}: skipped after ${opened} calls, ${gaps.length} probes ≥ ${ms(Math.min(...gaps))} apart, back after ${ms(backMs ?? Number.NaN)}, ${calls} clients' calls well`,
+          `one that ${name}: skipped after ${opened} calls, ${gaps.length} probes ≥ ${ms(Math.min(...gaps))} apart, back after ${ms(backMs ?? Number.NaN)}, ${calls} client calls succeeded`,
       )
       .join('; '),
     notes: tally(complaints),

@@ -1,16 +1,17 @@
 import { formats } from '../../base/recorded-traffic.ts'
-import { failing, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Profile, Setting, Target } from '../check.ts'
+import { failWithStatus, sleep } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Profile, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 
-/** Retries that an upstream may get: a share of the calls, and so many in any case. */
+/** Allowed retries: a share of the calls, with a minimum. */
 const share = 0.2
 const floor = 3
 
-/** So many calls to an upstream that is down, one each 10 ms; how many retries reach it. */
-async function outage({ upstream }: Setting, target: Target, calls: number): Promise<number> {
-  const scene = upstream.play(failing(503))
-  const pairs = target.own === undefined ? target.pairs : formats.map((client): Pair => ({ client, upstream: 'chat' }))
+/** Sends one call every 10 ms to an upstream that is down; counts the retries that reach it. */
+async function outage({ upstream }: CheckContext, target: Target, calls: number): Promise<number> {
+  const scene = upstream.play(failWithStatus(503))
+  const pairs =
+    target.local === undefined ? target.pairs : formats.map((client): Pair => ({ client, upstream: 'chat' }))
   const answers: Promise<unknown>[] = []
   for (let number = 0; number < calls; number++) {
     const pair = pairs[number % pairs.length]
@@ -24,11 +25,11 @@ async function outage({ upstream }: Setting, target: Target, calls: number): Pro
 }
 
 const profiles: Readonly<Record<string, Profile>> = {
-  'as it comes': { defaults: true },
+  'default settings': { defaults: true },
   'without the breaker': { defaults: true, breaker: false },
 }
 
-/** An upstream that is down for everybody must not get three calls for each that it cannot serve. */
+/** An upstream that is down must not receive three calls for each that it cannot serve. */
 export const retryBudget: Check = {
   row: 22,
   group: 'Retries and fallback',
@@ -39,17 +40,17 @@ export const retryBudget: Check = {
     const allowed = Math.max(floor, total * share)
     const figures: string[] = []
     let held = true
-    const told = (name: string, retries: number): void => {
+    const reported = (name: string, retries: number): void => {
       held &&= retries <= allowed
       figures.push(`${name}: ${retries} retries of ${total} calls (${((retries / total) * 100).toFixed(1)} %)`)
     }
-    if (setting.target.own === undefined) told('full outage', await outage(setting, setting.target, total))
+    if (setting.target.local === undefined) reported('full outage', await outage(setting, setting.target, total))
     else
       for (const [name, profile] of Object.entries(profiles)) {
         const target = await setting.fresh(profile)
-        if (target !== undefined) told(name, await outage(setting, target, total))
+        if (target !== undefined) reported(name, await outage(setting, target, total))
       }
-    // A few calls have the floor.
+    // With few calls, the minimum applies.
     const few = await setting.fresh({ defaults: true, breaker: false })
     if (few !== undefined) {
       const retries = await outage(setting, few, 5)

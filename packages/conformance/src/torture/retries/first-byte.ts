@@ -1,59 +1,59 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { errorEvent, malformed } from '../../base/streams.ts'
-import { beginStream, eventsSaying, formatOf, within } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
+import { beginStream, eventsWithWords, formatOf, resultWithin } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
 import { send } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readStream } from '../read-responses.ts'
 
-/** How a stream breaks that has begun. */
+/** Ways in which a started stream breaks. */
 const breaks: Readonly<Record<string, (call: UpstreamCall, next: string) => void>> = {
   'a reset': ({ socket }) => void socket.resetAndDestroy(),
   'an end of file': ({ socket }) => void socket.end(),
-  'an end without an ending': ({ response }) => void response.end(),
+  'an end without a finish event': ({ response }) => void response.end(),
   'an end within an event': ({ response }, next) => void response.end(next.slice(0, next.length / 2)),
   'an error event': (call) => void call.response.end(errorEvent[formatOf(call)]),
-  'a broken event': (call) => void call.response.end(malformed[formatOf(call)]),
+  'a malformed event': (call) => void call.response.end(malformed[formatOf(call)]),
 }
 
 /** Returns text that is unique to an attempt. */
 const wordsOf = (attempt: number) => ({ one: `one${attempt}`, two: `two${attempt}`, three: `three${attempt}` })
 const textOf = (attempt: number): string => `one${attempt} two${attempt} three${attempt}`
 
-/** Each attempt answers well from the second on. */
+/** Attempts from the second on succeed. */
 function answerAgain(call: UpstreamCall): void {
   beginStream(call)
-  call.response.end(eventsSaying(formatOf(call), wordsOf(call.number)).join(''))
+  call.response.end(eventsWithWords(formatOf(call), wordsOf(call.number)).join(''))
 }
 
 interface Told {
   readonly calls: number
   readonly text: string
-  /** The client had something when it broke. */
+  /** True if the client had received data before the break. */
   readonly begun: boolean
 }
 
-/** One stream whose first attempt says some events, waits until the client has something of them, and breaks. */
+/** Runs one stream whose first attempt sends some events, waits until the client has received data, and breaks. */
 async function breakOnce(
   target: Target,
-  { upstream }: Pick<Setting, 'upstream'>,
+  { upstream }: Pick<CheckContext, 'upstream'>,
   { pair, model, events, how }: { pair: Pair; model: string; events: number; how: string },
 ): Promise<Told> {
   let begun = false
-  let heard = (): void => {}
+  let received = (): void => {}
   const first = new Promise<void>((resolve) => {
-    heard = resolve
+    received = resolve
   })
   const scene = upstream.play(async (call) => {
     if (call.number > 1) return answerAgain(call)
-    const said = eventsSaying(formatOf(call), wordsOf(1))
+    const text = eventsWithWords(formatOf(call), wordsOf(1))
     if (events > 0) {
       beginStream(call)
-      call.response.write(said.slice(0, events).join(''))
-      await within(3000, first)
+      call.response.write(text.slice(0, events).join(''))
+      await resultWithin(3000, first)
     }
-    breaks[how]?.(call, said[events] ?? '')
+    breaks[how]?.(call, text[events] ?? '')
   })
   const text = await new Promise<string>((resolve) => {
     const parts: Buffer[] = []
@@ -69,7 +69,7 @@ async function breakOnce(
         parts.push(part)
         if (incoming.statusCode !== 200) return
         begun = true
-        heard()
+        received()
       })
       incoming.on('error', done)
       incoming.on('end', done)
@@ -81,7 +81,7 @@ async function breakOnce(
 
 const next = (format: Format): Format => formats[(formats.indexOf(format) + 1) % formats.length] ?? format
 
-/** Streams that break once the client has had something of them, though there are attempts and another target left. */
+/** Streams that break after the client received data, although attempts and another target are left. */
 export const noRetryAfterFirstByte: Check = {
   row: 19,
   group: 'Retries and fallback',
@@ -106,16 +106,20 @@ export const noRetryAfterFirstByte: Check = {
     let mixed = 0
     let begun = 0
     await inParallel(jobs, 16, async (job) => {
-      const told = await breakOnce(target, setting, job)
+      const reported = await breakOnce(target, setting, job)
       const what = `${job.how} after ${job.events} events, ${job.pair.client} from ${job.pair.upstream}`
-      if (told.begun) begun++
-      if (told.begun && told.calls > 1) {
+      if (reported.begun) begun++
+      if (reported.begun && reported.calls > 1) {
         again++
-        complaints.push(`${what}: ${told.calls} calls upstream`)
+        complaints.push(`${what}: ${reported.calls} calls upstream`)
       }
-      if (!Array.from({ length: told.calls }, (_, at) => textOf(at + 1)).some((text) => text.startsWith(told.text))) {
+      if (
+        !Array.from({ length: reported.calls }, (_, at) => textOf(at + 1)).some((text) =>
+          text.startsWith(reported.text),
+        )
+      ) {
         mixed++
-        complaints.push(`${what}: the client read '${told.text}'`)
+        complaints.push(`${what}: the client received '${reported.text}'`)
       }
     })
     // Control: the gateway retries if no output has been sent.

@@ -1,8 +1,8 @@
 import type { Play, UpstreamCall } from '../../base/raw-upstream.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { answerJson, answerWell, failing, limiting } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Profile, Setting, Target } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import { failWithRateLimit, failWithStatus, sendGoodResponse, sendJson } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Profile, Target } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { timeOthers } from '../faults/time-limits.ts'
 import { inParallel, ms, tally } from '../measurements.ts'
 
@@ -10,12 +10,15 @@ import { inParallel, ms, tally } from '../measurements.ts'
 interface Statement {
   readonly name: string
   readonly only?: Pair['upstream']
-  /** Says it; returns the moment that it names (ms since 1970), 'back-off' where it names none, 'too long' for the client to decide. */
+  /**
+   * Sends the response. Returns the requested time (ms since 1970), 'back-off' without one, or 'too long' if the client
+   * must decide.
+   */
   say(call: UpstreamCall): number | 'back-off' | 'too long'
 }
 
 const saying = (name: string, headers: Readonly<Record<string, string>>, waitMs: number | 'back-off' | 'too long') =>
-  [limiting(headers), failing(503, headers)].map(
+  [failWithRateLimit(headers), failWithStatus(503, headers)].map(
     (play, place): Statement => ({
       name: `${name} on ${place === 0 ? 429 : 503}`,
       say(call) {
@@ -32,9 +35,9 @@ const statements: readonly Statement[] = [
   {
     name: 'Retry-After as a date',
     say(call) {
-      // Dates know whole seconds only.
+      // Dates have whole seconds only.
       const at = Math.ceil(Date.now() / 1000) * 1000 + 1000
-      void limiting({ 'retry-after': new Date(at).toUTCString() })(call)
+      void failWithRateLimit({ 'retry-after': new Date(at).toUTCString() })(call)
       return at
     },
   },
@@ -43,7 +46,7 @@ const statements: readonly Statement[] = [
     only: 'gemini',
     say(call) {
       const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '0.900s' }]
-      answerJson(call, 429, { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Slow down', details } })
+      sendJson(call, 429, { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Slow down', details } })
       return Date.now() + 900
     },
   },
@@ -53,57 +56,57 @@ const statements: readonly Statement[] = [
 ]
 
 const toleranceMs = 50
-/** The longest first back-off by default: the window that retries without a stated time are spread over. */
+/** Longest first back-off by default: the window over which retries without a requested time are spread. */
 const backoffMs = 500
 
 interface Seen {
   readonly statement: Statement
   readonly pair: Pair
-  readonly answer: Answer
-  /** Milliseconds by which the second call missed the moment that was named; undefined: there was none. */
+  readonly answer: HttpResponse
+  /** Milliseconds between the second call and the requested time; undefined without a second call. */
   readonly missedMs: number | undefined
   readonly said: number | 'back-off' | 'too long' | undefined
 }
 
 async function tell(
-  { upstream }: Setting,
+  { upstream }: CheckContext,
   target: Target,
   { statement, pair, model }: { statement: Statement; pair: Pair; model: string },
 ): Promise<Seen> {
-  let said: Seen['said']
+  let text: Seen['said']
   let missedMs: number | undefined
   let failedAt = Number.NaN
   const play: Play = (call) => {
     if (call.number === 1) {
-      said = statement.say(call)
+      text = statement.say(call)
       failedAt = Date.now()
       return
     }
-    missedMs ??= Date.now() - (typeof said === 'number' ? said : failedAt)
-    answerWell(call)
+    missedMs ??= Date.now() - (typeof text === 'number' ? text : failedAt)
+    sendGoodResponse(call)
   }
   const scene = upstream.play(play)
   const answer = await exchange(target, { ...pair, model, text: scene.marker }, { withinMs: 8000 })
   scene.end()
-  return { statement, pair, answer, missedMs, said }
+  return { statement, pair, answer, missedMs, said: text }
 }
 
-/** Returns the error in the gateway's handling of it. */
+/** Returns the defect in the gateway's handling, or undefined. */
 function wrong({ said, missedMs, answer }: Seen): string | undefined {
   if (missedMs === undefined) {
     if (said === 'back-off') return answer.status >= 400 ? undefined : `answered ${answer.status}`
     const passed = answer.headers['retry-after'] ?? answer.headers['retry-after-ms']
     return answer.status >= 400 && passed !== undefined ? undefined : 'neither waited nor passed on'
   }
-  if (said === 'too long') return `tried again after ${ms(missedMs)}`
+  if (said === 'too long') return `retried after ${ms(missedMs)}`
   if (answer.status !== 200) return `answered ${answer.status}`
   if (said === 'back-off')
-    return missedMs <= backoffMs + toleranceMs ? undefined : `tried again after ${ms(missedMs)} though nothing was said`
-  return Math.abs(missedMs) <= toleranceMs ? undefined : `tried again ${ms(missedMs)} off the moment`
+    return missedMs <= backoffMs + toleranceMs ? undefined : `retried after ${ms(missedMs)} without a requested time`
+  return Math.abs(missedMs) <= toleranceMs ? undefined : `retried ${ms(missedMs)} off the requested time`
 }
 
-/** When clients are tried again that failed together, in milliseconds since they failed. */
-async function retriesOf({ upstream }: Setting, target: Target, pair: Pair, clients: number): Promise<number[]> {
+/** Returns the times of the retries of clients that failed together, in milliseconds since the failure. */
+async function retriesOf({ upstream }: CheckContext, target: Target, pair: Pair, clients: number): Promise<number[]> {
   const waits: number[] = []
   await Promise.all(
     Array.from({ length: clients }, async () => {
@@ -111,10 +114,10 @@ async function retriesOf({ upstream }: Setting, target: Target, pair: Pair, clie
       const scene = upstream.play((call) => {
         if (call.number > 1) {
           waits.push(performance.now() - failedAt)
-          return answerWell(call)
+          return sendGoodResponse(call)
         }
         failedAt = performance.now()
-        return failing(503)(call)
+        return failWithStatus(503)(call)
       })
       await exchange(target, { ...pair, text: scene.marker }, { withinMs: 5000 })
       scene.end()
@@ -123,7 +126,7 @@ async function retriesOf({ upstream }: Setting, target: Target, pair: Pair, clie
   return waits
 }
 
-/** How long a gateway waits that is told to, and how those spread that are not told. */
+/** Retry delays requested by upstreams, and the spread of those that are not requested. */
 export const retryAfter: Check = {
   row: 21,
   group: 'Retries and fallback',
@@ -136,7 +139,7 @@ export const retryAfter: Check = {
         .filter((pair) => statement.only === undefined || pair.upstream === statement.only)
         .map((pair) => ({ statement, pair })),
     )
-    // Each has an upstream of its own: one that was told to wait rests for everybody.
+    // Separate upstreams, because a requested delay is a cooldown for all callers.
     const upstreams: NonNullable<Profile['upstreams']> = Object.fromEntries(
       asked.map(({ pair }, place) => [`u${place}`, { format: pair.upstream, baseURL: setting.upstream.origin }]),
     )
@@ -169,12 +172,12 @@ export const retryAfter: Check = {
     const spread = waits.length < 2 ? 0 : (Math.max(...waits) - Math.min(...waits)) / backoffMs
     const jitter =
       waits.length === 0
-        ? 'it never tries again by itself'
+        ? 'it never retries by itself'
         : `${waits.length} clients' retries spread over ${Math.round(spread * 100)} % of ${backoffMs} ms`
     const off = waited.length === 0 ? '' : ` (${Math.min(...waited)} to ${Math.max(...waited)} ms off)`
     return {
       held: complaints.length === 0 && (waits.length === 0 ? fresh === undefined : spread >= 0.5),
-      figure: `${seen.length - complaints.length}/${seen.length} right: ${waited.length} waited as told${off}, ${passed} passed on; ${jitter} (${formats.length} formats)`,
+      figure: `${seen.length - complaints.length}/${seen.length} correct: ${waited.length} waited as requested${off}, ${passed} passed on; ${jitter} (${formats.length} formats)`,
       notes: [...tally(complaints), meanwhile],
     }
   },

@@ -4,11 +4,11 @@ import OpenAI from 'openai'
 import type { Format } from '../../base/recorded-traffic.ts'
 import type { Pair, Target } from '../check.ts'
 
-/** One way of asking by an official client. */
+/** One call with an official client. */
 export interface SdkClient {
   readonly name: string
   readonly format: Format
-  /** Rejects as the SDK does. */
+  /** Rejects with the SDK's exception. */
   ask(target: Target, pair: Pair, text: string): Promise<unknown>
 }
 
@@ -40,7 +40,7 @@ async function readAll(events: AsyncIterable<unknown>): Promise<void> {
 
 const user = (content: string) => [{ role: 'user' as const, content }]
 
-/** The official clients as they come: with as many retries as they have by default. */
+/** The official clients with their default number of retries. */
 export const sdkClients: readonly SdkClient[] = [
   {
     name: 'openai, chat',

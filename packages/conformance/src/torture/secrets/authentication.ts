@@ -1,23 +1,23 @@
 import type { Format } from '../../base/recorded-traffic.ts'
 import { sleep } from '../../base/upstream-responses.ts'
-import type { Check, GatewayRoute, Outcome, OwnGateway, Setting, Target } from '../check.ts'
+import type { Check, CheckContext, GatewayRoute, LocalGateway, Outcome, Target } from '../check.ts'
 import { bodyFor, rawExchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readError } from '../read-responses.ts'
 import {
   bearer,
+  type CallOutcome,
   type Carrier,
   call,
   carriers,
   generationPaths,
   inFolder,
-  type Told,
   withoutCredential,
   withTokens,
 } from './callers.ts'
 
-/** A place to knock at. */
-interface Door {
+/** A route to attack. */
+interface AttackedRoute {
   readonly method: string
   readonly path: string
   readonly format: Format
@@ -25,7 +25,7 @@ interface Door {
   readonly operation: string
 }
 
-/** Something that is no good token. */
+/** An invalid credential. */
 interface Bad {
   readonly name: string
   readonly token: string
@@ -41,8 +41,11 @@ const fixedRoutes: readonly GatewayRoute[] = Object.entries(generationPaths).map
   protocolKey: false,
 }))
 
-/** Every route in every spelling that is answered: without its version, with one too many, with a slash behind it, HEAD for GET. */
-function doorsOf(routes: readonly GatewayRoute[], target: Target, short: boolean): Door[] {
+/**
+ * Returns every route in every accepted spelling: without its version, with one too many, with a trailing slash, HEAD
+ * for GET.
+ */
+function doorsOf(routes: readonly GatewayRoute[], target: Target, short: boolean): AttackedRoute[] {
   return routes.flatMap(({ method, path, operation, format, bare, queryKey }) => {
     const whole = path.replace('{model}', target.model('gemini')).replace('{id}', 'resp_0')
     const doubled = /^\/v1(beta)?\//.test(whole) ? [`/v1${whole}`] : []
@@ -52,8 +55,8 @@ function doorsOf(routes: readonly GatewayRoute[], target: Target, short: boolean
   })
 }
 
-/** A body that the operation would take. */
-function bodyOf(target: Target, { operation, format }: Pick<Door, 'operation' | 'format'>): string {
+/** Returns a body that the operation accepts. */
+function bodyOf(target: Target, { operation, format }: Pick<AttackedRoute, 'operation' | 'format'>): string {
   if (operation === 'generate') return bodyFor(target, { client: format, upstream: format, text: 'hello' })
   const model = target.model(format)
   return JSON.stringify({
@@ -66,13 +69,13 @@ function bodyOf(target: Target, { operation, format }: Pick<Door, 'operation' | 
   })
 }
 
-/** Every client that is not let in must read that in its own dialect; one path serves three, by their headers. */
-const dialectOf = ({ format, operation }: Door, carrier: Carrier | undefined): Format =>
+/** Returns the dialect of an authentication error. One path serves three dialects, selected by headers. */
+const dialectOf = ({ format, operation }: AttackedRoute, carrier: Carrier | undefined): Format =>
   carrier?.name === 'x-goog-api-key' && format === 'chat' && operation.includes('-model') ? 'gemini' : format
 
 async function knock(
   target: Target,
-  door: Door,
+  door: AttackedRoute,
   carrier: Carrier | undefined,
   token: string,
 ): Promise<string | undefined> {
@@ -95,14 +98,14 @@ async function knock(
   return token.length > 8 && answer.text.includes(token) ? `${answer.status} repeats the token` : undefined
 }
 
-/** Google's word for a bad key is a 400 with a reason, by which alone its clients know it (docs/errors.md). */
+/** Google's error for an invalid key is a 400 with a reason, which its clients rely on (docs/errors.md). */
 const isBadKey = (text: string): boolean => text.includes('"reason":"API_KEY_INVALID"')
 
-function notRefused(door: Door, carrier: Carrier | undefined, answer: Told): string | undefined {
+function notRefused(door: AttackedRoute, carrier: Carrier | undefined, answer: CallOutcome): string | undefined {
   const { status, text } = answer
   const format = dialectOf(door, carrier)
   const refusal = status === 401 || status === 403
-  // To HEAD nothing but the status is said.
+  // A HEAD response has only a status.
   if (door.method === 'HEAD' && (refusal || (status === 400 && format === 'gemini'))) return undefined
   if (!refusal && !(status === 400 && format === 'gemini' && isBadKey(text)))
     return `answered ${status} ${text.slice(0, 80).replaceAll(/\s+/g, ' ')}`
@@ -116,7 +119,7 @@ const handshake = [
   'Sec-WebSocket-Key: dG9ydHVyZS10b3J0dXJlIQ==',
 ]
 
-/** A WebSocket's opening as raw bytes. @param more header lines */
+/** Returns the opening of a WebSocket as raw bytes. @param more header lines */
 const opening = (target: Target, query: string, more: readonly string[]): string =>
   `${[
     `GET /v1/realtime?model=${target.model('chat')}${query} HTTP/1.1`,
@@ -136,7 +139,7 @@ async function knockByUpgrade(target: Target, query: string, more: readonly stri
 const subprotocol = (token: string): string => `Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.${token}`
 
 async function knockEverywhere(
-  { upstream, short }: Setting,
+  { upstream, short }: CheckContext,
   target: Target,
   routes: readonly GatewayRoute[],
   bad: readonly Bad[],
@@ -178,8 +181,8 @@ async function knockEverywhere(
   return { asked: knocks.length + upgrades.length, complaints, reached }
 }
 
-/** The good token must open the doors that the bad ones were refused at, or nothing was shown. */
-async function openDoors(setting: Setting, target: Target, secret: string): Promise<string[]> {
+/** The valid token must be accepted on the same routes, otherwise the rejections prove nothing. */
+async function openDoors(setting: CheckContext, target: Target, secret: string): Promise<string[]> {
   const path = generationPaths.gemini.replace('{model}', target.model('gemini'))
   const complaints: string[] = []
   for (const carrier of carriers) {
@@ -193,12 +196,12 @@ async function openDoors(setting: Setting, target: Target, secret: string): Prom
       headers,
       bodyOf(target, { operation: 'generate', format: 'gemini' }),
     )
-    if (status !== 200) complaints.push(`the good token as ${carrier.name}: answered ${status}`)
+    if (status !== 200) complaints.push(`the valid token as ${carrier.name}: status ${status}`)
   }
   const before = setting.upstream.requests
   await rawExchange(target, [opening(target, '', [subprotocol(secret)])], 2000)
-  if (setting.upstream.requests === before) complaints.push('the good token as subprotocol: no upstream was dialled')
-  // A base URL ends up in logs: only where a client knows no other way is the query read.
+  if (setting.upstream.requests === before) complaints.push('the valid token as subprotocol: no upstream connection')
+  // URLs end up in logs: the query is accepted only for clients that have no other way.
   const misplaced = await call(
     target,
     'POST',
@@ -207,14 +210,14 @@ async function openDoors(setting: Setting, target: Target, secret: string): Prom
     bodyOf(target, { operation: 'generate', format: 'chat' }),
   )
   if (misplaced.status !== 401)
-    complaints.push(`the good token in the query of chat completions: answered ${misplaced.status}`)
+    complaints.push(`the valid token in the query of chat completions: status ${misplaced.status}`)
   return complaints
 }
 
 const inQueryOf = (secret: string): string => `key=${encodeURIComponent(secret)}`
 
-/** A model that a token is not for is, to its holder, not there: which names exist is not told either. */
-async function knockAtModels({ upstream }: Setting, target: Target, secret: string): Promise<string[]> {
+/** A model that a token may not use must look like a missing one, so that names are not revealed. */
+async function knockAtModels({ upstream }: CheckContext, target: Target, secret: string): Promise<string[]> {
   const before = upstream.requests
   const complaints: string[] = []
   for (const [format, path] of Object.entries(generationPaths)) {
@@ -228,23 +231,23 @@ async function knockAtModels({ upstream }: Setting, target: Target, secret: stri
       bodyOf(target, { operation: 'generate', format: format as Format }),
     )
     if (![401, 403, 404].includes(answer.status))
-      complaints.push(`a model of others', ${format}: answered ${answer.status}`)
+      complaints.push(`a forbidden model, ${format}: status ${answer.status}`)
   }
-  if (upstream.requests !== before) complaints.push("a model of others': the upstream was called")
+  if (upstream.requests !== before) complaints.push('a forbidden model: the upstream was called')
   return complaints
 }
 
-async function asOwner(setting: Setting, folder: string): Promise<Outcome | undefined> {
+async function asOwner(setting: CheckContext, folder: string): Promise<Outcome | undefined> {
   const target = await withTokens(setting, `${folder}/ours`)
   const other = await withTokens(setting, `${folder}/theirs`)
   if (target === undefined || other === undefined) return undefined
-  const { own }: { own: OwnGateway } = target
-  const good = await own.issue({ owner: 'ours' })
-  const revoked = await own.issue({})
-  await own.revoke(revoked.id)
-  const expired = await own.issue({ expiresAt: Date.now() + 300 })
-  const narrow = await own.issue({ models: ['none-of-these'] })
-  const foreign = await other.own.issue({ owner: 'theirs' })
+  const { local }: { local: LocalGateway } = target
+  const good = await local.issue({ owner: 'ours' })
+  const revoked = await local.issue({})
+  await local.revoke(revoked.id)
+  const expired = await local.issue({ expiresAt: Date.now() + 300 })
+  const narrow = await local.issue({ models: ['none-of-these'] })
+  const foreign = await other.local.issue({ owner: 'theirs' })
   await sleep(400)
   const bad: readonly Bad[] = [
     { name: 'malformed token', token: 'mg-not-a-token' },
@@ -253,24 +256,24 @@ async function asOwner(setting: Setting, folder: string): Promise<Outcome | unde
     { name: 'expired token', token: expired.secret },
     { name: "other tenant's token", token: foreign.secret },
   ]
-  const { asked, complaints, reached } = await knockEverywhere(setting, target, await own.routes(), bad)
+  const { asked, complaints, reached } = await knockEverywhere(setting, target, await local.routes(), bad)
   complaints.push(
     ...(await openDoors(setting, target, good.secret)),
     ...(await knockAtModels(setting, target, narrow.secret)),
   )
-  return figureOf(asked, complaints, (await own.routes()).length, reached)
+  return figureOf(asked, complaints, (await local.routes()).length, reached)
 }
 
 const figureOf = (asked: number, complaints: readonly string[], routes: number, reached: number): Outcome => ({
   held: complaints.length === 0,
   figure:
-    `${asked - Math.min(asked, complaints.length)}/${asked} refused in the dialect (401, 403, Google's 400 API_KEY_INVALID), ` +
+    `${asked - Math.min(asked, complaints.length)}/${asked} rejected in the dialect (401, 403, Google's 400 API_KEY_INVALID),` +
     `${routes} routes and the WebSocket, ${reached} upstream calls`,
   notes: tally(complaints),
 })
 
-/** A client without a valid token gets nothing, anywhere. */
-export const doors: Check = {
+/** A client without a valid token gets nothing on any route. */
+export const authentication: Check = {
   row: 35,
   group: 'Auth and secrets',
   title: 'Every route and WebSocket upgrade without, or with a bad, expired, revoked or other tenant’s token',

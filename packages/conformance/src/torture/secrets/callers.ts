@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rawCall } from '../../base/raw-http.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
-import type { Profile, Setting, Target } from '../check.ts'
+import type { CheckContext, Profile, Target } from '../check.ts'
 
 /** Places for tokens in requests. */
 export interface Carrier {
@@ -25,7 +25,7 @@ export const inQuery: Carrier = {
   headers: () => ({}),
   query: (token) => `key=${encodeURIComponent(token)}`,
 }
-/** All four. */
+/** All four carriers. */
 export const carriers: readonly Carrier[] = [
   bearer,
   byHeader('x-api-key', 'x-api-key'),
@@ -35,7 +35,7 @@ export const carriers: readonly Carrier[] = [
 
 const credentialHeaders = new Set(['authorization', 'x-api-key', 'x-goog-api-key'])
 
-/** Headers of a call to this target without a credential. */
+/** Returns the headers of a call to this target without a credential. */
 export const withoutCredential = (target: Target, format: Format = 'chat'): Record<string, string> => {
   const pair = target.pairs.find(({ client }) => client === format) ?? { client: format, upstream: format }
   return Object.fromEntries(
@@ -43,34 +43,34 @@ export const withoutCredential = (target: Target, format: Format = 'chat'): Reco
   )
 }
 
-/** A target's headers with another token in them. */
+/** Returns a target with another token in its headers. */
 export const asTenant = (target: Target, token: string): Target => ({
   ...target,
   headers: (pair) => ({ ...target.headers(pair), authorization: `Bearer ${token}` }),
 })
 
-/** Outcome of a call; status 0: no response. */
-export interface Told {
+/** Outcome of a call; status 0 without a response. */
+export interface CallOutcome {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
 }
 
-/** One exchange exactly as written; never rejects. */
+/** Sends a request exactly as written; never rejects. */
 export const call = (
   { origin }: Pick<Target, 'origin'>,
   method: string,
   path: string,
   headers: Readonly<Record<string, string>>,
   body?: string,
-): Promise<Told> =>
+): Promise<CallOutcome> =>
   rawCall({ origin }, { method, path, headers, ...(body === undefined ? {} : { body }) }).catch((error: unknown) => ({
     status: 0,
     headers: {},
     text: error instanceof Error ? error.message : String(error),
   }))
 
-/** The generation path of every format, for gateways that cannot be asked for their routes. */
+/** Generation path of every format, for gateways whose routes are unknown. */
 export const generationPaths: Readonly<Record<Format, string>> = {
   chat: '/v1/chat/completions',
   messages: '/v1/messages',
@@ -78,7 +78,7 @@ export const generationPaths: Readonly<Record<Format, string>> = {
   responses: '/v1/responses',
 }
 
-/** A folder that is there for as long as the work takes. */
+/** Creates a folder for the duration of the work. */
 export async function inFolder<Result>(work: (folder: string) => Promise<Result>): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'modelgate-torture-'))
   try {
@@ -88,6 +88,6 @@ export async function inFolder<Result>(work: (folder: string) => Promise<Result>
   }
 }
 
-/** A gateway of our own whose tokens are in this folder. Undefined where the target is not ours to configure. */
-export const withTokens = (setting: Setting, folder: string, profile: Profile = {}) =>
+/** Starts a gateway whose tokens are in this folder. Undefined if the target cannot be configured. */
+export const withTokens = (setting: CheckContext, folder: string, profile: Profile = {}) =>
   setting.fresh({ ...profile, tokens: { folder } })

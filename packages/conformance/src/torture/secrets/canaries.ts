@@ -1,24 +1,24 @@
 import { Agent } from 'node:http'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
-import { answerJson, answerWell, formatOf, sleep } from '../../base/upstream-responses.ts'
-import type { Check, OwnGateway, Pair, Profile, Setting, Target } from '../check.ts'
-import { type Ask, bodyFor, exchange, headersFor, pathFor } from '../client.ts'
+import { formatOf, sendGoodResponse, sendJson, sleep } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, LocalGateway, Pair, Profile, Target } from '../check.ts'
+import { bodyFor, exchange, headersFor, pathFor, type TargetRequest } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { asTenant, type Carrier, call, carriers, inFolder, inQuery, withoutCredential } from './callers.ts'
 import { type Echo, echoes, keyOf } from './echoes.ts'
 import { canary, createWatch, spellings, type Watch } from './leaks.ts'
 import { filesIn } from './token-store.ts'
 
-/** Secrets to look for in one gateway. */
+/** Secrets to search for in one gateway. */
 interface Scene {
-  readonly setting: Setting
+  readonly setting: CheckContext
   readonly target: Target
-  readonly own: OwnGateway | undefined
+  readonly own: LocalGateway | undefined
   readonly folder: string
   readonly watch: Watch
   readonly token: string
-  /** The names of the upstream keys: what each stands for. */
+  /** Names of the upstream keys with their canary values. */
   readonly keys: ReadonlyMap<string, string>
   readonly complaints: string[]
 }
@@ -26,7 +26,7 @@ interface Scene {
 const second = (format: Format): string => `${format}-second`
 const inTurn = (first: string, then: string): string => `${first}-then-${then}`
 
-/** Two upstreams of every format, each with a key of its own, and a route from each to every other. */
+/** Two upstreams of every format with separate keys, and a route from each to every other. */
 function profileFor(origin: string, keys: ReadonlyMap<string, string>): Profile {
   const upstreams = Object.fromEntries(
     formats.flatMap((format) => [
@@ -45,19 +45,19 @@ function profileFor(origin: string, keys: ReadonlyMap<string, string>): Profile 
   return { upstreams, models, traces: true }
 }
 
-/** Which of the configured upstreams a call was meant for, by its path. */
+/** Returns the configured upstream of a received call, by its path. */
 const upstreamOf = (received: UpstreamCall): string =>
   received.path.startsWith('/second/') ? second(formatOf(received)) : formatOf(received)
 
-/** Everything that an upstream was told. */
+/** Returns everything that an upstream received in a call. */
 const wholeCall = ({ path, headers, body }: UpstreamCall): string =>
   `${path}\n${JSON.stringify(headers)}\n${body.toString('latin1')}`
 
-/** Everything that a client was told. */
+/** Returns everything that a client received. */
 const wholeAnswer = ({ status, headers, text }: { status: number; headers: object; text: string }): string =>
   `${status}\n${JSON.stringify(headers)}\n${text}`
 
-/** An upstream that says its key back, in every way and spelling. */
+/** Checks an upstream that repeats its key, in every way and spelling. */
 async function listenToEchoes(scene: Scene, agent: Agent): Promise<number> {
   const { setting, target, watch } = scene
   const ways = Object.entries(spellings)
@@ -77,16 +77,16 @@ async function listenToEchoes(scene: Scene, agent: Agent): Promise<number> {
     const played = setting.upstream.play((received) => echo.play(received, spell(keyOf(received))))
     const answer = await exchange(target, { ...pair, text: played.marker, stream }, { agent, withinMs: 5000 })
     played.end()
-    const told = watch.leaksIn(wholeAnswer(answer))
-    for (const name of told) scene.complaints.push(nameOf(pair, echo, stream, spelling, name))
+    const reported = watch.leaksIn(wholeAnswer(answer))
+    for (const name of reported) scene.complaints.push(nameOf(pair, echo, stream, spelling, name))
   })
   return jobs.length
 }
 
 const nameOf = ({ client, upstream }: Pair, echo: Echo, stream: boolean, spelling: string, name: string): string =>
-  `${client === upstream ? 'same format' : 'translated'}, ${stream ? 'stream' : 'whole'}, ${echo.name}, ${spelling}: ${name} in the answer`
+  `${client === upstream ? 'same format' : 'translated'}, ${stream ? 'stream' : 'unstreamed'}, ${echo.name}, ${spelling}: ${name} in the response`
 
-/** Client headers that are for one provider, or for nobody behind the gateway. */
+/** Client headers that only one provider, or no upstream, may receive. */
 const privateHeaders = [
   'cookie',
   'openai-organization',
@@ -108,7 +108,7 @@ const privateHeaders = [
   'x-client-request-id',
   'x-secret',
 ]
-/** Whom each of the others is for. */
+/** The provider that may receive a header. */
 const meantFor: Readonly<Record<string, Format>> = { 'anthropic-beta': 'messages', 'anthropic-version': 'messages' }
 
 /** Returns a client's headers besides its token. The version is a date if the dialect requires one. */
@@ -122,7 +122,7 @@ const clientHeaders = (watch: Watch): Record<string, string> =>
     }),
   )
 
-/** Returns the parts of a call that were not meant for this upstream. */
+/** Returns the parts of a call that this upstream must not receive. */
 function straysIn(received: UpstreamCall, { watch, keys }: Scene, headerWatch: Watch): string[] {
   const mine = upstreamOf(received)
   const text = wholeCall(received)
@@ -136,8 +136,8 @@ function straysIn(received: UpstreamCall, { watch, keys }: Scene, headerWatch: W
   return [...strays, ...headers].map((name) => `${name} at the upstream of ${received.format}`)
 }
 
-/** A call as each kind of client makes it, with its token at each place where one may stand. */
-async function callFrom(target: Target, carrier: Carrier, ask: Ask, token: string): Promise<string> {
+/** Sends a call as each kind of client makes it, with the token at each possible place. */
+async function callFrom(target: Target, carrier: Carrier, ask: TargetRequest, token: string): Promise<string> {
   const path = pathFor(target, ask)
   const query = carrier.query(token)
   const answer = await call(
@@ -153,7 +153,9 @@ async function callFrom(target: Target, carrier: Carrier, ask: Ask, token: strin
   return wholeAnswer(answer)
 }
 
-/** Calls that go from one provider to another, by each carrier: what was for the one must not reach the other. */
+/**
+ * Sends calls that fall back from one provider to another, with each carrier: data for one must not reach the other.
+ */
 async function followCalls(scene: Scene): Promise<number> {
   const { setting, target, watch, token, own } = scene
   const headerWatch = createWatch()
@@ -169,8 +171,8 @@ async function followCalls(scene: Scene): Promise<number> {
   )
   await inParallel(jobs, 16, async ({ pair, carrier, then, stream }) => {
     const played = setting.upstream.play((received) => {
-      if (received.number > 1 || then === undefined) return answerWell(received)
-      answerJson(received, 503, { error: { message: `Key ${keyOf(received)}`, type: 'server_error', code: 503 } })
+      if (received.number > 1 || then === undefined) return sendGoodResponse(received)
+      sendJson(received, 503, { error: { message: `Key ${keyOf(received)}`, type: 'server_error', code: 503 } })
     })
     const model = then === undefined ? {} : { model: inTurn(pair.upstream, then) }
     const ask = { ...pair, ...model, text: played.marker, stream, headers }
@@ -183,12 +185,12 @@ async function followCalls(scene: Scene): Promise<number> {
     for (const received of calls)
       for (const stray of straysIn(received, scene, headerWatch)) scene.complaints.push(`${what}: ${stray}`)
     for (const name of [...watch.leaksIn(answer), ...headerWatch.leaksIn(answer)])
-      scene.complaints.push(`${what}: ${name} in the answer`)
+      scene.complaints.push(`${what}: ${name} in the response`)
   })
   return jobs.length
 }
 
-/** Refused tokens must not be repeated either, nor what stands beside them in the query. */
+/** Checks that errors repeat neither rejected tokens nor other parts of the query. */
 async function refuse({ target, watch, complaints }: Scene): Promise<number> {
   const wrong = canary('wrong')
   watch.guard('a wrong token', wrong)
@@ -199,14 +201,14 @@ async function refuse({ target, watch, complaints }: Scene): Promise<number> {
       const headers = { 'content-type': 'application/json', ...carrier.headers(wrong) }
       const answer = await call(target, 'POST', query === '' ? place : `${place}?${query}`, headers, '{}')
       for (const name of watch.leaksIn(wholeAnswer(answer)))
-        complaints.push(`${place}, ${carrier.name}: ${name} in the answer`)
+        complaints.push(`${place}, ${carrier.name}: ${name} in the response`)
     }
   return places.length * carriers.length
 }
 
 /** Searches logs, telemetry and files. */
 async function searchRemains({ target, own, folder, watch, complaints }: Scene): Promise<string> {
-  // Ledgers write what came within 50 ms.
+  // Ledgers write within 50 ms.
   await sleep(300)
   const seek = (where: string, text: string): void => {
     for (const name of watch.leaksIn(text)) complaints.push(`${name} in ${where}`)
@@ -220,7 +222,7 @@ async function searchRemains({ target, own, folder, watch, complaints }: Scene):
   return `${target.log().length} characters of log, ${spans.length} of traces, ${files.length} files`
 }
 
-async function startScene(setting: Setting, folder: string): Promise<Scene> {
+async function startScene(setting: CheckContext, folder: string): Promise<Scene> {
   const watch = createWatch()
   const guarded = (name: string): [string, string] => {
     const secret = canary('sk')
@@ -237,12 +239,12 @@ async function startScene(setting: Setting, folder: string): Promise<Scene> {
     watch.guard('the client token', token)
     return { setting, target: asTenant(setting.target, token), own: undefined, folder, watch, token, keys, complaints }
   }
-  const { secret: token } = await fresh.own.issue({ owner: 'torture' })
+  const { secret: token } = await fresh.local.issue({ owner: 'torture' })
   watch.guard('the client token', token)
-  return { setting, target: asTenant(fresh, token), own: fresh.own, folder, watch, token, keys, complaints }
+  return { setting, target: asTenant(fresh, token), own: fresh.local, folder, watch, token, keys, complaints }
 }
 
-/** Secrets stay where they are meant to be, whatever the upstream says. */
+/** Secrets must not leak, whatever the upstream sends. */
 export const canaries: Check = {
   row: 36,
   group: 'Auth and secrets',
@@ -260,7 +262,7 @@ export const canaries: Check = {
       const { complaints } = scene
       return {
         held: complaints.length === 0,
-        figure: `${complaints.length} leaks of ${tellChars} characters or more: ${echoed} answers that echo a key, ${followed} calls through several providers, ${refused} refusals, ${remains}`,
+        figure: `${complaints.length} leaks of ${tellChars} characters or more: ${echoed} responses that echo a key, ${followed} calls through several providers, ${refused} rejections, ${remains}`,
         notes: tally(complaints),
       }
     }),

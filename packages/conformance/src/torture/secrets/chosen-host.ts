@@ -1,25 +1,25 @@
 import { type AddressInfo, createServer } from 'node:net'
 import type { Scene, UpstreamCall } from '../../base/raw-upstream.ts'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
-import { answerWell, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
-import { type Ask, bodyFor, exchange, headersFor, pathFor, rawExchange } from '../client.ts'
+import { sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
+import { bodyFor, exchange, headersFor, pathFor, rawExchange, type TargetRequest } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { mediaOf } from './media.ts'
 
-/** One way to have a gateway call somebody else. */
+/** One way to make a gateway call another host. */
 interface Attempt {
   readonly name: string
   readonly headers?: Readonly<Record<string, string>>
-  /** More fields of the body, in place of those of the same name. */
+  /** Additional body fields, which replace those of the same name. */
   readonly more?: Readonly<Record<string, unknown>>
   readonly model?: string
-  /** Returns the request target; the writer adds the query. */
+  /** Returns the request target; the query is appended. */
   target?(path: string): string
   readonly method?: string
 }
 
-/** Headers by which some gateway, proxy or SDK is told where to go. */
+/** Headers that set the destination in some gateway, proxy or SDK. */
 const hostHeaders = ({ host, origin }: Trap): Readonly<Record<string, string>> => ({
   'x-portkey-custom-host': origin,
   'x-portkey-config': JSON.stringify({ provider: 'openai', custom_host: origin, api_key: 'x' }),
@@ -57,7 +57,7 @@ const hostHeaders = ({ host, origin }: Trap): Readonly<Record<string, string>> =
   'proxy-connection': 'keep-alive',
 })
 
-/** Fields by which some SDK or gateway is told where to go. */
+/** Fields that set the destination in some SDK or gateway. */
 const hostFields = ({ host, origin }: Trap): Readonly<Record<string, unknown>> => ({
   base_url: origin,
   baseURL: origin,
@@ -89,7 +89,7 @@ const hostFields = ({ host, origin }: Trap): Readonly<Record<string, unknown>> =
   store: false,
 })
 
-/** Model names that would lead elsewhere if they became part of an address. */
+/** Model names that would change the host or path if they became part of a URL. */
 const hostModels = ({ host, origin }: Trap, model: string): readonly string[] => [
   `openai/${origin}`,
   `${origin}/v1`,
@@ -111,22 +111,22 @@ const hostModels = ({ host, origin }: Trap, model: string): readonly string[] =>
   `%2e%2e`,
 ]
 
-/** Request lines that a proxy would read as an address, or that lead out of the path. */
+/** Request targets that a proxy would read as a URL, or that leave the path. */
 const targets = ({ host, origin }: Trap): readonly Pick<Attempt, 'name' | 'target'>[] => [
   { name: 'absolute target', target: (path) => `${origin}${path}` },
-  { name: 'absolute target with a login', target: (path) => `http://x:y@${host}${path}` },
+  { name: 'absolute target with credentials', target: (path) => `http://x:y@${host}${path}` },
   { name: 'target of another scheme', target: (path) => `ftp://${host}${path}` },
   { name: 'target with two slashes', target: (path) => `//${host}${path}` },
   { name: 'target behind @', target: (path) => `@${host}${path}` },
-  { name: 'target behind a backslash', target: (path) => `/\\${host}${path}` },
+  { name: 'target after a backslash', target: (path) => `/\\${host}${path}` },
   { name: 'encoded slash', target: (path) => path.replace(/\/(?=[^/]*$)/, '%2F') },
-  { name: 'dots in front', target: (path) => `/x/..${path}` },
+  { name: 'leading dots', target: (path) => `/x/..${path}` },
   { name: 'encoded dots', target: (path) => `/x/%2e%2e${path}` },
-  { name: 'dots behind', target: (path) => `${path}/../../files` },
-  { name: 'encoded dots behind', target: (path) => `${path}/%2e%2e/%2e%2e/files` },
+  { name: 'trailing dots', target: (path) => `${path}/../../files` },
+  { name: 'encoded trailing dots', target: (path) => `${path}/%2e%2e/%2e%2e/files` },
   { name: 'backslashes', target: (path) => path.replaceAll('/', '\\') },
   { name: 'a path parameter', target: (path) => `${path};host=${host}` },
-  { name: 'an address in the query', target: (path) => `${path}?host=${host}&base_url=${origin}&key=${host}` },
+  { name: 'a URL in the query', target: (path) => `${path}?host=${host}&base_url=${origin}&key=${host}` },
   { name: 'a fragment', target: (path) => `${path}#@${host}/` },
 ]
 
@@ -134,16 +134,20 @@ const targets = ({ host, origin }: Trap): readonly Pick<Attempt, 'name' | 'targe
 const placeOf = ({ method, path, headers }: UpstreamCall): string => `${method} ${headers.host} ${path}`
 
 /** Returns the destination of the pair's calls without an attack. */
-async function usualPlace({ target, upstream }: Setting, pair: Pair): Promise<string | undefined> {
-  const scene = upstream.play(answerWell)
+async function usualPlace({ target, upstream }: CheckContext, pair: Pair): Promise<string | undefined> {
+  const scene = upstream.play(sendGoodResponse)
   await exchange(target, { ...pair, text: scene.marker })
   scene.end()
   const [received] = scene.calls
   return received === undefined ? undefined : placeOf(received)
 }
 
-/** The request's bytes, with nothing that a library would tidy up. */
-function rawAttempt(target: Target, ask: Ask, { headers = {}, target: line, method = 'POST' }: Attempt): string {
+/** Returns the request's bytes without the corrections of a library. */
+function rawAttempt(
+  target: Target,
+  ask: TargetRequest,
+  { headers = {}, target: line, method = 'POST' }: Attempt,
+): string {
   const body = bodyFor(target, ask)
   const path = pathFor(target, ask)
   const all = {
@@ -163,17 +167,17 @@ interface Found {
   readonly complaints: string[]
 }
 
-/** Makes the attempt. Whatever the gateway answers: if it calls its upstream, then where it always does. */
+/** Makes the attempt. Whatever the gateway responds, an upstream call must have the usual destination. */
 async function attempt(
-  setting: Setting,
+  setting: CheckContext,
   target: Target,
   pair: Pair,
   usual: string,
   way: Attempt,
   found: Found,
 ): Promise<void> {
-  const scene: Scene = setting.upstream.play(answerWell)
-  const ask: Ask = {
+  const scene: Scene = setting.upstream.play(sendGoodResponse)
+  const ask: TargetRequest = {
     ...pair,
     text: scene.marker,
     ...(way.model === undefined ? {} : { model: way.model }),
@@ -202,18 +206,18 @@ const attemptsOf = (trap: Trap, model: string, short: boolean): readonly Attempt
   { name: 'TRACE', method: 'TRACE' },
 ]
 
-/** Names under a pattern come from clients: behind the pattern's own part anything may stand. */
-async function openNames(setting: Setting, trap: Trap, found: Found): Promise<void> {
+/** Names that match a pattern come from clients and may contain anything. */
+async function openNames(setting: CheckContext, trap: Trap, found: Found): Promise<void> {
   const models = Object.fromEntries(formats.map((format) => [`any-${format}/*`, { upstream: format, model: '*' }]))
   const target = await setting.fresh({ models })
   if (target === undefined) return
   const pairs = formats.map((format) => ({ client: format, upstream: format }))
   for (const pair of pairs) {
-    // The name may become one segment or more below the same path, and nothing else.
+    // The name may become one or more segments below the same path, and nothing else.
     const good = pair.upstream === 'gemini' ? /^\/v1beta\/models\/[^?#\\]+:generateContent$/ : undefined
     const usual = await usualPlace(setting, pair)
     for (const name of hostModels(trap, 'm')) {
-      const scene = setting.upstream.play(answerWell)
+      const scene = setting.upstream.play(sendGoodResponse)
       const answer = await exchange(target, { ...pair, text: scene.marker, model: `any-${pair.upstream}/${name}` })
       scene.end()
       found.tried++
@@ -225,18 +229,18 @@ async function openNames(setting: Setting, trap: Trap, found: Found): Promise<vo
         if (good === undefined ? placeOf(received) !== usual : !good.test(path) || strays)
           found.complaints.push(`model any-${pair.upstream}/${name}: the call went to ${placeOf(received)}`)
       }
-      if (answer.status >= 500) found.complaints.push(`model any-${pair.upstream}/${name}: answered ${answer.status}`)
+      if (answer.status >= 500) found.complaints.push(`model any-${pair.upstream}/${name}: status ${answer.status}`)
     }
   }
 }
 
-/** Addresses of images, files and tools are words: the gateway hands them on, or refuses them, and never goes there. */
-async function sendMedia(setting: Setting, trap: Trap, found: Found): Promise<number> {
+/** URLs of images, files and tools are plain text: the gateway forwards or rejects them, but never fetches them. */
+async function sendMedia(setting: CheckContext, trap: Trap, found: Found): Promise<number> {
   const { target, upstream } = setting
   const jobs = target.pairs.flatMap((pair) => mediaOf(pair.client, trap.origin).map((media) => ({ pair, ...media })))
   await inParallel(jobs, 8, async ({ pair, name, body }) => {
-    const scene = upstream.play(answerWell)
-    const ask: Ask = { ...pair, text: scene.marker }
+    const scene = upstream.play(sendGoodResponse)
+    const ask: TargetRequest = { ...pair, text: scene.marker }
     const own = JSON.parse(bodyFor(target, ask)) as Record<string, unknown>
     await exchange(target, { ...ask, body: JSON.stringify({ ...own, ...body(scene.marker) }) })
     scene.end()
@@ -247,7 +251,7 @@ async function sendMedia(setting: Setting, trap: Trap, found: Found): Promise<nu
   return jobs.length
 }
 
-/** No client decides where the gateway calls. */
+/** Clients must not influence the destination of upstream calls. */
 export const chosenHost: Check = {
   row: 38,
   group: 'Auth and secrets',
@@ -271,12 +275,12 @@ export const chosenHost: Check = {
       }
       await openNames(setting, trap, found)
       const media = await sendMedia(setting, trap, found)
-      // Whatever fetches later has its chance.
+      // Time for delayed fetches.
       await sleep(500)
       if (trap.dials > 0) found.complaints.push(...trap.heard.map((line) => `the trap was called: ${line}`))
       return {
         held: found.complaints.length === 0 && trap.dials === 0,
-        figure: `${trap.dials} calls to the trap; ${found.tried - media} attempts, of which ${found.reached} reached the upstream, all but ${found.complaints.length} where they should; ${media} bodies with addresses of media, none fetched`,
+        figure: `${trap.dials} calls to the trap; ${found.tried - media} attempts, of which ${found.reached} reached the upstream, ${found.complaints.length} at a wrong destination; ${media} bodies with media URLs, none fetched`,
         notes: tally(found.complaints),
       }
     } finally {
@@ -285,27 +289,27 @@ export const chosenHost: Check = {
   },
 }
 
-/** A server that nobody is to call. */
+/** A server that must never be called. */
 export interface Trap {
   readonly port: number
   /** `127.0.0.1:port`. */
   readonly host: string
   readonly origin: string
-  /** Connections that were made to it. */
+  /** Number of connections. */
   readonly dials: number
-  /** The first lines of what they said. */
+  /** First lines of the received requests. */
   readonly heard: readonly string[]
   close(): Promise<void>
 }
 
 export async function startTrap(): Promise<Trap> {
   let dials = 0
-  const heard: string[] = []
+  const received: string[] = []
   const server = createServer((socket) => {
     dials++
     socket.on('error', () => {})
     socket.once('data', (data) => {
-      heard.push(data.toString('latin1').split('\r\n', 1)[0]?.slice(0, 120) ?? '')
+      received.push(data.toString('latin1').split('\r\n', 1)[0]?.slice(0, 120) ?? '')
       socket.end(
         'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}',
       )
@@ -321,7 +325,7 @@ export async function startTrap(): Promise<Trap> {
     get dials() {
       return dials
     },
-    heard,
+    heard: received,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }
 }

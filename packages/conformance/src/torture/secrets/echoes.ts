@@ -1,18 +1,18 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { errorEvent, good } from '../../base/streams.ts'
-import { answerJson, answerWell, beginStream, formatOf, whole } from '../../base/upstream-responses.ts'
+import { beginStream, formatOf, sendGoodResponse, sendJson, wholeResponse } from '../../base/upstream-responses.ts'
 
-/** How an upstream says its own key back. */
+/** A way in which an upstream repeats its own key. */
 export interface Echo {
   readonly name: string
-  /** Undefined: to calls of either kind. */
+  /** Undefined: streamed and unstreamed calls. */
   readonly stream?: boolean
   /** @param said the key, in some spelling */
-  play(call: UpstreamCall, said: string): void
+  play(call: UpstreamCall, text: string): void
 }
 
-/** The credential that a call came with. */
+/** Returns the credential of a received call. */
 export const keyOf = ({ headers }: UpstreamCall): string => keyIn(headers)
 
 export const keyIn = (headers: UpstreamCall['headers']): string =>
@@ -20,238 +20,238 @@ export const keyIn = (headers: UpstreamCall['headers']): string =>
     (value): value is string => typeof value === 'string' && value !== '',
   ) ?? ''
 
-/** Escapes that stand in the text already stay what they are. */
-const inJson = (said: string): string => said.replaceAll('"', '\\"')
+/** Keeps escapes that the text already contains. */
+const inJson = (text: string): string => text.replaceAll('"', '\\"')
 
-/** The error that each format's own vendor sends, as JSON text. */
-const errorOf: Readonly<Record<Format, (said: string, status: number) => string>> = {
-  chat: (said) => `{"error":{"message":"Key ${inJson(said)} no","type":"server_error","param":null,"code":null}}`,
-  messages: (said) => `{"type":"error","error":{"type":"api_error","message":"Key ${inJson(said)} no"}}`,
-  gemini: (said, status) => `{"error":{"code":${status},"message":"Key ${inJson(said)} no","status":"INTERNAL"}}`,
-  responses: (said) =>
-    `{"error":{"message":"Key ${inJson(said)} no","type":"server_error","param":null,"code":"server_error"}}`,
+/** Error of each format's vendor, as JSON text. */
+const errorOf: Readonly<Record<Format, (text: string, status: number) => string>> = {
+  chat: (text) => `{"error":{"message":"Key ${inJson(text)} no","type":"server_error","param":null,"code":null}}`,
+  messages: (text) => `{"type":"error","error":{"type":"api_error","message":"Key ${inJson(text)} no"}}`,
+  gemini: (text, status) => `{"error":{"code":${status},"message":"Key ${inJson(text)} no","status":"INTERNAL"}}`,
+  responses: (text) =>
+    `{"error":{"message":"Key ${inJson(text)} no","type":"server_error","param":null,"code":"server_error"}}`,
 }
 
-/** The same in fields beside the message. */
-const besides: Readonly<Record<Format, (said: string) => object>> = {
-  chat: (said) => ({
-    error: { message: 'no', type: said, param: said, code: said, metadata: { raw: said }, request: { headers: said } },
+/** The same in fields other than the message. */
+const besides: Readonly<Record<Format, (text: string) => object>> = {
+  chat: (text) => ({
+    error: { message: 'no', type: text, param: text, code: text, metadata: { raw: text }, request: { headers: text } },
   }),
-  messages: (said) => ({
+  messages: (text) => ({
     type: 'error',
-    error: { type: said, message: 'no', details: { error_code: said, request: said } },
-    request_id: said,
+    error: { type: text, message: 'no', details: { error_code: text, request: text } },
+    request_id: text,
   }),
-  gemini: (said) => ({
+  gemini: (text) => ({
     error: {
       code: 400,
       message: 'no',
       status: 'INVALID_ARGUMENT',
       details: [
-        { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: said, domain: said, metadata: { key: said } },
-        { fieldViolations: [{ field: said, description: said }] },
+        { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: text, domain: text, metadata: { key: text } },
+        { fieldViolations: [{ field: text, description: text }] },
       ],
     },
   }),
-  responses: (said) => ({ error: { message: 'no', type: said, param: said, code: said, metadata: { raw: said } } }),
+  responses: (text) => ({ error: { message: 'no', type: text, param: text, code: text, metadata: { raw: text } } }),
 }
 
-const page = (said: string): string => `<!DOCTYPE html><html><body><h1>Error</h1><p>${said}</p></body></html>`
+const page = (text: string): string => `<!DOCTYPE html><html><body><h1>Error</h1><p>${text}</p></body></html>`
 
 const statuses = [400, 401, 403, 404, 409, 413, 422, 429, 500, 503, 529]
 
-/** Under a status that is an error. */
+/** With an error status. */
 const refusals: readonly Echo[] = [
   ...statuses.map(
     (status): Echo => ({
       name: `${status}`,
-      play: (call, said) => answerJson(call, status, errorOf[formatOf(call)](said, status)),
+      play: (call, text) => sendJson(call, status, errorOf[formatOf(call)](text, status)),
     }),
   ),
   ...[400, 429, 500].flatMap((status): Echo[] => [
-    { name: `${status} in fields`, play: (call, said) => answerJson(call, status, besides[formatOf(call)](said)) },
+    { name: `${status} in fields`, play: (call, text) => sendJson(call, status, besides[formatOf(call)](text)) },
     {
       name: `${status} as text`,
-      play: (call, said) => answerJson(call, status, said, { 'content-type': 'text/plain' }),
+      play: (call, text) => sendJson(call, status, text, { 'content-type': 'text/plain' }),
     },
     {
       name: `${status} as HTML`,
-      play: (call, said) => answerJson(call, status, page(said), { 'content-type': 'text/html' }),
+      play: (call, text) => sendJson(call, status, page(text), { 'content-type': 'text/html' }),
     },
-    { name: `${status} as a JSON text`, play: (call, said) => answerJson(call, status, `"${inJson(said)}"`) },
+    { name: `${status} as a JSON text`, play: (call, text) => sendJson(call, status, `"${inJson(text)}"`) },
     {
       name: `${status} in a list`,
-      play: (call, said) => answerJson(call, status, `[${errorOf[formatOf(call)](said, status)}]`),
+      play: (call, text) => sendJson(call, status, `[${errorOf[formatOf(call)](text, status)}]`),
     },
     {
-      name: `${status} at the place where messages are cut`,
-      play: (call, said) => answerJson(call, status, errorOf[formatOf(call)](`${'word '.repeat(98)}${said}`, status)),
+      name: `${status} at the length where messages are truncated`,
+      play: (call, text) => sendJson(call, status, errorOf[formatOf(call)](`${'word '.repeat(98)}${text}`, status)),
     },
     {
-      name: `${status} with every header it got`,
+      name: `${status} with every received header`,
       play: (call) =>
-        answerJson(call, status, errorOf[formatOf(call)](JSON.stringify(call.headers).replaceAll('"', "'"), status)),
+        sendJson(call, status, errorOf[formatOf(call)](JSON.stringify(call.headers).replaceAll('"', "'"), status)),
     },
     {
-      name: `${status} in Latin-1 that is no UTF-8`,
-      play(call, said) {
-        const body = Buffer.from(errorOf[formatOf(call)](`\u00e9 ${said}`, status), 'latin1')
+      name: `${status} in Latin-1 that is invalid UTF-8`,
+      play(call, text) {
+        const body = Buffer.from(errorOf[formatOf(call)](`\u00e9 ${text}`, status), 'latin1')
         call.response.writeHead(status, { 'content-type': 'application/json' }).end(body)
       },
     },
   ]),
 ]
 
-const headersWith = (said: string): Record<string, string | string[]> => ({
-  'x-request-id': said,
-  'request-id': said,
-  'set-cookie': [`key=${said}`],
-  'www-authenticate': `Bearer realm="${said}"`,
-  'retry-after': said,
-  'openai-organization': said,
-  'x-ratelimit-remaining-requests': said,
-  'x-should-retry': said,
-  'x-debug': said,
-  etag: `"${said}"`,
-  link: `<https://${said}>`,
-  server: said,
+const headersWith = (text: string): Record<string, string | string[]> => ({
+  'x-request-id': text,
+  'request-id': text,
+  'set-cookie': [`key=${text}`],
+  'www-authenticate': `Bearer realm="${text}"`,
+  'retry-after': text,
+  'openai-organization': text,
+  'x-ratelimit-remaining-requests': text,
+  'x-should-retry': text,
+  'x-debug': text,
+  etag: `"${text}"`,
+  link: `<https://${text}>`,
+  server: text,
 })
 
-/** In headers: of errors, of redirects, of good answers. */
+/** In headers: of errors, of redirects, of good responses. */
 const inHeaders: readonly Echo[] = [
   ...[301, 302, 307, 308].map(
     (status): Echo => ({
       name: `${status} elsewhere`,
-      play(call, said) {
-        call.response.writeHead(status, { location: `https://elsewhere.test/?key=${said}` }).end(page(said))
+      play(call, text) {
+        call.response.writeHead(status, { location: `https://elsewhere.test/?key=${text}` }).end(page(text))
       },
     }),
   ),
   ...[400, 429, 503].map(
     (status): Echo => ({
       name: `${status} in headers`,
-      play(call, said) {
+      play(call, text) {
         const body = errorOf[formatOf(call)]('none', status)
         call.response
-          .writeHead(status, { 'content-type': `application/json; key="${said}"`, ...headersWith(said) })
+          .writeHead(status, { 'content-type': `application/json; key="${text}"`, ...headersWith(text) })
           .end(body)
       },
     }),
   ),
   {
     name: '200 in headers',
-    play(call, said) {
-      for (const [name, value] of Object.entries(headersWith(said))) call.response.setHeader(name, value)
-      answerWell(call)
+    play(call, text) {
+      for (const [name, value] of Object.entries(headersWith(text))) call.response.setHeader(name, value)
+      sendGoodResponse(call)
     },
   },
 ]
 
-/** Under a status that says all is well. */
+/** With a success status. */
 const under200: readonly Echo[] = [
-  { name: '200 with an error', play: (call, said) => answerJson(call, 200, errorOf[formatOf(call)](said, 400)) },
+  { name: '200 with an error', play: (call, text) => sendJson(call, 200, errorOf[formatOf(call)](text, 400)) },
   {
     name: '200 with an error in a list',
-    play: (call, said) => answerJson(call, 200, `[${errorOf[formatOf(call)](said, 400)}]`),
+    play: (call, text) => sendJson(call, 200, `[${errorOf[formatOf(call)](text, 400)}]`),
   },
-  { name: '200 with an error in fields', play: (call, said) => answerJson(call, 200, besides[formatOf(call)](said)) },
-  { name: '200 with HTML', play: (call, said) => answerJson(call, 200, page(said), { 'content-type': 'text/html' }) },
-  { name: '200 with text', play: (call, said) => answerJson(call, 200, said, { 'content-type': 'text/plain' }) },
+  { name: '200 with an error in fields', play: (call, text) => sendJson(call, 200, besides[formatOf(call)](text)) },
+  { name: '200 with HTML', play: (call, text) => sendJson(call, 200, page(text), { 'content-type': 'text/html' }) },
+  { name: '200 with text', play: (call, text) => sendJson(call, 200, text, { 'content-type': 'text/plain' }) },
   {
-    name: '200 with half an error',
-    play: (call, said) => answerJson(call, 200, errorOf[formatOf(call)](said, 400).slice(0, -2)),
+    name: '200 with a truncated error',
+    play: (call, text) => sendJson(call, 200, errorOf[formatOf(call)](text, 400).slice(0, -2)),
   },
   {
-    name: '200 that breaks off in an error',
-    play(call, said) {
-      const body = errorOf[formatOf(call)](said, 400)
+    name: '200 that breaks off within an error',
+    play(call, text) {
+      const body = errorOf[formatOf(call)](text, 400)
       call.response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length + 10 })
       call.response.write(body, () => call.socket.resetAndDestroy())
     },
   },
   {
-    name: '200 with a failed answer',
+    name: '200 with a failed response',
     stream: false,
-    play: (call, said) =>
+    play: (call, text) =>
       formatOf(call) === 'responses'
-        ? answerJson(call, 200, {
-            ...whole.responses,
+        ? sendJson(call, 200, {
+            ...wholeResponse.responses,
             status: 'failed',
-            error: { code: 'server_error', message: said },
+            error: { code: 'server_error', message: text },
             output: [],
           })
-        : answerJson(call, 200, errorOf[formatOf(call)](said, 400)),
+        : sendJson(call, 200, errorOf[formatOf(call)](text, 400)),
   },
 ]
 
-/** An error event in the format's own words, with the key in it. */
-const eventOf = (format: Format, said: string): string => errorEvent[format].replace('Boom', `Boom ${inJson(said)}`)
-const dataOf = (format: Format, said: string): string => eventOf(format, said).split('data: ')[1]?.trimEnd() ?? ''
+/** Returns an error event in the format's shape with the key. */
+const eventOf = (format: Format, text: string): string => errorEvent[format].replace('Boom', `Boom ${inJson(text)}`)
+const dataOf = (format: Format, text: string): string => eventOf(format, text).split('data: ')[1]?.trimEnd() ?? ''
 const nameOf = (format: Format): string => (format === 'messages' || format === 'responses' ? 'event: error\n' : '')
 
-/** Stream events, by format. @param said the key */
-const streamed: Readonly<Record<string, (format: Format, said: string) => string>> = {
+/** Stream events by format. @param said the key */
+const streamed: Readonly<Record<string, (format: Format, text: string) => string>> = {
   'an error event': eventOf,
-  'an error event with CRLF': (format, said) => eventOf(format, said).replaceAll(/\r?\n/g, '\r\n'),
-  'an error event that shares its event with an empty line of data': (format, said) =>
-    `${nameOf(format)}data: ${dataOf(format, said)}\ndata:\n\n`,
-  'an error event that shares its event with the mark of the end': (format, said) =>
-    `${nameOf(format)}data: ${dataOf(format, said)}\ndata: [DONE]\n\n`,
-  'an error event behind another line of data': (format, said) =>
-    `${nameOf(format)}data: {"choices":[]}\ndata: ${dataOf(format, said)}\n\n`,
-  'an error event in front of another line of data': (format, said) =>
-    `${nameOf(format)}data: ${dataOf(format, said)}\ndata: {"choices":[],"candidates":[],"type":"ping"}\n\n`,
-  'two error events in one': (format, said) =>
-    `${nameOf(format)}data: ${dataOf(format, 'nothing')}\ndata: ${dataOf(format, said)}\n\n`,
-  'an error over two lines of data': (format, said) =>
-    `${nameOf(format)}data: ${dataOf(format, said).replace('"error":{', '"error":\ndata: {')}\n\n`,
-  'an error event without a name': (format, said) => `data: ${dataOf(format, said)}\n\n`,
-  'an error event of another name': (format, said) => `event: failure\ndata: ${dataOf(format, said)}\n\n`,
-  'an error event with id and retry': (format, said) =>
-    `id: ${said}\nretry: 10\n${nameOf(format)}data: ${dataOf(format, said)}\n\n`,
-  'an error as plain text': (_, said) => `event: error\ndata: ${said}\n\n`,
-  'an error as a JSON text': (_, said) => `event: error\ndata: "${inJson(said)}"\n\n`,
-  'an error under a name that says it': (_, said) => `event: ${said}\ndata: {}\n\n`,
-  'half an error': (format, said) => `${nameOf(format)}data: ${dataOf(format, said).slice(0, -2)}\n\n`,
-  'an error beside all events': (format, said) =>
-    `${JSON.stringify(JSON.parse(errorOf[format](said.replaceAll('\\', ''), 400)), null, 2)}\n\n`,
-  'an error in a field that is none': (format, said) => `error: ${dataOf(format, said)}\n\n`,
-  'HTML in place of an event': (_, said) => `${page(said)}\n\n`,
-  'a comment': (_, said) => `: ${said}\n\n`,
-  'two errors one after the other': (format, said) => `${eventOf(format, 'nothing')}${eventOf(format, said)}`,
-  'an error that the end cuts off': (format, said) => `${nameOf(format)}data: ${dataOf(format, said)}`,
+  'an error event with CRLF': (format, text) => eventOf(format, text).replaceAll(/\r?\n/g, '\r\n'),
+  'an error event that shares its event with an empty line of data': (format, text) =>
+    `${nameOf(format)}data: ${dataOf(format, text)}\ndata:\n\n`,
+  'an error event that shares its event with the mark of the end': (format, text) =>
+    `${nameOf(format)}data: ${dataOf(format, text)}\ndata: [DONE]\n\n`,
+  'an error event after another line of data': (format, text) =>
+    `${nameOf(format)}data: {"choices":[]}\ndata: ${dataOf(format, text)}\n\n`,
+  'an error event before another line of data': (format, text) =>
+    `${nameOf(format)}data: ${dataOf(format, text)}\ndata: {"choices":[],"candidates":[],"type":"ping"}\n\n`,
+  'two error events in one': (format, text) =>
+    `${nameOf(format)}data: ${dataOf(format, 'nothing')}\ndata: ${dataOf(format, text)}\n\n`,
+  'an error over two lines of data': (format, text) =>
+    `${nameOf(format)}data: ${dataOf(format, text).replace('"error":{', '"error":\ndata: {')}\n\n`,
+  'an error event without a name': (format, text) => `data: ${dataOf(format, text)}\n\n`,
+  'an error event of another name': (format, text) => `event: failure\ndata: ${dataOf(format, text)}\n\n`,
+  'an error event with id and retry': (format, text) =>
+    `id: ${text}\nretry: 10\n${nameOf(format)}data: ${dataOf(format, text)}\n\n`,
+  'an error as plain text': (_, text) => `event: error\ndata: ${text}\n\n`,
+  'an error as a JSON string': (_, text) => `event: error\ndata: "${inJson(text)}"\n\n`,
+  'an error with a revealing name': (_, text) => `event: ${text}\ndata: {}\n\n`,
+  'a truncated error': (format, text) => `${nameOf(format)}data: ${dataOf(format, text).slice(0, -2)}\n\n`,
+  'an error outside of events': (format, text) =>
+    `${JSON.stringify(JSON.parse(errorOf[format](text.replaceAll('\\', ''), 400)), null, 2)}\n\n`,
+  'an error in an invalid field': (format, text) => `error: ${dataOf(format, text)}\n\n`,
+  'HTML instead of an event': (_, text) => `${page(text)}\n\n`,
+  'a comment': (_, text) => `: ${text}\n\n`,
+  'two errors one after the other': (format, text) => `${eventOf(format, 'nothing')}${eventOf(format, text)}`,
+  'an error cut off by the end': (format, text) => `${nameOf(format)}data: ${dataOf(format, text)}`,
 }
 
 const streams: readonly Echo[] = Object.entries(streamed).flatMap(([name, text]): Echo[] => [
   {
     name: `${name}, first`,
     stream: true,
-    play(call, said) {
+    play(call, output) {
       beginStream(call)
-      call.response.end(text(formatOf(call), said))
+      call.response.end(text(formatOf(call), output))
     },
   },
   {
     name: `${name}, in mid-stream`,
     stream: true,
-    play(call, said) {
+    play(call, output) {
       const format = formatOf(call)
       beginStream(call)
       for (const event of good[format].slice(0, 3)) call.response.write(event)
-      call.response.end(text(format, said))
+      call.response.end(text(format, output))
     },
   },
   {
-    name: `${name}, behind the end`,
+    name: `${name}, after the end`,
     stream: true,
-    play(call, said) {
+    play(call, output) {
       const format = formatOf(call)
       beginStream(call)
       for (const event of good[format]) call.response.write(event)
-      call.response.end(text(format, said))
+      call.response.end(text(format, output))
     },
   },
 ])
 
-/** All of them. What a model says in an answer that is none of an error is the client's, whatever it is. */
+/** All echoes. The content of a successful response belongs to the client, whatever it is. */
 export const echoes: readonly Echo[] = [...refusals, ...inHeaders, ...under200, ...streams]

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { formatOf, whole } from '../../base/upstream-responses.ts'
-import type { Setting, Target } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import { formatOf, wholeResponse } from '../../base/upstream-responses.ts'
+import type { CheckContext, Target } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { inParallel } from '../measurements.ts'
 import { canary } from './leaks.ts'
 
@@ -114,10 +114,10 @@ const fromUpstreams = [
   'x-upstream-host',
 ]
 
-/** Client headers that an upstream of this format gets, as they came (its `passHeaders`). */
+/** Client headers that an upstream of this format receives unchanged (its `passHeaders`). */
 const passedOn = new Set(['messages anthropic-beta', 'messages anthropic-version'])
 
-/** All that a call upstream consists of. */
+/** Headers that the gateway itself sends to an upstream. */
 const ownToUpstream = new Set([
   'accept',
   'accept-encoding',
@@ -132,7 +132,7 @@ const ownToUpstream = new Set([
   'x-goog-api-key',
 ])
 
-/** All that an answer consists of: the gateway's own, and the host's. */
+/** Headers of a response that the gateway or the host creates. */
 const ownToClient = new Set([
   'cache-control',
   'connection',
@@ -146,7 +146,7 @@ const ownToClient = new Set([
   'x-accel-buffering',
   'x-request-id',
   'x-should-retry',
-  // Express says who it is.
+  // Express identifies itself.
   'x-powered-by',
 ])
 const isOwn = (name: string): boolean => ownToClient.has(name) || name.startsWith('modelgate-')
@@ -163,7 +163,9 @@ function answerWith(received: UpstreamCall, status: number, headers: Readonly<Re
     return
   }
   const body =
-    status === 200 ? whole[format] : { type: 'error', error: { message: 'no', type: 'api_error', code: status } }
+    status === 200
+      ? wholeResponse[format]
+      : { type: 'error', error: { message: 'no', type: 'api_error', code: status } }
   received.response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
@@ -177,8 +179,8 @@ export interface HeaderReport {
   readonly complaints: readonly string[]
 }
 
-/** Tries which client headers reach an upstream, and which upstream headers reach the client. */
-export async function tryHeaders({ upstream }: Setting, target: Target): Promise<HeaderReport> {
+/** Finds the client headers that reach an upstream, and the upstream headers that reach the client. */
+export async function tryHeaders({ upstream }: CheckContext, target: Target): Promise<HeaderReport> {
   const onward = new Set<string>()
   const back = new Set<string>()
   const complaints: string[] = []
@@ -189,7 +191,7 @@ export async function tryHeaders({ upstream }: Setting, target: Target): Promise
     const asked = valued(fromClients)
     const given = valued(fromUpstreams)
     const scene = upstream.play((received) => answerWith(received, status, given))
-    const answer: Answer = await exchange(target, { ...pair, text: scene.marker, stream, headers: asked })
+    const answer: HttpResponse = await exchange(target, { ...pair, text: scene.marker, stream, headers: asked })
     scene.end()
     const what = `${pair.client} to ${pair.upstream}, ${status}`
     for (const received of scene.calls) {
@@ -198,11 +200,12 @@ export async function tryHeaders({ upstream }: Setting, target: Target): Promise
         if (text.includes(value)) onward.add(`${pair.upstream} ${name}`)
       for (const name of Object.keys(received.headers))
         if (!ownToUpstream.has(name) && !passedOn.has(`${pair.upstream} ${name}`))
-          complaints.push(`${what}: the upstream got ${name}`)
+          complaints.push(`${what}: the upstream received ${name}`)
     }
     const text = valuesIn(answer.headers)
     for (const [name, value] of Object.entries(given)) if (text.includes(value)) back.add(name)
-    for (const name of Object.keys(answer.headers)) if (!isOwn(name)) complaints.push(`${what}: the client got ${name}`)
+    for (const name of Object.keys(answer.headers))
+      if (!isOwn(name)) complaints.push(`${what}: the client received ${name}`)
   })
   for (const name of onward) if (!passedOn.has(name)) complaints.push(`from the client to the upstream of ${name}`)
   for (const name of back) complaints.push(`from the upstream to the client: ${name}`)

@@ -1,5 +1,5 @@
-// One client that means harm, in a process of its own: its own work must not be taken for the gateway's. `hostile.ts` starts it
-// with what to do, and ends it.
+// A hostile client in its own process, so that its work does not count as the gateway's. `hostile.ts` starts it with
+// orders and kills it.
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 
@@ -18,14 +18,14 @@ export type Way = 'huge bodies' | 'slow readers' | 'slow writers' | 'a flood of 
 const path = '/v1/chat/completions'
 const megabyte = 1_000_000
 
-/** As many bytes as are let in by default, in many small messages, with a fault at their end. */
+/** A body of the default maximum size with many small messages and an error at its end. */
 function hugeBody(model: string): Buffer {
   const message = '{"role":"user","content":"All work and no play makes Jack a dull boy."},'
   const count = Math.floor((31 * megabyte) / message.length)
   return Buffer.from(`{"model":"${model}","messages":[${message.repeat(count)}{"role":7}],"stream":"perhaps"`)
 }
 
-/** How often it did what it was told to. */
+/** Number of completed actions. */
 let done = 0
 
 const forever = (width: number, once: () => Promise<void>): void => {
@@ -38,7 +38,7 @@ const forever = (width: number, once: () => Promise<void>): void => {
     })()
 }
 
-/** One exchange; what comes back is thrown away. */
+/** Sends one request and discards the response. */
 const post = ({ origin, headers }: Orders, agent: Agent, body: string | Buffer): Promise<void> =>
   new Promise((resolve) => {
     const outgoing = request(`${origin}${path}`, { method: 'POST', agent, headers }, (answer) => {
@@ -48,7 +48,7 @@ const post = ({ origin, headers }: Orders, agent: Agent, body: string | Buffer):
     outgoing.end(body)
   })
 
-/** A raw socket that has sent a request's head. */
+/** Opens a raw socket that has sent a request head. */
 function open(orders: Orders, length: number) {
   const { hostname, port, host } = new URL(orders.origin)
   const socket = connect({ host: hostname, port: Number(port) })

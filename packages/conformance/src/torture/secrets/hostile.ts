@@ -4,20 +4,20 @@ import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerWell, beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
-import type { Setting, Target } from '../check.ts'
+import { beginStream, formatOf, sendGoodResponse, sleep } from '../../base/upstream-responses.ts'
+import type { CheckContext, Target } from '../check.ts'
 import { exchange, headersFor } from '../client.ts'
-import { upToThrice } from '../input/watch-process.ts'
+import { retryWhileSlow } from '../input/watch-process.ts'
 import { holdsWithin, ms, percentile } from '../measurements.ts'
 import type { Orders, Way } from './hostile-client.ts'
 
-/** These do one thing, and keep doing it. */
+/** These act once and hold their connections. */
 const holding: ReadonlySet<Way> = new Set(['slow readers', 'slow writers'])
 
 const ways: readonly Way[] = ['huge bodies', 'slow readers', 'slow writers', 'a flood of 4xx', 'connections that leave']
 
 interface Hostile {
-  /** How often it has done what it was told to. */
+  /** Returns the number of completed actions. */
   readonly done: () => number
   stop(): Promise<void>
 }
@@ -27,7 +27,7 @@ function unleash(orders: Orders): Hostile {
   const file = fileURLToPath(new URL('./secrets/hostile-client.mjs', import.meta.url))
   const child = fork(file, [JSON.stringify(orders)], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
   const over = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  // It stands for another machine's client: the processor is to be there for the gateway first.
+  // Simulates another machine's client: the gateway has priority on the CPU.
   if (child.pid !== undefined) setPriority(child.pid, 10)
   let done = 0
   child.on('message', (count: number) => {
@@ -42,10 +42,10 @@ function unleash(orders: Orders): Hostile {
   }
 }
 
-/** An event in so many milliseconds, for as long as somebody is there: what is to be felt is that nobody reads, not how much there is. */
+/** Milliseconds between events: the effect under test is a client that does not read, not the amount of data. */
 const everyMs = 100
 
-/** A stream without end, that waits where nobody reads. */
+/** Sends an endless stream with backpressure. */
 function streamOn(received: UpstreamCall): void {
   beginStream(received)
   const { response } = received
@@ -64,11 +64,14 @@ interface Times {
   readonly failed: number
 }
 
-/** p99 of others' small calls, and of the same calls straight to the upstream: the machine's own share. */
-async function measure({ upstream }: Setting, target: Target, calls: number): Promise<Times> {
+/**
+ * Measures the p99 of other clients' small calls, and of the same calls directly to the upstream, which is the
+ * machine's own share.
+ */
+async function measure({ upstream }: CheckContext, target: Target, calls: number): Promise<Times> {
   const [pair] = target.pairs
   if (pair === undefined) throw new Error('the target serves no pair')
-  const scene = upstream.play(answerWell)
+  const scene = upstream.play(sendGoodResponse)
   const agents = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })] as const
   const direct: Target = { ...target, origin: upstream.origin }
   const beside = { client: pair.upstream, upstream: pair.upstream } as const
@@ -92,30 +95,35 @@ async function measure({ upstream }: Setting, target: Target, calls: number): Pr
   return { through: percentile(through, 0.99), straight: percentile(straight, 0.99), failed }
 }
 
-export interface Harm {
+export interface HostileEffect {
   readonly way: Way
-  /** How often it was done while the others were measured. */
+  /** Number of hostile actions during the measurement. */
   readonly acts: number
-  /** Milliseconds by which the others' p99 rose, without what the machine itself became slower by. */
+  /** Milliseconds by which the others' p99 rose, without the slowdown of the machine itself. */
   readonly raise: number
   readonly machine: number
   readonly failed: number
 }
 
 /**
- * Measures the effect of each kind of hostile client on others. @param enemy the same gateway with the hostile client's own token
+ * Measures the effect of each kind of hostile client on others. @param enemy the same gateway with the hostile client's
+ * own token
  */
-export async function tryHostile(setting: Setting, target: Target, enemy: Target): Promise<readonly Harm[]> {
+export async function tryHostile(
+  setting: CheckContext,
+  target: Target,
+  enemy: Target,
+): Promise<readonly HostileEffect[]> {
   const calls = setting.count(2000, 200)
   const pair = { client: 'chat', upstream: 'chat' } as const
   const endless = setting.upstream.play(streamOn)
-  const harms: Harm[] = []
+  const harms: HostileEffect[] = []
   await measure(setting, target, 100)
   let calm = await measure(setting, target, calls)
   let spoilt = false
   for (const way of ways)
     harms.push(
-      await upToThrice(
+      await retryWhileSlow(
         async () => {
           if (spoilt) calm = await measure(setting, target, calls)
           const hostile = unleash({
@@ -125,7 +133,7 @@ export async function tryHostile(setting: Setting, target: Target, enemy: Target
             model: target.model('chat'),
             endless: endless.marker,
           })
-          // Those who hold on to what they opened never are done with it.
+          // Clients that hold connections never complete an action.
           if (!holding.has(way)) await holdsWithin(() => hostile.done() > 0, 10_000)
           else await sleep(300)
           const before = hostile.done()
@@ -149,12 +157,12 @@ export async function tryHostile(setting: Setting, target: Target, enemy: Target
 export const mostRaiseMs = 50
 
 /**
- * Allowed delay by 31 MB bodies, four at a time without a pause, on two processors shared with this kit:
- * more means that something runs in one piece that should not.
+ * Allowed delay by 31 MB bodies, four at a time without a pause, on two CPUs shared with this kit. More means that the
+ * gateway blocks the event loop.
  */
 export const mostRaiseByHugeMs = 1000
 
-export const worstOf = (harms: readonly Harm[]): string =>
+export const worstOf = (harms: readonly HostileEffect[]): string =>
   harms
     .map(({ way, acts, raise, machine }) => {
       const times = holding.has(way) ? '' : `${acts} times, `

@@ -1,8 +1,8 @@
 import { listenRealtime } from '@modelgate/testing'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, beginStream, formatOf, sleep, whole } from '../../base/upstream-responses.ts'
-import type { Check, OwnGateway, Setting, Target } from '../check.ts'
+import { beginStream, formatOf, sendJson, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import type { Check, CheckContext, LocalGateway, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, ms, tally } from '../measurements.ts'
 import { asTenant, inFolder } from './callers.ts'
@@ -13,13 +13,13 @@ import { crossSessions } from './sessions.ts'
 
 const ids = /talk-\d+-of-\w+/g
 
-/** Says the caller's id back, after a while, word by word, so that all answers are on their way at once. */
+/** Sends the caller's id back with a delay, word by word, so that all responses are in flight at once. */
 async function answerById(received: UpstreamCall): Promise<void> {
   const format = formatOf(received)
   const [id = 'nobody'] = received.body.toString('latin1').match(ids) ?? []
   const named = (text: string): string => text.replaceAll(/\bone\b/g, id)
   await sleep(Math.random() * 200)
-  if (!received.stream) return answerJson(received, 200, named(JSON.stringify(whole[format])))
+  if (!received.stream) return sendJson(received, 200, named(JSON.stringify(wholeResponse[format])))
   beginStream(received)
   for (const event of good[format]) {
     received.response.write(named(event))
@@ -28,8 +28,8 @@ async function answerById(received: UpstreamCall): Promise<void> {
   received.response.end()
 }
 
-/** As many calls at once, by both tenants in turn: each must hear of its own id, and of no other. */
-async function crossTalk({ upstream }: Setting, tenants: readonly Target[], count: number): Promise<string[]> {
+/** Sends many concurrent calls of both tenants in turn: each must receive its own id, and no other. */
+async function crossTalk({ upstream }: CheckContext, tenants: readonly Target[], count: number): Promise<string[]> {
   const complaints: string[] = []
   const scene = upstream.play(answerById)
   const requestIds = new Set<string>()
@@ -42,27 +42,30 @@ async function crossTalk({ upstream }: Setting, tenants: readonly Target[], coun
     const text = `${scene.marker} ${id}`
     const answer = await exchange(tenant, { ...pair, text, stream: number % 3 === 0 }, { withinMs: 60_000 })
     if (answer.status !== 200)
-      return void complaints.push(`${pair.client} to ${pair.upstream}: answered ${answer.status}`)
-    const heard = new Set(answer.text.match(ids))
-    if (!heard.has(id)) complaints.push(`${pair.client} to ${pair.upstream}: its own answer did not come`)
-    heard.delete(id)
-    if (heard.size > 0) complaints.push(`${pair.client} to ${pair.upstream}: heard of ${[...heard][0]}`)
+      return void complaints.push(`${pair.client} to ${pair.upstream}: status ${answer.status}`)
+    const received = new Set(answer.text.match(ids))
+    if (!received.has(id)) complaints.push(`${pair.client} to ${pair.upstream}: its own response is missing`)
+    received.delete(id)
+    if (received.size > 0) complaints.push(`${pair.client} to ${pair.upstream}: received ${[...received][0]}`)
     const own = answer.headers['x-request-id']
     if (typeof own === 'string') {
-      if (requestIds.has(own)) complaints.push('two calls had one request id')
+      if (requestIds.has(own)) complaints.push('two calls have the same request id')
       requestIds.add(own)
     }
   })
   if (scene.calls.length !== count) complaints.push(`${scene.calls.length} upstream calls for ${count}`)
   for (const { body } of scene.calls)
     if (new Set(body.toString('latin1').match(ids)).size !== 1)
-      complaints.push('an upstream call held more than one id')
+      complaints.push('an upstream call contained more than one id')
   scene.end()
   return complaints
 }
 
-/** The same words of two tenants, and once more of each: nobody is answered with what another one was told. */
-async function samePrompt({ upstream }: Setting, tenants: readonly Target[]): Promise<{ calls: number; due: number }> {
+/** Sends the same prompt of two tenants, twice each: responses must not be shared. */
+async function samePrompt(
+  { upstream }: CheckContext,
+  tenants: readonly Target[],
+): Promise<{ calls: number; due: number }> {
   let calls = 0
   let due = 0
   for (const pair of tenants[0]?.pairs ?? []) {
@@ -85,25 +88,25 @@ async function samePrompt({ upstream }: Setting, tenants: readonly Target[]): Pr
 interface Tenants {
   readonly all: readonly Target[]
   readonly secrets: readonly string[]
-  readonly own: OwnGateway | undefined
+  readonly own: LocalGateway | undefined
 }
 
-async function startTenants(setting: Setting, folder: string, liveOrigin: string): Promise<Tenants> {
+async function startTenants(setting: CheckContext, folder: string, liveOrigin: string): Promise<Tenants> {
   const fresh = await setting.fresh({
     tokens: { folder },
     upstreams: { live: { format: 'chat', baseURL: liveOrigin } },
     models: { live: 'live' },
   })
-  // A foreign gateway has as many tenants as it was given tokens: one.
+  // For a gateway of others there is only one token, hence one tenant.
   if (fresh === undefined) return { all: [setting.target, setting.target], secrets: [], own: undefined }
-  const issued = [await fresh.own.issue({ owner: 'one' }), await fresh.own.issue({ owner: 'two' })]
+  const issued = [await fresh.local.issue({ owner: 'one' }), await fresh.local.issue({ owner: 'two' })]
   const secrets = issued.map(({ secret }) => secret)
-  return { all: secrets.map((secret) => asTenant(fresh, secret)), secrets, own: fresh.own }
+  return { all: secrets.map((secret) => asTenant(fresh, secret)), secrets, own: fresh.local }
 }
 
-/** Checks that need a gateway with tenants of its own. */
+/** Checks that need a gateway with several tenants. */
 async function askOwn(
-  setting: Setting,
+  setting: CheckContext,
   { all, secrets, own }: Tenants,
   fake: Awaited<ReturnType<typeof listenRealtime>>,
 ) {
@@ -112,12 +115,12 @@ async function askOwn(
   const stored = await tryOthersResponses(setting, mine, secrets[1] ?? '')
   const live = await crossSessions(mine, fake, 'live', secrets, setting.count(50, 10))
   return {
-    told: `${stored.asked} tries at another one's stored responses refused, ${live.sessions} realtime sessions apart`,
+    told: `${stored.asked} attempts to use another tenant's stored responses rejected, ${live.sessions} realtime sessions separate`,
     complaints: [...stored.complaints, ...live.complaints],
   }
 }
 
-/** Nothing is shared between callers, and none can spoil it for the others. */
+/** Callers share nothing, and none can harm the others. */
 export const isolation: Check = {
   row: 39,
   group: 'Isolation',
@@ -137,7 +140,7 @@ export const isolation: Check = {
         if (own !== undefined)
           for (const [owner, calls] of await countOwners(own))
             if (calls !== count / 2)
-              complaints.push(`${owner} was taken for the caller of ${calls} calls of ${count / 2}`)
+              complaints.push(`${owner} was recorded as the caller of ${calls} calls of ${count / 2}`)
         const same = await samePrompt(setting, all)
         if (same.calls !== same.due) complaints.push(`${same.calls} upstream calls for ${same.due} with one prompt`)
         const headers = await tryHeaders(setting, all[0] ?? setting.target)
@@ -154,13 +157,13 @@ export const isolation: Check = {
         return {
           held: complaints.length === 0,
           figure:
-            `${crossed.length} crossed of ${count} at once; ${same.calls} upstream calls for ${same.due} times the same prompt; of ${headers.sent} headers passed on: ` +
+            `${crossed.length} of ${count} concurrent calls crossed; ${same.calls} upstream calls for ${same.due} times the same prompt; of ${headers.sent} headers passed on:` +
             `${[...new Set(passed)].join(', ') || 'none'}, passed back: ${[...headers.back].join(', ') || 'none'}; ${asked.told}; p99 of others raised by ${worstOf(harms)}`,
           notes: tally(complaints),
           ...(byHuge <= mostRaiseMs || byHuge > mostRaiseByHugeMs
             ? {}
             : {
-                limit: `while four connections send bodies of 31 MB without a pause, others' p99 rises by ${ms(byHuge)}: the bytes are taken in and checked on the one thread that serves all, piece by piece (limits.bodyBytes bounds them, more processes share them)`,
+                limit: `while four connections send bodies of 31 MB without a pause, others' p99 rises by ${ms(byHuge)}: one thread receives and checks the bytes for all, piece by piece (limits.bodyBytes bounds them, more processes share them)`,
               }),
         }
       } finally {

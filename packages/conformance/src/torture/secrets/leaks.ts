@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
 
-/** So many characters of a secret in a row are a leak. */
+/** This many consecutive characters of a secret are a leak. */
 const tell = 12
 
-/** A secret that is nowhere else: with signs that URLs and JSON write differently. */
+/** Returns a unique secret with characters that URLs and JSON encode. */
 export const canary = (prefix: string): string => {
   const random = (): string => randomBytes(12).toString('base64url').replaceAll(/[_-]/g, 'x')
   return `${prefix}-${random()}/${random()}+${random()}`
 }
 
-/** Every way in which a secret is commonly written down. */
+/** Common ways to write a secret. */
 export const spellings: Readonly<Record<string, (secret: string) => string>> = {
   'as it is': (secret) => secret,
-  'as a bearer': (secret) => `Bearer ${secret}`,
-  'cut behind': (secret) => `${secret.slice(0, 24)}...`,
-  'cut in front': (secret) => `...${secret.slice(-24)}`,
+  'as a bearer token': (secret) => `Bearer ${secret}`,
+  'truncated at the end': (secret) => `${secret.slice(0, 24)}...`,
+  'truncated at the start': (secret) => `...${secret.slice(-24)}`,
   base64: (secret) => Buffer.from(secret).toString('base64'),
   'base64 of a login': (secret) => Buffer.from(`user:${secret}`).toString('base64'),
   base64url: (secret) => Buffer.from(`k:${secret}`).toString('base64url'),
@@ -24,7 +24,7 @@ export const spellings: Readonly<Record<string, (secret: string) => string>> = {
     [...secret].map((char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`).join(''),
 }
 
-/** Base64 depends on how many bytes stand in front: without its ends, each of the three is always the same. */
+/** Base64 depends on the number of preceding bytes. Without its ends, each of the three variants is constant. */
 const base64Windows = (secret: string): string[] =>
   [0, 1, 2].flatMap((before) => {
     const text = Buffer.from(`${' '.repeat(before)}${secret}`)
@@ -36,11 +36,11 @@ const base64Windows = (secret: string): string[] =>
 const windowsOf = (text: string): string[] =>
   Array.from({ length: Math.max(0, text.length - tell + 1) }, (_, at) => text.slice(at, at + tell))
 
-/** Looks for secrets, in whole and in part, in any of their spellings. */
+/** Searches for secrets, whole and in part, in all spellings. */
 export interface Watch {
-  /** @param name what is said where it is found */
+  /** @param name reported for a leak */
   guard(name: string, secret: string): void
-  /** The names of all secrets of which there is something in the text. */
+  /** Returns the names of all secrets that leak into the text. */
   leaksIn(text: string): readonly string[]
 }
 
@@ -63,7 +63,7 @@ export function createWatch(): Watch {
     leaksIn(text) {
       const found = new Set<string>()
       seek(text, found)
-      // As whoever parses it would read it.
+      // Also searches the text as a JSON parser would read it.
       if (text.includes('\\')) seek(unescaped(text), found)
       return [...found]
     },

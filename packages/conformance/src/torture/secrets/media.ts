@@ -1,9 +1,9 @@
 import type { Format } from '../../base/recorded-traffic.ts'
 
-/** A body that names addresses, in its dialect. */
+/** A body with URLs in the given format. */
 export interface Media {
   readonly name: string
-  /** Top-level fields in place of those of the smallest body. @param text the prompt */
+  /** Returns top-level fields that replace those of the smallest body. @param text the prompt */
   body(text: string): Readonly<Record<string, unknown>>
 }
 
@@ -31,20 +31,20 @@ const turn = (text: string): object => ({ messages: [{ role: 'user', content: te
 const input = (text: string): object => ({ input: text })
 const contents = (text: string): object => ({ contents: [{ role: 'user', parts: [{ text }] }] })
 
-/** Every place of a dialect where an address may stand. */
+/** Returns every place of a format where a URL may be. */
 export const mediaOf = (format: Format, origin: string): readonly Media[] => {
   const image = `${origin}/picture.png`
   const file = `${origin}/file.pdf`
   const dialects: Readonly<Record<Format, readonly Media[]>> = {
     chat: [
       contentOf('image_url', { type: 'image_url', image_url: { url: image } }),
-      contentOf('image_url as text', { type: 'image_url', image_url: image }),
+      contentOf('image_url as a string', { type: 'image_url', image_url: image }),
       contentOf('image_url with detail', { type: 'image_url', image_url: { url: image, detail: 'high' } }),
       contentOf('file_url', { type: 'file', file: { file_url: file } }),
-      contentOf('file_data that is an address', { type: 'file', file: { filename: 'a.pdf', file_data: file } }),
+      contentOf('file_data with a URL', { type: 'file', file: { filename: 'a.pdf', file_data: file } }),
       contentOf('video_url', { type: 'video_url', video_url: { url: `${origin}/film.mp4` } }),
       contentOf('audio_url', { type: 'audio_url', audio_url: { url: `${origin}/sound.wav` } }),
-      contentOf('input_audio that is an address', {
+      contentOf('input_audio with a URL', {
         type: 'input_audio',
         input_audio: { data: `${origin}/sound.wav`, format: 'wav' },
       }),
@@ -67,7 +67,7 @@ export const mediaOf = (format: Format, origin: string): readonly Media[] => {
         type: 'document',
         source: { type: 'content', content: [{ type: 'image', source: { type: 'url', url: image } }] },
       }),
-      contentOf('base64 that is an address', {
+      contentOf('base64 with a URL', {
         type: 'image',
         source: { type: 'base64', media_type: 'image/png', data: image },
       }),
@@ -96,7 +96,7 @@ export const mediaOf = (format: Format, origin: string): readonly Media[] => {
       partOf('fileData of a bucket', {
         fileData: { mimeType: 'image/png', fileUri: `gs://${origin.slice(7)}/picture.png` },
       }),
-      partOf('inlineData that is an address', {
+      partOf('inlineData with a URL', {
         inlineData: { mimeType: 'image/png', data: Buffer.from(image).toString('base64') },
       }),
       toolOf('URL context', { tools: [{ urlContext: {} }] }, (text) => contents(`${text} ${image}`)),
@@ -105,7 +105,7 @@ export const mediaOf = (format: Format, origin: string): readonly Media[] => {
       itemOf('input_image', { type: 'input_image', image_url: image }),
       itemOf('input_image with detail', { type: 'input_image', image_url: image, detail: 'high' }),
       itemOf('input_file by URL', { type: 'input_file', file_url: file }),
-      itemOf('file_data that is an address', { type: 'input_file', filename: 'a.pdf', file_data: file }),
+      itemOf('file_data with a URL', { type: 'input_file', filename: 'a.pdf', file_data: file }),
       toolOf(
         'an MCP server',
         { tools: [{ type: 'mcp', server_label: 'evil', server_url: `${origin}/sse`, require_approval: 'never' }] },

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
-import { answerWell } from '../../base/upstream-responses.ts'
+import { sendGoodResponse } from '../../base/upstream-responses.ts'
 import { hostileResponses, judgeResponses, keptAlive, sendInTurn } from '../../protocols/response-splitting.ts'
 import type { Check, Target } from '../check.ts'
 import { tally } from '../measurements.ts'
 
-/** Answers a download with the hostile response that its input names. */
+/** Responds to a download with the hostile response that its input names. */
 async function answerHostile({ socket }: UpstreamCall, incoming: IncomingMessage): Promise<void> {
   let text = ''
   for await (const part of incoming) text += part
@@ -13,23 +13,23 @@ async function answerHostile({ socket }: UpstreamCall, incoming: IncomingMessage
   socket.end(hostileResponses[input] ?? '')
 }
 
-/** A body of a length that is not its own must not become the next response on a client's connection. */
+/** A body with a wrong length must not become the next response on a client's connection. */
 export const responseSplitting: Check = {
   row: 51,
   group: 'Isolation',
   title: 'Response splitting',
   promise:
-    'whatever lengths, encodings and content types a hostile upstream sends, the next response on a connection is that of the next call',
+    'whatever lengths, encodings and content types a hostile upstream sends, the next response on a connection belongs to the next call',
   perServer: true,
   async run({ target, upstream, fresh }) {
-    if (target.own === undefined)
-      return { skipped: `${target.name} would need a model for speech, which only its owner can set up` }
+    if (target.local === undefined)
+      return { skipped: `${target.name} needs a model for speech, which only its owner can configure` }
     const byFetch = await fresh({ fetch: 'global' })
     const targets: readonly (readonly [string, Target])[] = [
       ['the adapter’s transport', target],
       ...(byFetch === undefined ? [] : [['fetch', byFetch] as const]),
     ]
-    const scene = upstream.play(answerWell)
+    const scene = upstream.play(sendGoodResponse)
     const end = upstream.playAt('/v1/audio/speech', answerHostile)
     const complaints: string[] = []
     let asked = 0
@@ -52,7 +52,7 @@ export const responseSplitting: Check = {
     }
     return {
       held: complaints.length === 0,
-      figure: `${asked - complaints.length}/${asked} hostile downloads by ${targets.length} transports left the next response alone`,
+      figure: `${asked - complaints.length}/${asked} hostile downloads with ${targets.length} transports left the next response intact`,
       notes: tally(complaints),
     }
   },

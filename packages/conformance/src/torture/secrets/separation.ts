@@ -1,13 +1,13 @@
 import { objectOf, parseJson, textOf } from '../../base/json.ts'
 import { formats } from '../../base/recorded-traffic.ts'
-import { answerWell } from '../../base/upstream-responses.ts'
-import type { OwnGateway, Setting, Target } from '../check.ts'
+import { sendGoodResponse } from '../../base/upstream-responses.ts'
+import type { CheckContext, LocalGateway, Target } from '../check.ts'
 import { exchange } from '../client.ts'
 import { bearer, call } from './callers.ts'
 
-/** Tries one tenant's response ids as another tenant. */
+/** Uses one tenant's response ids as another tenant. */
 export async function tryOthersResponses(
-  { upstream }: Setting,
+  { upstream }: CheckContext,
   mine: Target,
   theirs: string,
 ): Promise<{ asked: number; complaints: string[] }> {
@@ -15,11 +15,11 @@ export async function tryOthersResponses(
   let asked = 0
   for (const format of formats) {
     const pair = { client: 'responses', upstream: format } as const
-    const scene = upstream.play((received) => answerWell(received))
+    const scene = upstream.play((received) => sendGoodResponse(received))
     const first = await exchange(mine, { ...pair, text: `${scene.marker} the secret is 4711`, more: { store: true } })
     const id = textOf(objectOf(parseJson(first.text)).id)
     if (first.status !== 200 || id === '') {
-      complaints.push(`${format}: no response was kept (${first.status})`)
+      complaints.push(`${format}: no response was stored (${first.status})`)
       continue
     }
     const before = upstream.requests
@@ -41,14 +41,14 @@ export async function tryOthersResponses(
       asked++
       const { status, text } = await call(mine, method, at, headers, body)
       if (status < 400 || status >= 500)
-        complaints.push(`${format}: ${method} ${at} of another one's response answered ${status}`)
-      if (text.includes('4711')) complaints.push(`${format}: ${method} ${at} told another one's words`)
+        complaints.push(`${format}: ${method} ${at} of another tenant's response returned ${status}`)
+      if (text.includes('4711')) complaints.push(`${format}: ${method} ${at} revealed another tenant's text`)
     }
     if (upstream.requests !== before)
-      complaints.push(`${format}: ${upstream.requests - before} calls upstream for another one's response`)
-    // And it is still there for its owner.
+      complaints.push(`${format}: ${upstream.requests - before} upstream calls for another tenant's response`)
+    // The response must still exist for its owner.
     const own = await call(mine, 'GET', path, headersOf(mine))
-    if (format !== 'responses' && own.status !== 200) complaints.push(`${format}: its owner was answered ${own.status}`)
+    if (format !== 'responses' && own.status !== 200) complaints.push(`${format}: the owner received ${own.status}`)
     scene.end()
   }
   return { asked, complaints }
@@ -58,8 +58,8 @@ const headersOf = (target: Target): Record<string, string> => ({
   ...target.headers({ client: 'responses', upstream: 'responses' }),
 })
 
-/** Whose the gateway took each call for. */
-export async function countOwners(own: OwnGateway): Promise<ReadonlyMap<string, number>> {
+/** Counts the calls per recorded owner. */
+export async function countOwners(own: LocalGateway): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>()
   for (const { identity } of await own.finished()) counts.set(identity ?? '', (counts.get(identity ?? '') ?? 0) + 1)
   return counts

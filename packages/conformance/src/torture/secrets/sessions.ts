@@ -22,7 +22,7 @@ const connect = (target: Target, model: string, token: string, name: string): Pr
     socket.once('error', () => resolve(undefined))
   })
 
-/** Sessions of two tenants at the same time, each told something of its own: it must hear that, and nothing else. */
+/** Opens concurrent sessions of two tenants, each with its own data: it must receive that, and nothing else. */
 export async function crossSessions(
   target: Target,
   fake: Realtime,
@@ -35,23 +35,23 @@ export async function crossSessions(
   for (const [tenant, token] of tokens.entries())
     for (let number = 0; number < each; number++) {
       const client = await connect(target, model, token, `session-${tenant}-${number}-of`)
-      if (client === undefined) complaints.push('a session was refused')
+      if (client === undefined) complaints.push('a session was rejected')
       else clients.push(client)
     }
   for (const { socket, name } of clients) socket.send(JSON.stringify({ type: 'session.update', event_id: name }))
   await sleep(300)
   for (const session of fake.sessions) {
     const names: string[] = [...new Set(session.received.join('').match(/session-\d+-\d+-of/g) ?? [])]
-    if (names.length !== 1) complaints.push(`an upstream session heard ${names.length} clients`)
+    if (names.length !== 1) complaints.push(`an upstream session received data of ${names.length} clients`)
     if (tokens.some((token) => JSON.stringify(session.headers).includes(token)))
-      complaints.push('a client token went upstream')
+      complaints.push('a client token reached the upstream')
     await session.send({ type: 'note', text: `for ${names[0]}` })
   }
   await sleep(300)
   for (const { name, messages, socket } of clients) {
-    const heard: string[] = messages.join('\n').match(/session-\d+-\d+-of/g) ?? []
-    if (!heard.includes(name)) complaints.push('a client did not hear its own upstream')
-    if (heard.some((other) => other !== name)) complaints.push("a client heard another one's session")
+    const received: string[] = messages.join('\n').match(/session-\d+-\d+-of/g) ?? []
+    if (!received.includes(name)) complaints.push('a client did not receive data of its own upstream')
+    if (received.some((other) => other !== name)) complaints.push('a client received data of another session')
     socket.terminate()
   }
   return { sessions: clients.length, complaints }

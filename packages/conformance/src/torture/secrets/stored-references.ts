@@ -1,21 +1,21 @@
 import { objectOf, parseJson, textOf } from '../../base/json.ts'
-import { answerWell } from '../../base/upstream-responses.ts'
+import { sendGoodResponse } from '../../base/upstream-responses.ts'
 import { referenceMatrix } from '../../laws/reference-matrix.ts'
-import type { Check, Setting } from '../check.ts'
+import type { Check, CheckContext } from '../check.ts'
 import { exchange } from '../client.ts'
 import { call } from './callers.ts'
 
-/** Goes on from a response in another process: the store in memory ended with the first. */
-async function afterRestart({ upstream, fresh }: Setting): Promise<{ asked: number; complaints: string[] }> {
+/** Continues a response in another process: the store in memory ended with the first. */
+async function afterRestart({ upstream, fresh }: CheckContext): Promise<{ asked: number; complaints: string[] }> {
   const pair = { client: 'responses', upstream: 'responses' } as const
   const first = await fresh({})
   if (first === undefined) return { asked: 0, complaints: [] }
-  const scene = upstream.play((received) => answerWell(received))
+  const scene = upstream.play((received) => sendGoodResponse(received))
   const made = await exchange(first, { ...pair, text: `${scene.marker} hello`, more: { store: true } })
   scene.end()
-  await first.own.close()
+  await first.local.close()
   const id = textOf(objectOf(parseJson(made.text)).id)
-  if (made.status !== 200 || id === '') return { asked: 1, complaints: [`no response was made (${made.status})`] }
+  if (made.status !== 200 || id === '') return { asked: 1, complaints: [`no response was created (${made.status})`] }
   const second = await fresh({})
   if (second === undefined) return { asked: 0, complaints: [] }
   const before = upstream.requests
@@ -24,8 +24,8 @@ async function afterRestart({ upstream, fresh }: Setting): Promise<{ asked: numb
   const { status, text } = await call(second, 'POST', '/v1/responses', headers, body)
   const complaints: string[] = []
   if (status !== 400 || !text.includes('references.responses'))
-    complaints.push(`after a restart: an earlier response was answered ${status}`)
-  if (upstream.requests !== before) complaints.push('after a restart: the upstream was asked for an earlier response')
+    complaints.push(`after a restart: an earlier response returned ${status}`)
+  if (upstream.requests !== before) complaints.push('after a restart: the upstream received an earlier response id')
   return { asked: 1, complaints }
 }
 
@@ -34,16 +34,16 @@ export const references: Check = {
   group: 'Auth and secrets',
   title: 'References to stored state',
   promise:
-    'every kind × place × format: no upstream is sent a reference that is not the own of the caller, whole, streamed, translated, after a restart',
+    'every kind × place × format: no upstream receives a reference that the caller does not own, unstreamed, streamed, translated, after a restart',
   async run(setting) {
-    if (setting.target.own === undefined) return { skipped: 'needs a gateway whose store can be taken away' }
+    if (setting.target.local === undefined) return { skipped: 'needs a gateway whose store can be removed' }
     const matrix = await referenceMatrix(setting.short)
     const restart = await afterRestart(setting)
     const asked = matrix.asked + restart.asked
     const complaints = [...matrix.complaints, ...restart.complaints]
     return {
       held: complaints.length === 0,
-      figure: `${asked - complaints.length}/${asked} references decided by their owner`,
+      figure: `${asked - complaints.length}/${asked} references decided by ownership`,
       notes: complaints,
     }
   },

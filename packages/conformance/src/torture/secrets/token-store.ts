@@ -5,23 +5,23 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { base62, startRedis, withoutRedisToKill } from '@modelgate/tokens/test-support'
 import { sleep } from '../../base/upstream-responses.ts'
-import type { Check, OwnGateway, Setting, Target } from '../check.ts'
+import type { Check, CheckContext, LocalGateway, Target } from '../check.ts'
 import { holdsWithin, inParallel, ms, tally } from '../measurements.ts'
 import { bearer, call, inFolder, withTokens } from './callers.ts'
 import { createWatch } from './leaks.ts'
 
-type Gateway = Target & { readonly own: OwnGateway }
+type Gateway = Target & { readonly local: LocalGateway }
 
 const digestOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
-/** Every file below a folder, as text. */
+/** Returns every file below a folder, as text. */
 export const filesIn = (folder: string): { name: string; text: string }[] =>
   readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .map((name) => ({ name: name.slice(folder.length), text: readFileSync(name, 'latin1') }))
 
-/** Asks for the list of models: what is answered at once, without any upstream. */
+/** Requests the model list, which needs no upstream. */
 const statusFor = async (target: Target, token: string): Promise<number> =>
   (await call(target, 'GET', '/v1/models', bearer.headers(token))).status
 
@@ -34,19 +34,23 @@ async function searchFolder(
   const watch = createWatch()
   const digests: string[] = []
   for (let number = 0; number < count; number++) {
-    const { id, secret } = await gateway.own.issue({ name: `number ${number}`, owner: 'torture', metadata: { number } })
+    const { id, secret } = await gateway.local.issue({
+      name: `number ${number}`,
+      owner: 'torture',
+      metadata: { number },
+    })
     watch.guard('a secret', secret)
     digests.push(digestOf(secret))
     await statusFor(gateway, secret)
-    if (number % 4 === 0) await gateway.own.revoke(id)
+    if (number % 4 === 0) await gateway.local.revoke(id)
   }
   await sleep(300)
   const files = filesIn(folder)
   const complaints = files.flatMap(({ name, text }) => watch.leaksIn(text).map((what) => `${what} in ${name}`))
   complaints.push(...watch.leaksIn(gateway.log()).map((what) => `${what} in the log`))
   const kept = digests.filter((digest) => files.some(({ text }) => text.includes(digest))).length
-  if (kept !== count) complaints.push(`${kept} of ${count} SHA-256 digests are there: what is kept in their place?`)
-  return { found: `${files.length} files at rest hold ${kept}/${count} SHA-256 digests and no secret`, complaints }
+  if (kept !== count) complaints.push(`${kept} of ${count} SHA-256 digests were found: something else is stored`)
+  return { found: `${files.length} files contain ${kept}/${count} SHA-256 digests and no secret`, complaints }
 }
 
 const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -57,7 +61,7 @@ const withChecksum = (body: string): string => body + base62(BigInt(crc32(body))
 function mutationsOf({ id, secret }: { id: string; secret: string }, other: string): string[] {
   const body = secret.slice(0, -6)
   const changed = [...secret].map((char, at) => secret.slice(0, at) + another(char) + secret.slice(at + 1))
-  // These are good by their looks: only the store can tell.
+  // These are well-formed: only the store can reject them.
   const wellFormed = [...body]
     .slice(3)
     .map((char, at) => withChecksum(body.slice(0, at + 3) + another(char) + body.slice(at + 4)))
@@ -86,16 +90,19 @@ function mutationsOf({ id, secret }: { id: string; secret: string }, other: stri
   ]
 }
 
-/** Each of them beside calls with the good one, so that caches are warm. */
-async function tryMutations(gateway: Gateway, { upstream }: Setting): Promise<{ tried: number; complaints: string[] }> {
-  const good = await gateway.own.issue({ owner: 'torture' })
-  const other = await gateway.own.issue({ owner: 'somebody else' })
+/** Sends each next to calls with the valid token, so that caches are warm. */
+async function tryMutations(
+  gateway: Gateway,
+  { upstream }: CheckContext,
+): Promise<{ tried: number; complaints: string[] }> {
+  const good = await gateway.local.issue({ owner: 'torture' })
+  const other = await gateway.local.issue({ owner: 'somebody else' })
   const mutations = mutationsOf(good, other.secret).filter((token) => token !== good.secret && token !== other.secret)
   const before = upstream.requests
   const complaints: string[] = []
   await inParallel(mutations, 8, async (token, place) => {
     if (place % 10 === 0 && (await statusFor(gateway, good.secret)) !== 200)
-      complaints.push('the good token was refused')
+      complaints.push('the valid token was rejected')
     const status = await statusFor(gateway, token)
     if (status !== 401) complaints.push(`'${token.slice(0, 8)}…' (${token.length} characters): answered ${status}`)
   })
@@ -103,7 +110,7 @@ async function tryMutations(gateway: Gateway, { upstream }: Setting): Promise<{ 
   return { tried: mutations.length, complaints }
 }
 
-/** When the last call that was let in set out, in milliseconds after the token was revoked; never less than 0. */
+/** Returns when the last accepted call was sent, in milliseconds after the token was revoked; at least 0. */
 async function watchRevocation(target: Target, secret: string, revoke: () => Promise<void>): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
   const knock = (): Promise<number> =>
@@ -128,7 +135,7 @@ async function watchRevocation(target: Target, secret: string, revoke: () => Pro
   await sleep(50)
   await revoke()
   const revoked = performance.now()
-  // Longer than promised, so that what comes too late is seen.
+  // Longer than promised, so that late effects are visible.
   await sleep(1500)
   over = true
   await Promise.all(hammers)
@@ -139,14 +146,14 @@ async function watchRevocation(target: Target, secret: string, revoke: () => Pro
 
 async function revokeSome(gateway: Gateway, count: number): Promise<number> {
   const times = await inParallel(Array.from({ length: count }), 5, async () => {
-    const { id, secret } = await gateway.own.issue({})
-    return watchRevocation(gateway, secret, () => gateway.own.revoke(id))
+    const { id, secret } = await gateway.local.issue({})
+    return watchRevocation(gateway, secret, () => gateway.local.revoke(id))
   })
   return Math.max(...times)
 }
 
-/** The same where one process revokes and another one is called. Undefined where there is no Redis to share. */
-async function revokeElsewhere(setting: Setting, count: number): Promise<number | undefined> {
+/** The same with one process that revokes and another one that is called. Undefined without a Redis to share. */
+async function revokeElsewhere(setting: CheckContext, count: number): Promise<number | undefined> {
   if (withoutRedisToKill !== undefined) return undefined
   const redis = await startRedis()
   try {
@@ -155,8 +162,8 @@ async function revokeElsewhere(setting: Setting, count: number): Promise<number 
     const there = await setting.fresh({ tokens })
     if (here === undefined || there === undefined) return undefined
     const times = await inParallel(Array.from({ length: count }), 5, async () => {
-      const { id, secret } = await here.own.issue({})
-      return watchRevocation(there, secret, () => here.own.revoke(id))
+      const { id, secret } = await here.local.issue({})
+      return watchRevocation(there, secret, () => here.local.revoke(id))
     })
     await Promise.all([here.stop(), there.stop()])
     return Math.max(...times)
@@ -166,8 +173,8 @@ async function revokeElsewhere(setting: Setting, count: number): Promise<number 
 }
 
 /**
- * Tokens as they are kept and looked up. That digests are compared by `timingSafeEqual`, and that the cache is keyed by the whole
- * digest, is shown beside the code: packages/tokens/src/tokens/{secret,token-cache}.test.ts.
+ * Storage and lookup of tokens. Tests next to the code check that digests are compared by `timingSafeEqual`, and that
+ * the cache key is the whole digest: packages/tokens/src/tokens/{secret,token-cache}.test.ts.
  */
 export const tokenStore: Check = {
   row: 37,
@@ -178,8 +185,7 @@ export const tokenStore: Check = {
   run: (setting) =>
     inFolder(async (folder) => {
       const gateway = await withTokens(setting, folder)
-      if (gateway === undefined)
-        return { skipped: 'where and how a foreign gateway keeps tokens cannot be seen from outside' }
+      if (gateway === undefined) return { skipped: 'the token storage of other gateways is not visible from outside' }
       const { found, complaints } = await searchFolder(gateway, folder, setting.count(200, 20))
       const mutated = await tryMutations(gateway, setting)
       const revocations = setting.count(50, 5)
@@ -189,12 +195,12 @@ export const tokenStore: Check = {
       for (const late of [slowest, elsewhere ?? 0])
         if (!(late <= 1000))
           complaints.push(
-            Number.isNaN(late) ? 'a good token was refused' : `a revoked token was let in ${ms(late)} later`,
+            Number.isNaN(late) ? 'a valid token was rejected' : `a revoked token was accepted ${ms(late)} later`,
           )
       const apart = elsewhere === undefined ? 'no Redis to share' : `within ${ms(elsewhere)} in another process`
       return {
         held: complaints.length === 0,
-        figure: `${found}; ${mutated.tried} near misses of a token refused; refused within ${ms(slowest)} of being revoked, ${apart} (${revocations} tokens each, under load)`,
+        figure: `${found}; ${mutated.tried} near misses of a token rejected; rejected within ${ms(slowest)} of being revoked, ${apart} (${revocations} tokens each, under load)`,
         notes: tally(complaints),
       }
     }),

@@ -1,13 +1,13 @@
 import { readdirSync } from 'node:fs'
-import { answerWell } from '../../base/upstream-responses.ts'
-import type { Setting } from '../check.ts'
+import { sendGoodResponse } from '../../base/upstream-responses.ts'
+import type { CheckContext } from '../check.ts'
 import { exchange } from '../client.ts'
 import { holdsWithin } from '../measurements.ts'
 
 /** Resources of a gateway: counts by name. */
 export type Baseline = Readonly<Record<string, number>>
 
-/** Undefined where the system does not say. */
+/** Undefined if the system does not report it. */
 function openFiles(pid: number | undefined): number | undefined {
   try {
     return pid === undefined ? undefined : readdirSync(`/proc/${pid}/fd`).length
@@ -17,13 +17,13 @@ function openFiles(pid: number | undefined): number | undefined {
 }
 
 /**
- * Returns everything that keeps our process busy; for other gateways their open files if the process is known, and connections at
- * the upstream.
+ * Returns everything that keeps our process busy; for other gateways their open files if the process is known, and
+ * connections at the upstream.
  */
-export async function holdings({ target, upstream }: Setting): Promise<Baseline> {
+export async function holdings({ target, upstream }: CheckContext): Promise<Baseline> {
   const connections = { 'upstream connections': await upstream.connections() }
-  if (target.own !== undefined) {
-    const { fds, resources } = await target.own.stats()
+  if (target.local !== undefined) {
+    const { fds, resources } = await target.local.stats()
     return { fds, ...resources, ...connections }
   }
   const fds = openFiles(target.pid)
@@ -34,11 +34,11 @@ export async function holdings({ target, upstream }: Setting): Promise<Baseline>
 const calmMs = 8000
 
 /** Returns the resources of an idle gateway that has served every pair. */
-export async function baselineOf(setting: Setting): Promise<Baseline> {
+export async function baselineOf(setting: CheckContext): Promise<Baseline> {
   const { target, upstream } = setting
   for (const pair of target.pairs)
     for (const stream of [false, true]) {
-      const scene = upstream.play(answerWell)
+      const scene = upstream.play(sendGoodResponse)
       await exchange(target, { ...pair, text: scene.marker, stream })
       scene.end()
     }

@@ -1,40 +1,40 @@
 import type { Play } from '../../base/raw-upstream.ts'
-import { within } from '../../base/upstream-responses.ts'
-import type { Pair, Setting } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import { resultWithin } from '../../base/upstream-responses.ts'
+import type { CheckContext, Pair } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
-import { wrongEnding } from '../read-responses.ts'
-import { askOfficially } from './send-with-sdk.ts'
+import { failureDefect } from '../read-responses.ts'
+import { sendWithOfficialSdk } from './send-with-sdk.ts'
 
-/** One way for an answer to go wrong. */
+/** One way for a response to break. */
 export interface Break {
   readonly name: string
   readonly stream: boolean
   readonly play: Play
-  /** Beside what is asked of every ending. */
-  wrong?(pair: Pair, answer: Answer): string | undefined
+  /** Returns a further defect, in addition to the general rules. */
+  wrong?(pair: Pair, answer: HttpResponse): string | undefined
 }
 
 export interface Breaking {
   readonly asked: number
   readonly told: number
-  /** Official clients that asked, and those that threw, by the client's format. */
+  /** Number of official clients that sent a call, and of those that threw, by client format. */
   readonly threw: Readonly<Record<string, { asked: number; threw: number }>>
   readonly notes: readonly string[]
 }
 
 const width = 8
-/** A break that is not told by then hangs, and the pair is not asked for it again. */
+/** A break that is not reported by then hangs, and is not repeated for the pair. */
 const patienceMs = 5000
 
 /**
- * Has every pair's answer break in each way.
+ * Breaks every pair's response in each way.
  *
- * @param rounds how often each pair meets each break, looked at byte by byte
- * @param official how often each dialect's official SDK meets one
+ * @param rounds repetitions per pair and break, checked byte by byte
+ * @param official repetitions with the official SDK of each format
  */
 export async function breakAll(
-  setting: Setting,
+  setting: CheckContext,
   breaks: readonly Break[],
   { rounds, official }: { rounds: number; official: number },
 ): Promise<Breaking> {
@@ -45,11 +45,11 @@ export async function breakAll(
   const complain = ({ pair, way }: Case, wrong: string): void =>
     void complaints.push(`${pair.client} from ${pair.upstream}, ${way.name}: ${wrong}`)
 
-  let told = 0
+  let reported = 0
   const asks = Array.from({ length: rounds }, () => cases).flat()
   await inParallel(asks, width, async (one) => {
     const wrong = hanging.has(one) ? 'it hangs' : await wrongWith(setting, one, hanging)
-    if (wrong === undefined) told++
+    if (wrong === undefined) reported++
     else complain(one, wrong)
   })
 
@@ -65,7 +65,7 @@ export async function breakAll(
       else complain(one, `the official SDK: ${wrong}`)
     })
   }
-  return { asked: asks.length, told, threw, notes: tally(complaints) }
+  return { asked: asks.length, told: reported, threw, notes: tally(complaints) }
 }
 
 interface Case {
@@ -73,29 +73,37 @@ interface Case {
   readonly way: Break
 }
 
-async function wrongWith({ target, upstream }: Setting, one: Case, hanging: Set<Case>): Promise<string | undefined> {
+async function wrongWith(
+  { target, upstream }: CheckContext,
+  one: Case,
+  hanging: Set<Case>,
+): Promise<string | undefined> {
   const { pair, way } = one
   const scene = upstream.play(way.play)
   const ask = { ...pair, text: scene.marker, stream: way.stream }
   const answer = await exchange(target, ask, { withinMs: patienceMs })
   scene.end()
   if (answer.endMs >= patienceMs) hanging.add(one)
-  return wrongEnding(pair.client, answer) ?? way.wrong?.(pair, answer)
+  return failureDefect(pair.client, answer) ?? way.wrong?.(pair, answer)
 }
 
-async function unthrown({ target, upstream }: Setting, one: Case, hanging: Set<Case>): Promise<string | undefined> {
+async function unthrown(
+  { target, upstream }: CheckContext,
+  one: Case,
+  hanging: Set<Case>,
+): Promise<string | undefined> {
   const { pair, way } = one
   const scene = upstream.play(way.play)
-  const asked = askOfficially(target, { ...pair, text: scene.marker, stream: way.stream }).then(
-    () => 'it took it for an answer',
+  const asked = sendWithOfficialSdk(target, { ...pair, text: scene.marker, stream: way.stream }).then(
+    () => 'it returned a response',
     () => 'it threw',
   )
-  const end = await within(patienceMs, asked)
+  const end = await resultWithin(patienceMs, asked)
   scene.end()
   if (end === undefined) hanging.add(one)
   return end === 'it threw' ? undefined : (end ?? 'it hangs')
 }
-/** As the table prints it. */
+/** Formats the result for the table. */
 export const throwsOf = ({ threw }: Breaking): string =>
   Object.entries(threw)
     .map(([client, { asked, threw: count }]) => `${client} ${count}/${asked}`)

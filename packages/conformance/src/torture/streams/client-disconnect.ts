@@ -1,17 +1,17 @@
 import type { Check } from '../check.ts'
 import { ms, percentile, tally } from '../measurements.ts'
 import { beyond, holdings } from './baseline.ts'
-import { afterLeaving, leaveAll } from './disconnects.ts'
+import { disconnectAll, disconnectResults } from './disconnects.ts'
 
-/** Clients that go: what their answers cost from then on, nobody reads. */
-export const clientLeaves: Check = {
+/** Clients that disconnect: nobody reads further output, which still costs money. */
+export const clientDisconnect: Check = {
   row: 1,
   group: 'Streams',
-  title: 'Client leaves, 4 moments, every dialect pair',
+  title: 'Client disconnects, 4 moments, every format pair',
   promise: 'upstream socket closed: 1,000/1,000 each, p50 < 10 ms, p99 < 100 ms',
   perServer: true,
   async run(setting) {
-    const { moments } = await leaveAll(setting)
+    const { moments } = await disconnectAll(setting)
     const figures = moments.map(({ moment, count, closedMs }) => ({
       moment,
       count,
@@ -43,14 +43,14 @@ export const clientLeaves: Check = {
 const withinMs = 10_000
 
 /** Disconnected clients leave nothing behind. */
-export const nothingStays: Check = {
+export const nothingLeaks: Check = {
   row: 2,
   group: 'Streams',
   title: 'After 1',
   promise: 'sockets, fds, timers back to baseline in ≤ 10 s; 0 unhandled rejections',
   perServer: true,
   async run(setting) {
-    const { before, moments, open } = await afterLeaving(setting)
+    const { before, moments, open } = await disconnectResults(setting)
     const gone = moments.reduce((all, { count }) => all + count, 0)
     const begun = performance.now()
     let more = beyond(before, await holdings(setting))
@@ -60,13 +60,13 @@ export const nothingStays: Check = {
     }
     for (const call of open) call.socket.destroy()
     const seconds = ((performance.now() - begun) / 1000).toFixed(1)
-    const rejections = (await setting.target.own?.stats())?.unhandledRejections
+    const rejections = (await setting.target.local?.stats())?.unhandledRejections
     const looked = Object.keys(before).join(', ')
     return {
       held: more.length === 0 && (rejections ?? 0) === 0,
       figure:
         (more.length === 0 ? `at baseline ${seconds} s` : `beyond its baseline ${seconds} s: ${more.join(', ')}`) +
-        ` after ${gone} clients left (${looked})` +
+        ` after ${gone} clients disconnected (${looked})` +
         (rejections === undefined ? '' : `, ${rejections} unhandled rejections`),
     }
   },

@@ -1,17 +1,17 @@
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf, rawHead, sleep, whole } from '../../base/upstream-responses.ts'
+import { beginStream, formatOf, rawHead, sleep, wholeResponse } from '../../base/upstream-responses.ts'
 import type { Check } from '../check.ts'
 import { type Break, breakAll, heldOf, throwsOf } from './broken-streams.ts'
 
-/** How connections come to an end. A reset may overtake what was sent before it: it is given time to arrive. */
+/** Ways in which connections end. A reset may overtake earlier data, which gets time to arrive. */
 const ends: Readonly<Record<string, (call: UpstreamCall) => void | Promise<void>>> = {
   reset: async ({ socket }) => {
     await sleep(5)
     socket.resetAndDestroy()
   },
   'ended within its chunks': ({ socket }) => void socket.end(),
-  'ended well, by its framing': ({ response }) => void response.end(),
+  'ended correctly, by its framing': ({ response }) => void response.end(),
 }
 
 const send = (call: UpstreamCall, text: string): void => {
@@ -19,17 +19,20 @@ const send = (call: UpstreamCall, text: string): void => {
   if (text !== '') call.response.write(text)
 }
 
-/** The events before the one that completes the answer. For chat completions that is the finish reason (docs/decisions/0005). */
+/**
+ * Returns the events before the one that completes the response. For Chat Completions, that is the finish reason
+ * (docs/decisions/0005).
+ */
 function beforeCompletion(events: readonly string[]): readonly string[] {
   const finish = events.findIndex((event) => event.includes('"finish_reason":"stop"'))
   return events.slice(0, finish)
 }
 
-/** After how much of a good stream: nothing, three events, three and a half, all that do not complete it. */
+/** Positions in a good stream: nothing, three events, three and a half, all but the completing ones. */
 const places: Readonly<Record<string, (events: readonly string[]) => string>> = {
   'before any event': () => '',
   'after three events': (events) => events.slice(0, 3).join(''),
-  'amid an event': (events) => events.slice(0, 3).join('') + events[3]?.slice(0, 30),
+  'within an event': (events) => events.slice(0, 3).join('') + events[3]?.slice(0, 30),
   'before its last event': (events) => beforeCompletion(events).join(''),
 }
 
@@ -49,7 +52,7 @@ const breaks: readonly Break[] = [
     ),
   ),
   {
-    name: 'ended after three events, of no told length',
+    name: 'ended after three events, without a length',
     stream: true,
     play(call) {
       const events = good[formatOf(call)].slice(0, 3).join('')
@@ -62,14 +65,14 @@ const breaks: readonly Break[] = [
       stream: false,
       play(call) {
         call.response.writeHead(200, { 'content-type': 'application/json' })
-        call.response.write(JSON.stringify(whole[formatOf(call)]).slice(0, 80))
+        call.response.write(JSON.stringify(wholeResponse[formatOf(call)]).slice(0, 80))
         return finish(call)
       },
     }),
   ),
 ]
 
-/** A truncated answer that looks finished is worse than a crash. */
+/** A truncated response that looks finished is worse than a crash. */
 export const cutOff: Check = {
   row: 4,
   group: 'Streams',
@@ -85,7 +88,7 @@ export const cutOff: Check = {
     const { asked, told, notes } = breaking
     return {
       held: heldOf(breaking),
-      figure: `${told}/${asked} told as one error, no success; official SDKs threw: ${throwsOf(breaking)}`,
+      figure: `${told}/${asked} reported as one error, no success; official SDKs threw: ${throwsOf(breaking)}`,
       notes,
     }
   },

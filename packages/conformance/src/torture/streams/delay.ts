@@ -1,16 +1,16 @@
 import { Agent } from 'node:http'
 import { good } from '../../base/streams.ts'
 import { beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
-import { watch } from '../client.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
+import { exchangeTimed } from '../client.ts'
 import { ms, percentile } from '../measurements.ts'
 import { readStream } from '../read-responses.ts'
-import { foreign } from '../remote-target.ts'
+import { remoteTarget } from '../remote-target.ts'
 
-/** Between words: long enough for each to travel alone. */
+/** Milliseconds between words: long enough for each to travel alone. */
 const paceMs = 5
 
-/** How long the words of one answer took, in milliseconds. */
+/** Times of the words of one response, in milliseconds. */
 interface Times {
   /** From sending the request to the first word. */
   readonly first: number
@@ -20,7 +20,7 @@ interface Times {
 
 const words = ['one', 'one two', 'one two three']
 
-async function timesOf({ upstream }: Setting, target: Target, pair: Pair, agent: Agent): Promise<Times> {
+async function timesOf({ upstream }: CheckContext, target: Target, pair: Pair, agent: Agent): Promise<Times> {
   const writtenAt: number[] = []
   const scene = upstream.play(async (call) => {
     beginStream(call)
@@ -33,14 +33,14 @@ async function timesOf({ upstream }: Setting, target: Target, pair: Pair, agent:
     }
     call.response.end()
   })
-  const { sentAt, pieces } = await watch(target, { ...pair, text: scene.marker, stream: true }, { agent })
+  const { sentAt, pieces } = await exchangeTimed(target, { ...pair, text: scene.marker, stream: true }, { agent })
   scene.end()
   let text = ''
   const seenAt: number[] = []
   for (const piece of pieces) {
     text += piece.text
-    const said = readStream(pair.client, text).text
-    while (seenAt.length < words.length && said.startsWith(words[seenAt.length] as string)) seenAt.push(piece.at)
+    const output = readStream(pair.client, text).text
+    while (seenAt.length < words.length && output.startsWith(words[seenAt.length] as string)) seenAt.push(piece.at)
   }
   const [first = Number.NaN, ...later] = seenAt
   return { first: first - sentAt, later: later.map((at, place) => at - (writtenAt[place + 1] ?? Number.NaN)) }
@@ -52,12 +52,12 @@ interface Added extends Pair {
   readonly seen: number
 }
 
-/** Both ways in turn, so that both have the machine in the same moods. */
-async function addedBy(setting: Setting, direct: Target, pair: Pair, rounds: number): Promise<Added> {
+/** Alternates both ways, so that both meet the same load of the machine. */
+async function addedBy(setting: CheckContext, direct: Target, pair: Pair, rounds: number): Promise<Added> {
   const agents = [new Agent({ keepAlive: true, maxSockets: 1 }), new Agent({ keepAlive: true, maxSockets: 1 })] as const
   const straight: Times[] = []
   const through: Times[] = []
-  // The first ones open connections and are not counted.
+  // The first rounds open connections and do not count.
   for (let round = -2; round < rounds; round++) {
     const one = await timesOf(setting, direct, { client: pair.upstream, upstream: pair.upstream }, agents[0])
     const other = await timesOf(setting, setting.target, pair, agents[1])
@@ -90,7 +90,7 @@ export const delay: Check = {
   promise: 'first token ≤ 5 ms p50 over direct; no sleeps',
   perServer: true,
   async run(setting) {
-    const direct = foreign({ url: setting.upstream.origin })
+    const direct = remoteTarget({ url: setting.upstream.origin })
     const rounds = setting.count(100, 5)
     const added: Added[] = []
     for (const pair of setting.target.pairs) added.push(await addedBy(setting, direct, pair, rounds))
@@ -105,10 +105,10 @@ export const delay: Check = {
       held: slow.length === 0,
       figure:
         `first token ${ms(middle('first'))} p50 over direct (the slowest pair ${ms(most('first'))}), ` +
-        `later words ${ms(middle('later'))} (${ms(most('later'))}); ${rounds} answers of each of ${added.length} pairs`,
+        `later words ${ms(middle('later'))} (${ms(most('later'))}); ${rounds} responses of each of ${added.length} pairs`,
       notes: slow.map(
         ({ client, upstream, first, later, seen }) =>
-          `${client} from ${upstream}: first ${ms(first)}, later ${ms(later)}, ${seen}/${rounds} came`,
+          `${client} from ${upstream}: first ${ms(first)}, later ${ms(later)}, ${seen}/${rounds} received`,
       ),
     }
   },

@@ -1,22 +1,22 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Play, Scene, UpstreamCall } from '../../base/raw-upstream.ts'
 import { good } from '../../base/streams.ts'
-import { beginStream, formatOf, sleep, whole, within } from '../../base/upstream-responses.ts'
-import type { Pair, Setting, Target } from '../check.ts'
+import { beginStream, formatOf, resultWithin, sleep, wholeResponse } from '../../base/upstream-responses.ts'
+import type { CheckContext, Pair, Target } from '../check.ts'
 import { send } from '../client.ts'
 import { inParallel } from '../measurements.ts'
 import { type Baseline, baselineOf } from './baseline.ts'
 
-/** When a client leaves: what the upstream has done by then. */
+/** The moment of a disconnect: the upstream's progress. */
 export interface Moment {
   readonly name: string
   readonly stream: boolean
   readonly play: Play
-  /** Resolves when the time has come. */
+  /** Resolves at the moment. */
   ripe(outgoing: ClientRequest, scene: Scene): Promise<void>
 }
 
-/** Time for what was sent to come through: not to a client, which may see nothing of it yet, but to the gateway. */
+/** Time for sent data to reach the gateway, though not necessarily the client. */
 const underwayMs = 10
 
 const sendHead = (call: UpstreamCall): void => {
@@ -27,7 +27,7 @@ const sendHead = (call: UpstreamCall): void => {
 const firstData = (outgoing: ClientRequest): Promise<void> =>
   new Promise((resolve, reject) => {
     outgoing.once('response', (response: IncomingMessage) => {
-      if (response.statusCode !== 200) reject(new Error(`it was answered ${response.statusCode}`))
+      if (response.statusCode !== 200) reject(new Error(`status ${response.statusCode}`))
       response.once('data', () => resolve())
       response.on('error', () => {})
     })
@@ -40,7 +40,7 @@ const underway = async (_: ClientRequest, scene: Scene): Promise<void> => {
   await sleep(underwayMs)
 }
 
-/** The four moments of the promise; two of them are also those of a call that does not stream. */
+/** The four moments of the promise; two of them also apply to unstreamed calls. */
 export const moments: readonly Moment[] = [
   { name: 'before the headers', stream: true, play() {}, ripe: arrived },
   { name: 'before the first event', stream: true, play: sendHead, ripe: underway },
@@ -51,7 +51,7 @@ export const moments: readonly Moment[] = [
       sendHead(call)
       const [opening = '', word = ''] = good[formatOf(call)]
       call.response.write(opening)
-      // Somebody who never hangs up is not talked to for ever.
+      // Ends for a client that never disconnects.
       let left = 1000
       const timer = setInterval(() => (left-- > 0 ? call.response.write(word) : clearInterval(timer)), 3)
       void call.closed.then(() => clearInterval(timer))
@@ -72,40 +72,40 @@ export const moments: readonly Moment[] = [
   },
   { name: 'JSON, before the headers', stream: false, play() {}, ripe: arrived },
   {
-    name: 'JSON, amid the body',
+    name: 'JSON, within the body',
     stream: false,
     play(call) {
       sendHead(call)
-      call.response.write(JSON.stringify(whole[formatOf(call)]).slice(0, 60))
+      call.response.write(JSON.stringify(wholeResponse[formatOf(call)]).slice(0, 60))
     },
     ripe: underway,
   },
 ]
 
-/** A connection that is still open after this time is not closed for the promise, whose slowest hundredth has 100 ms. */
+/** A connection that is still open after this time breaks the promise, whose slowest hundredth has 100 ms. */
 const patienceMs = 2000
 const width = 4
-/** If every first disconnect of a moment was missed, the others would be too. */
+/** If the first disconnects of a moment all fail, the others are skipped. */
 const enough = 16
 
-/** How a moment went. */
-export interface Left {
+/** Result of a moment. */
+export interface DisconnectResult {
   readonly moment: string
   readonly count: number
-  /** From leaving to the end of the connection at the upstream, where it ended. */
+  /** Milliseconds from the disconnect to the end of the upstream connection, for those that ended. */
   readonly closedMs: readonly number[]
   readonly complaints: readonly string[]
 }
 
 /**
- * Has one client leave.
+ * Disconnects one client.
  *
- * @param open gets the upstream's calls that were not closed
- * @param hangUp how it leaves
- * @returns milliseconds until the upstream's connection was closed, or what went wrong
+ * @param open receives the upstream calls that were not closed
+ * @param hangUp disconnects
+ * @returns milliseconds until the upstream's connection was closed, or the defect
  */
-export async function leave(
-  { target, upstream }: Pick<Setting, 'target' | 'upstream'>,
+export async function disconnectOne(
+  { target, upstream }: Pick<CheckContext, 'target' | 'upstream'>,
   moment: Moment,
   pair: Pair,
   open: UpstreamCall[],
@@ -115,11 +115,11 @@ export async function leave(
   const outgoing = send(target, { ...pair, text: scene.marker, stream: moment.stream })
   try {
     const ripe = moment.ripe(outgoing, scene).then(() => true)
-    if ((await within(10_000, ripe)) === undefined) return 'nothing came through within 10 s'
+    if ((await resultWithin(10_000, ripe)) === undefined) return 'no data within 10 s'
     const call = await scene.arrived()
     const left = performance.now()
     hangUp(outgoing)
-    const closed = await within(patienceMs, call.closed)
+    const closed = await resultWithin(patienceMs, call.closed)
     if (closed !== undefined) return Math.max(0, closed - left)
     open.push(call)
     return `not closed within ${patienceMs} ms`
@@ -131,14 +131,21 @@ export async function leave(
   }
 }
 
-async function leaveAt(setting: Setting, moment: Moment, count: number, open: UpstreamCall[]): Promise<Left> {
+async function leaveAt(
+  setting: CheckContext,
+  moment: Moment,
+  count: number,
+  open: UpstreamCall[],
+): Promise<DisconnectResult> {
   const { pairs } = setting.target
   const closedMs: number[] = []
   const complaints: string[] = []
   let done = 0
   while (done < count && !(done >= enough && closedMs.length === 0)) {
     const batch = Array.from({ length: Math.min(enough, count - done) }, (_, at) => pairs[(done + at) % pairs.length])
-    const results = await inParallel(batch as readonly Pair[], width, (pair) => leave(setting, moment, pair, open))
+    const results = await inParallel(batch as readonly Pair[], width, (pair) =>
+      disconnectOne(setting, moment, pair, open),
+    )
     for (const [at, result] of results.entries())
       if (typeof result === 'number') closedMs.push(result)
       else complaints.push(`${moment.name}, ${batch[at]?.client} from ${batch[at]?.upstream}: ${result}`)
@@ -150,20 +157,20 @@ async function leaveAt(setting: Setting, moment: Moment, count: number, open: Up
 interface Leaving {
   /** Resources before the disconnects. */
   readonly before: Baseline
-  readonly moments: readonly Left[]
-  /** Calls that nobody has hung up; once they have been counted, they can be ended. */
+  readonly moments: readonly DisconnectResult[]
+  /** Upstream calls that were not aborted; they can be ended once they have been counted. */
   readonly open: readonly UpstreamCall[]
 }
 
 const known = new WeakMap<Target, Promise<Leaving>>()
 
-/** Has clients leave at every moment, spread over all pairs. */
-export function leaveAll(setting: Setting): Promise<Leaving> {
+/** Disconnects clients at every moment, spread over all pairs. */
+export function disconnectAll(setting: CheckContext): Promise<Leaving> {
   const earlier = known.get(setting.target)
   const leaving = (async () => {
     // Earlier leaks must not count as the baseline.
     const before = (await earlier)?.before ?? (await baselineOf(setting))
-    const lefts: Left[] = []
+    const lefts: DisconnectResult[] = []
     const open: UpstreamCall[] = []
     for (const moment of moments) lefts.push(await leaveAt(setting, moment, setting.count(1000, 48), open))
     return { before, moments: lefts, open }
@@ -172,5 +179,6 @@ export function leaveAll(setting: Setting): Promise<Leaving> {
   return leaving
 }
 
-/** How it was when they left, for whoever looks at it afterwards. */
-export const afterLeaving = (setting: Setting): Promise<Leaving> => known.get(setting.target) ?? leaveAll(setting)
+/** Returns the shared result of the disconnects, for checks of their effects. */
+export const disconnectResults = (setting: CheckContext): Promise<Leaving> =>
+  known.get(setting.target) ?? disconnectAll(setting)

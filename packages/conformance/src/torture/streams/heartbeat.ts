@@ -3,13 +3,13 @@ import type { Format } from '../../base/recorded-traffic.ts'
 import { eventData } from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
 import { beginStream, formatOf, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting, Target } from '../check.ts'
-import { type Piece, watch } from '../client.ts'
+import type { Check, CheckContext, Pair, Target } from '../check.ts'
+import { exchangeTimed, type Piece } from '../client.ts'
 import { tally } from '../measurements.ts'
 import { readStream } from '../read-responses.ts'
-import { askOfficially } from './send-with-sdk.ts'
+import { sendWithOfficialSdk } from './send-with-sdk.ts'
 
-/** When the upstream falls silent: with nothing said, not even that there will be an answer, or within it. */
+/** Start of the silence: before any data, not even a head, or within the response. */
 const silences = { 'from the start': 0, 'mid-stream': 3 } as const
 type Silence = keyof typeof silences
 
@@ -20,27 +20,27 @@ interface Case {
 
 interface Terms {
   readonly silentMs: number
-  /** The longest that a client may hear nothing. */
+  /** Longest time without data for a client. */
   readonly everyMs: number
-  /** Until an answer that has not begun must be under way: before, an error would still be told by its status. */
+  /** Time until the response must have started; before that, an error could still have a status. */
   readonly openMs: number
 }
 
 /** Tolerance of timers, on both sides. */
 const slackMs = 100
-/** Some clients give up a call without a head after 60 s; clients.md has us answer before 30 to 45. */
+/** Some clients give up after 60 s without a head; clients.md requires a response before 30 to 45 s. */
 const full: Terms = { silentMs: 60_000, everyMs: 15_000, openMs: 45_000 }
-/** The same in little, where we may say how long. */
+/** Shortened times, if the gateway can be configured. */
 const little: Terms = { silentMs: 2000, everyMs: 400, openMs: 600 }
 
-/** A stream of responses may begin before there is anything to answer. */
+/** A Responses stream may begin before there is any output. */
 const openings = ['response.created', 'response.queued', 'response.in_progress']
 
 const isComment = (block: string): boolean => block.split('\n').every((line) => line.startsWith(':'))
 
 /**
- * The forms that clients.md found every client of the format to take, by the block between blank lines; before the answer has
- * begun there is no id that a chunk could bear, and no event may come in front of the first.
+ * The forms of heartbeats that all clients of a format accept (clients.md), by the block between blank lines. Before
+ * the response has begun, a chunk has no id, and no event may precede the first one.
  */
 const forms: Readonly<Record<Format, (block: string, id: string, begun: boolean) => boolean>> = {
   chat(block, id, begun) {
@@ -67,7 +67,7 @@ const forms: Readonly<Record<Format, (block: string, id: string, begun: boolean)
 
 const firstId = (text: string): string => /"id":\s*"([^"]*)"/.exec(text)?.[1] ?? ''
 
-/** The text between two blank lines, without line ends that belong to neither. */
+/** Returns the blocks between blank lines, without further line ends. */
 const blocksOf = (text: string): string[] =>
   text
     .replaceAll('\r\n', '\n')
@@ -83,37 +83,37 @@ interface Heard {
   readonly complaints: readonly string[]
 }
 
-async function listen(setting: Setting, target: Target, { pair, silence }: Case, terms: Terms): Promise<Heard> {
+async function listen(setting: CheckContext, target: Target, { pair, silence }: Case, terms: Terms): Promise<Heard> {
   let [from, to] = [0, 0]
   const scene = setting.upstream.play(async (call) => {
     const events = good[formatOf(call)]
-    const said = silences[silence]
-    if (said > 0) beginStream(call)
-    for (const event of events.slice(0, said)) call.response.write(event)
+    const text = silences[silence]
+    if (text > 0) beginStream(call)
+    for (const event of events.slice(0, text)) call.response.write(event)
     from = performance.now()
     await sleep(terms.silentMs)
     to = performance.now()
-    if (said === 0) beginStream(call)
-    for (const event of events.slice(said)) call.response.write(event)
+    if (text === 0) beginStream(call)
+    for (const event of events.slice(text)) call.response.write(event)
     call.response.end()
   })
   const withinMs = terms.silentMs + 20_000
   const ask = { ...pair, text: scene.marker, stream: true }
-  const { status, headAt, pieces, broken } = await watch(target, ask, { withinMs })
+  const { status, headAt, pieces, broken } = await exchangeTimed(target, ask, { withinMs })
   scene.end()
 
   const complaints: string[] = []
   if (status !== 200 || broken !== undefined) complaints.push(`${status}, ${broken ?? 'whole'}`)
   const text = pieces.map((piece) => piece.text).join('')
-  const { text: said, successes } = readStream(pair.client, text)
-  if (said !== 'one two three' || successes.length !== 1)
-    complaints.push(`in the end '${said}' and ${successes.length} claims of success`)
+  const { text: output, successes } = readStream(pair.client, text)
+  if (output !== 'one two three' || successes.length !== 1)
+    complaints.push(`at the end '${output}' and ${successes.length} claims of success`)
   const begun = silences[silence] > 0
   const beats = beatsAmong(pair.client, pieces, begun ? 'one two' : '', to)
   for (const block of blocksOf(beats.map((piece) => piece.text).join('')))
     if (!forms[pair.client](block, firstId(text), begun))
-      complaints.push(`not a heartbeat for its clients: ${JSON.stringify(block.slice(0, 200))}`)
-  // Until it is answered at all, a client waits for the head.
+      complaints.push(`not a heartbeat that its clients accept: ${JSON.stringify(block.slice(0, 200))}`)
+  // Until the response starts, a client waits for the head.
   const opened = begun ? from : Math.min(to, headAt)
   const moments = [opened, ...beats.map(({ at }) => at), to]
   const gaps = moments.slice(1).map((at, place) => at - (moments[place] as number))
@@ -132,27 +132,27 @@ function beatsAmong(client: Format, pieces: readonly Piece[], behind: string, be
   })
 }
 
-/** An official client sits the silence out, and has its answer. */
+/** Checks that an official client survives the silence and reads the whole response. */
 async function sitOut(
-  setting: Setting,
+  setting: CheckContext,
   target: Target,
   { pair, silence }: Case,
   terms: Terms,
 ): Promise<readonly string[]> {
   const scene = setting.upstream.play(async (call) => {
     const events = good[formatOf(call)]
-    const said = silences[silence]
-    if (said > 0) beginStream(call)
-    for (const event of events.slice(0, said)) call.response.write(event)
-    // The SDKs are given a minute by this suite: they hear a few heartbeats, and the rest in time.
+    const text = silences[silence]
+    if (text > 0) beginStream(call)
+    for (const event of events.slice(0, text)) call.response.write(event)
+    // This suite sets the SDKs' timeout to a minute: they receive a few heartbeats, and the rest in time.
     await sleep(Math.min(terms.silentMs, 50_000))
-    if (said === 0) beginStream(call)
-    for (const event of events.slice(said)) call.response.write(event)
+    if (text === 0) beginStream(call)
+    for (const event of events.slice(text)) call.response.write(event)
     call.response.end()
   })
   try {
-    const { text } = await askOfficially(target, { ...pair, text: scene.marker, stream: true })
-    return text === 'one two three' ? [] : [`the official SDK read '${text}'`]
+    const { text } = await sendWithOfficialSdk(target, { ...pair, text: scene.marker, stream: true })
+    return text === 'one two three' ? [] : [`the official SDK returned '${text}'`]
   } catch (error) {
     return [`the official SDK threw: ${error instanceof Error ? error.message : String(error)}`]
   } finally {
@@ -163,7 +163,7 @@ async function sitOut(
 const seconds = (value: number): string =>
   value < 10_000 ? `${value.toFixed(0)} ms` : `${(value / 1000).toFixed(1)} s`
 
-/** A minute of thought: whoever waits must hear that there is somebody. */
+/** A minute of silence: waiting clients must receive signs of life. */
 export const heartbeat: Check = {
   row: 9,
   group: 'Streams',
@@ -176,7 +176,8 @@ export const heartbeat: Check = {
     const target = short
       ? await setting.fresh({ limits: { heartbeatMs: little.everyMs, holdMs: little.openMs } })
       : setting.target
-    if (target === undefined) return { skipped: 'its interval is its own: the full form listens for a minute' }
+    if (target === undefined)
+      return { skipped: 'its heartbeat interval is unknown: the full form listens for a minute' }
     const cases = target.pairs.flatMap((pair) =>
       (Object.keys(silences) as Silence[]).map((silence): Case => ({ pair, silence })),
     )
@@ -200,9 +201,9 @@ export const heartbeat: Check = {
     return {
       held: complaints.length === 0,
       figure:
-        `${cases.length} streams silent for ${seconds(terms.silentMs)}: ${beats} heartbeats, at most ${seconds(longest(heard))} apart ` +
-        `(an answer that has not begun is under way after ${seconds(opened)}); ` +
-        `${official.filter((wrong) => wrong.length === 0).length}/${official.length} official SDKs had the whole answer`,
+        `${cases.length} streams silent for ${seconds(terms.silentMs)}: ${beats} heartbeats, at most ${seconds(longest(heard))} apart` +
+        `(a late response starts after ${seconds(opened)});` +
+        `${official.filter((wrong) => wrong.length === 0).length}/${official.length} official SDKs read the whole response`,
       notes: tally(complaints),
     }
   },

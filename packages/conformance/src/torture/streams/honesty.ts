@@ -2,13 +2,13 @@ import { listOf, objectOf, parseJson, textOf } from '../../base/json.ts'
 import type { UpstreamCall } from '../../base/raw-upstream.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
 import { beginStream, sleep } from '../../base/upstream-responses.ts'
-import type { Check, Pair, Setting } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import type { Check, CheckContext, Pair } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readStream, type StreamReading } from '../read-responses.ts'
 import { type Mutated, mutatedStreams } from './mutations.ts'
 
-/** Read as generously as any client would: with every kind of line end, and without a byte order mark. */
+/** Parses like the most lenient client: with every kind of line end, and without a byte order mark. */
 const read = (format: Format, text: string): StreamReading =>
   readStream(format, text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n'))
 
@@ -25,11 +25,14 @@ async function play(call: UpstreamCall, { bytes, end }: Mutated): Promise<void> 
 
 type Verdict = 'false success' | 'success behind an error' | 'no ending'
 
-/** An upstream may say nothing else to clients of its own format, who know the word. */
+/** An upstream may end its own format's stream with a failure event, which its clients know. */
 const hasFailed = (format: Format, text: string): boolean =>
   format === 'responses' && /"type": ?"response\.failed"/.test(text)
 
-/** Chat completions are complete without `[DONE]` where the body ends well after a finish reason (docs/decisions/0005). */
+/**
+ * Chat Completions are complete without `[DONE]` if the body ends correctly after a finish reason
+ * (docs/decisions/0005).
+ */
 const isCompleteWithoutMarker = (upstream: Format, { end }: Mutated, { events }: StreamReading): boolean =>
   upstream === 'chat' &&
   end === 'well' &&
@@ -37,29 +40,34 @@ const isCompleteWithoutMarker = (upstream: Format, { end }: Mutated, { events }:
     listOf(objectOf(parseJson(data)).choices).some((choice) => textOf(objectOf(choice).finish_reason) !== ''),
   )
 
-/** Returns the error in an answer, given the upstream's own stream. */
-function judge({ client, upstream }: Pair, mutated: Mutated, answer: Answer): Verdict | undefined {
-  const said = read(upstream, mutated.bytes.toString('utf8'))
-  const withoutMarker = isCompleteWithoutMarker(upstream, mutated, said)
+/** Returns the defect of a response, given the upstream's own stream. */
+function judge({ client, upstream }: Pair, mutated: Mutated, answer: HttpResponse): Verdict | undefined {
+  const text = read(upstream, mutated.bytes.toString('utf8'))
+  const withoutMarker = isCompleteWithoutMarker(upstream, mutated, text)
   const { successes, errors } = read(client, answer.text)
   if (answer.status === 200 && successes.length > 0) {
-    if (said.successes.length === 0 && !withoutMarker) return 'false success'
+    if (text.successes.length === 0 && !withoutMarker) return 'false success'
     return errors.some((error) => error < (successes[0] as number)) ? 'success behind an error' : undefined
   }
-  const told =
+  const reported =
     answer.status >= 400 || answer.broken !== undefined || errors.length > 0 || hasFailed(client, answer.text)
-  // Nothing is added to a stream in the client's own format.
-  return told || (withoutMarker && client === upstream) ? undefined : 'no ending'
+  // Nothing is added to a pass-through stream.
+  return reported || (withoutMarker && client === upstream) ? undefined : 'no ending'
 }
 
-async function ask({ target, upstream }: Setting, pair: Pair, stream: Mutated, withinMs: number): Promise<Answer> {
+async function ask(
+  { target, upstream }: CheckContext,
+  pair: Pair,
+  stream: Mutated,
+  withinMs: number,
+): Promise<HttpResponse> {
   const scene = upstream.play((call) => play(call, stream))
   const answer = await exchange(target, { ...pair, text: scene.marker, stream: true }, { withinMs })
   scene.end()
   return answer
 }
 
-/** Streams that were cut, mixed up, overwritten and salted with other streams' words. */
+/** Streams that were cut, reordered, overwritten and mixed with parts of other streams. */
 export const honesty: Check = {
   row: 7,
   group: 'Streams',
@@ -77,7 +85,7 @@ export const honesty: Check = {
     let unfinished = 0
     let hung = 0
     await inParallel(jobs, 8, async ({ pair, stream }) => {
-      // After many hanging clients the wait becomes shorter.
+      // After many hanging clients, the wait becomes shorter.
       const withinMs = hung < 16 ? 5000 : 200
       const answer = await ask(setting, pair, stream, withinMs)
       if (answer.endMs >= withinMs) hung++

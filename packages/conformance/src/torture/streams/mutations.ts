@@ -2,16 +2,16 @@ import fc from 'fast-check'
 import { type Format, formats } from '../../base/recorded-traffic.ts'
 import { errorEvent, good, malformed } from '../../base/streams.ts'
 
-/** How a connection ends: well by its framing, within it, by a reset. */
+/** End of a connection: correctly by its framing, within it, or by a reset. */
 export type End = 'well' | 'within' | 'reset'
 
-/** A stream that something happened to. */
+/** A mutated stream. */
 export interface Mutated {
   readonly bytes: Buffer
   readonly end: End
 }
 
-/** A change of a stream's events, or of its bytes; places are shares of the whole, so that they fit every stream. */
+/** A change of a stream's events or bytes. Places are shares of the whole, so that they fit every stream. */
 type Change = (events: readonly Buffer[]) => Buffer[]
 
 const at = (events: readonly Buffer[], share: number): number =>
@@ -20,10 +20,10 @@ const inBytes =
   (change: (bytes: Buffer) => Buffer): Change =>
   (events) => [change(Buffer.concat(events))]
 
-// Evenly: fast-check would rather try the ends, and an empty stream soon has nothing more to show.
+// Uniformly distributed: fast-check would prefer the ends, and an empty stream reveals little.
 const share = fc.noBias(fc.integer({ min: 0, max: 9999 })).map((part) => part / 10_000)
 
-/** Text that a reader might take for a marker, or for the end of what it is in. */
+/** Text that a reader might mistake for a marker, or for the end of its container. */
 const decoys = [
   ...formats.flatMap((format) => [good[format].at(-1) ?? '', malformed[format], errorEvent[format]]),
   'data: [DONE',
@@ -104,12 +104,12 @@ const changes: fc.Arbitrary<Change> = fc.oneof(
   ),
 )
 
-/** Good streams, as they are, and with every marker in what the model says. */
+/** Returns good streams, unchanged and with every marker in the model's text. */
 const sources = (format: Format): readonly Buffer[][] => {
-  const said = JSON.stringify(
+  const text = JSON.stringify(
     ' [DONE]\n\ndata: [DONE]\n\n{"type":"message_stop"} "finishReason":"STOP" event: response.completed',
   )
-  const tricky = good[format].map((event) => event.replaceAll(' two', said.slice(1, -1)))
+  const tricky = good[format].map((event) => event.replaceAll(' two', text.slice(1, -1)))
   return [good[format], tricky].map((events) => events.map((event) => Buffer.from(event)))
 }
 
@@ -127,6 +127,6 @@ const mutated = (format: Format): fc.Arbitrary<Mutated> =>
       end,
     }))
 
-/** Returns that many mutated streams, the same in every run. */
+/** Returns this many mutated streams, the same in every run. */
 export const mutatedStreams = (format: Format, count: number, seed: number): Mutated[] =>
   fc.sample(mutated(format), { numRuns: count, seed })

@@ -1,22 +1,25 @@
 import { type JsonObject, objectOf, parseJson } from '../../base/json.ts'
-import type { Answer } from '../../base/response-content.ts'
-import { askAs } from '../../base/sdk-clients.ts'
+import type { ResponseContent } from '../../base/response-content.ts'
+import { sendWithSdk } from '../../base/sdk-clients.ts'
 import type { Target } from '../check.ts'
-import { type Ask, bodyFor, headersFor } from '../client.ts'
+import { bodyFor, headersFor, type TargetRequest } from '../client.ts'
 
-/** The official SDK of the client's format asks, and reads the answer by its own accumulator; rejects where it throws. */
-export function askOfficially(target: Target, ask: Ask): Promise<Answer> {
+/**
+ * Sends a call with the official SDK of the client's format and returns what its accumulator reads; rejects with its
+ * exception.
+ */
+export function sendWithOfficialSdk(target: Target, ask: TargetRequest): Promise<ResponseContent> {
   const body: JsonObject = {
     ...objectOf(parseJson(bodyFor(target, ask))),
     model: ask.model ?? target.model(ask.upstream),
     stream: ask.stream ?? false,
   }
   const ours = headersFor(target, ask)
-  // Sends the target's headers in place of the SDK's.
+  // Sends the target's headers instead of the SDK's.
   const fetch: typeof globalThis.fetch = (input, init) => {
     const headers = new Headers(init?.headers)
     for (const [name, value] of Object.entries(ours)) headers.set(name, value)
     return globalThis.fetch(input, { ...init, headers })
   }
-  return askAs(ask.client, { origin: target.origin, fetch }, body)
+  return sendWithSdk(ask.client, { origin: target.origin, fetch }, body)
 }

@@ -11,19 +11,19 @@ import { readRecording } from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
 import { type Cuts, cut } from '../../base/upstream-fetch.ts'
 import { beginStream } from '../../base/upstream-responses.ts'
-import type { Check, Setting } from '../check.ts'
-import { type Answer, exchange } from '../client.ts'
+import type { Check, CheckContext } from '../check.ts'
+import { exchange, type HttpResponse } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 import { readStream } from '../read-responses.ts'
 
-/** An upstream's stream, and the format it is in. */
+/** An upstream's stream and its format. */
 interface Stream {
   readonly name: string
   readonly format: Format
   readonly text: string
 }
 
-/** One way for a stream to come. */
+/** One way to deliver a stream. */
 interface Served {
   readonly stream: Stream
   readonly client: Format
@@ -33,18 +33,18 @@ interface Served {
   readonly cuts: Cuts
 }
 
-/** Above this size a stream is not sent byte by byte. */
+/** Larger streams are not sent byte by byte. */
 const mostBytes = 20_000
 const width = 8
 
-/** "one two three" with characters of two, three and four bytes in it, and one that ends lines in JavaScript. */
+/** "one two three" with characters of two, three and four bytes, and one that ends lines in JavaScript. */
 const shortStreams: readonly Stream[] = formats.map((format) => ({
   name: `the short ${format} stream`,
   format,
   text: good[format].join('').replaceAll(' two', ' zw\u00f6lf \u20ac \u{1f600}\u2028'),
 }))
 
-/** Recorded streams that are one whole answer. */
+/** Returns recorded streams of one complete response. */
 const wholeStreams = (): Stream[] =>
   recordedExchanges()
     .filter(
@@ -102,8 +102,8 @@ const byteByByte = (stream: Stream, client: Format): Served => ({
 const positions = (bytes: number, count: number, seed: number): number[] =>
   fc.sample(fc.integer({ min: 1, max: bytes - 1 }), { numRuns: count, seed })
 
-/** Each stream for its own format's client, and for one or all of the others. */
-function clientsOf({ target, short }: Setting, { format }: Stream, place: number, all: boolean): Format[] {
+/** Returns the clients of a stream: its own format's, and one or all of the others. */
+function clientsOf({ target, short }: CheckContext, { format }: Stream, place: number, all: boolean): Format[] {
   const clients = target.pairs.filter((pair) => pair.upstream === format).map((pair) => pair.client)
   const others = clients.filter((client) => client !== format)
   const other = others[place % others.length]
@@ -111,7 +111,7 @@ function clientsOf({ target, short }: Setting, { format }: Stream, place: number
   return [...clients.filter((client) => client === format), ...(other === undefined ? [] : [other])]
 }
 
-function casesOf(setting: Setting, recorded: readonly Stream[]): Served[] {
+function casesOf(setting: CheckContext, recorded: readonly Stream[]): Served[] {
   const cases: Served[] = []
   for (const [place, stream] of shortStreams.entries())
     for (const client of clientsOf(setting, stream, place, true)) {
@@ -129,10 +129,10 @@ function casesOf(setting: Setting, recorded: readonly Stream[]): Served[] {
   return cases
 }
 
-/** Ids by the keys they stand under; one that a gateway makes up is long. They stand in other places as well: within a signature. */
+/** Matches ids by their keys; generated ids are long. They also occur in other places, such as a signature. */
 const longIds = /"(?:(?:\w+_)?id|responseId)":\s*"([^"]{8,})"/g
 
-/** Without what a gateway makes up anew for each answer, to have what the client's format asks for and the upstream's has not: ids and times. */
+/** Removes ids and times, which a gateway generates for each response if the client's format requires them. */
 function settled(text: string): string {
   let plain = text
     .replaceAll(/"(created|created_at|completed_at)":\s*\d+/g, '"$1":0')
@@ -143,15 +143,15 @@ function settled(text: string): string {
 }
 
 const ask = async (
-  { target, upstream }: Setting,
+  { target, upstream }: CheckContext,
   { stream, client }: Served,
   text: string,
   cuts: Cuts,
-): Promise<Answer> => {
+): Promise<HttpResponse> => {
   const bytes = Buffer.from(text)
   const scene = upstream.play((call) => {
     beginStream(call)
-    // Each part is a chunk of its own within HTTP, and is read as one however TCP packs it.
+    // Each part is a chunk of HTTP, and is read as one however TCP packs it.
     for (const part of cut(bytes, cuts)) call.response.write(part)
     call.response.end()
   })
@@ -166,25 +166,25 @@ const ask = async (
   return answer
 }
 
-/** Behind the terminal event nobody has to read on. */
+/** Bytes after the terminal event need not be read. */
 const mostBehind = 200
 const isPassedOn = (came: string, sent: string): boolean =>
   sent.trimEnd().startsWith(came.trimEnd()) && sent.trimEnd().length - came.length <= mostBehind
 
 const strangers = (text: string): number => text.split('\uFFFD').length - 1
 
-/** Returns the error in an answer, compared with the same stream in one piece and with plain line ends. */
-function wrongWith({ stream, client, text }: Served, answer: Answer, whole: Answer): string | undefined {
-  if (answer.status !== whole.status) return `${answer.status}, and in one piece ${whole.status}`
+/** Returns the defect of a response, compared with the same stream in one piece with plain line ends. */
+function wrongWith({ stream, client, text }: Served, answer: HttpResponse, whole: HttpResponse): string | undefined {
+  if (answer.status !== whole.status) return `status ${answer.status}, but ${whole.status} in one piece`
   if (answer.broken !== undefined) return `it broke: ${answer.broken}`
   if (strangers(answer.text) > strangers(text)) return 'U+FFFD'
-  if (client === stream.format) return isPassedOn(answer.text, text) ? undefined : 'not the upstream’s own bytes'
-  return settled(answer.text) === settled(whole.text) ? undefined : 'not what it comes to in one piece'
+  if (client === stream.format) return isPassedOn(answer.text, text) ? undefined : 'not the upstream’s bytes'
+  return settled(answer.text) === settled(whole.text) ? undefined : 'another result than in one piece'
 }
 
 /**
- * Streams in every cut and spelling, over sockets. Every recorded stream for every client, at every position of the short ones, is
- * gone through in process by `streams.test.ts`; here a large part of it goes over HTTP, the same part in every run.
+ * Streams in every split and spelling, over sockets. `streams.test.ts` runs every recorded stream for every client in
+ * process; here a large part of it runs over HTTP, the same part in every run.
  */
 export const splits: Check = {
   row: 3,
@@ -195,8 +195,8 @@ export const splits: Check = {
     const all = haveRecordings ? wholeStreams() : []
     const recorded = setting.short ? all.filter((_, place) => place % 16 === 0) : all
     const cases = casesOf(setting, recorded)
-    const wholes = new Map<string, Promise<Answer>>()
-    const wholeOf = (served: Served): Promise<Answer> => {
+    const wholes = new Map<string, Promise<HttpResponse>>()
+    const wholeOf = (served: Served): Promise<HttpResponse> => {
       const { stream, client } = served
       const key = `${client} ${stream.name}`
       const known = wholes.get(key) ?? ask(setting, served, stream.text.replaceAll('\r\n', '\n'), mostBytes)

@@ -1,32 +1,33 @@
 import { numberOf, objectOf, parseJson, textOf } from '../../base/json.ts'
-import { errorEvent, errorWords, good, malformed } from '../../base/streams.ts'
+import { errorEvent, errorMessages, good, malformed } from '../../base/streams.ts'
 import { beginStream, formatOf } from '../../base/upstream-responses.ts'
 import type { Check, Pair } from '../check.ts'
-import type { Answer } from '../client.ts'
-import { readError, readStream, type ToldError } from '../read-responses.ts'
+import type { HttpResponse } from '../client.ts'
+import { type DialectError, readError, readStream } from '../read-responses.ts'
 import { type Break, breakAll, heldOf, throwsOf } from './broken-streams.ts'
 
-/** The error that an answer tells of, by its status or in its stream. */
-function toldIn({ client }: Pair, answer: Answer): ToldError | undefined {
+/** Returns the error of a response, from its status or its stream. */
+function toldIn({ client }: Pair, answer: HttpResponse): DialectError | undefined {
   if (answer.status !== 200) return readError(client, answer)
   const { events, errors } = readStream(client, answer.text)
   const text = events[errors[0] ?? -1] ?? ''
   return readError(client, { text, status: numberOf(objectOf(objectOf(parseJson(text)).error).code) ?? 0 })
 }
 
-/** The word by which this dialect's clients tell kinds of errors apart. */
-const kindOf = ({ client }: Pair, { type, code }: ToldError): string => (client === 'responses' ? textOf(code) : type)
+/** Returns the field by which this dialect's clients distinguish kinds of errors. */
+const kindOf = ({ client }: Pair, { type, code }: DialectError): string =>
+  client === 'responses' ? textOf(code) : type
 
-function typeLost(pair: Pair, answer: Answer): string | undefined {
-  const told = toldIn(pair, answer)
-  if (told === undefined) return `no error in the dialect: ${answer.text.slice(-200)}`
-  if (!told.message.includes('Boom at the provider')) return `the upstream's words are lost: ${told.message}`
-  const kind = kindOf(pair, told)
-  const due = errorWords[pair.client](pair.upstream)
-  return kind === due ? undefined : `'${kind}' in place of '${due}'`
+function typeLost(pair: Pair, answer: HttpResponse): string | undefined {
+  const reported = toldIn(pair, answer)
+  if (reported === undefined) return `no error in the dialect: ${answer.text.slice(-200)}`
+  if (!reported.message.includes('Boom at the provider')) return `the upstream's message is lost: ${reported.message}`
+  const kind = kindOf(pair, reported)
+  const due = errorMessages[pair.client](pair.upstream)
+  return kind === due ? undefined : `'${kind}' instead of '${due}'`
 }
 
-/** After every number of events but all. */
+/** After every number of events except all. */
 const errorEvents: readonly Break[] = [0, 1, 2, 3, 4].map((count) => ({
   name: `an error event after ${count} others`,
   stream: true,
@@ -43,7 +44,7 @@ export const errorMidStream: Check = {
   row: 5,
   group: 'Streams',
   title: 'Upstream error event mid-stream',
-  promise: 'reaches the client as an error with type kept, 100 % of 4×4 pairs',
+  promise: 'reaches the client as an error with its type, 100 % of 4×4 pairs',
   async run(setting) {
     const breaking = await breakAll(setting, errorEvents, {
       rounds: setting.count(10, 1),
@@ -60,12 +61,12 @@ export const errorMidStream: Check = {
   },
 }
 
-/** Requires that all events besides the error stay readable. */
-function unreadable({ client }: Pair, answer: Answer): string | undefined {
+/** Requires that all events except the error stay readable. */
+function unreadable({ client }: Pair, answer: HttpResponse): string | undefined {
   if (answer.status !== 200) return undefined
   const { broken, text } = readStream(client, answer.text)
   if (broken > 0) return `${broken} events do not parse`
-  return text.startsWith('one') ? undefined : `what came before it is lost: '${text}'`
+  return text.startsWith('one') ? undefined : `the text before it is lost: '${text}'`
 }
 
 const malformedEvents: readonly Break[] = [2, 3].map((count) => ({
@@ -95,7 +96,7 @@ export const malformedEvent: Check = {
     const { asked, told, notes } = breaking
     return {
       held: heldOf(breaking),
-      figure: `${told}/${asked} told as one error, all else parses; official SDKs threw: ${throwsOf(breaking)}`,
+      figure: `${told}/${asked} reported as one error, all else parses; official SDKs threw: ${throwsOf(breaking)}`,
       notes,
     }
   },

@@ -1,13 +1,13 @@
 import { type JsonObject, objectOf, parseJson } from '../../base/json.ts'
 import type { Format } from '../../base/recorded-traffic.ts'
-import { readRecording, type Answer as Said, type Totals } from '../../base/response-content.ts'
+import { readRecording, type ResponseContent as Said, type UsageTotals } from '../../base/response-content.ts'
 import { good } from '../../base/streams.ts'
-import { answerJson, beginStream, whole } from '../../base/upstream-responses.ts'
+import { beginStream, sendJson, wholeResponse } from '../../base/upstream-responses.ts'
 import type { Check, Pair } from '../check.ts'
 import { exchange } from '../client.ts'
 import { inParallel, tally } from '../measurements.ts'
 
-/** Numbers that no field could be mistaken for another by: seven in, two of them from a cache; eleven out, four of them thought. */
+/** Distinct numbers for each field: seven in, two of them from a cache; eleven out, four of them reasoning. */
 const counted: Readonly<Record<Format, JsonObject>> = {
   chat: {
     prompt_tokens: 7,
@@ -33,7 +33,7 @@ const counted: Readonly<Record<Format, JsonObject>> = {
   },
 }
 
-/** The events with their data changed. */
+/** Returns the events with their data changed. */
 const edited = (events: string, change: (data: JsonObject) => JsonObject): string =>
   events.replaceAll(
     /data: (\{.*\})/g,
@@ -93,7 +93,7 @@ const gemini = (): Record<string, string[]> => {
   }
 }
 
-/** There is one place for it in this format. */
+/** Responses has one place for usage. */
 const responses = (): Record<string, string[]> => ({
   'with the finish': good.responses.map((event) =>
     event.includes('"response.completed"')
@@ -109,16 +109,16 @@ const orders: Readonly<Record<Format, Record<string, string[]>>> = {
   responses: responses(),
 }
 
-/** The whole answer with these numbers. */
+/** Returns the unstreamed response with these numbers. */
 const wholeOf = (format: Format): string =>
-  JSON.stringify({ ...whole[format], [format === 'gemini' ? 'usageMetadata' : 'usage']: counted[format] })
+  JSON.stringify({ ...wholeResponse[format], [format === 'gemini' ? 'usageMetadata' : 'usage']: counted[format] })
 
-const sums = (usage: Totals | undefined): string =>
+const sums = (usage: UsageTotals | undefined): string =>
   usage === undefined
     ? 'no usage'
-    : `${usage.input} in (${usage.cacheRead ?? 0} cached), ${usage.output} out (${usage.reasoning ?? 0} thought)`
+    : `${usage.input} in (${usage.cacheRead ?? 0} cached), ${usage.output} out (${usage.reasoning ?? 0} reasoning)`
 
-/** Reads the usage of an answer straight from its bytes. */
+/** Reads the usage of a response from its bytes. */
 const usageIn = (format: Format, stream: boolean, answer: string): Said['usage'] =>
   readRecording({ format, stream, answer })?.usage
 
@@ -128,7 +128,7 @@ interface Case extends Pair {
   readonly answer: string
 }
 
-/** Billed usage, at every place where the upstream counts it. */
+/** Billed usage, at every place where the upstream reports it. */
 export const usage: Check = {
   row: 8,
   group: 'Streams',
@@ -142,26 +142,26 @@ export const usage: Check = {
         stream: true,
         answer: events.join(''),
       })),
-      { ...pair, order: 'in a whole answer', stream: false, answer: wholeOf(pair.upstream) },
+      { ...pair, order: 'in an unstreamed response', stream: false, answer: wholeOf(pair.upstream) },
     ])
     const rounds = Array.from({ length: count(20, 1) }, () => cases).flat()
     const complaints: string[] = []
     await inParallel(rounds, 8, async ({ order, stream, answer, ...pair }) => {
       const scene = upstream.play((call) => {
-        if (!stream) return answerJson(call, 200, answer)
+        if (!stream) return sendJson(call, 200, answer)
         beginStream(call)
         call.response.end(answer)
       })
       const asksForIt = stream && pair.client === 'chat' ? { more: { stream_options: { include_usage: true } } } : {}
       const got = await exchange(target, { ...pair, text: scene.marker, stream, ...asksForIt })
       scene.end()
-      const said = sums(usageIn(pair.client, stream, got.text))
+      const text = sums(usageIn(pair.client, stream, got.text))
       const due = sums(usageIn(pair.upstream, stream, answer))
-      if (said !== due) complaints.push(`${pair.client} from ${pair.upstream}, ${order}: ${said} in place of ${due}`)
+      if (text !== due) complaints.push(`${pair.client} from ${pair.upstream}, ${order}: ${text} instead of ${due}`)
     })
     return {
       held: complaints.length === 0,
-      figure: `${rounds.length - complaints.length}/${rounds.length} equal (${cases.length} orders over ${target.pairs.length} pairs, streams and whole answers)`,
+      figure: `${rounds.length - complaints.length}/${rounds.length} equal (${cases.length} orders over ${target.pairs.length} pairs, streamed and unstreamed)`,
       notes: tally(complaints),
     }
   },

@@ -5,7 +5,7 @@ import type { SpeechRequest, SpeechResponse, TranscriptionRequest, Transcription
 
 const usageOf = ({ usage }: TranscriptionResponse | SpeechResponse) => usage
 
-/** Speech to text, in the language spoken. */
+/** Speech to text in the spoken language. */
 export const transcriptions: Operation<TranscriptionRequest, TranscriptionResponse> = {
   name: 'transcriptions',
   dialects: [openai.transcriptions, geminiTranscription],

@@ -14,7 +14,7 @@ import { reportUnread } from '../operation.ts'
 import type { SpeechRequest, SpeechResponse, TranscriptionRequest, TranscriptionResponse } from './request.ts'
 import { fromWav } from './wav.ts'
 
-/** A voice of Google's that sounds somewhat like one of OpenAI's. Other names are passed on as they are. */
+/** Google's voices that sound most like OpenAI's. Other names are sent unchanged. */
 const voices: { readonly [name: string]: string } = {
   alloy: 'Kore',
   ash: 'Charon',
@@ -30,9 +30,9 @@ const voices: { readonly [name: string]: string } = {
   shimmer: 'Zephyr',
   verse: 'Fenrir',
 }
-const usualRate = 24_000
+const defaultRate = 24_000
 
-/** Speech by generateContent, from models that answer with sound. */
+/** Speech through generateContent, by models with audio output. */
 export const geminiSpeech: Dialect<SpeechRequest, SpeechResponse> = {
   name: 'gemini',
   errors: 'gemini',
@@ -64,18 +64,18 @@ export const geminiSpeech: Dialect<SpeechRequest, SpeechResponse> = {
       const bytes = typeof data === 'string' ? fromBase64(data) : undefined
       if (bytes === undefined) continue
       const sound = readSound(bytes, typeof mimeType === 'string' ? mimeType : '')
-      if (request.format === 'pcm' && sound.rate !== usualRate)
-        report.add(loss('', `the samples come at ${sound.rate} Hz, not at ${usualRate}`, 'approximated'))
+      if (request.format === 'pcm' && sound.rate !== defaultRate)
+        report.add(loss('', `the samples come at ${sound.rate} Hz, not at ${defaultRate}`, 'approximated'))
       const usage = decodeUsage(isObject(body) ? copyInCamelCase(body).usageMetadata : undefined)
       return { ...sound, ...(usage === undefined ? {} : { usage }) }
     }
     throw refusalOf(body, 'sound')
   },
 
-  tapResponse: tapResponse,
+  tapResponse,
 }
 
-/** What comes are samples: they can be put into a WAV file, but not into a compressed one. */
+/** Gemini returns samples. The gateway can wrap them in a WAV file, but cannot compress them. */
 function reportFormat({ format }: SpeechRequest, report: Report): void {
   if (format === 'wav' || format === 'pcm') return
   if (format === undefined)
@@ -89,17 +89,17 @@ function voiceOf({ voice }: SpeechRequest, report: Report): string {
     report.add(loss('/voice', 'a voice that another provider keeps cannot be used', 'unsupported', 'fatal'))
     return ''
   }
-  const own = Object.hasOwn(voices, voice) ? voices[voice] : undefined
-  if (own === undefined) return voice
-  report.add(loss('/voice', `'${own}' speaks in place of '${voice}'`, 'approximated'))
-  return own
+  const equivalent = Object.hasOwn(voices, voice) ? voices[voice] : undefined
+  if (equivalent === undefined) return voice
+  report.add(loss('/voice', `'${equivalent}' speaks in place of '${voice}'`, 'approximated'))
+  return equivalent
 }
 
-/** `audio/L16;codec=pcm;rate=24000`, little-endian whatever the RFC says; or a WAV file. */
+/** Decodes `audio/L16;codec=pcm;rate=24000`, which is little-endian in spite of the RFC, or a WAV file. */
 function readSound(bytes: Uint8Array, mediaType: string): { samples: Uint8Array; rate: number } {
   const type = mediaType.toLowerCase()
   if (type.startsWith('audio/l16') || type.startsWith('audio/pcm'))
-    return { samples: bytes, rate: Number(/rate=(\d+)/.exec(type)?.[1] ?? usualRate) }
+    return { samples: bytes, rate: Number(/rate=(\d+)/.exec(type)?.[1] ?? defaultRate) }
   const wav = fromWav(bytes)
   if (wav !== undefined) return wav
   throw new GatewayError('upstream_bad_response', `The upstream answered with sound of an unknown kind ('${type}').`)
@@ -110,7 +110,7 @@ const tasks = {
   translate: 'Translate the speech in this recording into English.',
 } as const
 
-/** Speech to text by generateContent: a general model is told to write down what it hears. */
+/** Speech to text through generateContent: an instruction asks a general model for a transcript. */
 export const geminiTranscription: Dialect<TranscriptionRequest, TranscriptionResponse> = {
   name: 'gemini',
   errors: 'gemini',
@@ -129,7 +129,7 @@ export const geminiTranscription: Dialect<TranscriptionRequest, TranscriptionRes
       )
     const temperature = takeNumber(fields, 'temperature')
     const text = instruction(task, fields, report)
-    // How a service cuts up what it hears is nothing to a model that hears it whole.
+    // A model that hears the whole recording has no use for a chunking strategy.
     if (fields.chunking_strategy === 'auto') delete fields.chunking_strategy
     reportUnread(fields, report)
     return {
@@ -146,13 +146,13 @@ export const geminiTranscription: Dialect<TranscriptionRequest, TranscriptionRes
     const finish = finishOf(body)
     if (finish === 'MAX_TOKENS')
       throw new GatewayError('upstream_truncated', 'The transcript was cut at the upstream’s limit for answers.')
-    // Silence is an answer too.
+    // Silence is a valid result with an empty text.
     if (parts.length === 0 && finish !== 'STOP') throw refusalOf(body, 'a transcript')
     const usage = decodeUsage(isObject(body) ? copyInCamelCase(body).usageMetadata : undefined)
     return { text: parts.join('').trim(), ...(usage === undefined ? {} : { usage }) }
   },
 
-  tapResponse: tapResponse,
+  tapResponse,
 }
 
 function finishOf(body: Json): string | undefined {
@@ -161,24 +161,24 @@ function finishOf(body: Json): string | undefined {
   return isObject(first) ? finishReasonName(copyInCamelCase(first).finishReason) : undefined
 }
 
-/** What other servers have fields for, said in words. */
+/** Expresses fields of other servers as an instruction to the model. */
 function instruction(task: TranscriptionRequest['task'], fields: Unread, report: Report): string {
-  const told: string[] = [tasks[task]]
-  const tell = (field: string, sentence: string): void => {
+  const sentences: string[] = [tasks[task]]
+  const addSentence = (field: string, sentence: string): void => {
     report.add(loss(`/${field}`, 'said in the instruction to the model', 'moved', 'note'))
-    told.push(sentence)
+    sentences.push(sentence)
   }
   const language = takeString(fields, 'language')
-  if (language !== undefined) tell('language', `The language spoken is '${language}'.`)
+  if (language !== undefined) addSentence('language', `The language spoken is '${language}'.`)
   const languages = wordsIn(fields, 'languages')
-  if (languages !== '') tell('languages', `The languages spoken may be: ${languages}.`)
+  if (languages !== '') addSentence('languages', `The languages spoken may be: ${languages}.`)
   const keywords = wordsIn(fields, 'keywords')
-  if (keywords !== '') tell('keywords', `Words that may occur: ${keywords}.`)
+  if (keywords !== '') addSentence('keywords', `Words that may occur: ${keywords}.`)
   const prompt = takeString(fields, 'prompt')
   if (prompt !== undefined && prompt !== '')
-    tell('prompt', `Follow the style and the words of this text, which came before: ${prompt}`)
-  told.push('Answer with the text alone, without remarks. If nobody speaks, answer with nothing.')
-  return told.join('\n')
+    addSentence('prompt', `Follow the style and the words of this text, which came before: ${prompt}`)
+  sentences.push('Answer with the text alone, without remarks. If nobody speaks, answer with nothing.')
+  return sentences.join('\n')
 }
 
 const wordsIn = (fields: Unread, key: string): string =>

@@ -137,7 +137,7 @@ const transcript: Omit<TranscriptionDialect, 'name' | 'errors'> = {
 const noText = (): GatewayError =>
   new GatewayError('upstream_bad_response', 'The upstream answered without a transcript.')
 
-/** OpenAI's `/audio/transcriptions`, as Groq, Mistral and most others speak it too. */
+/** `/audio/transcriptions` in OpenAI's dialect, which Groq, Mistral and most others share. */
 export const transcriptions: TranscriptionDialect = {
   name: 'openai',
   errors: 'chat',
@@ -150,7 +150,7 @@ export const transcriptions: TranscriptionDialect = {
   tapStream: () => tapEvents({ done: 'transcript.text.done', units: ({ usage }) => decodeSeconds(usage, undefined) }),
 }
 
-/** `/audio/translations`: into English. It has no streams. */
+/** `/audio/translations`: speech to English text. It has no streams. */
 export const translations: TranscriptionDialect = {
   name: 'openai',
   errors: 'chat',
@@ -159,10 +159,10 @@ export const translations: TranscriptionDialect = {
   ...transcript,
 }
 
-/** Code points: providers bill characters, not UTF-16 units. */
+/** Counts code points: providers bill characters, not UTF-16 units. */
 const charactersIn = (input: Json | undefined): number => (typeof input === 'string' ? [...input].length : 0)
 
-/** `/audio/speech`. */
+/** `/audio/speech` in OpenAI's dialect. */
 export const speech: SpeechDialect = {
   name: 'openai',
   errors: 'chat',

@@ -3,10 +3,10 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { Usage } from '../../formats/ir.ts'
 
 export interface TranscriptionRequest {
-  /** Into the language that is spoken, or into English. */
+  /** Target language: the spoken one (`transcribe`) or English (`translate`). */
   readonly task: 'transcribe' | 'translate'
   readonly audio: { readonly data: string; readonly mediaType: string }
-  /** `json` where the client named none. */
+  /** Response format. `json` if the client set none. */
   readonly format: string
   /** All other fields, as the client wrote them. */
   readonly settings: JsonObject
@@ -18,9 +18,9 @@ export interface TranscriptionResponse {
 
 export interface SpeechRequest {
   readonly input: string
-  /** A name; anything else is a voice that only its provider knows. */
+  /** Name of a voice. Undefined for a custom voice, which only its provider knows. */
   readonly voice: string | undefined
-  /** Undefined where the client left it to the server. */
+  /** Undefined if the client left the format to the server. */
   readonly format: string | undefined
   readonly instructions: string | undefined
   readonly settings: JsonObject
@@ -28,11 +28,12 @@ export interface SpeechRequest {
 export interface SpeechResponse {
   /** Signed 16-bit samples of one channel, little-endian. */
   readonly samples: Uint8Array
+  /** Samples per second. */
   readonly rate: number
   readonly usage?: Usage
 }
 
-const byEnding: { readonly [ending: string]: string } = {
+const byExtension: { readonly [extension: string]: string } = {
   aac: 'audio/aac',
   aiff: 'audio/aiff',
   flac: 'audio/flac',
@@ -48,11 +49,11 @@ const byEnding: { readonly [ending: string]: string } = {
   webm: 'audio/webm',
 }
 
-/** An upload's media type: as the client said, or by the file's name where it said nothing of use. */
+/** Returns an upload's media type: the client's, or the one of the file name's extension if the client sent no usable type. */
 export function mediaTypeOf(file: unknown): string {
-  const { media_type: said, filename } = isObject(file as never) ? (file as JsonObject) : {}
-  const type = typeof said === 'string' ? (said.split(';', 1)[0] ?? '').trim().toLowerCase() : ''
+  const { media_type: declared, filename } = isObject(file as never) ? (file as JsonObject) : {}
+  const type = typeof declared === 'string' ? (declared.split(';', 1)[0] ?? '').trim().toLowerCase() : ''
   if (type.startsWith('audio/') || type.startsWith('video/')) return type
-  const ending = typeof filename === 'string' ? filename.slice(filename.lastIndexOf('.') + 1).toLowerCase() : ''
-  return (Object.hasOwn(byEnding, ending) ? byEnding[ending] : undefined) ?? 'audio/wav'
+  const extension = typeof filename === 'string' ? filename.slice(filename.lastIndexOf('.') + 1).toLowerCase() : ''
+  return (Object.hasOwn(byExtension, extension) ? byExtension[extension] : undefined) ?? 'audio/wav'
 }

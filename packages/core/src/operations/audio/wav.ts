@@ -1,14 +1,14 @@
-const headBytes = 44
+const headerBytes = 44
 
-/** Samples (signed, 16 bits, one channel, little-endian) as a WAV file. */
+/** Wraps samples (signed, 16 bits, one channel, little-endian) in a WAV file. */
 export function toWav(samples: Uint8Array, rate: number): Uint8Array {
-  const file = new Uint8Array(headBytes + samples.length)
+  const file = new Uint8Array(headerBytes + samples.length)
   const view = new DataView(file.buffer)
   const word = (at: number, text: string): void => {
     for (let index = 0; index < text.length; index++) file[at + index] = text.charCodeAt(index)
   }
   word(0, 'RIFF')
-  view.setUint32(4, headBytes - 8 + samples.length, true)
+  view.setUint32(4, headerBytes - 8 + samples.length, true)
   word(8, 'WAVEfmt ')
   view.setUint32(16, 16, true)
   view.setUint16(20, 1, true)
@@ -19,11 +19,11 @@ export function toWav(samples: Uint8Array, rate: number): Uint8Array {
   view.setUint16(34, 16, true)
   word(36, 'data')
   view.setUint32(40, samples.length, true)
-  file.set(samples, headBytes)
+  file.set(samples, headerBytes)
   return file
 }
 
-/** The samples in a WAV file of that kind, and their rate; undefined for any other file. */
+/** Returns the samples in such a WAV file and their rate, or undefined for any other file. */
 export function fromWav(file: Uint8Array): { readonly samples: Uint8Array; readonly rate: number } | undefined {
   const view = new DataView(file.buffer, file.byteOffset, file.length)
   const word = (at: number): string => String.fromCharCode(...file.subarray(at, at + 4))

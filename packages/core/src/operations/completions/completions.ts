@@ -10,8 +10,8 @@ import { encodeResponse } from './response.ts'
 import { encodeStream } from './stream.ts'
 
 /**
- * Completions as a chat format's clients would write them: the client's half of a codec. No upstream is ever spoken to with
- * it, and the other half is chat's.
+ * Returns a codec that reads and writes completions for clients and speaks chat to upstreams: completions replace the client half of the
+ * chat codec.
  */
 export function completionsCodec(body: JsonObject): Codec {
   const echo = echoOf(body)
@@ -25,10 +25,10 @@ export function completionsCodec(body: JsonObject): Codec {
   }
 }
 
-/** Chunks are framed and counted as those of chat are; only what they say stands elsewhere. */
+/** Taps a stream like chat's: chunks are framed and counted alike, and only the texts have another place. */
 function tap(request: JsonObject): StreamTap {
-  const asked = { n: choicesIn(request) }
-  const inner = tapStream({ withholdUsage: false, target: { model: '', quirks: {} }, request: asked })
+  const choices = { n: choicesIn(request) }
+  const inner = tapStream({ withholdUsage: false, target: { model: '', quirks: {} }, request: choices })
   return {
     push: (event) => inner.push(event),
     ...(inner.varyingMembers === undefined ? {} : { varyingMembers: inner.varyingMembers }),
@@ -51,13 +51,13 @@ function tap(request: JsonObject): StreamTap {
       return inner.finish
     },
     end: (complete) => inner.end?.(complete),
-    // A chunk of chat would be read as text that is undefined.
+    // Clients of completions would read the text of a chat chunk as undefined.
     heartbeat: () => [comment],
     fail: (error) => inner.fail(error),
   }
 }
 
-/** Each prompt of a list is answered by as many choices. A list of numbers is one prompt. */
+/** Returns the number of choices: `n` for each prompt of a list. A list of numbers is one prompt of tokens. */
 function choicesIn({ n, prompt }: JsonObject): number {
   const each = typeof n === 'number' ? n : 1
   return Array.isArray(prompt) && typeof prompt[0] !== 'number' ? each * prompt.length : each
@@ -69,11 +69,11 @@ export const openai: Dialect<never, never> = {
   validate: validateRequest,
   isResponse: ({ choices }) => Array.isArray(choices) && choices.length > 0,
   errorWithin,
-  tapResponse: tapResponse,
+  tapResponse,
   tapStream: tap,
 }
 
-/** OpenAI's text completions, which came before chat. Chat models stand in where an upstream has none. */
+/** OpenAI's legacy text completions. If an upstream has none, the call is translated to chat. */
 export const completions: Operation<never, never> = {
   name: 'completions',
   dialects: [openai],

@@ -19,7 +19,7 @@ import { loss } from '../../formats/shared/report.ts'
 import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
 import { textsOrTokens } from '../texts-or-tokens.ts'
 
-/** Where the IR's fields stand in a completions body: mostly where chat has them. */
+/** Positions of the IR's fields in a completions body. Most are those of chat. */
 export const fieldPointers = {
   ...chatPointers,
   turns: '/prompt',
@@ -27,11 +27,11 @@ export const fieldPointers = {
   'output.topLogprobs': '/logprobs',
 } as const
 
-/** The text that goes in front of each answer. */
+/** Returns the prompt to repeat in front of each choice if the request has `echo`. */
 export const echoOf = ({ echo, prompt }: JsonObject): string =>
   echo === true ? String((Array.isArray(prompt) ? prompt[0] : prompt) ?? '') : ''
 
-/** One prompt becomes one turn of a user. What chat cannot say is reported. */
+/** Decodes one prompt as one user turn. Settings that chat cannot express are reported. */
 export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
   const { report } = context
   const fields = unread(body)
@@ -51,7 +51,7 @@ export function decodeRequest(body: JsonObject, context: CodecContext): ModelReq
   if (user !== undefined) request.user = { id: user }
   if (takeBoolean(fields, 'echo') === true && output.logprobs !== undefined)
     report.add(loss('/logprobs', 'the echoed prompt comes without log probabilities', 'approximated'))
-  reportUnsayable(fields, sampling.choices ?? 1, context)
+  reportUnsupported(fields, sampling.choices ?? 1, context)
   for (const key of Object.keys(fields)) if (fields[key] === null) delete fields[key]
   const extra = leftover(fields)
   if (extra !== undefined) request.extra = { chat: extra }
@@ -114,7 +114,7 @@ function decodeOutput(fields: Unread): Output {
   return output
 }
 
-function reportUnsayable(fields: Unread, choices: number, { report }: CodecContext): void {
+function reportUnsupported(fields: Unread, choices: number, { report }: CodecContext): void {
   if (takeString(fields, 'suffix')) report.add(loss('/suffix', 'a chat model is not shown what comes after its answer'))
   const bestOf = takeNumber(fields, 'best_of')
   if (bestOf !== undefined && bestOf > choices)

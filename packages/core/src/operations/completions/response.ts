@@ -16,15 +16,19 @@ const words: Readonly<Record<Finish['reason'], 'stop' | 'length' | 'content_filt
   'stop-sequence': 'stop',
   length: 'length',
   'context-length': 'length',
-  'tool-calls': 'stop', // nobody gave the model tools
+  'tool-calls': 'stop', // the request has no tools
   'content-filter': 'content_filter',
   refusal: 'content_filter',
   pause: 'stop',
-  error: 'stop', // never written: an answer that ended so is told as an error
+  error: 'stop', // never written: the client receives an error
   other: 'stop',
 }
 
-/** @param echo goes in front of each answer */
+/**
+ * Encodes a chat response as a text completion.
+ *
+ * @param echo text in front of each choice
+ */
 export function encodeResponse(response: ModelResponse, context: ExchangeContext, echo: string): JsonObject {
   const { id, model, created, choices, usage, serviceTier, reasoningChecks, extra, ...rest } = response
   rest satisfies Nothing
@@ -57,7 +61,7 @@ function encodeChoice(choice: Choice, index: number, context: ExchangeContext, e
   }
 }
 
-/** What a part says in a text. The thinking before it, and media in it, have no place there. */
+/** Returns the text of a part. Reasoning and media have no place in a completion and are reported. */
 export function partText(part: Part, at: string, { report }: CodecContext): string {
   if (part.type === 'text') {
     if (part.citations !== undefined && part.citations.length > 0)
@@ -73,9 +77,9 @@ export function partText(part: Part, at: string, { report }: CodecContext): stri
   return ''
 }
 
-/** Why an answer that ended so is none; undefined for one that is. */
-export const failureMessage = ({ reason, explanation }: Finish, said: boolean): string | undefined =>
-  reason === 'error' || (reason === 'other' && !said)
+/** Returns the error message of a choice that failed, or undefined if it succeeded. */
+export const failureMessage = ({ reason, explanation }: Finish, hasText: boolean): string | undefined =>
+  reason === 'error' || (reason === 'other' && !hasText)
     ? (explanation ?? 'The upstream ended its answer with an error.')
     : undefined
 
@@ -87,30 +91,30 @@ export function encodeFinish(finish: Finish, at: string, context: CodecContext):
 }
 
 /**
- * Chat's log probabilities (`{content: [{token, logprob, top_logprobs}]}`) as completions have them: four lists side by side.
- * Undefined for what holds none.
+ * Converts chat's log probabilities (`{content: [{token, logprob, top_logprobs}]}`) to those of completions, four parallel lists. Returns
+ * undefined for an empty value.
  *
- * @param offset characters in front of the first token
+ * @param offset number of characters in front of the first token
  */
 export function encodeLogprobs(value: Json | undefined, offset: number): JsonObject | undefined {
   if (!isObject(value) || !Array.isArray(value.content) || value.content.length === 0) return undefined
   const tokens: string[] = []
-  const places: number[] = []
+  const offsets: number[] = []
   const chosen: Json[] = []
-  const tops: JsonObject[] = []
+  const topLists: JsonObject[] = []
   let at = offset
   for (const item of value.content.filter(isObject)) {
     const token = typeof item.token === 'string' ? item.token : ''
     tokens.push(token)
-    places.push(at)
+    offsets.push(at)
     chosen.push(item.logprob ?? null)
-    tops.push(topOf(item.top_logprobs))
+    topLists.push(encodeTop(item.top_logprobs))
     at += token.length
   }
-  return { tokens, token_logprobs: chosen, top_logprobs: tops, text_offset: places }
+  return { tokens, token_logprobs: chosen, top_logprobs: topLists, text_offset: offsets }
 }
 
-function topOf(list: Json | undefined): JsonObject {
+function encodeTop(list: Json | undefined): JsonObject {
   const top: JsonObject = {}
   for (const item of Array.isArray(list) ? list : [])
     if (isObject(item) && typeof item.token === 'string') setOwn(top, item.token, item.logprob ?? null)

@@ -12,16 +12,16 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import { completionObject, encodeFinish, encodeLogprobs, failureMessage, partText } from './response.ts'
 
 /**
- * Events in, chunks of text out. `[DONE]` is written for `response-end` only: a stream that breaks ends in an error.
+ * Encodes stream events as chunks of text. Only `response-end` writes `[DONE]`; a stream that breaks ends in an error.
  *
- * @param echo goes in front of each answer
+ * @param echo text in front of each choice
  */
 export function encodeStream(context: ExchangeContext, echo: string): StreamEncoder {
   const { request, report } = context
   const withUsage = request.output?.includeUsage === true
-  /** Characters written of each choice. */
+  /** Number of characters written, by choice. */
   const written = new Map<number, number>()
-  const spoke = new Set<number>()
+  const choicesWithParts = new Set<number>()
   let frame: JsonObject | undefined
   let usage: Usage | undefined
   let over = false
@@ -36,16 +36,21 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
     }
     return frame
   }
-  const chunk = (choices: JsonObject[], counted?: JsonObject): SseEvent => ({
-    data: JSON.stringify({ ...(frame ?? start()), choices, ...(withUsage ? { usage: counted ?? null } : {}) }),
+  const chunk = (choices: JsonObject[], usageJson?: JsonObject): SseEvent => ({
+    data: JSON.stringify({ ...(frame ?? start()), choices, ...(withUsage ? { usage: usageJson ?? null } : {}) }),
   })
 
-  /** A piece of a choice's text; in front of the first stands the prompt, where it is to be repeated. */
-  function say(choice: number, text: string, logprobs?: Delta & object, finish: string | null = null): SseEvent[] {
+  /** Returns the chunk for a piece of a choice's text. The first one repeats the prompt if the request has `echo`. */
+  function writeText(
+    choice: number,
+    text: string,
+    logprobs?: Delta & object,
+    finish: string | null = null,
+  ): SseEvent[] {
     const opening = written.has(choice) ? '' : echo
-    const told = logprobs !== undefined && 'logprobs' in logprobs ? logprobs.logprobs : undefined
+    const value = logprobs !== undefined && 'logprobs' in logprobs ? logprobs.logprobs : undefined
     const from = (written.get(choice) ?? 0) + opening.length
-    const encoded = encodeLogprobs(told, from)
+    const encoded = encodeLogprobs(value, from)
     written.set(choice, from + text.length)
     if (opening + text === '' && encoded === undefined && finish === null) return []
     return [chunk([{ text: opening + text, index: choice, logprobs: encoded ?? null, finish_reason: finish }])]
@@ -66,11 +71,11 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
         return []
       }
       case 'part-start':
-        spoke.add(event.choice)
-        return say(event.choice, partText(event.value, `/choices/${event.choice}`, context))
+        choicesWithParts.add(event.choice)
+        return writeText(event.choice, partText(event.value, `/choices/${event.choice}`, context))
       case 'part-delta': {
         const { choice, delta } = event
-        if (delta.type === 'text' || delta.type === 'refusal') return say(choice, delta.text, delta)
+        if (delta.type === 'text' || delta.type === 'refusal') return writeText(choice, delta.text, delta)
         if (delta.type === 'citation') report.add(loss(`/choices/${choice}`, 'citations have no place in a completion'))
         return []
       }
@@ -78,13 +83,13 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
         return []
       case 'choice-end': {
         const { choice, finish, logprobs, extra } = event
-        const failed = failureMessage(finish, spoke.has(choice))
+        const failed = failureMessage(finish, choicesWithParts.has(choice))
         if (failed !== undefined)
           return fail({ kind: 'upstream_error', status: errorKinds.upstream_error.status, message: failed })
         reportReasoningChecks(event.reasoningChecks, 'a completion', report)
         ownExtra(extra, 'chat', `/choices/${choice}`, report)
         const word = encodeFinish(finish, `/choices/${choice}`, context)
-        return say(choice, '', { type: 'text', text: '', ...(logprobs === undefined ? {} : { logprobs }) }, word)
+        return writeText(choice, '', { type: 'text', text: '', ...(logprobs === undefined ? {} : { logprobs }) }, word)
       }
       case 'usage':
         usage = event.usage
@@ -108,7 +113,7 @@ export function encodeStream(context: ExchangeContext, echo: string): StreamEnco
       over = true
       return [errorEvent(truncated)]
     },
-    // A comment: an empty chunk would be text to some clients.
+    // Sends a comment, because some clients treat an empty chunk as text.
     heartbeat: () => (over ? [] : [comment]),
   }
 }

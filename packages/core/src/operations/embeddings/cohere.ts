@@ -34,7 +34,7 @@ const usageOf = (meta: JsonObject) => {
   return inputUsage(typeof text === 'number' && typeof image === 'number' ? text + image : (text ?? image), image)
 }
 
-/** Cohere's v2 embed. */
+/** Cohere's v2 embed endpoint. */
 export const cohere: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   name: 'cohere',
   errors: 'chat',
@@ -68,7 +68,7 @@ export const cohere: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   decodeResponse(body, context) {
     if (!isObject(body)) throw invalidResponse('it is no object')
     const { embeddings, meta } = body
-    // One kind was asked for. The older shape is a bare list.
+    // The request names one encoding. Older responses have a plain list.
     const lists = isObject(embeddings) ? [embeddings.float, embeddings.base64].find(Array.isArray) : embeddings
     if (!Array.isArray(lists)) throw invalidResponse('it has no embeddings')
     const usage = isObject(meta) ? usageOf(meta) : undefined

@@ -3,14 +3,14 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { copyInCamelCase, spellingOf } from '../../formats/gemini/spelling.ts'
 
-/** Where a request stands: in Google's words for messages, in dots for `param`. */
+/** Position of a request: for messages in Google's notation, for `param` with dots. */
 interface Place {
   readonly message: string
   readonly proto: string
   readonly param: string
 }
 
-/** Checks `:embedContent`, in either spelling. Throws in Google's words. */
+/** Checks `:embedContent` in either spelling. Throws errors in Google's wording. */
 export function validateOne(body: Json): JsonObject {
   const request = rootOf(body)
   checkRequest(request, { message: 'EmbedContentRequest', proto: '', param: '' }, request.model)
@@ -33,7 +33,7 @@ export function validateBatch(body: Json): JsonObject {
   return root
 }
 
-/** Checks `:predict` of Vertex AI, whose instances hold a text, or an image or a video for models of several modalities. */
+/** Checks `:predict` of Vertex AI, whose instances hold a text, or an image or video for multimodal models. */
 export function validateInstances(body: Json): JsonObject {
   const root = rootOf(body)
   const { instances, parameters } = root
@@ -43,7 +43,7 @@ export function validateInstances(body: Json): JsonObject {
     const at = `instances.${index}`
     if (!isObject(instance)) throw invalid(`instances[${index}]`, 'an object', instance, at)
     const { content, prompt } = instance
-    // The path is that of images, too: one instance must not be counted as a text and answered as an image.
+    // Image generation has the same path. An instance with a prompt must not be counted as text and answered with an image.
     if (prompt !== undefined)
       throw refused(`Invalid value at 'instances[${index}]': unknown name "prompt".`, `${at}.prompt`)
     if (content !== undefined && typeof content !== 'string')
@@ -59,7 +59,7 @@ function rootOf(body: Json): JsonObject {
   throw refused('Invalid JSON payload received. The root of the request is not an object.')
 }
 
-function checkRequest(request: JsonObject, { message, proto, param }: Place, asked: Json | undefined): void {
+function checkRequest(request: JsonObject, { message, proto, param }: Place, pathModel: Json | undefined): void {
   const { content, embedContentConfig: config, model, ...settings } = copyInCamelCase(request)
   const name = (key: string): string => `${param}${spellingOf(request, key)}`
   if (content === undefined || content === null)
@@ -71,9 +71,9 @@ function checkRequest(request: JsonObject, { message, proto, param }: Place, ask
     if (!isObject(config)) throw invalid(`${proto}embed_content_config`, 'an object', config, at)
     checkSettings(copyInCamelCase(config), `${proto}embed_content_config.`, (key) => `${at}.${spellingOf(config, key)}`)
   }
-  if (typeof model === 'string' && model !== asked && !model.endsWith(`/${String(asked)}`))
+  if (typeof model === 'string' && model !== pathModel && !model.endsWith(`/${String(pathModel)}`))
     throw refused(
-      `* ${message}.${proto}model: the request names another model than the path ('${String(asked)}').\n`,
+      `* ${message}.${proto}model: the request names another model than the path ('${String(pathModel)}').\n`,
       name('model'),
     )
 }
@@ -103,9 +103,10 @@ const types = {
 } as const
 
 function checkSettings(fields: JsonObject, proto: string, name: (key: string) => string): void {
-  for (const [key, [field, type, fits]] of Object.entries(types)) {
+  for (const [key, [field, type, isValid]] of Object.entries(types)) {
     const value = fields[key]
-    if (value !== undefined && value !== null && !fits(value)) throw invalid(`${proto}${field}`, type, value, name(key))
+    if (value !== undefined && value !== null && !isValid(value))
+      throw invalid(`${proto}${field}`, type, value, name(key))
   }
 }
 

@@ -88,7 +88,7 @@ export function encodeContent(input: EmbeddingInput, context: TargetContext): Js
   }
 }
 
-/** `:batchEmbedContents`: what Google's own SDKs call, whatever the number of contents. */
+/** `:batchEmbedContents`, which Google's SDKs call for any number of contents. */
 export const geminiBatch: EmbeddingsDialect = {
   name: 'gemini-batch',
   errors: 'gemini',
@@ -132,7 +132,7 @@ export const geminiBatch: EmbeddingsDialect = {
     ...withUsage(usage),
   }),
 
-  /** Each request within names the model again, with its collection in front. */
+  /** Each request of a batch repeats the model, with its collection in front. */
   passThroughEdit({ model: asked, requests }, { model }) {
     if (asked === model || !Array.isArray(requests)) return undefined
     return {
@@ -166,14 +166,18 @@ const tasks: { readonly [word: string]: Task } = {
 
 export type Settings = { -readonly [S in Exclude<SettingName, 'user'>]?: EmbeddingsRequest[S] }
 
-/** One content with its own settings: each request of a batch has some. */
+/** One content with its own settings; each request of a batch is one. */
 export interface DecodedRequest {
   readonly input: EmbeddingInput
   readonly settings: Settings
   readonly at: { [S in SettingName]?: string }
 }
 
-/** @param at where the request stands in the client's body */
+/**
+ * Decodes one request.
+ *
+ * @param at position of the request in the client's body
+ */
 export function decodeSingleRequest(source: JsonObject, at: string, { report }: OperationContext): DecodedRequest {
   const { content, embedContentConfig, ...fields } = copyInCamelCase(source)
   const settings: Settings = {}
@@ -227,7 +231,7 @@ export function readSettings(
 }
 
 function decodeContent(content: JsonObject, at: string, report: OperationContext['report']): EmbeddingInput {
-  // The role says nothing of a text that nobody answers.
+  // The role of an embedded text has no effect.
   const { parts, role: _, ...rest } = content
   reportUnread(rest, report, at)
   const list = (Array.isArray(parts) ? parts : []).map(decodePart)
@@ -248,7 +252,7 @@ function decodePart(part: Json): EmbeddingPart {
 
 const names = ['task', 'title', 'dimensions', 'truncate'] as const
 
-/** Other dialects have one setting for all inputs. Where the requests of a batch differ, nobody else can carry that. */
+/** Merges the requests of a batch into one, because other dialects have one setting for all inputs. Differing settings are reported. */
 export function mergeRequests(
   requests: readonly DecodedRequest[],
   { report }: OperationContext,

@@ -25,7 +25,7 @@ const retrieval: TaskWords = {
 }
 const newest: TaskWords = { ...retrieval, classification: 'classification', clustering: 'clustering' }
 
-/** Each generation has words of its own; the first that stands in the model's name is it. */
+/** Task names by model generation. The first marker found in the model's name applies. */
 const generations: readonly (readonly [inName: string, words: TaskWords])[] = [
   ['-v2', {}],
   ['-v3', { ...retrieval, classification: 'classification', clustering: 'separation' }],
@@ -34,7 +34,7 @@ const generations: readonly (readonly [inName: string, words: TaskWords])[] = [
 ]
 const wordsOf = (model: string): TaskWords => generations.find(([inName]) => model.includes(inName))?.[1] ?? newest
 
-/** Texts as they are; an image stands alone. */
+/** Encodes texts as strings, and an image as an object of its own. */
 function encodeInputs(request: EmbeddingsRequest, context: TargetContext): (string | JsonObject)[] {
   return inputsAsParts(request.inputs, context).map((parts, index) => {
     const [first, ...others] = parts
@@ -46,7 +46,7 @@ function encodeInputs(request: EmbeddingsRequest, context: TargetContext): (stri
   })
 }
 
-/** Jina's embeddings: the answer is OpenAI's, the request has its own names. */
+/** Jina's embeddings: the response is OpenAI's, the request has its own field names. */
 export const jina: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   name: 'jina',
   errors: 'chat',
@@ -61,7 +61,7 @@ export const jina: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
     }
     put(out, 'task', encodeTask(request, wordsOf(context.target.model), context))
     put(out, 'dimensions', dimensions)
-    // Not to cut is the default, and older models do not know the field.
+    // Rejecting long inputs is the default, and older models don't know the field.
     if (truncatesAtEnd(request, context) === true) out.truncate = true
     return out
   },

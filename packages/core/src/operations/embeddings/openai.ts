@@ -37,7 +37,7 @@ const schema = z.looseObject({
   user: z.string().nullish(),
 })
 
-/** OpenAI has no word for it; several servers of its dialect take one of these. */
+/** Values of `input_type`. OpenAI has no such field; several servers of its dialect accept one of these. */
 const taskWords: { readonly [word: string]: Task } = {
   query: 'query',
   search_query: 'query',
@@ -58,7 +58,7 @@ function decodeInputs(input: Json): EmbeddingInput[] {
   }))
 }
 
-/** OpenAI's embeddings, as a dozen compatible servers speak them. */
+/** OpenAI's embeddings, which a dozen compatible servers share. */
 export const openai: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   name: 'openai',
   errors: 'chat',
@@ -67,26 +67,26 @@ export const openai: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   decodeRequest(body, { report }) {
     const { stream: _, ...fields } = unread(body)
     const at: { [S in SettingName]?: string } = {}
-    const own: { -readonly [K in keyof EmbeddingsRequest]: EmbeddingsRequest[K] } = {
+    const request: { -readonly [K in keyof EmbeddingsRequest]: EmbeddingsRequest[K] } = {
       model: takeString(fields, 'model') ?? '',
       inputs: decodeInputs(takeAny(fields, 'input') ?? []),
       encoding: takeString(fields, 'encoding_format') === 'base64' ? 'base64' : 'float',
-      // What is too long is refused here, and not cut behind the client's back.
+      // OpenAI rejects inputs that are too long, so they must not be truncated silently.
       truncate: 'none',
       at,
     }
-    put(own, 'dimensions', takeNumber(fields, 'dimensions'))
-    put(own, 'user', takeString(fields, 'user'))
+    put(request, 'dimensions', takeNumber(fields, 'dimensions'))
+    put(request, 'user', takeString(fields, 'user'))
     const word = fields.input_type
     if (typeof word === 'string' && Object.hasOwn(taskWords, word)) {
-      put(own, 'task', taskWords[word])
+      put(request, 'task', taskWords[word])
       delete fields.input_type
     }
-    if (own.dimensions !== undefined) at.dimensions = '/dimensions'
-    if (own.user !== undefined) at.user = '/user'
-    if (own.task !== undefined) at.task = '/input_type'
+    if (request.dimensions !== undefined) at.dimensions = '/dimensions'
+    if (request.user !== undefined) at.user = '/user'
+    if (request.task !== undefined) at.task = '/input_type'
     reportUnread(fields, report)
-    return own
+    return request
   },
 
   encodeRequest(request, context) {
@@ -132,7 +132,7 @@ export const openai: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
 const listUsage = (usage: Json | undefined) =>
   isObject(usage) ? inputUsage(usage.prompt_tokens ?? usage.total_tokens, usage.image_tokens) : undefined
 
-/** `{data: [{index, embedding}], model, usage}`: several providers answer so. */
+/** Decodes `{data: [{index, embedding}], model, usage}`, the response of several providers. */
 export function decodeList(body: Json, context: Parameters<typeof checkVectors>[1]): EmbeddingsResponse {
   if (!isObject(body) || !Array.isArray(body.data)) throw invalidResponse('it has no data')
   const items = inOrder(body.data, (item) => (isObject(item) ? item.index : undefined))

@@ -3,7 +3,7 @@ import type { Report } from '../../formats/ir.ts'
 import { loss } from '../../formats/shared/report.ts'
 import type { TargetContext } from '../operation.ts'
 
-/** What the vectors are for: providers tune them to it. */
+/** Purpose of the vectors, for which providers tune them. */
 export type Task =
   | 'query'
   | 'document'
@@ -18,10 +18,10 @@ export type Task =
 export type EmbeddingPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image'; readonly mediaType: string; readonly data: string }
-  /** What only the client's own dialect knows. */
+  /** Content that only the client's own dialect defines. */
   | { readonly type: 'native'; readonly value: Json }
 
-/** One thing to embed; `at` is where it stands in the client's body. */
+/** One input; `at` is its position in the client's body. */
 export type EmbeddingInput = { readonly at: string } & (
   | { readonly text: string }
   | { readonly tokens: readonly number[] }
@@ -33,23 +33,23 @@ export type SettingName = 'task' | 'title' | 'dimensions' | 'truncate' | 'user'
 export interface EmbeddingsRequest {
   readonly model: string
   readonly inputs: readonly EmbeddingInput[]
-  /** How the client reads vectors: numbers, or base64 of little-endian float32. */
+  /** Encoding of the vectors for the client: numbers, or base64 of little-endian float32. */
   readonly encoding: 'float' | 'base64'
   readonly task?: Task
-  /** Of a document. */
+  /** Title of a document. */
   readonly title?: string
   readonly dimensions?: number
-  /** What becomes of an input that is too long. `none`: it is refused. Absent: as the upstream likes. */
+  /** Treatment of an input that is too long. `none`: it is rejected. Absent: the upstream's default. */
   readonly truncate?: 'none' | 'start' | 'end'
   readonly user?: string
-  /** Where the settings stand in the client's body. */
+  /** Positions of the settings in the client's body. */
   readonly at: { readonly [S in SettingName]?: string }
 }
 
-/** An upstream's words for tasks: its own, or `[the nearest, and nothing more]`. */
+/** An upstream's names of tasks: an exact name, or `[name of the nearest task]`. */
 export type TaskWords = { readonly [T in Task]?: string | readonly [nearest: string] }
 
-/** The upstream's word for what the vectors are for. What it has no exact word for is reported. */
+/** Returns the upstream's name of the request's task. A task without an exact name is reported. */
 export function encodeTask({ task, at }: EmbeddingsRequest, words: TaskWords, { report }: TargetContext) {
   if (task === undefined) return undefined
   const word = words[task]
@@ -81,7 +81,7 @@ export function reportUnsupportedSettings(
       )
 }
 
-/** Whether inputs that are too long are cut, for upstreams that cut at the end or not at all. */
+/** Returns whether long inputs are truncated, for upstreams that truncate at the end or not at all. */
 export function truncatesAtEnd({ truncate, at }: EmbeddingsRequest, { report }: TargetContext): boolean | undefined {
   if (truncate === undefined) return undefined
   if (truncate === 'start')
@@ -89,12 +89,12 @@ export function truncatesAtEnd({ truncate, at }: EmbeddingsRequest, { report }: 
   return truncate !== 'none'
 }
 
-/** The inputs as texts, for upstreams that take nothing else. What is no text refuses the call. */
+/** Returns the inputs as texts, for upstreams that accept only texts. Other inputs are a fatal loss. */
 export function inputsAsTexts(inputs: readonly EmbeddingInput[], { report }: TargetContext): string[] {
   return inputs.map((input) => {
     if ('text' in input) return input.text
     if ('tokens' in input) {
-      // Tokens of one provider mean nothing to another, and the whole list is in them.
+      // Tokens of one provider mean nothing to another, and the whole list consists of them.
       report.add(loss(fieldOf(input.at), 'the upstream takes text, no tokens', 'unsupported', 'fatal'))
       return ''
     }
@@ -103,7 +103,7 @@ export function inputsAsTexts(inputs: readonly EmbeddingInput[], { report }: Tar
   })
 }
 
-/** The inputs as parts, for upstreams that take images too. */
+/** Returns the inputs as parts, for upstreams that accept images too. */
 export function inputsAsParts(
   inputs: readonly EmbeddingInput[],
   { report }: TargetContext,
@@ -120,7 +120,7 @@ export function inputsAsParts(
   })
 }
 
-/** The texts of an input that stands at `at`, as one. */
+/** Joins the texts of the input at `at`. */
 export function joinTexts(parts: readonly EmbeddingPart[], at: string, report: Report): string {
   const texts = parts.flatMap((part) => (isText(part) ? [part.text] : []))
   if (texts.length > 1)
@@ -130,5 +130,5 @@ export function joinTexts(parts: readonly EmbeddingPart[], at: string, report: R
 
 const isText = (part: EmbeddingPart): part is Extract<EmbeddingPart, { type: 'text' }> => part.type === 'text'
 
-/** `/input/3` is part of `/input`. */
+/** Returns the field of a list element: `/input/3` is part of `/input`. */
 const fieldOf = (at: string): string => at.split('/', 2).join('/')

@@ -14,10 +14,10 @@ export interface EmbeddingsResponse {
 
 export type EmbeddingsContext = ResponseContext<EmbeddingsRequest>
 
-export const invalidResponse = (what: string): GatewayError =>
-  new GatewayError('upstream_bad_response', `The upstream's answer is no list of embeddings: ${what}.`)
+export const invalidResponse = (reason: string): GatewayError =>
+  new GatewayError('upstream_bad_response', `The upstream's response is not a list of embeddings: ${reason}.`)
 
-/** A vector for each input, or it is no answer. Another length than asked for is told. */
+/** Checks that there is one vector for each input. Vectors of another length than requested are reported. */
 export function checkVectors(vectors: readonly (Vector | undefined)[], context: EmbeddingsContext): Vector[] {
   const { request, report } = context
   const { inputs, dimensions } = request
@@ -32,11 +32,11 @@ export function checkVectors(vectors: readonly (Vector | undefined)[], context: 
   })
 }
 
-/** Items that say which input they belong to, in the inputs' order. */
+/** Sorts items with an index into the order of the inputs. */
 export function inOrder<T>(items: readonly T[], indexOf: (item: T) => Json | undefined): (T | undefined)[] {
   const out = new Array<T | undefined>(items.length).fill(undefined)
-  for (const [place, item] of items.entries()) {
-    const index = indexOf(item) ?? place
+  for (const [position, item] of items.entries()) {
+    const index = indexOf(item) ?? position
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= items.length)
       throw invalidResponse(`there is no input number ${JSON.stringify(index).slice(0, 20)}`)
     if (out[index] !== undefined) throw invalidResponse(`input number ${index} came twice`)
@@ -47,21 +47,21 @@ export function inOrder<T>(items: readonly T[], indexOf: (item: T) => Json | und
 
 export const usageOf = ({ usage }: EmbeddingsResponse): Usage | undefined => usage
 
-/** Usage of input only: embeddings put nothing out. Undefined where nothing was counted. */
+/** Returns usage without output tokens, as embeddings have none. Returns undefined if the upstream counted nothing. */
 export function inputUsage(tokens: Json | undefined, image?: Json): Usage | undefined {
   if (typeof tokens !== 'number' || !Number.isFinite(tokens) || tokens < 0) return undefined
   const images = typeof image === 'number' && image > 0 ? image : undefined
   return { input: { total: tokens, ...(images === undefined ? {} : { image: images }) }, output: { total: 0 } }
 }
 
-/** Numbers; or base64 of the same numbers as little-endian float32, which is what most clients ask for. */
+/** A list of numbers, or base64 of the same numbers as little-endian float32, which most clients request. */
 export type Vector = readonly number[] | string
 
 const floatBytes = 4
-/** Arguments that one call of `fromCharCode` surely takes. */
-const chunk = 8192
+/** Number of arguments that one call of `fromCharCode` certainly accepts. */
+const maxArguments = 8192
 
-/** Undefined for what is no vector. */
+/** Returns the vector in a JSON value, or undefined if it is none. */
 export function decodeVector(value: Json | undefined): Vector | undefined {
   if (typeof value === 'string') {
     const bytes = byteLength(value)
@@ -76,7 +76,7 @@ export const sizeOf = (vector: Vector): number =>
 
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
 
-/** Bytes that a base64 text stands for; undefined if it is none. */
+/** Returns the number of bytes in a base64 text, or undefined if it is none. */
 function byteLength(text: string): number | undefined {
   if (text.length % 4 !== 0 || !base64.test(text)) return undefined
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
@@ -89,7 +89,8 @@ export function toBase64(vector: Vector): string {
   const view = new DataView(bytes.buffer)
   for (const [index, value] of vector.entries()) view.setFloat32(index * floatBytes, value, true)
   let binary = ''
-  for (let at = 0; at < bytes.length; at += chunk) binary += String.fromCharCode(...bytes.subarray(at, at + chunk))
+  for (let at = 0; at < bytes.length; at += maxArguments)
+    binary += String.fromCharCode(...bytes.subarray(at, at + maxArguments))
   return btoa(binary)
 }
 

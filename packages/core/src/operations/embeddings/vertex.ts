@@ -35,11 +35,14 @@ import {
 
 type EmbeddingsDialect = Dialect<EmbeddingsRequest, EmbeddingsResponse>
 
-/** As Google's SDK tells them apart: its later models, and other vendors' served as its own, take contents. */
+/**
+ * Returns whether a model is called with contents. Google's SDK makes the same distinction: newer models and hosted models of other vendors
+ * are.
+ */
 const takesContents = (model: string): boolean =>
   (model.includes('gemini') && model !== 'gemini-embedding-001') || model.includes('maas')
 
-/** `:predict` on Vertex AI: texts in, a vector each. */
+/** `:predict` on Vertex AI: texts to one vector each. */
 export const vertex: EmbeddingsDialect = {
   name: 'vertex',
   errors: 'gemini',
@@ -59,17 +62,17 @@ export const vertex: EmbeddingsDialect = {
       .filter(isObject)
       .map((instance, index): DecodedRequest => {
         const place = pointer('/instances', index)
-        const own: Settings = {}
-        const ownAt: DecodedRequest['at'] = {}
+        const instanceSettings: Settings = {}
+        const instanceAt: DecodedRequest['at'] = {}
         const { content, ...fields } = copyInCamelCase(instance)
         if (typeof content !== 'string')
           context.report.add(loss(place, 'only texts can be embedded by the upstream', 'unsupported', 'fatal'))
-        readSettings(fields, instance, place, own, ownAt)
+        readSettings(fields, instance, place, instanceSettings, instanceAt)
         reportUnread(fields, context.report, place)
         return {
           input: { at: pointer(place, 'content'), text: typeof content === 'string' ? content : '' },
-          settings: { ...own, ...settings },
-          at: { ...ownAt, ...at },
+          settings: { ...instanceSettings, ...settings },
+          at: { ...instanceAt, ...at },
         }
       })
     return { model: String(model), ...mergeRequests(items, context, rest) }
@@ -77,10 +80,10 @@ export const vertex: EmbeddingsDialect = {
 
   encodeResponse({ vectors, usage }, { report }) {
     const [only, second] = vectors
-    const alone = only !== undefined && second === undefined
-    if (usage !== undefined && !alone)
+    const isSingle = only !== undefined && second === undefined
+    if (usage !== undefined && !isSingle)
       report.add(loss('/usage', 'the tokens of single texts are not known', 'unsupported', 'note'))
-    const statistics = usage === undefined || !alone ? {} : { statistics: { token_count: usage.input.total } }
+    const statistics = usage === undefined || !isSingle ? {} : { statistics: { token_count: usage.input.total } }
     return { predictions: vectors.map((vector) => ({ embeddings: { values: toNumbers(vector), ...statistics } })) }
   },
 
@@ -103,7 +106,7 @@ export const vertex: EmbeddingsDialect = {
   decodeResponse(body, context) {
     if (!isObject(body) || !Array.isArray(body.predictions)) throw invalidResponse('it has no predictions')
     const found = body.predictions.map((item) => (isObject(item) && isObject(item.embeddings) ? item.embeddings : {}))
-    const usage = countedIn(found)
+    const usage = totalUsage(found)
     return {
       vectors: checkVectors(
         found.map(({ values }) => decodeVector(values)),
@@ -118,13 +121,13 @@ export const vertex: EmbeddingsDialect = {
     const found = (Array.isArray(predictions) ? predictions : []).map((item) =>
       isObject(item) && isObject(item.embeddings) ? item.embeddings : {},
     )
-    const usage = found.length === 0 ? undefined : countedIn(found)
+    const usage = found.length === 0 ? undefined : totalUsage(found)
     return usage === undefined ? {} : { usage }
   },
 }
 
-/** Each vector says how many tokens its text had. Undefined where one does not. */
-function countedIn(embeddings: readonly JsonObject[]): Usage | undefined {
+/** Adds up the token counts of the vectors. Returns undefined if one has none. */
+function totalUsage(embeddings: readonly JsonObject[]): Usage | undefined {
   let total = 0
   for (const { statistics } of embeddings) {
     const count = isObject(statistics) ? statistics.token_count : undefined

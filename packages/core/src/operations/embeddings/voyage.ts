@@ -21,7 +21,7 @@ const words: TaskWords = {
   'code-document': ['document'],
 }
 
-/** Voyage AI's embeddings: the answer is OpenAI's, the request has its own names. */
+/** Voyage AI's embeddings: the response is OpenAI's, the request has its own field names. */
 export const voyage: Dialect<EmbeddingsRequest, EmbeddingsResponse> = {
   name: 'voyage',
   errors: 'chat',

@@ -27,7 +27,7 @@ const largeSide = 2000
 function encodeImage(image: ImageInput, report: Report): JsonObject[] {
   if ('data' in image) return [{ inlineData: { mimeType: image.mediaType, data: image.data } }]
   if ('url' in image && !image.url.startsWith('data:')) {
-    report.add(loss(image.at, 'sent by its address, which not every model fetches', 'approximated', 'note'))
+    report.add(loss(image.at, 'sent as a URL, which not every model fetches', 'approximated', 'note'))
     return [{ fileData: { fileUri: image.url } }]
   }
   const detail =
@@ -36,7 +36,7 @@ function encodeImage(image: ImageInput, report: Report): JsonObject[] {
   return []
 }
 
-/** Images by generateContent, from models that answer with images. */
+/** Images through generateContent, by models with image output. */
 export const gemini: Dialect<ImagesRequest, ImagesResponse> = {
   name: 'gemini',
   errors: 'gemini',
@@ -68,25 +68,25 @@ export const gemini: Dialect<ImagesRequest, ImagesResponse> = {
   },
 
   decodeResponse(body, { request, report }) {
-    const made: GeneratedImage[] = []
+    const images: GeneratedImage[] = []
     for (const { part, at } of candidateParts(body)) {
       const { inlineData, text, thought } = copyInCamelCase(part)
       if (thought === true) continue
       const { mimeType, data } = isObject(inlineData) ? copyInCamelCase(inlineData) : {}
       if (typeof data === 'string')
-        made.push({ data, mediaType: typeof mimeType === 'string' ? mimeType : 'image/png' })
+        images.push({ data, mediaType: typeof mimeType === 'string' ? mimeType : 'image/png' })
       else if (typeof text === 'string' && text.trim() !== '')
         report.add(loss(at, 'words beside the image have no place in the answer', 'unsupported', 'note'))
     }
-    if (made.length === 0) throw refusalOf(body, 'an image')
+    if (images.length === 0) throw refusalOf(body, 'an image')
     const { n } = request.settings
-    if (typeof n === 'number' && n !== made.length)
-      report.add(loss('', `${n} images were asked for, ${made.length} came`, 'approximated'))
+    if (typeof n === 'number' && n !== images.length)
+      report.add(loss('', `${n} images were asked for, ${images.length} came`, 'approximated'))
     const usage = decodeUsage(isObject(body) ? copyInCamelCase(body).usageMetadata : undefined)
-    return { images: made, ...(usage === undefined ? {} : { usage }) }
+    return { images, ...(usage === undefined ? {} : { usage }) }
   },
 
-  tapResponse: tapResponse,
+  tapResponse,
 }
 
 function largest(size: Json | undefined): number {
@@ -100,10 +100,7 @@ const predictRequest = z.looseObject({
   parameters: z.looseObject({ sampleCount: z.number().optional(), aspectRatio: z.string().optional() }).optional(),
 })
 
-/**
- * Imagen, by `:predict`. It makes images; it edits none here. Its own clients reach its own kind of upstream only: their
- * requests pass as they came.
- */
+/** Imagen through `:predict`, for generation only. Requests in this dialect are only passed through, because no other upstream has it. */
 export const imagen: Dialect<ImagesRequest, ImagesResponse> = {
   name: 'imagen',
   errors: 'gemini',
@@ -112,7 +109,7 @@ export const imagen: Dialect<ImagesRequest, ImagesResponse> = {
   validate: (body) =>
     validateBody(predictRequest, body, ({ path }) => {
       const param = dotted(path)
-      return { message: `Invalid value at '${param}': it is missing or of another type than it must be.`, param }
+      return { message: `Invalid value at '${param}': it is missing or has the wrong type.`, param }
     }),
 
   serves: (model) => model.startsWith('imagen'),
@@ -163,12 +160,12 @@ export const imagen: Dialect<ImagesRequest, ImagesResponse> = {
   },
 
   tapResponse: () => ({}),
-  unitsOf: imagesAsked,
-  expectedUse: (asked) => expectedImageCount(imagesAsked(asked)),
+  unitsOf: requestedImages,
+  expectedUse: (request) => expectedImageCount(requestedImages(request)),
 }
 
-/** Imagen makes four images unless the request says otherwise. */
-function imagesAsked({ parameters }: JsonObject): { readonly images: number } {
+/** Returns the number of requested images. Imagen's default is four. */
+function requestedImages({ parameters }: JsonObject): { readonly images: number } {
   return { images: isObject(parameters) && typeof parameters.sampleCount === 'number' ? parameters.sampleCount : 4 }
 }
 

@@ -8,21 +8,21 @@ const counts = {
   unitsOf: ({ images }: ImagesResponse) => ({ images: images.length }),
 }
 
-/** Images from words. */
+/** Generates images from a prompt. */
 export const images: Operation<ImagesRequest, ImagesResponse> = {
   name: 'images',
   dialects: [generations, imagen, gemini],
   ...counts,
 }
 
-/** Images from images and words. */
+/** Edits images by a prompt. */
 export const imageEdits: Operation<ImagesRequest, ImagesResponse> = {
   name: 'image-edits',
   dialects: [edits, { ...gemini, serves: (model) => imagen.serves?.(model) !== true }],
   ...counts,
 }
 
-/** Images like an image: nobody but OpenAI does that. */
+/** Creates variations of an image, which only OpenAI offers. */
 export const imageVariations: Operation<ImagesRequest, ImagesResponse> = {
   name: 'image-variations',
   dialects: [variations],

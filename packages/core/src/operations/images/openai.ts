@@ -29,8 +29,8 @@ function decodeRequest(body: JsonObject): ImagesRequest {
       if (image !== undefined) images.push(image)
     }
   }
-  const masked = takeAny(fields, 'mask')
-  const mask = masked === undefined ? undefined : decodeImage(masked, '/mask')
+  const maskValue = takeAny(fields, 'mask')
+  const mask = maskValue === undefined ? undefined : decodeImage(maskValue, '/mask')
   return { prompt, images, settings: leftover(fields) ?? {}, ...(mask === undefined ? {} : { mask }) }
 }
 
@@ -71,9 +71,9 @@ const tapResponse: ImagesDialect['tapResponse'] = (body) => {
   return out
 }
 
-const wordOf = (value: Json | undefined, otherwise: string): string => (typeof value === 'string' ? value : otherwise)
+const stringOr = (value: Json | undefined, fallback: string): string => (typeof value === 'string' ? value : fallback)
 
-/** Each image of a whole answer as the event that completes it. */
+/** Converts a whole response to events: each image becomes the event that completes it. */
 const eventsOf =
   (type: string): NonNullable<ImagesDialect['toEvents']> =>
   (body, asked) => {
@@ -85,12 +85,12 @@ const eventsOf =
           type,
           ...image,
           created_at: body.created ?? 0,
-          size: wordOf(body.size, wordOf(asked.size, 'auto')),
-          quality: wordOf(body.quality, wordOf(asked.quality, 'auto')),
-          background: wordOf(body.background, wordOf(asked.background, 'auto')),
-          output_format: wordOf(body.output_format, 'png'),
+          size: stringOr(body.size, stringOr(asked.size, 'auto')),
+          quality: stringOr(body.quality, stringOr(asked.quality, 'auto')),
+          background: stringOr(body.background, stringOr(asked.background, 'auto')),
+          output_format: stringOr(body.output_format, 'png'),
         }
-        // Counted once, for all of them.
+        // Usage is in the last event only, so that it is counted once.
         if (index === images.length - 1 && body.usage !== undefined) event.usage = body.usage
         return toEvent(event)
       }),
@@ -133,7 +133,7 @@ const common = {
   expectedUse: expectedImages,
 } as const
 
-/** OpenAI's `/images/generations`, as xAI, Together and others speak it too. */
+/** OpenAI's `/images/generations`, which xAI, Together and others share. */
 export const generations: ImagesDialect = {
   ...common,
   validate: (body) => validateBody(generationSchema, body, complain),
@@ -150,7 +150,7 @@ function validateEdit(body: Json): JsonObject {
   return checked
 }
 
-/** `/images/edits`: uploads, and JSON with the images as addresses. */
+/** `/images/edits`: uploads, and JSON with the addresses of images. */
 export const edits: ImagesDialect = {
   ...common,
   validate: validateEdit,
@@ -171,7 +171,7 @@ export const variations: ImagesDialect = {
 const integer = z.number({ error: 'an integer' }).int({ error: 'an integer' })
 const word = z.string().nullish()
 
-/** Types only: which sizes and qualities there are is the model's own business. */
+/** Types only: models differ in the sizes and qualities that they accept. */
 const shared = {
   model: z.string().min(1),
   n: integer.min(1).nullish(),
@@ -197,7 +197,7 @@ const reference = z.union([z.string(), z.looseObject({})], { error: 'an object' 
 export const editSchema = z.looseObject({
   ...shared,
   prompt: z.string().min(1),
-  // OpenAI writes `images`; xAI also `image`.
+  // OpenAI uses `images`; xAI also `image`.
   images: arrayOf(reference).min(1).nullish(),
   image: z.union([reference, arrayOf(reference).min(1)], { error: 'an object' }).nullish(),
   mask: reference.nullish(),

@@ -5,20 +5,20 @@ import type { Unread } from '../../formats/shared/json-fields.ts'
 import { pointer } from '../../formats/shared/pointers.ts'
 import { loss } from '../../formats/shared/report.ts'
 
-/** An image that goes with the prompt. */
+/** An image in a request; `at` is its position in the body. */
 export type ImageInput = { readonly at: string } & (
   | { readonly mediaType: string; readonly data: string }
   | { readonly url: string }
-  /** Kept by the provider that the client thinks of. */
+  /** Stored by the client's provider. */
   | { readonly fileId: string }
 )
 
 export interface ImagesRequest {
   readonly prompt: string
-  /** To be edited; empty where an image is to be made anew. */
+  /** Images to edit. Empty for generation. */
   readonly images: readonly ImageInput[]
   readonly mask?: ImageInput
-  /** All other fields, as the client wrote them. Encoders take what they can say and report the rest. */
+  /** All other fields, as the client wrote them. Encoders read those that they support and report the others. */
   readonly settings: JsonObject
 }
 
@@ -32,8 +32,8 @@ export interface ImagesResponse {
   readonly usage?: Usage
 }
 
-/** Settings that say the same as leaving them out. */
-const plain: { readonly [key: string]: ReadonlySet<Json> } = {
+/** Values that mean the same as an absent setting. */
+const defaults: { readonly [key: string]: ReadonlySet<Json> } = {
   background: new Set(['auto', 'opaque']),
   input_fidelity: new Set(['low']),
   moderation: new Set(['auto']),
@@ -45,17 +45,17 @@ const plain: { readonly [key: string]: ReadonlySet<Json> } = {
   size: new Set(['auto']),
 }
 
-/** What becomes of the rest. */
+/** Reports for settings with an explanation of their own. */
 const details: { readonly [key: string]: string } = {
   partial_images: 'the image comes in one piece',
   response_format: 'the answer holds the image itself, not an address',
 }
 const notes: ReadonlySet<string> = new Set(['partial_images', 'user'])
 
-/** Reports the settings that an encoder did not take. */
+/** Reports the settings that an encoder did not read. */
 export function reportUnsupportedSettings(settings: Unread, report: Report): void {
   for (const [key, value] of Object.entries(settings)) {
-    if (value == null || (Object.hasOwn(plain, key) && plain[key]?.has(value))) continue
+    if (value == null || (Object.hasOwn(defaults, key) && defaults[key]?.has(value))) continue
     const detail = Object.hasOwn(details, key) ? details[key] : undefined
     report.add(
       loss(
@@ -68,7 +68,10 @@ export function reportUnsupportedSettings(settings: Unread, report: Report): voi
   }
 }
 
-/** The nearest of an upstream's aspect ratios to a size in pixels (`1536x1024`), reported; undefined for a size it may choose. */
+/**
+ * Returns the nearest of an upstream's aspect ratios for a size in pixels (`1536x1024`), and reports the approximation. Returns undefined
+ * if the upstream may choose the size.
+ */
 export function takeAspectRatio(settings: Unread, ratios: readonly string[], report: Report): string | undefined {
   const { size } = settings
   if (typeof size !== 'string') return undefined
@@ -91,8 +94,8 @@ export function takeAspectRatio(settings: Unread, ratios: readonly string[], rep
   return best
 }
 
-/** `data:image/png;base64,…`; undefined for any other address. */
-function readDataUrl(url: string): { readonly mediaType: string; readonly data: string } | undefined {
+/** Decodes `data:image/png;base64,…`. Returns undefined for any other URL. */
+function decodeDataUrl(url: string): { readonly mediaType: string; readonly data: string } | undefined {
   if (!url.startsWith('data:')) return undefined
   const comma = url.indexOf(',')
   const head = url.slice(5, comma)
@@ -100,13 +103,13 @@ function readDataUrl(url: string): { readonly mediaType: string; readonly data: 
   return { mediaType: head.split(';', 1)[0] || 'image/png', data: url.slice(comma + 1) }
 }
 
-/** An image as a JSON body writes it (`image_url`, `file_id`), or as an upload's file with its bytes. */
+/** Decodes an image of a JSON body (`image_url`, `file_id`) or of an upload with its bytes. */
 export function decodeImage(value: Json, at: string): ImageInput | undefined {
-  if (typeof value === 'string') return { at, ...(readDataUrl(value) ?? { url: value }) }
+  if (typeof value === 'string') return { at, ...(decodeDataUrl(value) ?? { url: value }) }
   if (!isObject(value)) return undefined
   const { data, media_type: type, image_url: address, url, file_id: fileId } = value
   if (typeof data === 'string') return { at, data, mediaType: typeof type === 'string' ? type : 'image/png' }
   const written = isObject(address) ? address.url : (address ?? url)
-  if (typeof written === 'string') return { at, ...(readDataUrl(written) ?? { url: written }) }
+  if (typeof written === 'string') return { at, ...(decodeDataUrl(written) ?? { url: written }) }
   return typeof fileId === 'string' ? { at, fileId } : undefined
 }

@@ -3,28 +3,28 @@ import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { readWhole, type Spool } from '../../http/spool.ts'
 
-/** One part of an upload, as it came. */
+/** One part of an upload, unchanged. */
 export interface FormPart {
   readonly name: string
-  /** Its header lines, without the last line break. */
+  /** Header lines without the last line break. */
   readonly head: string
-  /** A field's value. */
+  /** Value of a field. */
   readonly text?: string
   readonly file?: FormFile
 }
 export interface FormFile {
   readonly filename: string
   readonly mediaType: string | undefined
-  /** Where its bytes stand in the spool. */
+  /** Position of its bytes in the spool. */
   readonly start: number
   readonly end: number
 }
 
-/** An upload that has come whole: its fields here, its files in a spool. */
+/** A complete upload: its fields in memory, its files in a spool. */
 export interface Form {
   readonly parts: readonly FormPart[]
   readonly spool: Spool
-  /** The parts as a JSON body would say them; files without their bytes. */
+  /** The parts as an equivalent JSON body; files without their bytes. */
   readonly value: JsonObject
 }
 
@@ -33,8 +33,8 @@ const smallBytes = 1024 * 1024
 const encoder = new TextEncoder()
 
 /**
- * The upload for an upstream: every part as it came, but for the model's name. The boundary is a new one that no client can
- * have written into a file, so that no upstream sees other parts than were checked here.
+ * Encodes an upload for an upstream: all parts unchanged, except the model's name. The boundary is new and random. No client can have
+ * written it into a file, so the upstream reads exactly the parts that were checked.
  */
 export async function encodeForm(
   { parts, spool }: Form,
@@ -44,28 +44,28 @@ export async function encodeForm(
   const pieces: (Uint8Array | FormFile)[] = []
   let text = ''
   let size = 0
-  const flush = (): void => {
+  const flushText = (): void => {
     const bytes = encoder.encode(text)
     text = ''
     size += bytes.length
     pieces.push(bytes)
   }
-  const named = parts.some(isModel)
-  for (const part of named ? parts : [modelPart, ...parts]) {
+  const namesModel = parts.some(isModel)
+  for (const part of namesModel ? parts : [modelPart, ...parts]) {
     text += `--${boundary}\r\n`
     if (part.file === undefined) {
       text += isModel(part) ? `${modelHead}\r\n\r\n${model}` : `${part.head}\r\n\r\n${part.text ?? ''}`
     } else {
       text += `${part.head}\r\n\r\n`
-      flush()
+      flushText()
       pieces.push(part.file)
       size += part.file.end - part.file.start
     }
     text += '\r\n'
   }
   text += `--${boundary}--\r\n`
-  flush()
-  const body = { [Symbol.asyncIterator]: () => produce(pieces, spool) }
+  flushText()
+  const body = { [Symbol.asyncIterator]: () => readPieces(pieces, spool) }
   if (size > smallBytes)
     return {
       body,
@@ -79,24 +79,24 @@ export async function encodeForm(
 const modelHead = 'Content-Disposition: form-data; name="model"'
 const modelPart: FormPart = { name: 'model', head: modelHead, text: '' }
 
-/** In whatever case: of two names the upstream might read the one that nobody checked. */
+/** Ignores case: with two names, the upstream might read the one that nobody checked. */
 const isModel = ({ name, file }: FormPart): boolean => file === undefined && name.toLowerCase() === 'model'
 
-async function* produce(pieces: readonly (Uint8Array | FormFile)[], spool: Spool): AsyncGenerator<Uint8Array> {
+async function* readPieces(pieces: readonly (Uint8Array | FormFile)[], spool: Spool): AsyncGenerator<Uint8Array> {
   for (const piece of pieces)
     if (piece instanceof Uint8Array) yield piece
     else yield* spool.read(piece.start, piece.end)
 }
 
-/** A file's bytes in one piece. */
+/** Reads the bytes of a file in one piece. */
 export const fileBytes = ({ spool }: Form, { start, end }: FormFile): Promise<Uint8Array> =>
   readWhole(spool, start, end)
 
-/** What the text of a field stands for. `list` and `files` may come several times, also as `name[]`. */
+/** Type of a field's text. `list` and `files` may occur several times, also as `name[]`. */
 export type FieldType = 'text' | 'number' | 'boolean' | 'list' | 'file' | 'files'
 export type FieldTypes = { readonly [field: string]: FieldType }
 
-/** A form as the JSON body that would say the same, so that one schema checks both. Files are objects without their bytes. */
+/** Returns a form as an equivalent JSON body, so that one schema checks both. Files are objects without their bytes. */
 export function formValue(parts: readonly FormPart[], types: FieldTypes): JsonObject {
   const body: JsonObject = Object.create(null) as JsonObject
   for (const part of parts) {
@@ -106,30 +106,30 @@ export function formValue(parts: readonly FormPart[], types: FieldTypes): JsonOb
     const before = body[name]
     if (known === 'list' || known === 'files') body[name] = [...(Array.isArray(before) ? before : []), value]
     else if (before === undefined) body[name] = name === part.name ? value : [value]
-    // Of two values, readers would pick different ones.
+    // With two values, readers could choose different ones.
     else if (known !== undefined)
-      throw new GatewayError('invalid_request', `Invalid '${name}': it stands in the form more than once.`, {
+      throw new GatewayError('invalid_request', `Invalid '${name}': the form contains it more than once.`, {
         param: name,
       })
     else body[name] = [...(Array.isArray(before) ? before : [before]), value]
   }
-  // A prototype again: what reads bodies asks them for their own properties.
+  // Restores the prototype, because readers of bodies call methods of objects.
   return { ...body }
 }
 
 function readValue({ text = '', file }: FormPart, type: FieldType | undefined): Json {
   if (file !== undefined)
     return { filename: file.filename, media_type: file.mediaType ?? null, bytes: file.end - file.start }
-  // What does not read as its type stays a text, for the schema to complain of.
+  // A text that is not of its type stays a text, and the schema reports it.
   switch (type) {
     case 'number':
       return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
     case 'boolean':
-      return truths.has(text.toLowerCase()) ? true : falsehoods.has(text.toLowerCase()) ? false : text
+      return trueTexts.has(text.toLowerCase()) ? true : falseTexts.has(text.toLowerCase()) ? false : text
     default:
       return text
   }
 }
 
-const truths: ReadonlySet<string> = new Set(['true', '1'])
-const falsehoods: ReadonlySet<string> = new Set(['false', '0'])
+const trueTexts: ReadonlySet<string> = new Set(['true', '1'])
+const falseTexts: ReadonlySet<string> = new Set(['false', '0'])

@@ -4,8 +4,8 @@ import { GatewayError } from '../../base/errors.ts'
 import type { Spool } from '../../http/spool.ts'
 import type { FormPart } from './form.ts'
 
-/** Bytes that all fields of an upload may have together; files are not among them. */
-const fieldBytes = 4 * 1024 * 1024
+/** Maximum size of all fields of an upload together, without its files. */
+const maxFieldBytes = 4 * 1024 * 1024
 const maxParts = 256
 const dash = 45
 
@@ -13,8 +13,11 @@ const malformed = (why: string): GatewayError =>
   new GatewayError('invalid_request', `The multipart body is malformed: ${why}.`)
 
 /**
- * Reads an upload to its end: fields into memory, files into the spool. Throws GatewayError `invalid_request` for a body that
- * is cut off or broken, `request_too_large` for fields beyond all measure, and what the source throws.
+ * Reads an upload to its end: fields into memory, files into the spool, chunk by chunk. A chunk may end anywhere, also within a boundary or
+ * a header.
+ *
+ * @throws GatewayError `invalid_request` for a truncated or malformed body, `request_too_large` for fields or parts beyond the limits, and
+ * whatever the source throws
  */
 export async function parseForm(
   source: AsyncIterable<Uint8Array>,
@@ -22,7 +25,7 @@ export async function parseForm(
   spool: Spool,
 ): Promise<readonly FormPart[]> {
   const reader = createReader(contentType)
-  const drain = async (): Promise<void> => {
+  const flushFiles = async (): Promise<void> => {
     for (const chunk of reader.takeFileBytes()) {
       const written = spool.write(chunk)
       if (written !== undefined) await written
@@ -30,14 +33,14 @@ export async function parseForm(
   }
   for await (const chunk of source) {
     reader.push(chunk)
-    await drain()
+    await flushFiles()
   }
   reader.end()
-  await drain()
+  await flushFiles()
   return reader.parts
 }
 
-/** The parser with its callbacks gathered: bytes in, parts out. Throws for what cannot be read. */
+/** Wraps the callbacks of multipasta: bytes in, parts out. Throws for a body that cannot be parsed. */
 function createReader(contentType: string) {
   const parts: FormPart[] = []
   let fileBytes: Uint8Array[] = []
@@ -52,7 +55,7 @@ function createReader(contentType: string) {
     failure ??= error
   }
   const begin = (info: PartInfo): ((chunk: Uint8Array | null) => void) => {
-    // What follows the closing boundary is no part of the form.
+    // Bytes after the closing boundary are not part of the form.
     if (done) return ignore
     if (open) fail(malformed('a part has no end'))
     open = true
@@ -69,9 +72,9 @@ function createReader(contentType: string) {
     let text = ''
     return (chunk: Uint8Array | null): void => {
       fieldSize += chunk?.length ?? 0
-      if (fieldSize > fieldBytes) {
+      if (fieldSize > maxFieldBytes) {
         fail(
-          new GatewayError('request_too_large', `${name}: the fields are larger than ${fieldBytes} bytes.`, {
+          new GatewayError('request_too_large', `${name}: the fields are larger than ${maxFieldBytes} bytes.`, {
             param: name,
           }),
         )
@@ -106,7 +109,7 @@ function createReader(contentType: string) {
   const parser = make({
     headers: { 'content-type': contentType },
     maxParts,
-    // Every part is taken in pieces: what is a file is decided here.
+    // All parts arrive in chunks, because the disposition decides here which ones are files.
     isFile: () => true,
     onFile: begin,
     onField: () => {
@@ -126,17 +129,17 @@ function createReader(contentType: string) {
 
   return {
     parts,
-    /** The bytes of files that came since the last call. */
+    /** Returns the bytes of files since the last call. */
     takeFileBytes(): readonly Uint8Array[] {
-      const taken = fileBytes
+      const bytes = fileBytes
       fileBytes = []
-      return taken
+      return bytes
     },
     push(chunk: Uint8Array): void {
       if (failure !== undefined) throw failure
       const bytes = held === undefined ? chunk : joined(held, chunk)
       held = undefined
-      // The parser looks for the two dashes of the closing boundary in one piece.
+      // The parser expects the two dashes of the closing boundary in one chunk, so dashes at the end of a chunk are held back.
       const end = withoutDashes(bytes)
       if (end < bytes.length) held = bytes.subarray(end)
       write(bytes.subarray(0, end))
@@ -150,7 +153,7 @@ function createReader(contentType: string) {
   }
 }
 
-/** Where the dashes at the end begin. Of more than a boundary can have, the first are a file's. */
+/** Returns the position of the dashes at the end, at most 256 of them. No boundary has more, so earlier dashes belong to a file. */
 function withoutDashes(bytes: Uint8Array): number {
   let end = bytes.length
   while (end > 0 && bytes.length - end < 256 && bytes[end - 1] === dash) end--
@@ -180,7 +183,7 @@ function readHead({ headers }: PartInfo): Head | undefined {
   const { 'content-disposition': value, 'content-type': type } = headers
   const disposition = typeof value === 'string' ? readDisposition(value.trim()) : undefined
   if (disposition === undefined) return undefined
-  // Where a header comes in two pieces, the parser leaves the blank before its value.
+  // If a header arrives in two chunks, the parser leaves the space in front of its value.
   const lines = Object.entries(headers)
     .flatMap(([name, values]) =>
       (Array.isArray(values) ? values : [values]).map((one) => `${titled(name)}: ${one.trim()}`),
@@ -210,18 +213,19 @@ function errorOf(error: MultipartError): GatewayError {
   }
 }
 
-/** What a part says of itself in its Content-Disposition. */
+/** Content-Disposition of a part. */
 export interface Disposition {
   readonly name: string
   readonly filename?: string
 }
 
-const known: ReadonlySet<string> = new Set(['', 'name', 'filename', 'filename*'])
+/** Known parameters. All others are rejected. */
+const knownParameters: ReadonlySet<string> = new Set(['', 'name', 'filename', 'filename*'])
 
 /**
- * Reads `form-data; name="…"; filename="…"` as clients write it: UTF-8 as it is, quotes as `%22` (browsers) or `\"` (others),
- * `filename*` where there is one. Undefined for anything that is no form's part, and for what others could read otherwise:
- * the header goes on as it came, and a field must not become the model's name on the way.
+ * Parses `form-data; name="…"; filename="…"` in the notations of clients: raw UTF-8, quotes as `%22` (browsers) or `\"` (others), and
+ * `filename*`. Returns undefined for other headers and for ambiguous ones. The header is forwarded unchanged, so an upstream must not read
+ * another name in it, such as the model's.
  */
 export function readDisposition(header: string): Disposition | undefined {
   const [type = ''] = header.split(';', 1)
@@ -231,22 +235,22 @@ export function readDisposition(header: string): Disposition | undefined {
   while (at < header.length) {
     const parameter = readParameter(header, at + 1)
     if (parameter === undefined) return undefined
-    // Of two names, readers would pick different ones.
-    if (found.has(parameter.key) || !known.has(parameter.key)) return undefined
+    // With two names, readers could choose different ones.
+    if (found.has(parameter.key) || !knownParameters.has(parameter.key)) return undefined
     found.set(parameter.key, parameter.value)
     at = parameter.end
   }
   const name = found.get('name')
   // Some readers drop a backslash.
   if (name === undefined || name === '' || name.includes('\\')) return undefined
-  const filename = extended(found.get('filename*')) ?? found.get('filename')
-  return { name: percentQuotes(name), ...(filename === undefined ? {} : { filename: percentQuotes(filename) }) }
+  const filename = decodeExtended(found.get('filename*')) ?? found.get('filename')
+  return { name: decodeQuotes(name), ...(filename === undefined ? {} : { filename: decodeQuotes(filename) }) }
 }
 
 interface Parameter {
   readonly key: string
   readonly value: string
-  /** Where the next semicolon stands. */
+  /** Position of the next semicolon. */
   readonly end: number
 }
 
@@ -264,7 +268,7 @@ function readParameter(text: string, from: number): Parameter | undefined {
   }
   let value = ''
   for (at++; at < text.length && text[at] !== '"'; at++) {
-    // A backslash escapes a quote and itself; before anything else it stands for itself (`C:\\file`, from old browsers).
+    // A backslash escapes a quote and itself. In front of anything else it is literal (`C:\\file`, from old browsers).
     if (text[at] === '\\' && (text[at + 1] === '"' || text[at + 1] === '\\')) at++
     value += text[at]
   }
@@ -274,8 +278,8 @@ function readParameter(text: string, from: number): Parameter | undefined {
   return text.slice(at + 1, stop).trim() === '' ? { key, value, end: stop } : undefined
 }
 
-/** RFC 8187: `UTF-8''na%C3%AFve.wav`. */
-function extended(value: string | undefined): string | undefined {
+/** Decodes RFC 8187: `UTF-8''na%C3%AFve.wav`. */
+function decodeExtended(value: string | undefined): string | undefined {
   const parts = value?.split("'")
   if (parts?.length !== 3 || parts[0]?.toLowerCase() !== 'utf-8') return undefined
   try {
@@ -285,5 +289,5 @@ function extended(value: string | undefined): string | undefined {
   }
 }
 
-const percentQuotes = (text: string): string =>
+const decodeQuotes = (text: string): string =>
   text.includes('%') ? text.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n') : text

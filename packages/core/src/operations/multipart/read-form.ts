@@ -1,6 +1,6 @@
-import { isThenable } from '../../base/async.ts'
+import { ignoreRejection, isThenable, runSilently, settleWithin } from '../../base/async.ts'
 import { toBase64 } from '../../base/bytes.ts'
-import { ignoreRejection, observe, runSilently, settleWithin, typeNameOf } from '../../base/callbacks.ts'
+import { observe, typeNameOf } from '../../base/callbacks.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { GatewayContext } from '../../calls/call.ts'
@@ -11,17 +11,17 @@ import { memorySpool, type Spool } from '../../http/spool.ts'
 import { type FieldTypes, type Form, type FormFile, fileBytes, formValue } from './form.ts'
 import { parseForm } from './parse-form.ts'
 
-/** How a dialect's clients write uploads. */
+/** Multipart bodies of a dialect's clients. */
 export interface FormDialect {
   readonly types: FieldTypes
-  /** Checks the form as the JSON body that would say the same. Throws GatewayError with `param`. */
+  /** Checks the form as an equivalent JSON body. Throws GatewayError with `param`. */
   validate(body: JsonObject): void
 }
 
 export const isMultipart = (inbound: Inbound): boolean =>
   (inbound.header('content-type') ?? '').trimStart().toLowerCase().startsWith('multipart/form-data')
 
-/** Only an upload will do here. */
+/** Returns the error for a route that accepts only uploads. */
 export const uploadRequired = (inbound: Inbound): GatewayError =>
   new GatewayError(
     'unsupported_media_type',
@@ -29,8 +29,14 @@ export const uploadRequired = (inbound: Inbound): GatewayError =>
   )
 
 /**
- * Reads and checks an upload: size (413), syntax and fields (400). Its files are in a spool that whoever called must close;
- * on failure it is closed already.
+ * Reads and checks an upload. Fields are held in memory. Files go to a spool, so that memory use doesn't depend on their size:
+ *
+ *    request body --> parseForm --> fields: checked by the schema of the operation
+ *                              `--> files: spool (memory, or the host's storage) --> encodeForm --> upstream
+ *
+ * The caller must close the spool. On failure it is already closed.
+ *
+ * @throws GatewayError 413 for the size; 400 for invalid syntax and invalid fields
  */
 export async function readForm(
   inbound: Inbound,
@@ -43,7 +49,7 @@ export async function readForm(
   const limit = spooled === undefined ? Math.min(limits.uploadBytes, limits.bodyBytes) : limits.uploadBytes
   const spool = spooled ?? memorySpool()
   try {
-    const source = inbound.stream?.(limit) ?? whole(inbound, limit)
+    const source = inbound.stream?.(limit) ?? bufferedBody(inbound, limit)
     const parts = await parseForm(source, inbound.header('content-type') ?? '', spool)
     const value = formValue(parts, types)
     validate(value)
@@ -54,21 +60,21 @@ export async function readForm(
   }
 }
 
-async function* whole(inbound: Inbound, limit: number): AsyncGenerator<Uint8Array> {
+async function* bufferedBody(inbound: Inbound, limit: number): AsyncGenerator<Uint8Array> {
   yield await inbound.read(limit)
 }
 
-/** Files that are written into a JSON body: Google takes 20 MB of it. */
+/** Maximum size of files in a JSON body. Google accepts bodies of 20 MB. */
 const inlineBytes = 15 * 1024 * 1024
 
-/** The form's value with its files' bytes, as `data` in base64, for those who must write them anew. */
+/** Returns the form's value with the bytes of its files as base64 in `data`, for upstreams of other dialects. */
 export async function inlineFiles(form: Form): Promise<JsonObject> {
   const files = form.parts.flatMap(({ name, file }) => (file === undefined ? [] : [{ name, file }]))
   const size = files.reduce((sum, { file }) => sum + file.end - file.start, 0)
   if (size > inlineBytes)
     throw new GatewayError(
       'request_too_large',
-      `The model asked for takes files of ${inlineBytes} bytes at most; these have ${size}.`,
+      `The requested model accepts files of at most ${inlineBytes} bytes; these have ${size}.`,
       files[0] === undefined ? {} : { param: files[0].name },
     )
   const left = [...files]
@@ -80,7 +86,7 @@ export async function inlineFiles(form: Form): Promise<JsonObject> {
   for (const [key, value] of Object.entries(form.value)) {
     const list: Json[] = []
     for (const one of Array.isArray(value) ? value : [value]) {
-      const next = isFile(one) ? takeNext(left, key) : undefined
+      const next = isFile(one) ? nextFile(left, key) : undefined
       list.push(next === undefined ? one : await load(one, next))
     }
     setOwn(out, key, Array.isArray(value) ? list : (list[0] ?? null))
@@ -91,15 +97,15 @@ export async function inlineFiles(form: Form): Promise<JsonObject> {
 const isFile = (value: Json): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && typeof value.filename === 'string'
 
-/** The files of a field stand in its value in the order in which they came. */
-function takeNext(left: { name: string; file: FormFile }[], key: string): FormFile | undefined {
+/** Removes and returns the next file of a field. They appear in its value in the order of the form. */
+function nextFile(left: { name: string; file: FormFile }[], key: string): FormFile | undefined {
   const at = left.findIndex(({ name }) => name.replace(/\[\d*\]$/, '') === key)
   return at < 0 ? undefined : left.splice(at, 1)[0]?.file
 }
 
 /**
- * Opens a host's spool. Each write, and each piece that is read, comes within `ms` or fails the call; what `close` fails with is
- * logged. Throws a TypeError for what is no spool.
+ * Opens a host's spool. Each write, and each piece that is read, must complete within `ms` or fails the call. Errors of `close` are logged.
+ * Throws TypeError if the host returns no spool.
  */
 export function openHostSpool(open: () => Spool, ms: number, logger: Logger): Spool {
   const spool: unknown = open()
@@ -133,7 +139,7 @@ async function* piecesOf(read: () => AsyncIterable<Uint8Array>, ms: number): Asy
       yield value
     }
   } catch (cause) {
-    // Of the gateway's own kind: it must not look as if the upstream had failed.
+    // An internal error, so that it does not look like a failure of the upstream.
     throw new GatewayError('internal', 'The gateway failed to read the upload.', { cause })
   } finally {
     runSilently(() => source?.return?.())

@@ -4,31 +4,35 @@ import { acceptsReference, type ReferencePolicy } from '../../config/references.
 import { type Reference, unknownReferenceError } from '../../formats/references/find.ts'
 import type { CallerRecords } from '../responses/records.ts'
 
-/** References that one request may make. Each is a call to the store. */
+/** Maximum number of references in one request. Each is a call to the store. */
 export const maxReferences = 1000
 
 /** @throws GatewayError `invalid_request` for more references than a request may make */
-export function checkReferenceCount(ids: number, param: string, most = maxReferences): void {
-  if (ids > most)
+export function checkReferenceCount(ids: number, param: string, max = maxReferences): void {
+  if (ids > max)
     throw new GatewayError(
       'invalid_request',
-      `${param}: the request refers to ${ids} stored objects or named items; at most ${most} are accepted.`,
+      `${param}: the request refers to ${ids} stored objects or named items; at most ${max} are accepted.`,
       { param },
     )
 }
 
-/** @throws GatewayError `invalid_request` for the first reference that is neither accepted by the configuration nor the caller's own */
+/**
+ * Checks that the caller received each id in a response, or that the configuration accepts it.
+ *
+ * @throws GatewayError `invalid_request` for the first id without either
+ */
 export async function checkOwners(
   references: readonly Reference[],
   policy: ReferencePolicy,
   records: CallerRecords,
 ): Promise<void> {
-  const asked = new Map<string, Reference>()
+  const unchecked = new Map<string, Reference>()
   for (const reference of references) {
     const { kind, id } = reference
-    if (!acceptsReference(policy, kind, id)) asked.set(`${kind}:${id}`, reference)
+    if (!acceptsReference(policy, kind, id)) unchecked.set(`${kind}:${id}`, reference)
   }
-  const all = [...asked.values()]
+  const all = [...unchecked.values()]
   checkReferenceCount(all.length, all[0]?.at ?? '')
   await inBatches(all, async ({ kind, id, at, place }) => {
     if (!(await records.hasReceived(kind, id)))
@@ -36,6 +40,6 @@ export async function checkOwners(
   })
 }
 
-/** The references that are looked up where responses are kept, not here. */
+/** Returns whether a reference is to a stored response or its items. The response store resolves those. */
 export const isResponseReference = ({ place }: Reference): boolean =>
   place.path === 'previous_response_id' || place.path === 'input[].id'

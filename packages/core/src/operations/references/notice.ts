@@ -4,20 +4,20 @@ import { type ReferenceScheme, referencePlaces } from '../../formats/references/
 import type { RequestBody } from '../../formats/request-body.ts'
 import type { Route } from '../route.ts'
 
-// Every request is looked at here, so that only those that may hold a reference are read again (find.ts). Measured on 30 kB of text:
-// two searches for an underscore or a capital letter take 0.4 µs, one regular expression of all names takes 31 µs.
+// Searches each request for signs of references to stored objects. Only requests with a sign are searched exactly (find.ts). Measured with
+// 30 kB of text: two searches for an underscore or a capital letter take 0.4 µs, and one regular expression with all names takes 31 µs.
 
-/** What a body shows if it holds a reference. */
+/** Signs of references in a body of one scheme. */
 interface Signs {
   /** Top-level members. */
   readonly members: readonly string[]
   /** Members of the elements of a top-level list. */
   readonly inLists: readonly (readonly [list: string, member: string])[]
-  /** Ends of members' names, by which they are searched for in the text, and what stands in front of these. */
-  readonly names: readonly (readonly [end: string, heads: readonly string[]])[]
+  /** Ends of member names to search for in the text, each with the possible beginnings of the name. */
+  readonly names: readonly (readonly [end: string, beginnings: readonly string[]])[]
 }
 
-/** Names that stand at any depth are searched for by an end that begins with a rare character. */
+/** Names at any depth are found by an ending with a rare first character. */
 const searchable = /^(.+?)(_id|Uri|_uri)s?$/
 
 function signsOf(scheme: ReferenceScheme): Signs {
@@ -27,10 +27,11 @@ function signsOf(scheme: ReferenceScheme): Signs {
   for (const { path } of referencePlaces[scheme]) {
     const [first = '', second = '', ...others] = path.split('.')
     const leaf = (others.at(-1) ?? (second || first)).replace('[]', '')
-    const [, head, end] = second === '' ? [] : (searchable.exec(leaf) ?? [])
-    if (head !== undefined && end !== undefined) names.set(end, [...new Set([...(names.get(end) ?? []), head])])
+    const [, beginning, end] = second === '' ? [] : (searchable.exec(leaf) ?? [])
+    if (beginning !== undefined && end !== undefined)
+      names.set(end, [...new Set([...(names.get(end) ?? []), beginning])])
     else if (first.endsWith('[]')) inLists.set(`${first}.${second}`, [first.slice(0, -2), second.replace('[]', '')])
-    // The holder's name, since the outer member is in every body.
+    // Uses the name of the inner member, because every body has the outer one.
     else if (others.length > 0) names.set(`${second}"`, ['"'])
     else members.add(first)
   }
@@ -41,7 +42,7 @@ const signs = Object.fromEntries(
   Object.keys(referencePlaces).map((scheme) => [scheme, signsOf(scheme as ReferenceScheme)]),
 ) as Readonly<Record<ReferenceScheme, Signs>>
 
-/** In which of the table's schemes a route's bodies are written; undefined for those that cannot hold references. */
+/** Returns the scheme of references in a route's bodies, or undefined if they cannot contain references. */
 export function referenceSchemeOf({
   operation,
   format,
@@ -50,7 +51,10 @@ export function referenceSchemeOf({
   return Object.hasOwn(referencePlaces, operation) ? (operation as ReferenceScheme) : undefined
 }
 
-/** Whether a request may refer to stored state. A large body that was read in outline holds no reference. */
+/**
+ * Returns whether a request may refer to stored objects. A large body that is held as an outline contains no reference: it was checked
+ * while it was read.
+ */
 export const mayReferToStoredObjects = (scheme: ReferenceScheme, request: RequestBody): boolean =>
   request.outline === undefined && hasSignsOfReferences(scheme, request.text, request.value)
 
@@ -59,16 +63,16 @@ export function hasSignsOfReferences(scheme: ReferenceScheme, text: string, valu
   const { members, inLists, names } = signs[scheme]
   for (const key in value) if (isOneOf(members, key)) return true
   for (const [list, member] of inLists) if (hasMember(value[list], member)) return true
-  for (const [end, heads] of names)
+  for (const [end, beginnings] of names)
     for (let at = text.indexOf(end); at >= 0; at = text.indexOf(end, at + end.length))
-      for (const head of heads) if (text.startsWith(head, at - head.length)) return true
-  // A name may be written in escapes.
+      for (const beginning of beginnings) if (text.startsWith(beginning, at - beginning.length)) return true
+  // Member names may be escaped.
   return text.includes('\\u00') && escapedLetter.test(text)
 }
 
 const escapedLetter = /\\u00[4-7]/
 
-/** In any case: an upstream may read the other spelling, and find.ts refuses it. */
+/** Compares names without case. An upstream may accept the other spelling, which find.ts rejects. */
 function isOneOf(names: readonly string[], key: string): boolean {
   for (const name of names)
     if (key.length === name.length && (key === name || key.toLowerCase() === name.toLowerCase())) return true

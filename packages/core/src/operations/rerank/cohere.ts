@@ -6,7 +6,7 @@ import { type Dialect, reportUnread } from '../operation.ts'
 import { decodeBody, documentsAsTexts, type RerankRequest, reportUnsupportedSettings, validateV2 } from './request.ts'
 import { decodeIds, decodeMeta, decodeResults, encodeMeta, type RerankResponse, tapRerank } from './response.ts'
 
-/** Cohere's v2: documents are strings, and answers name them by number only. */
+/** Cohere's v2 rerank: documents are strings, and responses refer to them by index only. */
 export const cohere: Dialect<RerankRequest, RerankResponse> = {
   name: 'cohere',
   errors: 'chat',

@@ -2,7 +2,7 @@ import type { ErrorInfo } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import { encodeError as encodeChatError } from '../../formats/chat/error.ts'
 
-/** Cohere's clients read `message`, all others `error`. */
+/** Encodes an error for clients of rerank: Cohere's clients read `message`, all others `error`. */
 export const encodeError = (error: ErrorInfo, requestId: string): JsonObject => ({
   id: requestId,
   message: error.message,

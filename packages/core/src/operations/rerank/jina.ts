@@ -21,7 +21,7 @@ import {
   tokenUsage,
 } from './response.ts'
 
-/** Documents go as they came: their servers read texts and objects, images included. */
+/** Documents are sent unchanged: servers of this dialect accept texts and objects, images included. */
 const encodeDocument = ({ text, source }: RerankDocument): Json => {
   if (text === undefined) return source ?? ''
   return source === undefined || source.text !== text ? text : { text }
@@ -33,8 +33,8 @@ const encodeResult = ({ index, score }: RerankResult, { documents, returnDocumen
 }
 
 /**
- * `/v1/rerank` as Jina has it, and Together, OpenRouter and vLLM with it; Cohere's own v1 is nearly the same. Answers to
- * clients satisfy both kinds.
+ * `/v1/rerank` in Jina's dialect, which Together, OpenRouter and vLLM share. Cohere's v1 is nearly the same, and responses to clients
+ * satisfy both.
  */
 export const jina: Dialect<RerankRequest, RerankResponse> = {
   name: 'jina',
@@ -56,7 +56,7 @@ export const jina: Dialect<RerankRequest, RerankResponse> = {
     const out: JsonObject = { model: context.target.model, query, documents: documents.map(encodeDocument) }
     put(out, 'top_n', topN)
     put(out, 'truncation', truncate)
-    // The client's own are put back: nobody need send them to and fro.
+    // The gateway adds the client's documents to the response itself, so they need not travel back.
     out.return_documents = false
     return out
   },

@@ -10,9 +10,9 @@ import { arrayOf, validateBody } from '../../formats/shared/validate.ts'
 import type { OperationContext, TargetContext } from '../operation.ts'
 
 export interface RerankDocument {
-  /** What is ranked. Absent: it is no text (an image). */
+  /** Text to rank. Absent for a document without text, such as an image. */
   readonly text?: string
-  /** As the client wrote it, where that was an object. */
+  /** The document as the client wrote it, if that was an object. */
   readonly source?: JsonObject
 }
 
@@ -22,23 +22,23 @@ export interface RerankRequest {
   readonly model: string
   readonly query: string
   readonly documents: readonly RerankDocument[]
-  /** Number of results wanted. Default: as many as there are documents. */
+  /** Number of results. Default: one for each document. */
   readonly topN?: number
-  /** The results are to repeat the documents. */
+  /** The response repeats the documents. */
   readonly returnDocuments: boolean
-  /** Tokens of each document that are looked at. */
+  /** Number of tokens of each document that are read. */
   readonly maxTokens?: number
-  /** Pieces into which each document is cut at most. */
+  /** Maximum number of chunks per document. */
   readonly maxChunks?: number
-  /** Whether documents that are too long are cut, or refused. */
+  /** Truncates long documents instead of rejecting them. */
   readonly truncate?: boolean
-  /** Where the settings stand in the client's body. */
+  /** Positions of the settings in the client's body. */
   readonly at: { readonly [S in SettingName]?: string }
 }
 
 const integer = (least: number) => z.number({ error: 'an integer' }).int({ error: 'an integer' }).min(least).nullish()
 
-/** Fields that a request has in every dialect of clients. */
+/** Fields of both client dialects. */
 const common = {
   model: z.string().min(1),
   query: z.string(),
@@ -68,7 +68,7 @@ export const validateV2 = (body: Json): JsonObject => validateBody(v2, body, com
 const isStrings = (value: Json): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 
-/** Takes what requests of both client dialects may hold. */
+/** Decodes the fields of both client dialects. */
 export function decodeBody(fields: Unread, { report }: OperationContext): RerankRequest {
   const at: { [S in SettingName]?: string } = {}
   const rankFields = take(fields, 'rank_fields', isStrings)
@@ -94,18 +94,22 @@ export function decodeBody(fields: Unread, { report }: OperationContext): Rerank
   note('maxTokens', 'max_tokens_per_doc', takeNumber(fields, 'max_tokens_per_doc'))
   note('maxChunks', 'max_chunks_per_doc', takeNumber(fields, 'max_chunks_per_doc'))
   note('truncate', 'truncation', takeBoolean(fields, 'truncation'))
-  // The other fields of a document come back with it; they are not what is ranked.
-  const beside = out.documents.findIndex(({ source }) => Object.keys(source ?? {}).some((key) => key !== 'text'))
-  if (rankFields === undefined && beside >= 0 && out.documents[beside]?.text !== undefined)
-    report.add(loss(pointer('/documents', beside), 'only the text of a document is ranked', 'approximated', 'note'))
+  // Other fields of a document are returned with it, but are not ranked.
+  const withOtherFields = out.documents.findIndex(({ source }) =>
+    Object.keys(source ?? {}).some((key) => key !== 'text'),
+  )
+  if (rankFields === undefined && withOtherFields >= 0 && out.documents[withOtherFields]?.text !== undefined)
+    report.add(
+      loss(pointer('/documents', withOtherFields), 'only the text of a document is ranked', 'approximated', 'note'),
+    )
   return out
 }
 
-/** Where fields are named, they are ranked in their order, each with its name, as Cohere does it. */
+/** Decodes a document. With `rank_fields` those fields are ranked in their order, each with its name, as Cohere does. */
 function decodeDocument(item: Json, ranks: ReadonlyMap<string, number> | undefined): RerankDocument {
   if (typeof item === 'string') return { text: item }
   const source = isObject(item) ? item : {}
-  // By the document's own fields: to look for each ranked field in each document would take the product of both numbers.
+  // Iterates over the document's fields. Looking up each ranked field in each document would cost the product of both numbers.
   const named =
     ranks === undefined
       ? []
@@ -121,7 +125,7 @@ function decodeDocument(item: Json, ranks: ReadonlyMap<string, number> | undefin
   return typeof source.text === 'string' ? { text: source.text, source } : { source }
 }
 
-/** The documents as texts. One without a text refuses the call. */
+/** Returns the documents as texts. A document without text is a fatal loss. */
 export const documentsAsTexts = ({ documents }: RerankRequest, { report }: TargetContext): string[] =>
   documents.map(({ text }, index) => {
     if (text === undefined)

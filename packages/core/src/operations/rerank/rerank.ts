@@ -5,7 +5,7 @@ import type { RerankRequest } from './request.ts'
 import type { RerankResponse } from './response.ts'
 import { voyage } from './voyage.ts'
 
-/** Documents by how well they answer a query. */
+/** Ranks documents by their relevance to a query. */
 export const rerank: Operation<RerankRequest, RerankResponse> = {
   name: 'rerank',
   dialects: [cohere, jina, voyage],

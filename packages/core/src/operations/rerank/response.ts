@@ -7,7 +7,7 @@ import type { ResponseContext } from '../operation.ts'
 import type { RerankRequest } from './request.ts'
 
 export interface RerankResult {
-  /** Which of the request's documents. */
+  /** Index of the document in the request. */
   readonly index: number
   readonly score: number
 }
@@ -18,25 +18,25 @@ export interface RerankResponse {
   /** Best first. */
   readonly results: readonly RerankResult[]
   readonly usage?: Usage
-  /** What some providers bill instead of tokens. */
+  /** Search units, which some providers bill instead of tokens. */
   readonly searchUnits?: number
 }
 
 export type RerankContext = ResponseContext<RerankRequest>
 
-const unusable = (what: string): GatewayError =>
-  new GatewayError('upstream_bad_response', `The upstream's answer is no ranking: ${what}.`)
+const invalidResponse = (reason: string): GatewayError =>
+  new GatewayError('upstream_bad_response', `The upstream's response is not a ranking: ${reason}.`)
 
-/** Results from a list of `{index, relevance_score}`: best first, and no more than asked for. */
+/** Decodes a list of `{index, relevance_score}`, best first, with at most as many results as requested. */
 export function decodeResults(list: Json | undefined, { request }: RerankContext): RerankResult[] {
-  if (!Array.isArray(list)) throw unusable('it has no results')
+  if (!Array.isArray(list)) throw invalidResponse('it has no results')
   const seen = new Set<number>()
   const results = list.map((item) => {
     const { index, relevance_score: score } = isObject(item) ? item : {}
     if (typeof index !== 'number' || !(index in request.documents))
-      throw unusable(`there is no document number ${String(JSON.stringify(index)).slice(0, 20)}`)
-    if (seen.has(index)) throw unusable(`document number ${index} came twice`)
-    if (typeof score !== 'number') throw unusable(`document number ${index} has no score`)
+      throw invalidResponse(`there is no document number ${String(JSON.stringify(index)).slice(0, 20)}`)
+    if (seen.has(index)) throw invalidResponse(`document number ${index} came twice`)
+    if (typeof score !== 'number') throw invalidResponse(`document number ${index} has no score`)
     seen.add(index)
     return { index, score }
   })
@@ -47,14 +47,14 @@ export function decodeResults(list: Json | undefined, { request }: RerankContext
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
-/** Tokens that were read; rankings put none out. */
+/** Returns the input tokens. Rankings have no output tokens. */
 export function tokenUsage(usage: Json | undefined): Usage | undefined {
   if (!isObject(usage)) return undefined
   const tokens = count(usage.total_tokens) ?? count(usage.prompt_tokens) ?? count(usage.input_tokens)
   return tokens === undefined ? undefined : { input: { total: tokens }, output: { total: 0 } }
 }
 
-/** Cohere's `meta`: search units, and tokens where it counts them. */
+/** Decodes Cohere's `meta`: search units, and tokens if Cohere counted them. */
 export function decodeMeta(meta: Json | undefined): Pick<RerankResponse, 'usage' | 'searchUnits'> {
   if (!isObject(meta)) return {}
   const units = isObject(meta.billed_units) ? count(meta.billed_units.search_units) : undefined
@@ -62,7 +62,7 @@ export function decodeMeta(meta: Json | undefined): Pick<RerankResponse, 'usage'
   return { ...(units === undefined ? {} : { searchUnits: units }), ...(usage === undefined ? {} : { usage }) }
 }
 
-/** Usage and search units of an upstream's response. */
+/** Returns usage and search units of an upstream's response. */
 export function tapRerank(usage: Usage | undefined, searchUnits: number | undefined): ResponseTap {
   const tap: ResponseTap = {}
   put(tap, 'usage', usage)
@@ -70,7 +70,7 @@ export function tapRerank(usage: Usage | undefined, searchUnits: number | undefi
   return tap
 }
 
-/** What an answer in Cohere's shape says beside its results. */
+/** Encodes `meta` of a response in Cohere's shape. */
 export function encodeMeta({ usage, searchUnits }: RerankResponse, version: string): JsonObject {
   return {
     api_version: { version },
@@ -79,7 +79,7 @@ export function encodeMeta({ usage, searchUnits }: RerankResponse, version: stri
   }
 }
 
-/** `{id, model}` of an answer, where they are there. */
+/** Returns `id` and `model` of a response if it has them. */
 export const decodeIds = ({ id, model }: JsonObject): Pick<RerankResponse, 'id' | 'model'> => ({
   ...(typeof id === 'string' ? { id } : {}),
   ...(typeof model === 'string' ? { model } : {}),

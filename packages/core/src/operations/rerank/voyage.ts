@@ -4,7 +4,7 @@ import type { Dialect } from '../operation.ts'
 import { documentsAsTexts, type RerankRequest, reportUnsupportedSettings } from './request.ts'
 import { decodeIds, decodeResults, type RerankResponse, tokenUsage } from './response.ts'
 
-/** Voyage AI's: `top_k` for `top_n`, and results in `data`. */
+/** Voyage AI's rerank: `top_k` instead of `top_n`, and results in `data`. */
 export const voyage: Dialect<RerankRequest, RerankResponse> = {
   name: 'voyage',
   errors: 'chat',

@@ -13,15 +13,40 @@ import type { RoutedCall } from '../route.ts'
 import { type CallerRecords, itemId, outputItems, type ResponseRecord, withinStoreTimeout } from './records.ts'
 import { type ResolvedRequest, resolveReferences } from './resolve-references.ts'
 
+/**
+ * Generates a response for a request that may refer to stored responses. References are replaced by their content. The response is stored,
+ * unless the request has `store: false` or storing is disabled for this caller. If the upstream stores the response itself, only the
+ * upstream is recorded.
+ */
+export async function generateAndStore(
+  call: RoutedCall,
+  received: RequestBody,
+  records: CallerRecords,
+  generate: (call: RoutedCall, request: RequestBody, state: Pick<Generation, 'kept' | 'stored'>) => Promise<Reply>,
+): Promise<Reply> {
+  const { shared, codec, record } = call
+  const { router, limits, references, logger } = shared
+  // Rejects models that the caller may not use before any access to the store.
+  router.plan(record.model, record.identity)
+  const resolved = await resolveReferences(codec.format, received, records, references, limits.bodyBytes)
+  const { request, previous, onlyUpstream, unknown, notOwned } = resolved
+  const stored = { onlyUpstream, unknown, notOwned }
+  if (request.value.store === false || !records.isEnabled) return generate(call, request, { stored })
+  const kept = previous === undefined ? {} : { previous }
+  const reply = await generate(call, request, { stored, kept })
+  return storeReply(reply, { records, resolved, record, logger })
+}
+
+/** A call whose response is stored. */
 export interface StoringCall {
   readonly records: CallerRecords
-  readonly recalled: ResolvedRequest
+  readonly resolved: ResolvedRequest
   readonly record: CallRecord
   readonly logger: Logger
 }
 
-/** Events whose response matters here: the first claims its name for its owner, the others say what became of it. */
-const decisive: readonly string[] = [
+/** Events with a response that matters here. The first one claims the id for its owner; the others state the outcome. */
+const storedEvents: readonly string[] = [
   'response.created',
   'response.completed',
   'response.incomplete',
@@ -31,20 +56,20 @@ const decisive: readonly string[] = [
 ]
 
 /**
- * The same reply; the response in it is kept before its last bytes leave, so that the client's next call finds it. A store
- * that fails costs the client nothing but that, and the response then says so.
+ * Stores the response in a reply before its last bytes are sent, so that the client's next request finds it. If the store fails, the client
+ * still receives the response, with `store: false`.
  */
-export async function storeReply(reply: Reply, keeping: StoringCall): Promise<Reply> {
+export async function storeReply(reply: Reply, storing: StoringCall): Promise<Reply> {
   const { body } = reply
   if (reply.status !== 200 || body === null) return reply
-  if (typeof body !== 'string' && !(body instanceof Uint8Array)) return { ...reply, body: keepStream(body, keeping) }
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) return { ...reply, body: storeStream(body, storing) }
   const response = parse(typeof body === 'string' ? body : decoder.decode(body))
   if (response === undefined) return reply
-  const told = await keepResponse(response, keeping)
-  return told === response ? reply : { ...reply, body: stringifyExact(told) }
+  const forClient = await storeResponse(response, storing)
+  return forClient === response ? reply : { ...reply, body: stringifyExact(forClient) }
 }
 
-function keepStream(body: AsyncIterable<Uint8Array>, keeping: StoringCall): AsyncIterable<Uint8Array> {
+function storeStream(body: AsyncIterable<Uint8Array>, storing: StoringCall): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]: () => {
       const inner = body[Symbol.asyncIterator]()
@@ -54,7 +79,7 @@ function keepStream(body: AsyncIterable<Uint8Array>, keeping: StoringCall): Asyn
           if (parts.length === 0) {
             const item = await inner.next()
             if (item.done === true) return item
-            parts = await keepFrom(item.value, keeping)
+            parts = await storeFromChunk(item.value, storing)
           }
           return { done: false, value: parts.shift() as Uint8Array }
         },
@@ -70,79 +95,82 @@ function keepStream(body: AsyncIterable<Uint8Array>, keeping: StoringCall): Asyn
 const decoder = new TextDecoder()
 const encoder = new TextEncoder()
 
-/** The chunk, in parts if something else is told in it. Chunks hold whole events, so that none is divided among two. */
-async function keepFrom(chunk: Uint8Array, keeping: StoringCall): Promise<Uint8Array[]> {
+/** Stores the responses in a chunk. Returns the chunk, in parts if one of its events changed. Chunks hold whole events. */
+async function storeFromChunk(chunk: Uint8Array, storing: StoringCall): Promise<Uint8Array[]> {
   const parts: Uint8Array[] = []
   let from = 0
   for (let at = 0, end = 0; at < chunk.length; at = end) {
     end = blockEnd(chunk, at)
     const block = chunk.subarray(at, end)
-    const decides = decisiveText(block)
-    const told = decides === undefined ? undefined : await keepFromBlock(decides, keeping)
-    if (told === undefined) continue
+    const eventText = storedEventText(block)
+    const forClient = eventText === undefined ? undefined : await storeFromBlock(eventText, storing)
+    if (forClient === undefined) continue
     if (from < at) parts.push(chunk.subarray(from, at))
-    parts.push(encoder.encode(told))
+    parts.push(encoder.encode(forClient))
     from = end
   }
   if (from < chunk.length || parts.length === 0) parts.push(from === 0 ? chunk : chunk.subarray(from))
   return parts
 }
 
-/** The names of events about a part of a response. */
-const ofPart = /^event: ?response\.[a-z_.]+\.(?:delta|done|added)\r?\n/
-/** Bytes that hold such a name. */
+/** Names of events about a part of a response. */
+const partEventName = /^event: ?response\.[a-z_.]+\.(?:delta|done|added)\r?\n/
+/** Number of bytes at the beginning of an event that include its name. */
 const nameBytes = 96
 
-/** The block's text, if it may hold such an event. Most are deltas, and some are megabytes long: where the name says so, nothing else is read. */
-function decisiveText(block: Uint8Array): string | undefined {
-  if (ofPart.test(decoder.decode(block.subarray(0, nameBytes)))) return undefined
+/**
+ * Returns the text of an event that may contain a response. Most events are deltas and some have megabytes, so events with the name of a
+ * delta are not decoded further.
+ */
+function storedEventText(block: Uint8Array): string | undefined {
+  if (partEventName.test(decoder.decode(block.subarray(0, nameBytes)))) return undefined
   const text = decoder.decode(block)
-  return decisive.some((name) => text.includes(name)) ? text : undefined
+  return storedEvents.some((name) => text.includes(name)) ? text : undefined
 }
 
-/** The block as the client may be told it; undefined: as it is. */
-async function keepFromBlock(block: string, keeping: StoringCall): Promise<string | undefined> {
+/** Stores the response in an event. Returns the event for the client, or undefined if it is unchanged. */
+async function storeFromBlock(block: string, storing: StoringCall): Promise<string | undefined> {
   let text: string | undefined
   for (const { event: name, data } of decodeBlock(block) ??
     createSseDecoder(Number.POSITIVE_INFINITY).pushText(block)) {
     const event = parse(data)
     if (!isObject(event?.response)) continue
-    // Some servers leave it to the name.
-    if (!decisive.includes(typeof event.type === 'string' ? event.type : (name ?? ''))) continue
-    const told = await keepResponse(event.response, keeping)
-    if (told !== event.response)
-      text = (text ?? block).replace(data, () => stringifyExact({ ...event, response: told }))
+    // Some servers state the type only in the event's name.
+    if (!storedEvents.includes(typeof event.type === 'string' ? event.type : (name ?? ''))) continue
+    const forClient = await storeResponse(event.response, storing)
+    if (forClient !== event.response)
+      text = (text ?? block).replace(data, () => stringifyExact({ ...event, response: forClient }))
   }
   return text
 }
 
-/** Keeps it, and gives what the client may be told of it: nothing is `store: true` that cannot be fetched again. */
-async function keepResponse(response: JsonObject, keeping: StoringCall): Promise<JsonObject> {
-  const { records, recalled, record } = keeping
+/** Stores a response and returns it for the client. A response that could not be stored has `store: false`. */
+async function storeResponse(response: JsonObject, storing: StoringCall): Promise<JsonObject> {
+  const { records, resolved, record } = storing
   const { owner } = records
-  const { input, previous } = recalled
+  const { input, previous } = resolved
   if (record.upstreamFormat === record.format) {
-    // Not every server that speaks the format has a memory. What it says of itself is passed on as it is.
+    // Not every server of this format stores responses. The upstream's own `store` is forwarded unchanged.
     if (response.store !== false)
-      await write(response, { kind: 'forwarded', owner, upstream: record.upstream ?? '' }, keeping)
+      await saveRecord(response, { kind: 'forwarded', owner, upstream: record.upstream ?? '' }, storing)
     return response
   }
   if (response.status === 'in_progress') return response
-  // What failed is nothing to go on from.
+  // A failed response cannot be continued.
   const isWhole = response.status === 'completed' || response.status === 'incomplete'
-  const isKept =
+  const isStored =
     isWhole &&
-    (await write(
+    (await saveRecord(
       response,
-      { kind: 'kept', owner, response, input: input.map(named), ...(previous === undefined ? {} : { previous }) },
-      keeping,
+      { kind: 'kept', owner, response, input: input.map(withId), ...(previous === undefined ? {} : { previous }) },
+      storing,
     ))
-  return isKept || response.store !== true ? response : { ...response, store: false }
+  return isStored || response.store !== true ? response : { ...response, store: false }
 }
 
-/** Whether the store took it. */
-async function write(response: JsonObject, stored: ResponseRecord, keeping: StoringCall): Promise<boolean> {
-  const { records, record, logger } = keeping
+/** Saves a record. Returns whether the store accepted it. */
+async function saveRecord(response: JsonObject, stored: ResponseRecord, storing: StoringCall): Promise<boolean> {
+  const { records, record, logger } = storing
   const id = itemId(response)
   if (id === undefined) return false
   try {
@@ -154,8 +182,8 @@ async function write(response: JsonObject, stored: ResponseRecord, keeping: Stor
   }
 }
 
-/** Items can be referred to, so each has a name. */
-const named = (item: Json): Json =>
+/** Adds an id to an item without one, so that later requests can refer to it. */
+const withId = (item: Json): Json =>
   isObject(item) && itemId(item) === undefined ? { ...item, id: newId('msg_') } : item
 
 function parse(text: string): JsonObject | undefined {
@@ -165,27 +193,4 @@ function parse(text: string): JsonObject | undefined {
   } catch {
     return undefined
   }
-}
-
-/**
- * Generates with stored responses: replaces the request's references by what they refer to, and stores the response unless the client
- * says `store: false` or the caller has no store. If the upstream stores the response itself, that upstream is recorded.
- */
-export async function generateAndStore(
-  call: RoutedCall,
-  received: RequestBody,
-  records: CallerRecords,
-  generate: (call: RoutedCall, request: RequestBody, state: Pick<Generation, 'kept' | 'stored'>) => Promise<Reply>,
-): Promise<Reply> {
-  const { shared, codec, record } = call
-  const { router, limits, references, logger } = shared
-  // Nothing is looked up for a model that the caller may not use.
-  router.plan(record.model, record.identity)
-  const recalled = await resolveReferences(codec.format, received, records, references, limits.bodyBytes)
-  const { request, previous, onlyUpstream, unknown, notOwned } = recalled
-  const stored = { onlyUpstream, unknown, notOwned }
-  if (request.value.store === false || !records.isEnabled) return generate(call, request, { stored })
-  const kept = previous === undefined ? {} : { previous }
-  const reply = await generate(call, request, { stored, kept })
-  return storeReply(reply, { records, recalled, record, logger })
 }

@@ -7,67 +7,86 @@ import type { Identity } from '../../config/identity.ts'
 import type { ResponseStore } from '../../config/stores.ts'
 import type { Received, ReferenceKind } from '../../formats/references/places.ts'
 
-/** An answer that the gateway keeps whole, because its upstream keeps nothing. */
+/** A response that the gateway stores whole, because its upstream stores emptyStore. */
 export interface KeptResponse {
   readonly kind: 'kept'
   readonly owner: string
   readonly response: JsonObject
-  /** The items this call added; those before it are kept with `previous`. */
+  /** Items that this call added. Earlier ones are stored with `previous`. */
   readonly input: readonly Json[]
   readonly previous?: string
 }
-/** An answer that its upstream keeps: only where, and whose it is. */
+/** A response that its upstream stores. The gateway records the upstream and the owner. */
 export interface ForwardedResponse {
   readonly kind: 'forwarded'
   readonly owner: string
   readonly upstream: string
 }
-/** Items of one response that are stored under their ids. Responses with more are not kept: each item is a call to the store. */
-const mostStoredItems = 5000
+/** Maximum number of items of a response that are stored by id. Each is a call to the store; larger responses are not stored. */
+const maxStoredItems = 5000
 export type ResponseRecord = KeptResponse | ForwardedResponse
 
-/** Something that is another caller's: to this one it is not there, and an upstream must not be asked for it either. */
+/** A record of another caller. It is reported as not found, and must not be requested from an upstream either. */
 export const foreignRecord = Symbol('foreign')
 
-/** What one caller may see of a store. */
+/**
+ * Access of one caller to the response store. Keys of the store:
+ *
+ *    response:{id}              the response, or the upstream that has it
+ *    item:{owner}:{id}          an item; clients choose ids of input items, so these are separate for each owner
+ *    item-owner:{id}            owner of an item in the output of a response
+ *    received:{kind}:{id}       owner of another stored object (a file, a container) whose id a response contained
+ */
 export interface CallerRecords {
   readonly owner: string
-  /** Whether anything is kept for this caller. */
+  /** Whether responses are stored for this caller. */
   readonly isEnabled: boolean
   response(id: string): Promise<ResponseRecord | typeof foreignRecord | undefined>
-  /** A stored item of this caller. */
+  /** Returns a stored item of this caller. */
   item(id: string): Promise<JsonObject | typeof foreignRecord | undefined>
-  /** For whom an item with this id was made; `'own'` also where this caller has stored one under it. Undefined: not known. */
+  /** Returns for whom the item was created. `'own'` also if this caller has stored an item with this id. Undefined if it is unknown. */
   itemOwner(id: string): Promise<'own' | 'other' | undefined>
-  /** Whether this caller received the id of a stored object, such as a container, in a response. */
+  /** Returns whether this caller received the id of a stored object, such as a container, in a response. */
   hasReceived(kind: ReferenceKind, id: string): Promise<boolean>
-  /** Records that this caller received such ids. Does nothing for callers for which nothing is kept. */
+  /** Records that this caller received these ids. Does emptyStore if storing is disabled. */
   saveReceivedIds(received: readonly Received[]): Promise<void>
-  /** @param output the items of the answer: their names were given by whoever made it, so nobody else can claim them */
+  /**
+   * Saves a record.
+   *
+   * @param output items of the response. Their ids were not chosen by a client, so nobody else can claim them
+   */
   save(id: string, record: ResponseRecord, output: readonly Json[]): Promise<void>
-  /** @param output as for `keep` */
+  /**
+   * Deletes a record.
+   *
+   * @param output items of the response
+   */
   delete(id: string, record: ResponseRecord, output: readonly Json[]): Promise<void>
 }
 
-/** @param keptIn absent: nothing is kept, and everything is unknown */
+/**
+ * Creates the access of one caller.
+ *
+ * @param configuredStore the store; without one emptyStore is stored and everything is unknown
+ */
 export function createCallerRecords(
-  keptIn: ResponseStore | undefined,
+  configuredStore: ResponseStore | undefined,
   ttlMs: number,
   identity: Identity | null,
 ): CallerRecords {
-  const store = keptIn ?? nothing
+  const store = configuredStore ?? emptyStore
   const owner = identity?.id ?? ''
   const own = encodeURIComponent(owner)
   const read = async (key: string): Promise<string | undefined> => {
     try {
       return await withinStoreTimeout(store.get(key))
     } catch (cause) {
-      throw new GatewayError('internal', 'The store of responses cannot be read; try again later.', { cause })
+      throw new GatewayError('internal', 'The response store cannot be read. Try again later.', { cause })
     }
   }
   return {
     owner,
-    isEnabled: keptIn !== undefined,
+    isEnabled: configuredStore !== undefined,
     async response(id) {
       const text = await read(`response:${id}`)
       if (text === undefined) return undefined
@@ -75,7 +94,7 @@ export function createCallerRecords(
       return record.owner === owner ? record : foreignRecord
     },
     async item(id) {
-      // Clients name input items as they like, so these names mean something within one owner's things only.
+      // Clients choose ids of input items, so these ids are valid for one owner only.
       const text = await read(`item:${own}:${id}`)
       if (text !== undefined) return readObject(text)
       const claimed = await read(`item-owner:${id}`)
@@ -86,39 +105,39 @@ export function createCallerRecords(
       if (claimed === undefined) return undefined
       return claimed === owner || (await read(`item:${own}:${id}`)) !== undefined ? 'own' : 'other'
     },
-    hasReceived: async (kind, id) => keptIn !== undefined && (await read(`received:${kind}:${id}`)) === owner,
+    hasReceived: async (kind, id) => configuredStore !== undefined && (await read(`received:${kind}:${id}`)) === owner,
     async saveReceivedIds(received) {
       const keys = new Set(received.map(({ kind, id }) => `received:${kind}:${id}`))
-      await inBatches([...keys].slice(0, mostStoredItems), (key) => store.set(key, owner, ttlMs, owner))
+      await inBatches([...keys].slice(0, maxStoredItems), (key) => store.set(key, owner, ttlMs, owner))
     },
     async save(id, record, output) {
-      const names = namesOf(output)
-      const items = record.kind === 'kept' ? itemsByName([...record.input, ...output]) : []
-      if (names.length + items.length > mostStoredItems)
-        throw new RangeError(`A response of more than ${mostStoredItems} items is not kept.`)
-      await inBatches(names, (name) => store.set(`item-owner:${name}`, owner, ttlMs, owner))
+      const ids = idsOf(output)
+      const items = record.kind === 'kept' ? itemsById([...record.input, ...output]) : []
+      if (ids.length + items.length > maxStoredItems)
+        throw new RangeError(`A response of more than ${maxStoredItems} items cannot be stored.`)
+      await inBatches(ids, (name) => store.set(`item-owner:${name}`, owner, ttlMs, owner))
       await inBatches(items, ([name, item]) => store.set(`item:${own}:${name}`, stringifyExact(item), ttlMs, owner))
       await store.set(`response:${id}`, stringifyExact(record), ttlMs, owner)
     },
     async delete(id, record, output) {
       if (record.kind === 'kept')
-        await inBatches(namesOf([...record.input, ...output]), (name) => store.delete(`item:${own}:${name}`, owner))
+        await inBatches(idsOf([...record.input, ...output]), (name) => store.delete(`item:${own}:${name}`, owner))
       await store.delete(`response:${id}`, owner)
     },
   }
 }
 
-const namesOf = (items: readonly Json[]): readonly string[] => [
+const idsOf = (items: readonly Json[]): readonly string[] => [
   ...new Set(items.map(itemId).filter((name) => name !== undefined)),
 ]
 
-/** Of several with one name the last. */
-const itemsByName = (items: readonly Json[]): readonly (readonly [string, Json])[] => [
-  ...new Map(items.map((item) => [itemId(item), item] as const).filter(isNamed)),
+/** Returns the items with ids. The last of several items with one id applies. */
+const itemsById = (items: readonly Json[]): readonly (readonly [string, Json])[] => [
+  ...new Map(items.map((item) => [itemId(item), item] as const).filter(hasId)),
 ]
-const isNamed = (entry: readonly [string | undefined, Json]): entry is readonly [string, Json] => entry[0] !== undefined
+const hasId = (entry: readonly [string | undefined, Json]): entry is readonly [string, Json] => entry[0] !== undefined
 
-/** Stores are shared, copied and mended by hand: what comes out need not be what went in. */
+/** Parses a record. Stores are shared, copied and repaired by hand, so a value may differ from what was written. */
 function readRecord(text: string): ResponseRecord {
   const { kind, owner, response, input, previous, upstream } = readObject(text)
   if (typeof owner === 'string') {
@@ -142,27 +161,27 @@ function readObject(text: string): JsonObject {
 }
 
 const damaged = (cause?: unknown): GatewayError =>
-  new GatewayError('internal', 'What is stored of the response is damaged: it cannot be gone on from or fetched.', {
+  new GatewayError('internal', 'The stored response is damaged. It cannot be continued or fetched.', {
     cause,
   })
 
-const nothing: ResponseStore = { get: () => undefined, set() {}, delete() {} }
+const emptyStore: ResponseStore = { get: () => undefined, set() {}, delete() {} }
 
-/** A store that does not answer must not hold a client's call for ever. */
+/** Timeout of the store, so that it cannot block a client's call. */
 const storeTimeoutMs = 5000
 
-export async function withinStoreTimeout<T>(answer: T | Promise<T>): Promise<T> {
-  // Not only promises: query builders return thenables.
-  if (typeof answer !== 'object' || answer === null || !('then' in answer)) return answer
+export async function withinStoreTimeout<T>(result: T | Promise<T>): Promise<T> {
+  // Query builders return thenables that are not promises.
+  if (typeof result !== 'object' || result === null || !('then' in result)) return result
   let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new Error(`The store did not answer within ${storeTimeoutMs / 1000} s.`)),
+      () => reject(new Error(`The store did not respond within ${storeTimeoutMs / 1000} s.`)),
       storeTimeoutMs,
     )
   })
   try {
-    return await Promise.race([answer, late])
+    return await Promise.race([result, timeout])
   } finally {
     clearTimeout(timer)
   }
@@ -173,5 +192,5 @@ export const itemId = (item: Json): string | undefined =>
     ? item.id
     : undefined
 
-/** The items of an answer. */
+/** Returns the output items of a response. */
 export const outputItems = ({ output }: JsonObject): readonly Json[] => (Array.isArray(output) ? output : [])

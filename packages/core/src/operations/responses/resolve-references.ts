@@ -15,9 +15,9 @@ import { mayReferToStoredObjects } from '../references/notice.ts'
 import { type CallerRecords, foreignRecord, itemId, outputItems } from './records.ts'
 
 /**
- * Checks every reference of a request but those to stored responses and their items.
+ * Checks all references of a request, except those to stored responses and their items.
  *
- * @throws GatewayError `invalid_request` for one that is neither the caller's own nor accepted by the configuration
+ * @throws GatewayError `invalid_request` for an id that the caller never received and the configuration does not accept
  */
 export async function checkReferences(
   scheme: ReferenceScheme,
@@ -30,10 +30,10 @@ export async function checkReferences(
 }
 
 /**
- * Checks every reference of a request to Responses, and puts what the gateway keeps in its place.
+ * Checks all references of a request to Responses, and replaces those to stored responses and items.
  *
- * @param maxChars bound of all that is put in place together, as JSON
- * @throws GatewayError as `checkReferences` and `recall` do
+ * @param maxChars maximum size of everything that is inserted, as JSON
+ * @throws GatewayError as `checkReferences` and `resolveStoredResponses` do
  */
 export async function resolveReferences(
   scheme: ReferenceScheme,
@@ -50,31 +50,34 @@ export async function resolveReferences(
   return resolveStoredResponses(request, records, policy, maxChars)
 }
 
-/** A request whose references are resolved, as far as the gateway keeps what they refer to. */
+/** A request whose references are replaced by what the gateway has stored. */
 export interface ResolvedRequest {
   readonly request: RequestBody
-  /** The items of this call itself, references resolved: what is kept with its answer. */
+  /** Items of this call itself with references resolved. They are stored with its response. */
   readonly input: readonly Json[]
-  /** The response it goes on from, where the gateway keeps that one. */
+  /** The previous response, if the gateway has stored it. */
   readonly previous?: string
-  /** The only upstream that knows what the request refers to. */
+  /** The only upstream that has the objects that the request refers to. */
   readonly onlyUpstream?: string
-  /** Why only an upstream of the same format can be sent the request: the gateway doesn't know what it refers to, but accepts that. */
+  /**
+   * Error for upstreams of other formats. Set if the request refers to objects that the gateway does not know but the configuration
+   * accepts.
+   */
   readonly unknown?: GatewayError
-  /** Why no upstream of the same format may be sent the request: there the id of an item might be read as a reference to another caller's. */
+  /** Error for all upstreams of the same format: they might read the id of an item as a reference to another caller's item. */
   readonly notOwned?: GatewayError
 }
 
-/** Items of one request whose ids are looked up. */
-const mostNamedItems = 5000
+/** Maximum number of items in one request whose ids are looked up. */
+const maxItemLookups = 5000
 
 /**
- * Puts in place of `previous_response_id` the items of the conversation so far, and of each `item_reference` the item. What
- * the gateway does not know is refused, unless the configuration accepts it: then it stays as it is, since the upstream may know it.
+ * Replaces `previous_response_id` by the items of the conversation so far, and each `item_reference` by its item. An unknown id is
+ * rejected. If the configuration accepts it, it stays, because the upstream may know it.
  *
- * @param maxChars bound of all that is put in place together, as JSON
- * @throws GatewayError `invalid_request` for what is another caller's or unknown, a conversation of which a part is gone, or a field
- *   given twice; `request_too_large` beyond `maxChars`; `internal` if the store cannot be read
+ * @param maxChars maximum size of everything that is inserted, as JSON
+ * @throws GatewayError `invalid_request` for an id of another caller, an unknown id, an incomplete conversation, or a duplicate field;
+ * `request_too_large` beyond `maxChars`; `internal` if the store cannot be read
  */
 export async function resolveStoredResponses(
   request: RequestBody,
@@ -83,16 +86,16 @@ export async function resolveStoredResponses(
   maxChars: number,
 ): Promise<ResolvedRequest> {
   const value = exactValue(request)
-  const given = typeof value.input === 'string' ? [{ role: 'user', content: value.input }] : listOf(value.input)
+  const original = typeof value.input === 'string' ? [{ role: 'user', content: value.input }] : listOf(value.input)
   const size = { left: maxChars }
-  const items = await resolveItems(given, records, policy, size)
-  const { input } = items
-  const notOwned = items.notOwned === undefined ? {} : { notOwned: items.notOwned }
+  const resolvedItems = await resolveItems(original, records, policy, size)
+  const { input } = resolvedItems
+  const notOwned = resolvedItems.notOwned === undefined ? {} : { notOwned: resolvedItems.notOwned }
   const id = value.previous_response_id
   const earlier = typeof id === 'string' ? await records.response(id) : undefined
   if (earlier === foreignRecord) throw notFound(String(id))
   if (earlier?.kind === 'forwarded') return { request, input, onlyUpstream: earlier.upstream, ...notOwned }
-  const resolved = input.some((item, index) => item !== given[index])
+  const resolved = input.some((item, index) => item !== original[index])
   if (earlier === undefined) {
     const same = { request: resolved ? rewritten(request, { input: [...input] }) : request, input, ...notOwned }
     if (typeof id !== 'string' || id === '') return same
@@ -102,42 +105,46 @@ export async function resolveStoredResponses(
   }
   const previous = id as string
   const before = await conversation(previous, records, size)
-  const whole = rewritten(request, { input: [...before, ...input], previous_response_id: null })
-  return { request: whole, input, previous, ...notOwned }
+  const expanded = rewritten(request, { input: [...before, ...input], previous_response_id: null })
+  return { request: expanded, input, previous, ...notOwned }
 }
 
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
 
-/** What references and earlier turns stand for may be no larger than a request that says it all itself. */
-function spend(size: { left: number }, what: Json): void {
+/** Reserves space for inserted items. References may not make a request larger than one that contains everything itself. */
+function reserve(size: { left: number }, what: Json): void {
   size.left -= stringifyExact(what).length
   if (size.left < 0)
-    throw new GatewayError('request_too_large', 'What the request refers to is larger than a request may be.', {
-      param: 'input',
-    })
+    throw new GatewayError(
+      'request_too_large',
+      'The objects that the request refers to are larger than the limit for requests.',
+      {
+        param: 'input',
+      },
+    )
 }
 
-/** The items, references resolved. Each id is looked up once, and references before other items. */
+/** Returns the items with references resolved. Each id is looked up once, and references before other items. */
 async function resolveItems(
-  given: readonly Json[],
+  original: readonly Json[],
   records: CallerRecords,
   policy: ReferencePolicy,
   size: { left: number },
 ): Promise<{ input: readonly Json[]; notOwned?: GatewayError }> {
   const references = new Map<string, JsonObject | undefined>()
-  const held = new Set<string>()
-  const named = new Set<string>()
-  for (const item of given) {
+  const emptyItems = new Set<string>()
+  const itemIds = new Set<string>()
+  for (const item of original) {
     const id = itemId(item)
     if (id === undefined || !isObject(item)) continue
     if (isItemReference(item)) references.set(id, undefined)
-    else if (lacksContent(item)) held.add(id)
-    // Clients call their own messages as they like.
-    else if (item.role !== 'user') named.add(id)
+    else if (lacksContent(item)) emptyItems.add(id)
+    // Clients may choose any id for their own messages.
+    else if (item.role !== 'user') itemIds.add(id)
   }
-  if (references.size + held.size + named.size === 0) return { input: given }
+  if (references.size + emptyItems.size + itemIds.size === 0) return { input: original }
   checkReferenceCount(references.size, 'input')
-  checkReferenceCount(references.size + held.size + named.size, 'input', mostNamedItems)
+  checkReferenceCount(references.size + emptyItems.size + itemIds.size, 'input', maxItemLookups)
   const unknownItem = (id: string): GatewayError => itemNotFound(id, records)
   const isAcceptedItem = (id: string): boolean => acceptsReference(policy, 'responses', id)
   await inBatches([...references.keys()], async (id) => {
@@ -147,23 +154,23 @@ async function resolveItems(
       if (!isAcceptedItem(id) && (await records.itemOwner(id)) !== 'own') throw unknownItem(id)
       return
     }
-    spend(size, found)
+    reserve(size, found)
     references.set(id, found)
   })
   let notOwned: GatewayError | undefined
-  await inBatches([...held, ...named], async (id) => {
+  await inBatches([...emptyItems, ...itemIds], async (id) => {
     const owner = await records.itemOwner(id)
-    // Whatever its shape: an upstream goes by the name.
+    // Applies to items of any shape, because an upstream only looks at the id.
     if (owner === 'other') throw unknownItem(id)
-    if (owner === undefined && held.has(id) && !isAcceptedItem(id) && (await records.item(id)) === undefined)
+    if (owner === undefined && emptyItems.has(id) && !isAcceptedItem(id) && (await records.item(id)) === undefined)
       notOwned ??= unknownItem(id)
   })
   const used = new Set<string>()
-  const input = given.map((item) => {
+  const input = original.map((item) => {
     const id = itemId(item)
     const found = id === undefined || !isObject(item) || !isItemReference(item) ? undefined : references.get(id)
     if (id === undefined || found === undefined) return item
-    if (used.has(id)) spend(size, found)
+    if (used.has(id)) reserve(size, found)
     used.add(id)
     return found
   })
@@ -173,7 +180,7 @@ async function resolveItems(
 const itemNotFound = (id: string, { isEnabled: keeps }: CallerRecords): GatewayError =>
   unknownReferenceError('responses', id, 'input', `Item with id '${id.slice(0, 100)}' not found.`, keeps)
 
-/** Everything said up to and including this response's answer. */
+/** Returns all items of the conversation up to and including this response's output. */
 async function conversation(id: string, records: CallerRecords, size: { left: number }): Promise<Json[]> {
   const turns: (readonly Json[])[] = []
   let next: string | undefined = id
@@ -182,14 +189,14 @@ async function conversation(id: string, records: CallerRecords, size: { left: nu
       length < maxReferences ? await records.response(next) : undefined
     if (record === undefined || record === foreignRecord || record.kind !== 'kept') throw notFound(next)
     const items = [...record.input, ...outputItems(record.response)]
-    spend(size, items)
+    reserve(size, items)
     turns.push(items)
     next = record.previous
   }
   return turns.reverse().flat()
 }
 
-/** In the words, and with the code, that clients know. */
+/** Returns the error with the message and code that clients know. */
 const notFound = (id: string): GatewayError =>
   unknownReferenceError(
     'responses',

@@ -1,51 +1,54 @@
-import { isThenable, lazy, monotonicNow } from '../../base/async.ts'
-import { settleWithin, typeNameOf } from '../../base/callbacks.ts'
+import { isThenable, lazy, monotonicNow, settleWithin } from '../../base/async.ts'
+import { typeNameOf } from '../../base/callbacks.ts'
 import type { ResponseStore } from '../../config/stores.ts'
 
-/** Bounds of `memoryResponseStore`. */
+/** Options of `memoryResponseStore`. */
 export interface MemoryStoreOptions {
-  /** Bound of all values together, in characters (two bytes each at most). Default 32 Mi. The oldest go first: an owner's own, if the owner holds more than an equal share. A value of more than an eighth is refused (RangeError). */
+  /**
+   * Maximum size of all values together, in characters of at most two bytes. Default 32 Mi. The oldest values are dropped first: the
+   * owner's own if it holds more than an equal share. A value of more than an eighth is rejected with a RangeError.
+   */
   maxChars?: number
-  /** The clock, in milliseconds. Default: one that is never set, so that a step of the system's time neither drops nor prolongs anything. */
+  /** Clock in milliseconds. Default: a monotonic clock, so that changes of the system time don't affect expiry. */
   now?: () => number
 }
 
-/** What an entry costs beside its texts. */
+/** Size of an entry in addition to its texts. */
 const entryChars = 100
-const largestShare = 8
+const maxShareDivisor = 8
 const weightOf = (key: string, value: string): number => key.length + value.length + entryChars
 
-/** Keeps responses in this process: lost with it, and not seen by others. */
+/** Creates a store that keeps responses in this process. They are lost when it ends, and other processes cannot see them. */
 export function memoryResponseStore({
   maxChars = 32 * 1024 * 1024,
   now = monotonicNow,
 }: MemoryStoreOptions = {}): ResponseStore {
-  const kept = new Map<string, { readonly value: string; readonly until: number; readonly owner: string }>()
-  /** What each owner holds, the oldest key first. */
+  const entries = new Map<string, { readonly value: string; readonly until: number; readonly owner: string }>()
+  /** Keys of each owner, the oldest first, and the size of their entries. */
   const owners = new Map<string, { chars: number; readonly keys: Set<string> }>()
   let chars = 0
   const drop = (key: string): void => {
-    const entry = kept.get(key)
+    const entry = entries.get(key)
     if (entry === undefined) return
     const weight = weightOf(key, entry.value)
     chars -= weight
-    kept.delete(key)
-    const holding = owners.get(entry.owner)
-    if (holding === undefined) return
-    holding.chars -= weight
-    holding.keys.delete(key)
-    if (holding.keys.size === 0) owners.delete(entry.owner)
+    entries.delete(key)
+    const owned = owners.get(entry.owner)
+    if (owned === undefined) return
+    owned.chars -= weight
+    owned.keys.delete(key)
+    if (owned.keys.size === 0) owners.delete(entry.owner)
   }
-  /** An owner that writes more than its share loses its own entries: it must not push out those of others. */
+  /** Returns the key to drop. An owner that exceeds its share loses its own entries, so that it cannot displace those of others. */
   const oldestFor = (owner: string): string | undefined => {
-    const holding = owners.get(owner)
-    const keys = holding !== undefined && holding.chars > maxChars / owners.size ? holding.keys : kept.keys()
+    const owned = owners.get(owner)
+    const keys = owned !== undefined && owned.chars > maxChars / owners.size ? owned.keys : entries.keys()
     for (const key of keys) return key
     return undefined
   }
   return {
     get(key) {
-      const entry = kept.get(key)
+      const entry = entries.get(key)
       if (entry === undefined) return undefined
       if (entry.until > now()) return entry.value
       drop(key)
@@ -53,18 +56,18 @@ export function memoryResponseStore({
     },
     set(key, value, ttlMs, owner = '') {
       drop(key)
-      // One huge value must not push out everybody else's.
-      if (weightOf(key, value) > maxChars / largestShare)
+      // A single huge value must not displace the values of all others.
+      if (weightOf(key, value) > maxChars / maxShareDivisor)
         throw new RangeError(
           `A value of ${value.length} characters is more than an eighth of ${maxChars}: raise \`maxChars\` to keep it.`,
         )
       const weight = weightOf(key, value)
-      kept.set(key, { value, until: now() + ttlMs, owner })
+      entries.set(key, { value, until: now() + ttlMs, owner })
       chars += weight
-      const holding = owners.get(owner) ?? { chars: 0, keys: new Set<string>() }
-      owners.set(owner, holding)
-      holding.chars += weight
-      holding.keys.add(key)
+      const owned = owners.get(owner) ?? { chars: 0, keys: new Set<string>() }
+      owners.set(owner, owned)
+      owned.chars += weight
+      owned.keys.add(key)
       while (chars > maxChars) {
         const oldest = oldestFor(owner)
         if (oldest === undefined) break
@@ -76,8 +79,8 @@ export function memoryResponseStore({
 }
 
 /**
- * A host's ResponseStore whose answers come within `ms` and are what they should be: anything else is a failure of the store. Clients
- * of stores answer null for what is not there.
+ * Wraps a host's store. Each method must settle within `ms` and return valid values, or the wrapper fails. It accepts `null` for a missing
+ * key, as clients of databases return it.
  */
 export function guardedStore(store: ResponseStore, ms: number): ResponseStore {
   const within = <T>(method: keyof ResponseStore, result: T | PromiseLike<T>): T | Promise<T> =>
@@ -97,5 +100,5 @@ export function guardedStore(store: ResponseStore, ms: number): ResponseStore {
   }
 }
 
-/** The code that stores responses and resolves references to them: a promise until it is loaded. */
+/** Loads the code that stores responses and resolves references to them. Returns a promise until it is loaded. */
 export const loadResponseStore = lazy(() => import('./index.ts'))

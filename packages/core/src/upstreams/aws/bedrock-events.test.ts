@@ -1,10 +1,10 @@
 import { describe, expect, it, test } from 'vitest'
 import { concatBytes } from '../../base/bytes.ts'
 import { GatewayError } from '../../base/errors.ts'
-import { framesToEvents, type ReadFrame } from './bedrock-events.ts'
+import { type FrameConverter, framesToEvents } from './bedrock-events.ts'
 import { chunkFrame, eventFrame, exceptionFrame, frame, inPieces, textHeader } from './frames.test-support.ts'
 
-const asItIs: ReadFrame = (event, data) => ({ event, data })
+const asItIs: FrameConverter = (event, data) => ({ event, data })
 
 interface Read {
   text: string
@@ -27,12 +27,12 @@ const told = 'event: messageStart\ndata: {"role":"assistant"}\n\n'
 const toldToo = 'event: contentBlockDelta\ndata: {"delta":{"text":"hi"}}\n\n'
 
 describe('a stream of frames', () => {
-  test('is one of server-sent events, at any split', async () => {
+  test('becomes server-sent events, however its bytes are split', async () => {
     for (let size = 1; size < 40; size += 3)
       expect(await read(concatBytes([first, second]), size)).toEqual({ text: told + toldToo })
   })
 
-  test('that breaks off within a frame is truncated; between frames it is for the format to judge', async () => {
+  test('is truncated if it ends within a frame, but not between frames', async () => {
     const all = concatBytes([first, second])
     for (let length = 0; length <= all.length; length++) {
       const { text, error } = await read(all.subarray(0, length), 11)
@@ -52,19 +52,19 @@ describe('a stream of frames', () => {
     ['validationException', 'Bad field', 'invalid_request'],
     ['validationException', 'Input is too long for requested model.', 'context_length_exceeded'],
     ['inventedTomorrowException', 'New', 'upstream_error'],
-  ])('with a %s (%s) is the error that it is, behind what came before', async (type, message, kind) => {
+  ])('throws the error of a %s (%s) after earlier events', async (type, message, kind) => {
     const { text, error } = await read(concatBytes([first, exceptionFrame(type, { message }), second]))
     expect(text).toBe(told)
     expect(error?.info).toMatchObject({ kind, message })
   })
 
-  test('whose credentials ran out tells the client nothing of them', async () => {
+  test('does not show details of rejected credentials', async () => {
     const { error } = await read(exceptionFrame('accessDeniedException', { message: 'User: arn:aws:iam::1:user/x' }))
     expect(error?.info.kind).toBe('upstream_auth')
     expect(error?.message).not.toContain('arn:')
   })
 
-  test('with an error that is no exception of the model’s names it by its code', async () => {
+  test('maps an error frame by its code', async () => {
     const headers = { ':message-type': 'error', ':error-code': 'InternalFailure', ':error-message': 'Boom' }
     const bytes = frame(
       Object.entries(headers).map(([name, value]) => textHeader(name, value)),
@@ -73,7 +73,7 @@ describe('a stream of frames', () => {
     expect((await read(bytes)).error?.info).toMatchObject({ kind: 'upstream_error', message: 'Boom' })
   })
 
-  test('lets go of the connection at once when nobody reads on', async () => {
+  test('closes the connection immediately when its reader stops', async () => {
     let closed = false
     const source: AsyncIterable<Uint8Array> = {
       [Symbol.asyncIterator]: () => ({
@@ -90,7 +90,7 @@ describe('a stream of frames', () => {
     expect(closed).toBe(true)
   })
 
-  test('is closed behind an error', async () => {
+  test('closes the connection after an error', async () => {
     let closed = false
     async function* source() {
       try {

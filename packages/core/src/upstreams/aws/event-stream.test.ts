@@ -21,14 +21,14 @@ function decoderOf(maxBytes: number) {
   }
 }
 
-it('sums as zip does', () => {
+it('computes the same CRC-32 as zip', () => {
   // The check value of CRC-32/ISO-HDLC.
   expect(crc32(utf8('123456789'))).toBe(0xcbf43926)
   expect(crc32(new Uint8Array())).toBe(0)
 })
 
 describe('frames', () => {
-  it('are read as AWS’s own test vectors have them', () => {
+  it('match AWS’s test vectors', () => {
     const { push } = decoderOf(wide)
     expect(push(hex('000000100000000005c248eb7d98c8ff'))).toEqual([{ headers: {}, payload: new Uint8Array() }])
     // {'foo':'bar'} without headers.
@@ -37,7 +37,7 @@ describe('frames', () => {
     ])
   })
 
-  it('come out the same at any split of the bytes', () => {
+  it('are the same for any split of the bytes', () => {
     const frames = [
       eventFrame('messageStart', { role: 'assistant' }),
       frame([], ''),
@@ -62,7 +62,7 @@ describe('frames', () => {
     for (let size = 1; size < 60; size++) expect(read(size)).toEqual(whole)
   })
 
-  it('keep their texts among headers of every type', () => {
+  it('keep text headers among headers of every type', () => {
     const sizes: readonly (readonly [type: number, bytes: number])[] = [
       [0, 0],
       [1, 0],
@@ -79,7 +79,7 @@ describe('frames', () => {
     expect(decoderOf(wide).push(bytes)[0]?.headers).toEqual({ ':event-type': 'chunk', ü: 'ß' })
   })
 
-  it('are refused if a single bit of them is wrong, wherever it stands', () => {
+  it('are rejected if any single bit is wrong', () => {
     const good = eventFrame('chunk', { a: 1 })
     for (let at = 0; at < good.length; at++) {
       const bad = good.slice()
@@ -91,7 +91,7 @@ describe('frames', () => {
     }
   })
 
-  it('that are cut anywhere are held, and nothing is made of them', () => {
+  it('are held until they are complete', () => {
     const good = eventFrame('chunk', { a: 1 })
     for (let length = 1; length < good.length; length++) {
       const decoder = decoderOf(wide)
@@ -105,23 +105,23 @@ describe('frames', () => {
     ['a value that runs over the end', { name: 'h', type: 7, value: Uint8Array.of(0, 9, 65) }],
     ['half a length', { name: 'h', type: 7, value: Uint8Array.of(0) }],
     ['a missing number', { name: 'h', type: 5, value: Uint8Array.of(1) }],
-  ])('with headers of %s are refused', (_, header) => {
+  ])('with headers of %s are rejected', (_, header) => {
     expect(() => decoderOf(wide).push(frame([header], ''))).toThrow(/cannot be read/)
   })
 
-  it('are not waited for when they are too large', () => {
+  it('are rejected at once if they are too large', () => {
     const large = frame([], 'x'.repeat(1000))
     expect(() => decoderOf(500).push(large.subarray(0, 12))).toThrow(/too large/)
   })
 
-  it('before a broken one are whole', () => {
+  it('in front of an invalid one are decoded', () => {
     const decoder = createFrameDecoder(wide)
     decoder.push(concatBytes([eventFrame('chunk', {}), new Uint8Array(12).fill(1)]))
     expect(decoder.next()?.headers[':event-type']).toBe('chunk')
     expect(() => decoder.next()).toThrow(/cannot be read/)
   })
 
-  it('of many small pieces cost no more than their bytes', () => {
+  it('of many small chunks are decoded in linear time', () => {
     const large = frame([], new Uint8Array(2_000_000))
     const decoder = decoderOf(4_000_000)
     const began = performance.now()

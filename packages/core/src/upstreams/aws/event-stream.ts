@@ -3,36 +3,44 @@ import { GatewayError } from '../../base/errors.ts'
 import { eventTooLarge } from '../../http/sse/decode.ts'
 
 /**
- * AWS's framing of events (`application/vnd.amazon.eventstream`). A frame is: its length and its headers' length (4 bytes
- * each, big end first), the CRC of those eight bytes, the headers, the payload, and the CRC of all before it.
+ * A frame of AWS's event stream encoding (`application/vnd.amazon.eventstream`); all numbers are big-endian:
+ *
+ *    frame length (4) | headers length (4) | CRC-32 of these 8 bytes (4) | headers | payload | CRC-32 of all before it (4)
  */
 export interface EventFrame {
-  /** The headers that hold text, by name (`:event-type`). Those of other types say nothing that is needed here. */
+  /** Headers with text values, by name (`:event-type`). Headers of other types are not needed here. */
   readonly headers: Readonly<Record<string, string>>
   readonly payload: Uint8Array
 }
 
-/** Bytes in, whole frames out, at any split of the bytes. */
+/** Decodes frames from bytes that may be split anywhere. */
 export interface FrameDecoder {
   push(chunk: Uint8Array): void
-  /** The next frame, where all of it is there. Throws GatewayError `upstream_bad_response` for one that is none, or whose sums are wrong. */
+  /**
+   * Returns the next frame, or undefined if it is incomplete. Throws GatewayError `upstream_bad_response` for an invalid frame or a wrong
+   * checksum.
+   */
   next(): EventFrame | undefined
-  /** Bytes of a frame whose end has not come. */
+  /** Number of bytes of an incomplete frame. */
   readonly held: number
 }
 
 const preludeBytes = 12
-const sumBytes = 4
-const leastBytes = preludeBytes + sumBytes
+const checksumBytes = 4
+const minFrameBytes = preludeBytes + checksumBytes
 
-/** @param maxBytes cap of one frame; none is believed to be longer, whatever it says */
+/**
+ * Creates a decoder.
+ *
+ * @param maxBytes bound of one frame. A longer length field is an error, so that it cannot make the decoder wait and buffer forever
+ */
 export function createFrameDecoder(maxBytes: number): FrameDecoder {
   let parts: Uint8Array[] = []
   let held = 0
-  // Of the frame at hand; 0 until its prelude is there.
+  // Length of the current frame; 0 until its first 12 bytes have arrived.
   let length = 0
 
-  /** All that is held, in one piece. */
+  /** Joins all bytes that are held. */
   const whole = (): Uint8Array => {
     const bytes = concatBytes(parts)
     parts = [bytes]
@@ -65,53 +73,55 @@ export function createFrameDecoder(maxBytes: number): FrameDecoder {
   }
 }
 
-const broken = (why: string): GatewayError =>
+const invalidStream = (why: string): GatewayError =>
   new GatewayError('upstream_bad_response', `The upstream sent an event stream that cannot be read: ${why}.`)
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 function frameLength(bytes: Uint8Array, maxBytes: number): number {
   const view = viewOf(bytes)
-  if (view.getUint32(8) !== crc32(bytes.subarray(0, 8))) throw broken('the sum of a frame’s beginning is wrong')
+  if (view.getUint32(8) !== crc32(bytes.subarray(0, 8)))
+    throw invalidStream('the checksum of a frame’s prelude is wrong')
   const length = view.getUint32(0)
-  if (length < leastBytes || view.getUint32(4) > length - leastBytes) throw broken('a frame’s lengths contradict')
+  if (length < minFrameBytes || view.getUint32(4) > length - minFrameBytes)
+    throw invalidStream('the lengths in a frame contradict each other')
   if (length > maxBytes) throw eventTooLarge()
   return length
 }
 
 function readFrame(bytes: Uint8Array): EventFrame {
   const view = viewOf(bytes)
-  const end = bytes.length - sumBytes
-  if (view.getUint32(end) !== crc32(bytes.subarray(0, end))) throw broken('the sum of a frame is wrong')
+  const end = bytes.length - checksumBytes
+  if (view.getUint32(end) !== crc32(bytes.subarray(0, end))) throw invalidStream('the checksum of a frame is wrong')
   const payloadAt = preludeBytes + view.getUint32(4)
   return { headers: readHeaders(bytes.subarray(preludeBytes, payloadAt)), payload: bytes.subarray(payloadAt, end) }
 }
 
 const text = new TextDecoder()
 const textType = 7
-/** Bytes of the values whose length the type alone says: true, false, byte, short, integer, long, time, uuid. */
+/** Sizes in bytes of value types with a fixed size: true, false, byte, short, integer, long, timestamp, uuid. */
 const sizes: Readonly<Record<number, number>> = { 0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16 }
 
 function readHeaders(bytes: Uint8Array): Record<string, string> {
   const view = viewOf(bytes)
   const headers: Record<string, string> = {}
   let at = 0
-  /** The place of the next `size` bytes. */
-  const take = (size: number): number => {
+  /** Advances by `size` bytes and returns the position before them. */
+  const advance = (size: number): number => {
     const from = at
     at += size
-    if (at > bytes.length) throw broken('a header ends behind its frame’s headers')
+    if (at > bytes.length) throw invalidStream('a header exceeds the headers of its frame')
     return from
   }
   while (at < bytes.length) {
-    const nameLength = view.getUint8(take(1))
-    const nameAt = take(nameLength)
-    const type = view.getUint8(take(1))
+    const nameLength = view.getUint8(advance(1))
+    const nameAt = advance(nameLength)
+    const type = view.getUint8(advance(1))
     const size = sizes[type]
     if (size === undefined && type !== textType && type !== 6)
-      throw broken(`it has a header of the unknown type ${type}`)
-    const length = size ?? view.getUint16(take(2))
-    const valueAt = take(length)
+      throw invalidStream(`it has a header of the unknown type ${type}`)
+    const length = size ?? view.getUint16(advance(2))
+    const valueAt = advance(length)
     if (type === textType)
       headers[text.decode(bytes.subarray(nameAt, nameAt + nameLength))] = text.decode(
         bytes.subarray(valueAt, valueAt + length),
@@ -126,7 +136,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value
 })
 
-/** CRC-32 as zip, PNG and AWS have it. */
+/** Returns the CRC-32 checksum that zip, PNG and AWS use. */
 export function crc32(bytes: Uint8Array): number {
   let crc = 0xffffffff
   for (const byte of bytes) crc = (crc >>> 8) ^ (table[(crc ^ byte) & 0xff] as number)

@@ -2,7 +2,7 @@ import { concatBytes, toBase64 } from '../../base/bytes.ts'
 
 const encoder = new TextEncoder()
 
-/** Bit by bit, as the polynomial is written down: not the code that is tested. */
+/** Computes the checksum bit by bit from the polynomial, independently of the tested code. */
 function sum(bytes: Uint8Array): number {
   let crc = 0xffffffff
   for (const byte of bytes)
@@ -13,7 +13,7 @@ function sum(bytes: Uint8Array): number {
 const number = (value: number, bytes: 1 | 2 | 4): Uint8Array =>
   Uint8Array.from({ length: bytes }, (_, at) => (value >>> (8 * (bytes - 1 - at))) & 0xff)
 
-/** A header of any type, by its name and the bytes of its value as they stand on the wire. */
+/** A header of any type, with its value as bytes. */
 export interface RawHeader {
   readonly name: string
   readonly type: number
@@ -25,7 +25,7 @@ export const textHeader = (name: string, value: string): RawHeader => {
   return { name, type: 7, value: concatBytes([number(bytes.length, 2), bytes]) }
 }
 
-/** One frame as AWS writes it. */
+/** Encodes one frame as AWS does. */
 export function frame(headers: readonly RawHeader[], payload: string | Uint8Array): Uint8Array {
   const head = concatBytes(
     headers.flatMap(({ name, type, value }) => {
@@ -52,7 +52,7 @@ const of = (kind: 'event' | 'exception', type: string, payload: unknown): Uint8A
 export const eventFrame = (type: string, payload: unknown): Uint8Array => of('event', type, payload)
 export const exceptionFrame = (type: string, payload: unknown): Uint8Array => of('exception', type, payload)
 
-/** What InvokeModel makes of one event of the model. */
+/** Encodes one event of the model as InvokeModel does. */
 export const chunkFrame = (event: unknown): Uint8Array =>
   eventFrame('chunk', { bytes: toBase64(encoder.encode(JSON.stringify(event))), p: 'abcdef' })
 

@@ -40,7 +40,7 @@ describe('signatures', () => {
       '{}',
       '43268940132ea92cdf97429817c33c24dcf041935120c544c6644e539457624e',
     ],
-  ])('for %s, %s %s are AWS’s own', async (service, method, url, body, signature) => {
+  ])('for %s, %s %s match those of AWS', async (service, method, url, body, signature) => {
     const sign = signCalls(key, { region: 'us-east-1', service, now })
     const headers = { 'content-type': 'application/json', 'accept-encoding': 'identity', accept: '*/*' }
     for (const form of [body, body === undefined ? undefined : new TextEncoder().encode(body)])
@@ -50,7 +50,7 @@ describe('signatures', () => {
       })
   })
 
-  test('of lent credentials carry and sign their token, for a model named by its ARN', async () => {
+  test('of temporary credentials include the session token, for a model named by ARN', async () => {
     const sign = signCalls(
       { ...key, sessionToken: 'TOKEN/with+chars==' },
       { region: 'us-east-1', service: 'bedrock', now },
@@ -62,7 +62,7 @@ describe('signatures', () => {
     expect(signed.authorization).toContain('bd45cdeeb3966fb143fc46e30493f6ea158a2c70a2a22c1031bb4727d1d09154')
   })
 
-  test('hold for the headers of AWS’s own that a call has', async () => {
+  test('cover the x-amz headers of a call', async () => {
     const sign = signCalls(key, { region: 'us-east-1', service: 'bedrock', now })
     const { authorization } = await sign({ ...call, headers: { 'x-amz-meta': 'a', accept: '*/*' } })
     expect(authorization).toContain('SignedHeaders=host;x-amz-date;x-amz-meta,')
@@ -72,7 +72,7 @@ describe('signatures', () => {
 describe('credentials', () => {
   const options = { region: 'us-east-1', service: 'bedrock' }
 
-  test('from a function are asked for at each call, once for calls that come together', async () => {
+  test('from a function are requested for each call, once for concurrent calls', async () => {
     const ask = vi.fn(async (): Promise<AwsCredentials> => key)
     const sign = signCalls(ask, { ...options, now })
     await Promise.all([sign(call), sign(call)])
@@ -81,7 +81,7 @@ describe('credentials', () => {
     expect(ask).toHaveBeenCalledTimes(2)
   })
 
-  test('that expire are kept until five minutes before', async () => {
+  test('are cached until five minutes before they expire', async () => {
     let time = moment
     const ask = vi.fn(() => ({ ...key, expiration: new Date(time + 3_600_000) }))
     const sign = signCalls(ask, { ...options, now: () => time })
@@ -94,7 +94,7 @@ describe('credentials', () => {
     expect(ask).toHaveBeenCalledTimes(2)
   })
 
-  test('that cannot be had are asked for again', async () => {
+  test('are requested again after a failure', async () => {
     const ask = vi.fn(async (): Promise<AwsCredentials> => key)
     ask.mockRejectedValueOnce(new Error('no role'))
     const sign = signCalls(ask, options)
@@ -110,7 +110,7 @@ describe('credentials', () => {
     },
   )
 
-  test('without a signer say what to install', async () => {
+  test('cause an error that names the missing package', async () => {
     vi.resetModules()
     vi.doMock('aws4fetch', () => {
       throw new Error('Cannot find package')

@@ -1,34 +1,38 @@
-import { settleWithin } from '../../base/callbacks.ts'
+import { settleWithin } from '../../base/async.ts'
 import type { OutgoingCall } from '../upstream.ts'
 
-/** An access key of AWS. What `@aws-sdk/credential-providers` returns is one. */
+/** AWS access key, as the providers of `@aws-sdk/credential-providers` return it. */
 export interface AwsCredentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** Comes with credentials that are lent for a while. */
+  /** Present in temporary credentials. */
   readonly sessionToken?: string | undefined
-  /** Until when they can be used: a function's credentials are kept until five minutes before. Default: asked for anew for each call. */
+  /**
+   * Expiry of the credentials. Credentials from a function are cached until five minutes before it. Default: the function is called for
+   * each call.
+   */
   readonly expiration?: Date | undefined
 }
 
-/** Credentials, or a function that returns them: `fromNodeProviderChain()` of `@aws-sdk/credential-providers` is one. */
+/** AWS credentials, or a function that returns them, such as `fromNodeProviderChain()` of `@aws-sdk/credential-providers`. */
 export type AwsCredentialSource = AwsCredentials | (() => AwsCredentials | Promise<AwsCredentials>)
 
+/** Credentials are renewed this long before they expire. */
 const earlyMs = 300_000
-const waiting = { name: 'credentials()', ms: 30_000, fix: 'Return AWS credentials sooner.' } as const
+const timeout = { name: 'credentials()', ms: 30_000, fix: 'Return AWS credentials sooner.' } as const
 
 /**
- * Signs calls to an AWS service (Signature Version 4) with the optional peer `aws4fetch`.
+ * Returns an `authorize` function that signs calls to an AWS service (Signature Version 4) with the optional package `aws4fetch`. The
+ * function rejects if the package or the credentials are missing.
  *
- * @returns what `Upstream.authorize` asks for; it rejects where there is no signer, and where there are no credentials
- * @throws TypeError for credentials without their two halves
+ * @throws TypeError for credentials without `accessKeyId` or `secretAccessKey`
  */
 export function signCalls(
   source: AwsCredentialSource,
   { region, service, now = Date.now }: { region: string; service: string; now?: () => number },
 ): (call: OutgoingCall) => Promise<Readonly<Record<string, string>>> {
-  const credentials = typeof source === 'function' ? keep(source, now) : always(checked(source))
-  // Keys derived from a secret, by day: aws4fetch's own, which it never clears.
+  const credentials = typeof source === 'function' ? cacheCredentials(source, now) : constant(checkCredentials(source))
+  // Signing keys derived from a secret, by day. aws4fetch fills this map and never clears it.
   const cache = new Map<string, ArrayBuffer>()
   let cached = ''
   return async ({ method, url, headers, body }) => {
@@ -38,7 +42,7 @@ export function signCalls(
     const signer = new Signer({
       method,
       url,
-      // Only what must be signed: transports and proxies may touch the others (accept-encoding), which would break it.
+      // Signs only the required headers: transports and proxies may change others (accept-encoding), which would invalidate the signature.
       headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-amz'))),
       body: (body ?? null) as string | Uint8Array<ArrayBuffer> | null,
       accessKeyId,
@@ -62,7 +66,7 @@ export function signCalls(
 type Signer = typeof import('aws4fetch').AwsV4Signer
 
 async function loadSigner(): Promise<Signer> {
-  // By name and within a try, so that bundlers take the package in where it is there and do without where it is not.
+  // A literal name within a `try` lets bundlers include the package if it is installed and continue if it is not.
   try {
     const { AwsV4Signer } = await import('aws4fetch')
     return AwsV4Signer
@@ -74,32 +78,35 @@ async function loadSigner(): Promise<Signer> {
   }
 }
 
-function checked(credentials: AwsCredentials): AwsCredentials {
+function checkCredentials(credentials: AwsCredentials): AwsCredentials {
   for (const field of ['accessKeyId', 'secretAccessKey'] as const)
     if (typeof credentials?.[field] !== 'string' || credentials[field] === '')
-      throw new TypeError(`The AWS credentials have no ${field}: give accessKeyId and secretAccessKey`)
+      throw new TypeError(`The AWS credentials have no ${field}: set accessKeyId and secretAccessKey`)
   const expiration: unknown = credentials.expiration
   if (expiration !== undefined && !(expiration instanceof Date && Number.isFinite(expiration.getTime())))
-    throw new TypeError(`The AWS credentials have an expiration that is no Date: give a Date, or leave it out`)
+    throw new TypeError(`The AWS credentials have an expiration that is not a Date: set a Date, or leave it out`)
   return credentials
 }
 
-const always =
+const constant =
   (credentials: AwsCredentials): (() => Promise<AwsCredentials>) =>
   () =>
     Promise.resolve(credentials)
 
-/** Asks once for calls that come together, and no more while the answer is good for a while. */
-function keep(ask: () => AwsCredentials | Promise<AwsCredentials>, now: () => number): () => Promise<AwsCredentials> {
-  let asked: Promise<AwsCredentials> | undefined
+/** Caches the credentials until shortly before they expire. Concurrent calls share one request. */
+function cacheCredentials(
+  load: () => AwsCredentials | Promise<AwsCredentials>,
+  now: () => number,
+): () => Promise<AwsCredentials> {
+  let pending: Promise<AwsCredentials> | undefined
   let until = 0
   return async () => {
-    if (asked === undefined || now() >= until) {
+    if (pending === undefined || now() >= until) {
       until = Number.POSITIVE_INFINITY
-      // One that never settles must not keep all later calls waiting for it.
-      const asking = settleWithin(Promise.resolve().then(ask), waiting).then(checked)
-      asked = asking
-      asking.then(
+      // Without a timeout, a request that never settles would block all later calls.
+      const request = settleWithin(Promise.resolve().then(load), timeout).then(checkCredentials)
+      pending = request
+      request.then(
         ({ expiration }) => {
           until = expiration === undefined ? 0 : expiration.getTime() - earlyMs
         },
@@ -108,6 +115,6 @@ function keep(ask: () => AwsCredentials | Promise<AwsCredentials>, now: () => nu
         },
       )
     }
-    return asked
+    return pending
   }
 }

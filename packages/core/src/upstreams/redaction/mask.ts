@@ -1,17 +1,64 @@
-/** What is looked for in a text. */
+/** The secrets of an upstream, prepared for searches. */
 export interface Secrets {
-  /** Credentials of twelve characters or more in all spellings: found in whole and in part. */
+  /** Credentials of twelve characters or more in all spellings. They are masked in whole and in part. */
   readonly parts: PartIndex
-  /** Shorter credentials and other values of an upstream's headers: found as a whole. */
+  /** Shorter credentials, and other header values of the upstream. They are masked anywhere in a text, but only in whole. */
   readonly whole: readonly string[]
-  /** Credentials of fewer than eight characters. */
+  /** Credentials of fewer than eight characters. They are masked as whole words only. */
   readonly words: readonly string[]
 }
 
-/** Whether JSON text has an escape for a character that needs none: such escapes may stand within a secret. */
+/** Returns the text with `***` in position of each secret. */
+export function maskSecrets(text: string, { whole = [], words = [], parts }: Partial<Secrets>): string {
+  // Parts come first because they are the longest and may contain shorter secrets.
+  let masked = parts === undefined ? text : maskParts(text, parts)
+  for (const value of whole) if (masked.includes(value)) masked = masked.replaceAll(value, '***')
+  for (const word of words) if (masked.includes(word)) masked = maskWord(masked, word)
+  return masked
+}
+
+function maskParts(text: string, parts: PartIndex): string {
+  let masked = ''
+  let from = 0
+  for (let part = parts.find(text); part !== undefined; part = parts.find(text, from)) {
+    masked += `${text.slice(from, afterEscape(text, part.begin))}***`
+    from = part.end
+  }
+  return from === 0 ? text : masked + text.slice(from)
+}
+
+/** Masks a value only between characters that are not letters, digits or hyphens. */
+function maskWord(text: string, word: string): string {
+  let masked = ''
+  let from = 0
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+    const end = at + word.length
+    const begins = at === 0 || !wordCharacter.test(text[at - 1] as string) || afterEscape(text, at - 1) === at
+    if (!begins || (end < text.length && wordCharacter.test(text[end] as string))) continue
+    masked += `${text.slice(from, at)}***`
+    from = end
+  }
+  return from === 0 ? text : masked + text.slice(from)
+}
+const wordCharacter = /[\w-]/
+
+/** Returns `begin`, or the end of the JSON escape that contains `begin`. The text may be JSON, and half an escape would make it invalid. */
+function afterEscape(text: string, begin: number): number {
+  // Looks back no further than the longest escape (6 characters). An unbounded search would take quadratic time in long texts.
+  let slash = begin - 1
+  while (slash > begin - 6 && text[slash] !== '\\') slash--
+  if (text[slash] !== '\\') return begin
+  let first = slash
+  while (text[first - 1] === '\\') first--
+  // The second backslash of an escaped pair begins no escape.
+  if ((slash - first) % 2 === 1) return begin
+  return Math.max(begin, slash + (text[slash + 1] === 'u' ? 6 : 2))
+}
+
+/** Returns whether JSON text escapes a character that needs no escape. Such escapes can hide a secret from a search. */
 export const hasNeedlessEscape = (text: string): boolean => text.includes('\\') && /\\(?:\/|u00[2-7])/.test(text)
 
-/** JSON text without the escapes that it does not need. It means the same. */
+/** Returns JSON text of the same meaning without needless escapes. */
 export const dropNeedlessEscapes = (text: string): string =>
   hasNeedlessEscape(text)
     ? text.replace(/\\(?:u00([2-7][0-9a-f])|.)/gi, (written, code: string | undefined) => {
@@ -21,80 +68,40 @@ export const dropNeedlessEscapes = (text: string): string =>
       })
     : text
 
-/** The text with `***` in place of each secret. */
-export function maskSecrets(text: string, { whole = [], words = [], parts }: Partial<Secrets>): string {
-  // Long ones first: they may hold a short one.
-  let clean = parts === undefined ? text : withoutParts(text, parts)
-  for (const value of whole) if (clean.includes(value)) clean = clean.replaceAll(value, '***')
-  for (const word of words) if (clean.includes(word)) clean = withoutWord(clean, word)
-  return clean
-}
-
-function withoutParts(text: string, parts: Secrets['parts']): string {
-  let clean = ''
-  let from = 0
-  for (let part = parts.find(text); part !== undefined; part = parts.find(text, from)) {
-    clean += `${text.slice(from, behindEscape(text, part.begin))}***`
-    from = part.end
-  }
-  return from === 0 ? text : clean + text.slice(from)
-}
-
-/** The text without a value where that stands by itself: neither letters, digits nor hyphens beside it. */
-function withoutWord(text: string, word: string): string {
-  let clean = ''
-  let from = 0
-  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
-    const end = at + word.length
-    const begins = at === 0 || !inWord.test(text[at - 1] as string) || behindEscape(text, at - 1) === at
-    if (!begins || (end < text.length && inWord.test(text[end] as string))) continue
-    clean += `${text.slice(from, at)}***`
-    from = end
-  }
-  return from === 0 ? text : clean + text.slice(from)
-}
-const inWord = /[\w-]/
-
-/** The text may be JSON, and must stay it: half an escape is none. */
-function behindEscape(text: string, begin: number): number {
-  // No further back than an escape is long: what is looked for in all of a long text, time and again, takes its time squared.
-  let slash = begin - 1
-  while (slash > begin - 6 && text[slash] !== '\\') slash--
-  if (text[slash] !== '\\') return begin
-  let first = slash
-  while (text[first - 1] === '\\') first--
-  // Of two in a row the second begins nothing.
-  if ((slash - first) % 2 === 1) return begin
-  return Math.max(begin, slash + (text[slash + 1] === 'u' ? 6 : 2))
-}
-
-/** Parts of a secret are recognized from this length on, because upstreams cut keys and mask their middle. */
+/** Shortest part of a secret that is recognized. Upstreams cut keys and mask their middle in error messages. */
 export const shortestPart = 12
-/** Characters that are hashed together. */
+/** Number of characters that are hashed together (a gram). */
 const gram = 4
-/** Every run of `shortestPart` characters holds a gram that begins at a multiple of this. */
+/** Every run of `shortestPart` characters contains a whole gram that begins at a multiple of this. */
 const step = shortestPart - gram + 1
 
-/** A part of a secret in a text. */
-export interface Part {
+/** Position of a part of a secret in a text. */
+interface Part {
   readonly begin: number
   readonly end: number
 }
 
 /**
- * Finds parts of secrets in texts: a hash table of every four characters of the secrets, searched at every ninth character of a text.
- * A text without secrets costs about 0.5 ns per byte, and 1 ns per character of a string (a search with `includes` for each of the
- * 15 spellings of a key: ten times as much).
+ * Finds parts of secrets in texts, with a hash table of all grams of the secrets. A search hashes the text at every ninth character only,
+ * because a part of twelve characters contains at least one of these grams:
+ *
+ *   secret  sk-qF7w2Xr9Tz5bLk0        each run of 4 characters is in the table
+ *   text    bad key qF7w2Xr9Tz5bL…    looked up: "bad " and "F7w2", 9 characters apart
+ *           ^^^^     ^^^^
+ *                   <----------->     "F7w2" is in the table: extended to both sides, it is a part of 13 characters
+ *
+ * A text without secrets costs about 0.5 ns per byte, and 1 ns per character of a string. Searching with `includes` for each of the
+ * 15 spellings of a key costs ten times as much.
  */
 export class PartIndex {
-  /** All secrets, separated by a character that no header holds. */
+  /** All secrets, separated by a character that no header contains. */
   readonly #secrets: string
-  /** By hash: 1 + the place of the last gram with that hash; 0: none. */
+  /** By hash: 1 + the position of the last gram with this hash, or 0. */
   readonly #slots: Int32Array
-  /** By place: 1 + the place of the ones before with the same hash; 0: none. */
+  /** By position: 1 + the position of the previous gram with the same hash, or 0. */
   readonly #earlier: Int32Array
   readonly #shift: number
-  /** All secrets as bytes; undefined where they are not all ASCII. */
+  /** All secrets as bytes, or undefined if they are not all ASCII. */
   readonly #bytes: Uint8Array | undefined
 
   constructor(secrets: Iterable<string>) {
@@ -113,7 +120,7 @@ export class PartIndex {
     }
   }
 
-  /** The first part at or after `from`. */
+  /** Returns the first part at or after `from`. */
   find(text: string, from = 0): Part | undefined {
     for (let at = from; at + gram <= text.length; at += step) {
       const last = this.#slots[hash(text, at) >>> this.#shift] as number
@@ -124,61 +131,62 @@ export class PartIndex {
     return undefined
   }
 
-  /** Whether there may be a part in UTF-8 text. Never false where there is one. */
+  /** Returns whether UTF-8 bytes may contain a part. It is never false if they do. */
   mayMatch(bytes: Uint8Array): boolean {
-    const own = this.#bytes
-    if (own === undefined) return true
+    const secrets = this.#bytes
+    if (secrets === undefined) return true
     const slots = this.#slots
     const shift = this.#shift
     for (let at = 0; at + gram <= bytes.length; at += step) {
-      const four = fourOf(
+      const packed = packGram(
         bytes[at] as number,
         bytes[at + 1] as number,
         bytes[at + 2] as number,
         bytes[at + 3] as number,
       )
-      let place = (slots[Math.imul(four, factor) >>> shift] as number) - 1
-      for (; place >= 0; place = (this.#earlier[place] as number) - 1)
+      let position = (slots[Math.imul(packed, hashFactor) >>> shift] as number) - 1
+      for (; position >= 0; position = (this.#earlier[position] as number) - 1)
         if (
-          own[place] === bytes[at] &&
-          own[place + 1] === bytes[at + 1] &&
-          own[place + 2] === bytes[at + 2] &&
-          own[place + 3] === bytes[at + 3]
+          secrets[position] === bytes[at] &&
+          secrets[position + 1] === bytes[at + 1] &&
+          secrets[position + 2] === bytes[at + 2] &&
+          secrets[position + 3] === bytes[at + 3]
         )
           return true
     }
     return false
   }
 
+  /** Returns the longest part around the gram at `at`, which begins at or after `from`. */
   #longestAt(text: string, at: number, from: number, last: number): Part | undefined {
     let begin = at
     let end = at
-    for (let place = last - 1; place >= 0; place = (this.#earlier[place] as number) - 1) {
-      if (!this.#secrets.startsWith(text.slice(at, at + gram), place)) continue
-      const part = this.#extended(text, at, from, place)
+    for (let position = last - 1; position >= 0; position = (this.#earlier[position] as number) - 1) {
+      if (!this.#secrets.startsWith(text.slice(at, at + gram), position)) continue
+      const part = this.#extended(text, at, from, position)
       if (part.end - part.begin > end - begin) ({ begin, end } = part)
     }
     return end - begin < shortestPart ? undefined : { begin, end }
   }
 
-  /** How far text and secret agree before and behind a place that they share. */
-  #extended(text: string, at: number, from: number, place: number): Part {
+  /** Extends a common gram to both sides, as far as text and secret agree. */
+  #extended(text: string, at: number, from: number, position: number): Part {
     const secrets = this.#secrets
     let before = 0
-    while (at - before > from && place > before && text[at - before - 1] === secrets[place - before - 1]) before++
-    let behind = gram
-    while (at + behind < text.length && text[at + behind] === secrets[place + behind]) behind++
-    return { begin: at - before, end: at + behind }
+    while (at - before > from && position > before && text[at - before - 1] === secrets[position - before - 1]) before++
+    let after = gram
+    while (at + after < text.length && text[at + after] === secrets[position + after]) after++
+    return { begin: at - before, end: at + after }
   }
 }
 
-const factor = 0x9e3779b1
+const hashFactor = 0x9e3779b1
 
-const fourOf = (first: number, second: number, third: number, fourth: number): number =>
+const packGram = (first: number, second: number, third: number, fourth: number): number =>
   first | (second << 8) | (third << 16) | (fourth << 24)
 
 const hash = (text: string, at: number): number =>
   Math.imul(
-    fourOf(text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2), text.charCodeAt(at + 3)),
-    factor,
+    packGram(text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2), text.charCodeAt(at + 3)),
+    hashFactor,
   )

@@ -30,7 +30,7 @@ describe('JSON of an upstream', () => {
       '{"error":{"text":"***","content":[{"text":"[upstream]"}]}}',
     ],
     ['escapes', `{"odd":"${key.replace('/', '\\/').replace('k', '\\u006b')}"}`, '{"odd":"***"}'],
-  ])('loses secrets and nothing else: %s', (_, text, expected) => {
+  ])('loses only secrets: %s', (_, text, expected) => {
     expect(redactor.isClean(parseObject(text) ?? {})).toBe(false)
     expect(redactor.redactJson(text)).toBe(expected)
   })
@@ -45,19 +45,19 @@ describe('JSON of an upstream', () => {
     ],
     ['numbers in long lists', `{"embedding":[${Array.from({ length: 3000 }, (_, at) => at / 7).join()}]}`],
     ['errors without secrets', '{ "error" : {"message":"no \\/ \\u0041"} , "x" : 1.50 }'],
-  ])('passes as it came: %s', (_, text) => {
+  ])('passes unchanged: %s', (_, text) => {
     expect(redactor.isClean(parseObject(text) ?? {})).toBe(true)
     expect(redactor.redactJson(text)).toBe(text)
   })
 
-  it('is no reason to fail where it nests as deep as it can', () => {
+  it('is redacted at the maximum nesting depth', () => {
     const deep = (inner: string): string => `{"odd":${'['.repeat(200_000)}${inner}${']'.repeat(200_000)}}`
     expect(redactor.isClean(parseObject(deep('1')) ?? {})).toBe(false)
     expect(redactor.redactJson(deep('1'))).toBe(deep('1'))
     expect(redactor.redactJson(deep(`"${key}"`))).toBe(deep('"***"'))
   })
 
-  it('stays JSON with a key that is a word of it', () => {
+  it('stays valid JSON if the key is one of its words', () => {
     for (const apiKey of ['error', 'message', 'null', 'true', '400', '"', '{}']) {
       const of = redactorOf(openai({ apiKey }))
       const text = '{"error":{"message":"null true 400 error","code":400,"param":null}}'
@@ -67,7 +67,7 @@ describe('JSON of an upstream', () => {
 })
 
 describe('names of members', () => {
-  it('are content where a stream repeats them with other texts: those events are not searched', () => {
+  it('count as content in all streams that repeat them with other texts', () => {
     const taps = codecs.map((codec) => codec.tapStream({ withholdUsage: false, target: { model: 'm', quirks: {} } }))
     const names = [...taps, tapEvents({ done: 'x' })].flatMap(({ varyingMembers: varying = [] }) => [...varying])
     const numbers = /created|_index$|_number$|Count$/
@@ -86,16 +86,16 @@ describe('names of members', () => {
   ])('of errors are found in a text: %s', (text, expected) => expect(mayHaveErrorMember(text)).toBe(expected))
 })
 
-describe('the name of a deployment in a base URL', () => {
+describe('a deployment’s name in a base URL', () => {
   const deployment = openaiCompatible({
     baseURL: 'https://acme.test/openai/deployments/gpt4o-weather-agent/v1',
     apiKey: 'sk-0123456789abcdef',
   })
-  it('stays in good answers, where it may be the name of a model or a tool', () => {
+  it('stays in successful responses, where it can be the name of a model or tool', () => {
     const body = '{"model":"gpt4o-weather-agent","tool":"deploy_gpt4o-weather-agent"}'
     expect(redactorOf(deployment).redactJson(body)).toBe(body)
   })
-  it('is taken out of errors', () => {
+  it('is masked in errors', () => {
     expect(redact('no deployment gpt4o-weather-agent', deployment)).toBe('no deployment ***')
   })
 })

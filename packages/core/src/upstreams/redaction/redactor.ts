@@ -6,35 +6,41 @@ import type { Upstream } from '../upstream.ts'
 import { dropNeedlessEscapes, hasNeedlessEscape, maskSecrets, type Secrets, shortestPart } from './mask.ts'
 import { addressesOf, configuredHeaders, isReusable, isSecret, secretsIn, secretsInUrl } from './secrets.ts'
 
-/** So many credentials made for single calls are looked for outside of errors: the latest ones. */
-const mostMade = 8
+/** Number of the latest credentials from `authorize` that are searched for outside of errors. */
+const maxRecentSecrets = 8
 
 /**
- * Takes an upstream's secrets out of everything that it sends. Each kind of place has a method of its own:
+ * Removes an upstream's secrets from everything that it sends. What is removed depends on the place in a response:
  *
- * - texts that are no content (errors, comments, close reasons, headers): `text`
- * - JSON, in which content stands beside other members: `isClean` and `json`
- * - server-sent events: `suspects` and `block`
+ *    upstream's response                    treatment    removed
+ *    -----------------------------------    ---------    ------------------------------------------------------------
+ *    error, comment, header, close reason   'error'      credentials in whole and in part, other header values, addresses
+ *    {"id": …, "model": …}                  'plain'      credentials of 12 characters or more, in whole and in part
+ *    {"content": …, "arguments": …}         'content'    nothing: this is the model's text and may repeat the client's
+ *
+ * secrets.ts decides which values are secret, mask.ts finds and masks them, and the table of members below assigns the treatments. The
+ * methods: `redactText` for errors and other short texts, `isClean` and `redactJson` for JSON, `mayHaveCredential`, `hasCredential` and
+ * `redactEvents` for server-sent events.
  */
 export class Redactor {
   readonly #upstream: Upstream
-  readonly #own: Secrets
+  readonly #configured: Secrets
   readonly #addresses: readonly string[]
-  /** Credentials made for the latest calls, and how many had been made when they were collected. */
-  #latest: readonly Secrets[] = []
-  #collectedAt = 0
+  /** Credentials of the latest calls from `authorize`, and `credentialCount` when they were collected. */
+  #recent: readonly Secrets[] = []
+  #recentCount = 0
 
   constructor(upstream: Upstream) {
     this.#upstream = upstream
     const { credentials, names } = secretsInUrl(upstream)
-    this.#own = secretsIn(configuredHeaders(upstream), credentials, names)
+    this.#configured = secretsIn(configuredHeaders(upstream), credentials, names)
     this.#addresses = addressesOf(upstream)
   }
 
-  /** A text without credentials, in whole or in part, other values of the upstream's headers, and its address. */
+  /** Returns a text without the upstream's credentials (in whole or in part), other header values and addresses. */
   readonly redactText = (text: string): string => {
     const plain = dropNeedlessEscapes(text)
-    let hidden = maskSecrets(plain, this.#own)
+    let hidden = maskSecrets(plain, this.#configured)
     if (this.#upstream.authorize !== undefined)
       for (const header of recentCredentials(this.#upstream)) hidden = maskSecrets(hidden, secretsOf(header))
     let clean = hidden === plain ? text : hidden
@@ -43,10 +49,10 @@ export class Redactor {
   }
 
   /**
-   * JSON text whose strings are redacted where they are no content; every other byte stays. Strings of errors are redacted as `text`
-   * does, others lose only credentials of twelve characters or more, because they may repeat what the client wrote.
+   * Returns JSON text with redacted strings, except in content; every other byte stays. Strings of errors are redacted like `redactText`.
+   * Other strings only lose credentials of twelve characters or more, because they may repeat the client's text.
    *
-   * @param outer how the value as a whole is treated
+   * @param outer treatment of the value as a whole
    */
   redactJson(text: string, outer: Treatment = 'plain'): string {
     try {
@@ -57,39 +63,40 @@ export class Redactor {
     return replaceStrings(text, this.#clean, outer)
   }
 
-  /** Whether `json` would leave the text of this value as it is. */
+  /** Returns whether `redactJson` would leave the text of this value unchanged. */
   isClean(body: JsonObject): boolean {
     try {
       return isCleanJson(body, this.#isClean, 'plain')
     } catch {
-      // It nests too deep for a recursive walk: `json` has a closer look.
+      // The value nests too deep for a recursive walk; `redactJson` is iterative.
       return false
     }
   }
 
   /**
-   * Whether a text holds a credential of twelve characters or more, or a part of one. Fast enough to be asked of each event.
+   * Returns whether a text contains a credential of twelve characters or more, or a part of one. It is fast enough for each event of a
+   * stream.
    *
-   * @param mayHaveCredential what `mayBeIn` says of bytes that the text is from
+   * @param mayHave result of `mayHaveCredential` for the bytes of the text
    */
-  hasCredential(text: string, mayHaveCredential = true): boolean {
-    if (mayHaveCredential && this.#matchesCredential(text)) return true
+  hasCredential(text: string, mayHave = true): boolean {
+    if (mayHave && this.#matchesCredential(text)) return true
     return hasNeedlessEscape(text) && this.#matchesCredential(dropNeedlessEscapes(text))
   }
 
-  /** Whether a credential, written without escapes, may be in UTF-8 text. Takes half the time that a search in a string takes. */
-  mayBeIn(utf8: Uint8Array): boolean {
-    if (this.#own.parts.mayMatch(utf8)) return true
+  /** Returns whether UTF-8 text may contain an unescaped credential. A search in bytes takes half the time of one in a string. */
+  mayHaveCredential(utf8: Uint8Array): boolean {
+    if (this.#configured.parts.mayMatch(utf8)) return true
     if (this.#upstream.authorize !== undefined)
       for (const { parts } of this.#recentSecrets()) if (parts.mayMatch(utf8)) return true
     return false
   }
 
-  /** Server-sent events as text: their data as `json` does where it is JSON in one line, everything else as `text` does. */
+  /** Returns server-sent events with redacted data: as `redactJson` does if it is JSON in one line, otherwise as `redactText` does. */
   redactEvents(text: string, outer: Treatment = 'plain'): string {
     let clean = ''
     for (const block of splitBlocks(text)) {
-      // Data in several lines is one text only together, and rare: none of it is taken for content.
+      // Data in several lines is one JSON text only when joined. That is rare, so all of it is redacted as text.
       const isJson = (block.match(dataLine)?.length ?? 0) < 2
       clean += block.replace(line, (_, field: string, value: string) =>
         field.startsWith('data') && isJson ? field + this.redactJson(value, outer) : field + this.redactText(value),
@@ -101,7 +108,7 @@ export class Redactor {
   readonly #clean = (text: string, treatment: 'plain' | 'error'): string => {
     if (treatment === 'error') return this.redactText(text)
     if (text.length < shortestPart || !this.hasCredential(text)) return text
-    let clean = maskSecrets(dropNeedlessEscapes(text), { parts: this.#own.parts })
+    let clean = maskSecrets(dropNeedlessEscapes(text), { parts: this.#configured.parts })
     for (const { parts } of this.#recentSecrets()) clean = maskSecrets(clean, { parts })
     return clean
   }
@@ -110,26 +117,26 @@ export class Redactor {
     treatment === 'error' ? this.redactText(text) === text : text.length < shortestPart || !this.hasCredential(text)
 
   #matchesCredential(text: string): boolean {
-    if (this.#own.parts.find(text) !== undefined) return true
+    if (this.#configured.parts.find(text) !== undefined) return true
     if (this.#upstream.authorize !== undefined)
       for (const { parts } of this.#recentSecrets()) if (parts.find(text) !== undefined) return true
     return false
   }
 
   #recentSecrets(): readonly Secrets[] {
-    if (this.#upstream.authorize === undefined) return this.#latest
+    if (this.#upstream.authorize === undefined) return this.#recent
     const times = credentialCount(this.#upstream)
-    if (times !== this.#collectedAt) {
-      this.#collectedAt = times
+    if (times !== this.#recentCount) {
+      this.#recentCount = times
       const reusable = [...recentCredentials(this.#upstream)].filter(({ name, value }) => isReusable(name, value))
-      this.#latest = reusable.slice(-mostMade).map(secretsOf)
+      this.#recent = reusable.slice(-maxRecentSecrets).map(secretsOf)
     }
-    return this.#latest
+    return this.#recent
   }
 }
 
 const dataLine = /^data:/gm
-/** A line of server-sent events: a field with its colon, or a comment's, or neither, and what follows. */
+/** A line of server-sent events: a field name or comment with other colon, if any, and the value. */
 const line = /^((?:data|event|id|retry)?: ?|)([^\r\n]+)/gm
 
 const ofHeaders = new WeakMap<CredentialHeader, Secrets>()
@@ -145,7 +152,7 @@ function secretsOf(header: CredentialHeader): Secrets {
 
 const redactors = new WeakMap<Upstream, Redactor>()
 
-/** The upstream's redactor, made by the first call. */
+/** Returns the upstream's redactor. The first call creates it. */
 export function redactorOf(upstream: Upstream): Redactor {
   let redactor = redactors.get(upstream)
   if (redactor === undefined) {
@@ -156,12 +163,12 @@ export function redactorOf(upstream: Upstream): Redactor {
 }
 
 /**
- * Takes an upstream's credentials and address out of a text that is no content: in whole and in part, in every spelling of
- * `upstreams/redaction/spellings.ts`, or with the escapes of JSON.
+ * Returns a text other than content without the upstream's credentials and addresses: in whole and in part, in all spellings of secrets.ts,
+ * and in JSON escapes.
  */
 export const redact = (text: string, upstream: Upstream): string => redactorOf(upstream).redactText(text)
 
-/** Headers of a call, fit to be shown: everything but what is known to be public is masked. */
+/** Returns headers of a call for display: configured values are masked, except those of public headers. */
 export const maskHeaders = (
   headers: Readonly<Record<string, string>>,
   upstream: Upstream,
@@ -172,40 +179,40 @@ export const maskHeaders = (
   )
 }
 
-/** How the texts within a JSON value are treated. */
-export type Treatment =
-  /** Searched for credentials. */
+/** How strings within a JSON value are treated. */
+type Treatment =
+  /** Credentials are removed. */
   | 'plain'
-  /** The upstream's words about a failure: searched for everything that is not for clients. */
+  /** An error message of the upstream: credentials, header values and addresses are removed. */
   | 'error'
-  /** A model's words: left as they are. */
+  /** A model's output: it is left unchanged. */
   | 'content'
 
-/** The treatment of a text under a name of this kind, within a value of that treatment. */
-const ofText = (outer: Treatment, kind: MemberKind | undefined): Treatment =>
+/** Returns the treatment of a string under a member of this kind, within a value of treatment `outer`. */
+const textTreatment = (outer: Treatment, kind: MemberKind | undefined): Treatment =>
   outer !== 'plain' || kind === undefined ? outer : kind === 'content' || kind === 'value' ? 'content' : 'error'
 
-/** The same of an object. */
-const ofObject = (outer: Treatment, kind: MemberKind | undefined): Treatment =>
+/** Returns the treatment of an object under a member of this kind, within a value of treatment `outer`. */
+const objectTreatment = (outer: Treatment, kind: MemberKind | undefined): Treatment =>
   outer !== 'plain' ? outer : kind === 'error' ? 'error' : kind === 'value' ? 'content' : 'plain'
 
-/** Whether a text may pass as it is. */
-export type IsClean = (text: string, treatment: 'plain' | 'error') => boolean
+/** Returns whether a string may pass unchanged. */
+type IsClean = (text: string, treatment: 'plain' | 'error') => boolean
 
-/** Whether all texts of a value may pass, names included. */
-export function isCleanJson(value: Json, isClean: IsClean, outer: Treatment, kind?: MemberKind): boolean {
+/** Returns whether all strings of a value may pass unchanged, member names included. */
+function isCleanJson(value: Json, isClean: IsClean, outer: Treatment, kind?: MemberKind): boolean {
   if (typeof value === 'string') {
-    const treatment = ofText(outer, kind)
+    const treatment = textTreatment(outer, kind)
     return treatment === 'content' || isClean(value, treatment)
   }
   if (typeof value !== 'object' || value === null) return true
   if (Array.isArray(value)) {
-    // Vectors are the longest lists there are. Read as `value[0]`, where lists of objects are read too, V8 makes an object of each number.
+    // Vectors are the longest lists. `value[0]` is also used for lists of objects, so V8 would box each number; Reflect.get avoids that.
     if (kind === 'content' && outer !== 'error' && typeof Reflect.get(value, 0) === 'number') return true
     for (let at = 0; at < value.length; at++) if (!isCleanJson(value[at] as Json, isClean, outer, kind)) return false
     return true
   }
-  const inner = ofObject(outer, kind)
+  const inner = objectTreatment(outer, kind)
   if (inner === 'content') return true
   for (const name in value) {
     const member = value[name]
@@ -219,18 +226,18 @@ export function isCleanJson(value: Json, isClean: IsClean, outer: Treatment, kin
 interface Frame {
   readonly treatment: Treatment
   readonly isObject: boolean
-  /** The next string of an object is a name. */
+  /** The next string is a member name. */
   atName: boolean
-  /** That of the member at hand; of a list, its own. */
+  /** Kind of the current member; in a list, the kind of the list itself. */
   kind: MemberKind | undefined
 }
 
 /**
- * JSON text with some of its strings replaced; every other byte stays. The text must be valid.
+ * Returns JSON text with some strings replaced; every other byte stays. The text must be valid JSON.
  *
- * @param replace returns the very string where nothing is to be replaced; names are given to it as `plain`
+ * @param replace returns the same string if nothing is to be replaced. Member names are passed as `plain`
  */
-export function replaceStrings(
+function replaceStrings(
   text: string,
   replace: (value: string, treatment: 'plain' | 'error') => string,
   outer: Treatment,
@@ -254,10 +261,10 @@ export function replaceStrings(
             ? 'plain'
             : isName
               ? frame.treatment
-              : ofText(frame.treatment, frame.kind)
-        const told = treatment === 'content' ? value : replace(value, treatment)
-        if (told !== value) {
-          out += text.slice(from, at) + JSON.stringify(told)
+              : textTreatment(frame.treatment, frame.kind)
+        const replaced = treatment === 'content' ? value : replace(value, treatment)
+        if (replaced !== value) {
+          out += text.slice(from, at) + JSON.stringify(replaced)
           from = end
         }
         at = end - 1
@@ -265,7 +272,12 @@ export function replaceStrings(
       }
       case '{':
         frames.push(frame)
-        frame = { treatment: ofObject(frame.treatment, frame.kind), isObject: true, atName: true, kind: undefined }
+        frame = {
+          treatment: objectTreatment(frame.treatment, frame.kind),
+          isObject: true,
+          atName: true,
+          kind: undefined,
+        }
         break
       case '[':
         frames.push(frame)
@@ -285,15 +297,15 @@ export function replaceStrings(
 }
 
 /**
- * What the members of an upstream's JSON hold, by their names. Everything that is not named here is searched for credentials; so a
- * unknown field is never a leak.
+ * Content of a member in an upstream's JSON, by other name. Members without an entry are searched for credentials, so an unknown field is
+ * never a leak.
  *
- * - `content`: the text is what a model said or drew, or a seal: it passes as it is.
- * - `value`: all of it is what a model said, names included: arguments of tool calls.
- * - `error`: the upstream's own words about a failure: neither credentials nor addresses of the upstream pass.
- * - `error-text`: the same where it is a text. Under such a name formats also have objects of other kinds (chat's `message`).
+ * - `content`: the string is a model's output or a seal, and passes unchanged.
+ * - `value`: everything below is a model's output, names included: arguments of tool calls.
+ * - `error`: everything below describes a failure. Neither credentials nor addresses pass.
+ * - `error-text`: like `error` if the value is a string. Formats use these names for other objects too (`message` in chat).
  */
-export type MemberKind = 'content' | 'value' | 'error' | 'error-text'
+type MemberKind = 'content' | 'value' | 'error' | 'error-text'
 
 const names: { readonly [K in MemberKind]: string } = {
   content: `content text delta arguments partial_json reasoning reasoning_content thinking refusal transcript token tokens
@@ -305,7 +317,7 @@ const names: { readonly [K in MemberKind]: string } = {
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** As OpenAI and Anthropic write a name, as Google does, and as AWS and .NET do. */
+/** Returns a name in the cases of OpenAI and Anthropic, of Google, and of AWS and .NET. */
 function casesOf(name: string): Set<string> {
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
   return new Set([name, camel, capital(camel)])
@@ -321,7 +333,7 @@ export const memberKind = (name: string): MemberKind | undefined => kinds.get(na
 
 const alternatives = (kind: MemberKind): string =>
   [...kinds]
-    .filter(([, its]) => its === kind)
+    .filter(([, other]) => other === kind)
     .map(([name]) => name)
     .join('|')
 const errorMember = new RegExp(
@@ -329,7 +341,7 @@ const errorMember = new RegExp(
 )
 
 /**
- * Whether JSON text may have a member with an error in it: a name of one with a value that is not null, or a name that is written
- * with escapes. An `error-text` counts only with a text as its value.
+ * Returns whether JSON text may contain an error member: a name of one with a value other than null, or an escaped name. An `error-text`
+ * counts only if its value is a string or a list.
  */
 export const mayHaveErrorMember = (json: string): boolean => errorMember.test(json)

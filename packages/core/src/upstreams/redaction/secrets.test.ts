@@ -14,7 +14,7 @@ const upstream = openai({
 const never = { aborted: false, reason: undefined, addEventListener() {}, removeEventListener() {} }
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
-describe('what is taken out of a text', () => {
+describe('redaction of a text', () => {
   it.each<[string, string, string]>([
     ['a credential', `bad ${key}!`, 'bad ***!'],
     ['a credential, each time', `${key} ${key}`, '*** ***'],
@@ -97,14 +97,14 @@ describe('what is taken out of a text', () => {
     expect(redact(text, { ...upstream, headers: {}, ...given })).toBe(expected)
   })
 
-  it.each(['k7F', 'k7Fq', 'k7Fq2', 'k7Fq2x', 'k7Fq2xW'])('a short key as a whole word only: %s', (short) => {
+  it.each(['k7F', 'k7Fq', 'k7Fq2', 'k7Fq2x', 'k7Fq2xW'])('masks a short key only as a whole word: %s', (short) => {
     const of = openai({ apiKey: short })
     expect(redact(`key ${short}: "${short}",${short}.`, of)).toBe('key ***: "***",***.')
     expect(redact(JSON.stringify({ m: `a\n${short}\tb` }), of)).toBe('{"m":"a\\n***\\tb"}')
     for (const text of [`x${short}`, `${short}x`, `_${short}`, `${short}-1`]) expect(redact(text, of)).toBe(text)
   })
 
-  it.each(['', 'x', 'ab', 'abc:'])('base64 of it behind %j', (before) => {
+  it.each(['', 'x', 'ab', 'abc:'])('masks base64 of the key after %j', (before) => {
     const text = redact(`basic ${base64(`${before}${key}`)} no`, upstream)
     const windows = base64(`${before}${key}`)
     for (let at = 4; at + 16 < windows.length; at++) expect(text).not.toContain(windows.slice(at, at + 12))
@@ -120,14 +120,14 @@ describe('what is taken out of a text', () => {
     },
   )
 
-  it('in a time that grows with the text only, also where much of it is like a part of a credential', () => {
+  it('takes linear time, even if much of the text resembles parts of a credential', () => {
     const near = `${key.slice(0, 11)} `.repeat(40_000)
     const start = performance.now()
     expect(redact(near, upstream)).toBe(near)
     expect(performance.now() - start).toBeLessThan(10_000)
   })
 
-  it('every credential that was made for the latest calls, not only for the last one', async () => {
+  it('masks the credentials of all recent calls', async () => {
     let made = 0
     const hosted: Upstream = {
       ...upstream,
@@ -138,7 +138,7 @@ describe('what is taken out of a text', () => {
     expect(redact('ya29.token-1-of-many ya29.token-3-of-many', hosted)).toBe('*** ***')
   })
 
-  it('an access token in good answers, a signature in errors', async () => {
+  it('masks an access token in successful responses, and a signature in errors', async () => {
     const signature = 'AWS4-HMAC-SHA256 Credential=AKIA1234567890/x, Signature=0123456789abcdef0123456789abcdef'
     const made = { authorization: signature, 'x-amz-security-token': 'session-Qz5bLk0Vn3mHd8' }
     const hosted: Upstream = { ...upstream, authorize: () => made }
@@ -148,7 +148,7 @@ describe('what is taken out of a text', () => {
   })
 })
 
-it('an upstream hides nothing in its request id', async () => {
+it('masks a credential in the upstream’s request id', async () => {
   const ids: unknown[] = []
   const gateway = createGateway({
     auth: 'none',
@@ -167,7 +167,7 @@ it('an upstream hides nothing in its request id', async () => {
   expect(ids).toEqual(['req-***'])
 })
 
-describe('what is left as it is', () => {
+describe('text without secrets', () => {
   it.each([
     ['other words', 'max_tokens: 10'],
     ['fewer characters of a credential', key.slice(0, 11)],

@@ -2,27 +2,30 @@ import { toBase64 } from '../../base/bytes.ts'
 import type { Upstream } from '../upstream.ts'
 import { PartIndex, type Secrets, shortestPart } from './mask.ts'
 
-/** Secrets from this length on are looked for anywhere in a text, shorter ones as whole words only. */
+/** Secrets of at least this length are searched for anywhere in a text, shorter ones only as whole words. */
 const shortestAnywhere = 8
-/** One or two characters protect nothing, and stand in any text. */
+/** One or two characters protect nothing and occur in any text. */
 const shortestWord = 3
 
 /** A value with the name of its header or query parameter. */
-export type NamedValue = readonly [name: string, value: string]
+type NamedValue = readonly [name: string, value: string]
 
 const publicHeaders = new Set(['anthropic-version', 'anthropic-beta', 'content-type', 'accept', 'user-agent'])
+/** Returns whether the value of a header must be masked for display. */
 export const isSecret = (name: string): boolean => !publicHeaders.has(name.toLowerCase())
-/** Parts of other header values (an address, a title) may stand in any text. */
+/** Returns whether a header or parameter carries a credential. Parts of other values (an address, a title) may occur in any text. */
 const isCredential = (name: string): boolean =>
-  // An author is no credential.
+  // Excludes the word "author".
   /auth(?!ors?\b)|key|token|secret|cookie|credential|password|signature|^sig$/i.test(name)
 
-/** A credential has more characters than a dummy key (`0000000000000000`), which stands in any number. */
-const fewestCharacters = 5
+/** A credential has at least this many different characters. Dummy keys (`0000000000000000`) have fewer and occur in any number. */
+const minDistinctCharacters = 5
 
 /**
+ * Prepares the secrets of an upstream for searches.
+ *
  * @param credentials values that are credentials, wherever they are configured
- * @param names values that may be credentials or names (of a deployment, a project): looked for in errors only
+ * @param names values that are either credentials or names (of a deployment, a project); they are searched for in errors only
  */
 export function secretsIn(
   headers: Iterable<NamedValue>,
@@ -33,7 +36,7 @@ export function secretsIn(
   const whole: string[] = []
   const words: string[] = []
   const addCredential = (value: string): void => {
-    if (new Set(value).size < fewestCharacters) words.push(...(value.length >= shortestWord ? [value] : []))
+    if (new Set(value).size < minDistinctCharacters) words.push(...(value.length >= shortestWord ? [value] : []))
     else if (value.length >= shortestPart) parts.push(...spellingsOf(value))
     else if (value.length >= shortestAnywhere)
       whole.push(...[...spellingsOf(value)].filter(({ length }) => length >= shortestAnywhere))
@@ -55,17 +58,17 @@ export function secretsIn(
   return { parts: new PartIndex(parts), whole: longestFirst(whole), words: longestFirst(words) }
 }
 
-/** Whether a header made for a call serves for others too; a signature is good for one request. */
+/** Returns whether a header from `authorize` is valid for other calls too. A signature is valid for one call. */
 export const isReusable = (name: string, value: string): boolean => isCredential(name) && !/signature=/i.test(value)
 
-/** A value that another one contains must not be masked first. */
+/** Sorts values by length, so that a value is not masked before a longer one that contains it. */
 const longestFirst = (values: readonly string[]): readonly string[] =>
   [...new Set(values)].sort((a, b) => b.length - a.length)
 
-/** `Bearer`, `Basic`, `Api-Key` and the like in front of a credential. */
+/** Removes a scheme (`Bearer`, `Basic`, `Api-Key`) in front of a credential. */
 const withoutScheme = (value: string): string => value.replace(/^[a-z][a-z-]* +(?=\S+$)/i, '')
 
-/** RFC 7617: `Basic base64(user:password)`. */
+/** Returns the password of a `Basic base64(user:password)` header (RFC 7617). */
 function passwordIn(value: string): string | undefined {
   const encoded = /^basic +(\S+)$/i.exec(value)?.[1]
   if (encoded === undefined) return undefined
@@ -77,37 +80,40 @@ function passwordIn(value: string): string | undefined {
   }
 }
 
-/** The headers that an upstream's calls always carry. */
+/** Returns the configured headers of an upstream, with those of all its keys. */
 export const configuredHeaders = ({ headers, keys = [] }: Upstream): NamedValue[] =>
   [headers, ...keys.map((key) => key.headers)].flatMap((all) => Object.entries(all))
 
 /** Values in an upstream's base URL and query that may be credentials. */
-export interface UrlSecrets {
-  /** A login, parameters, segments of the path that hold a long opaque run. */
+interface UrlSecrets {
+  /** Passwords, parameters, and path segments with a long random run. */
   readonly credentials: readonly string[]
-  /** Other segments of the path that are not plain words: a key, or the name of a deployment, which responses may name as well. */
+  /** Other path segments that are not plain words: a key, or the name of a deployment, which responses may contain too. */
   readonly names: readonly string[]
 }
 
 export function secretsInUrl({ baseURL, query = '' }: Upstream): UrlSecrets {
   const url = new URL(baseURL)
   const parameters = [...url.searchParams, ...new URLSearchParams(query)]
-  const segments = url.pathname.split('/').map(decoded).filter(isRandom)
+  const segments = url.pathname.split('/').map(decoded).filter(isUnusualName)
   const credentials = [
     decoded(url.password),
-    ...parameters.filter(([name, value]) => isCredential(name) || isRandom(value)).map(([, value]) => value),
-    ...segments.filter(isOpaque),
+    ...parameters.filter(([name, value]) => isCredential(name) || isUnusualName(value)).map(([, value]) => value),
+    ...segments.filter(looksGenerated),
   ]
   return {
     credentials: credentials.filter((value) => value !== ''),
-    names: segments.filter((segment) => !isOpaque(segment)),
+    names: segments.filter((segment) => !looksGenerated(segment)),
   }
 }
 
-/** Names of deployments are short words and numbers with hyphens between; generated keys have a long run without one. */
-const isOpaque = (text: string): boolean =>
-  text.split(/[-_.~ ]/).some((run) => run.length >= longRun && /\d/.test(run) && /[a-z]/i.test(run))
-const longRun = 16
+/**
+ * Returns whether a text looks like a generated key, which has a long run of letters and digits. Names of deployments are short words and
+ * numbers with hyphens.
+ */
+const looksGenerated = (text: string): boolean =>
+  text.split(/[-_.~ ]/).some((run) => run.length >= minGeneratedRun && /\d/.test(run) && /[a-z]/i.test(run))
+const minGeneratedRun = 16
 
 function decoded(text: string): string {
   try {
@@ -117,15 +123,15 @@ function decoded(text: string): string {
   }
 }
 
-/** Whether a text is more than words, numbers, regions (`us-central1`) and versions (`v1beta1`, `2024-10-01-preview`). */
-const isRandom = (text: string): boolean => text.length >= shortestAnywhere && !text.split(/[-_.~ ]/).every(isWord)
+/** Returns whether a text is more than words, numbers, regions (`us-central1`) and versions (`v1beta1`, `2024-10-01-preview`). */
+const isUnusualName = (text: string): boolean => text.length >= shortestAnywhere && !text.split(/[-_.~ ]/).every(isWord)
 const isWord = (text: string): boolean => /^(?:[A-Z]?[a-z]*\d{0,2}|[A-Z]+|\d+|v\d+[a-z]+\d*)$/.test(text)
 
-/** An upstream's address as errors name it, the longest form first. */
+/** Returns the forms in which errors can contain the upstream's address, the longest first. */
 export function addressesOf({ baseURL }: Upstream): readonly string[] {
   const { origin, host, hostname, pathname } = new URL(baseURL)
   const path = pathname.replace(/\/+$/, '')
-  // A host of one bare word may be any word of a text.
+  // A host without a dot can be any word of a text.
   const hosts = [host, hostname].filter((name) => name.includes('.') || name.includes(':'))
   const paths = path.length >= shortestAnywhere ? [`${origin}${path}`, path] : []
   return longestFirst([...paths, origin, ...hosts])
@@ -134,25 +140,25 @@ export function addressesOf({ baseURL }: Upstream): readonly string[] {
 const encoder = new TextEncoder()
 
 /**
- * The ways in which software writes a secret down: as it is, URL-encoded once or twice, in hexadecimal digits, in base64. JSON's
- * escapes are not among them: texts are unescaped before they are searched.
+ * Returns the spellings of a secret that software writes: unchanged, URL-encoded once or twice, hexadecimal, and base64. JSON escapes are
+ * not among them, because texts are unescaped before the search.
  */
-export function spellingsOf(secret: string): Set<string> {
+function spellingsOf(secret: string): Set<string> {
   const once = urlEncoded(secret)
   const twice = urlEncoded(once)
   const hex = hexOf(encoder.encode(secret))
   const all = new Set([secret, once, lowerEscapes(once), twice, lowerEscapes(twice), hex, hex.toUpperCase()])
-  // The digits depend on how many bytes stand before the secret (three cases), and the outer ones on its neighbours.
+  // Base64 digits depend on the number of bytes in front of the secret (three cases); the first and last digits depend on its neighbors.
   for (const before of ['', 'a', 'aa']) {
     const text = toBase64(encoder.encode(before + secret)).replace(/={1,2}$/, '')
     const digits = before === '' ? [text, text.slice(0, -2)] : [text.slice(4, -2)]
-    for (const own of digits) all.add(own).add(own.replaceAll('+', '-').replaceAll('/', '_'))
+    for (const middle of digits) all.add(middle).add(middle.replaceAll('+', '-').replaceAll('/', '_'))
   }
   all.delete('')
   return all
 }
 
-/** A lone surrogate cannot be URL-encoded. */
+/** URL-encodes a text. A text with a lone surrogate cannot be encoded and stays unchanged. */
 function urlEncoded(text: string): string {
   try {
     return encodeURIComponent(text)

@@ -5,7 +5,7 @@ import type { UsageNumbers } from '../../contract/script.ts'
 import { dataPiece, type Piece } from '../../wire/piece.ts'
 import type { Answer, AnswerChoice, Block } from '../answer.ts'
 
-/** Style of an answer. */
+/** Style of a response. */
 export interface ChatStyle {
   /** Field that shows reasoning; undefined: reasoning is only counted. */
   readonly reasoningField: 'reasoning_content' | 'reasoning' | undefined
@@ -16,7 +16,7 @@ const finishWords: Readonly<Record<string, string>> = {
   length: 'length',
   'tool-calls': 'tool_calls',
   'stop-sequence': 'stop',
-  // A model's own refusal ends like any answer; only a content filter has another finish reason.
+  // A model's own refusal has the ordinary finish reason; only a content filter has another one.
   refusal: 'stop',
   'content-filter': 'content_filter',
   pause: 'stop',

@@ -6,7 +6,7 @@ import { call, geminiBody, requestTo } from '../../provider/requests.test-suppor
 const user = { role: 'user', parts: [{ text: 'Hi' }] }
 const call1 = { functionCall: { name: 'f', args: {} } }
 const answer1 = { functionResponse: { name: 'f', response: {} } }
-const said = (parts: Json[]): JsonObject => ({ contents: [user, { role: 'model', parts }] })
+const text = (parts: Json[]): JsonObject => ({ contents: [user, { role: 'model', parts }] })
 const declared = (declaration: JsonObject): JsonObject => ({ tools: [{ functionDeclarations: [declaration] }] })
 const config = (generationConfig: JsonObject): JsonObject => geminiBody('x', { generationConfig })
 const path = '/v1beta/models/gemini-3-flash:generateContent'
@@ -25,7 +25,7 @@ const cases: [name: string, body: JsonObject, message: string][] = [
   ],
   [
     'an unknown field in a part',
-    said([{ text: 'x', cache_control: {} }]),
+    text([{ text: 'x', cache_control: {} }]),
     'Invalid JSON payload received. Unknown name "cache_control" at \'contents[1].parts[0]\': Cannot find field.',
   ],
   [
@@ -101,7 +101,7 @@ const cases: [name: string, body: JsonObject, message: string][] = [
     { contents: [user, { role: 'model', parts: [call1, call1] }, { role: 'user', parts: [answer1] }, user] },
     'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
   ],
-  ['a foreign signature', said([{ text: 'x', thoughtSignature: 'QUJD' }]), 'Corrupted thought signature.'],
+  ['a foreign signature', text([{ text: 'x', thoughtSignature: 'QUJD' }]), 'Corrupted thought signature.'],
   [
     'a tool mode without tools',
     geminiBody('x', { toolConfig: { functionCallingConfig: { mode: 'ANY' } } }),
@@ -119,7 +119,7 @@ const cases: [name: string, body: JsonObject, message: string][] = [
   ],
 ]
 
-describe('an invalid generateContent request', () => {
+describe('invalid generateContent request', () => {
   it.each(cases)('is rejected: %s', async (_name, body, message) => {
     const response = await createFakeProvider().fetch(requestTo(path, body))
     expect(response.status).toBe(400)
@@ -142,7 +142,7 @@ describe('an invalid generateContent request', () => {
     ])
   })
 
-  it('is rejected with an array if the response would have been one', async () => {
+  it('is rejected with an array if the response would be an array', async () => {
     const stream = path.replace('generateContent', 'streamGenerateContent')
     const [shape] = await (await createFakeProvider().fetch(requestTo(stream, {}))).json()
     expect(shape.error.code).toBe(400)
@@ -151,7 +151,7 @@ describe('an invalid generateContent request', () => {
   })
 })
 
-describe('a valid generateContent request', () => {
+describe('valid generateContent request', () => {
   const spelled = (body: JsonObject) => createFakeProvider().fetch(requestTo(path, body))
 
   it('is accepted in either spelling', async () => {
@@ -194,7 +194,7 @@ describe('a valid generateContent request', () => {
     })
   })
 
-  it('gets calls with an id from model generations that have ids', async () => {
+  it('receives calls with an id from model generations that have ids', async () => {
     const provider = createFakeProvider()
     const body = geminiBody('[[tool:f]]', declared({ name: 'f' }))
     const callOf = async (model: string) => {
@@ -245,7 +245,7 @@ describe('authentication and routing of generateContent', () => {
   })
 })
 
-it('a signature is valid only for the tool it was made for', async () => {
+it('a signature is valid only for the tool of its call', async () => {
   const provider = createFakeProvider()
   const tools = declared({ name: 'f' })
   const first = await (await call(provider, 'gemini', '[[think]] [[tool:f]]', tools)).json()

@@ -139,11 +139,11 @@ function resultOf(answer: JsonObject, open: { id: string; name: string }[]): Pro
   const [call] = place < 0 ? [] : open.splice(place, 1)
   const response = asObject(answer.response)
   const failure = response.error
-  const said = failure ?? response.output ?? response.result ?? response
+  const text = failure ?? response.output ?? response.result ?? response
   return {
     id: call?.id ?? id,
     name: name || call?.name,
-    text: typeof said === 'string' ? said : JSON.stringify(said),
+    text: typeof text === 'string' ? text : JSON.stringify(text),
     media: mediaOf(asList(answer.parts).map(asObject)),
     isError: failure !== undefined,
   }

@@ -10,7 +10,7 @@ import { geminiErrorBody } from './errors.ts'
 const finishWords: Readonly<Record<string, string>> = {
   stop: 'STOP',
   length: 'MAX_TOKENS',
-  // A call ends like any answer; only the parts show the difference.
+  // A tool call has the ordinary finish reason; only the parts show the difference.
   'tool-calls': 'STOP',
   'stop-sequence': 'STOP',
   refusal: 'SAFETY',

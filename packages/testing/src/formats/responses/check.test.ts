@@ -135,7 +135,7 @@ const cases: [name: string, body: JsonObject, message: string, rest: JsonObject]
   ],
 ]
 
-describe('an invalid Responses request', () => {
+describe('invalid Responses request', () => {
   it.each(cases)('is rejected: %s', async (_name, body, message, rest) => {
     const response = await createFakeProvider().fetch(requestTo('/v1/responses', body))
     expect(response.status).toBe(400)
@@ -144,7 +144,7 @@ describe('an invalid Responses request', () => {
     expect(error.message).toContain(message)
   })
 
-  it('Chat Completions rejects a loose schema that is declared strict', async () => {
+  it('Chat Completions rejects an invalid strict schema', async () => {
     const strict = { name: 'f', parameters: { ...loose, additionalProperties: false }, strict: true }
     const body = chatBody('x', { tools: [{ type: 'function', function: strict }] })
     const { error } = await (await createFakeProvider().fetch(requestTo('/v1/chat/completions', body))).json()

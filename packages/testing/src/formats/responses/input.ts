@@ -26,7 +26,7 @@ export function conversationOf(body: JsonObject, memory: Memory): JsonObject[] {
 /** Returns true for a tool result. */
 export const isOutput = (item: JsonObject): boolean => typeOf(item).endsWith('_output')
 
-/** Returns true for a call that the client has to answer. */
+/** Returns true for a call that the client must execute. */
 export const isCall = (item: JsonObject): boolean =>
   typeOf(item).endsWith('_call') && typeof item.call_id === 'string' && item.execution !== 'server'
 

@@ -8,7 +8,7 @@ import type { RenderInput } from '../dialect.ts'
 import { openaiSealStyle } from './check-items.ts'
 import { itemsOf as requestItems, typeOf } from './input.ts'
 
-/** An item of an answer: its announced form, its final form, and the events between. */
+/** An item of a response: its announced form, its final form, and the events between. */
 export interface Item {
   readonly id: string
   readonly start: JsonObject
@@ -18,10 +18,10 @@ export interface Item {
 export interface Step {
   readonly event: string
   readonly data: JsonObject
-  /** True for a part of the answer's text. */
+  /** True for a part of the response's text. */
   readonly word?: boolean
 }
-/** Returns the items of an answer. A request that ends with a compaction item gets only the compacted state. */
+/** Returns the items of a response. A request that ends with a compaction item gets only the compacted state. */
 export function itemsOf(blocks: readonly Block[], generated: RenderInput, incomplete: boolean): Item[] {
   const wanted = requestItems(generated.request.input).at(-1)
   if (wanted && typeOf(wanted) === 'compaction_trigger') return [compactionItem(generated)]

@@ -78,8 +78,8 @@ export function renderResponses(generated: RenderInput): RenderedAnswer {
     *failure(error: WireError, sent: number): Generator<Piece> {
       const { message } = error
       const code = error.code ?? error.type ?? 'server_error'
-      const told = { type: error.type ?? 'server_error', code, message, param: error.param ?? null }
-      yield eventPiece('error', { type: 'error', error: told, sequence_number: sent })
+      const reported = { type: error.type ?? 'server_error', code, message, param: error.param ?? null }
+      yield eventPiece('error', { type: 'error', error: reported, sequence_number: sent })
       const response = snapshot({ ...open, status: 'failed', error: { code, message }, output: [], usage: null })
       yield eventPiece('response.failed', { type: 'response.failed', response, sequence_number: sent + 1 })
     },
@@ -93,7 +93,7 @@ const isObfuscated = ({ request, padding }: RenderInput): boolean => {
   return padding && !(off && options.include_obfuscation === false)
 }
 
-/** Stores the answer for requests that refer to it, and the reasoning that its items need. */
+/** Stores the response for requests that refer to it, and the reasoning that its items need. */
 function rememberAnswer(
   { answer, request, memory }: RenderInput,
   items: readonly Item[],

@@ -13,7 +13,7 @@ export const listedInput = (input: Json | undefined, responseId: string): JsonOb
     ...(typeof item.content === 'string' ? { content: [{ type: 'input_text', text: item.content }] } : {}),
   }))
 
-/** Tells errors from responses: a response's own status is a string. */
+/** Distinguishes errors from responses: a response's own status is a string. */
 export const isError = (answer: JsonObject | WireError): answer is WireError => typeof answer.status === 'number'
 
 /** Reads, lists or deletes a stored response. */

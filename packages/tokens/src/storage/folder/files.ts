@@ -2,7 +2,7 @@ import { accessSync, closeSync, constants, mkdirSync, openSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Database, isBusy, openDatabase, toStorageError } from './sqlite.ts'
 
-/** Makes the folder, for this user only. Throws if it cannot be made or written. */
+/** Creates the folder with access for this user only, and returns its absolute path. Throws if it cannot be created or written. */
 export function prepareFolder(path: string): string {
   const folder = resolve(path)
   try {
@@ -15,8 +15,8 @@ export function prepareFolder(path: string): string {
 }
 
 /**
- * A file of the folder, made for this user only if it is not there; the library gives what it puts beside it the same mode. One that
- * is there is not opened: closing it again would give up the locks that this process has on it.
+ * Creates a file of the folder with access for this user only, and returns its path. SQLite gives its journal files the same mode. An
+ * existing file is not opened, because closing it would release the POSIX locks that this process holds on it.
  */
 export function prepareFile(folder: string, name: string): string {
   const file = join(folder, name)
@@ -24,20 +24,20 @@ export function prepareFile(folder: string, name: string): string {
     closeSync(openSync(file, 'wx', 0o600))
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
-      throw new Error(`${file} cannot be made: ${reasonOf(error)}`, { cause: error })
+      throw new Error(`${file} cannot be created: ${reasonOf(error)}`, { cause: error })
     }
   }
   return file
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'this process may not write there. Give it the right to, or name another folder',
-  EPERM: 'this process may not write there. Give it the right to, or name another folder',
-  EROFS: 'the file system is read-only. Name another folder',
+  EACCES: 'this process has no permission to write there. Grant it, or choose another folder',
+  EPERM: 'this process has no permission to write there. Grant it, or choose another folder',
+  EROFS: 'the file system is read-only. Choose another folder',
   ENOSPC: 'the disk is full',
-  EDQUOT: 'the quota is used up',
-  EEXIST: 'there is a file of that name',
-  ENOTDIR: 'part of the path is a file',
+  EDQUOT: 'the disk quota is used up',
+  EEXIST: 'a file with this name exists',
+  ENOTDIR: 'a part of the path is a file',
 }
 
 function reasonOf(error: unknown): string {
@@ -45,16 +45,16 @@ function reasonOf(error: unknown): string {
   return (code === undefined ? undefined : reasons[code]) ?? (error instanceof Error ? error.message : String(error))
 }
 
-/** The right to do something in a folder, which one process has at most. */
+/** A lock that at most one process holds. */
 export interface ProcessLock {
-  /** true: it is this one's, now or already. */
+  /** Returns true if this process holds the lock, now or already. Does not wait. */
   acquire(): boolean
   release(): void
 }
 
 /**
- * A claim held by a lock on a file. The operating system holds it and drops it with the process, however that ends: there is no lock
- * that a dead one leaves behind, and no age at which one is taken to be left.
+ * Creates a lock between processes, by a lock on a file. The operating system releases it when the process ends, in whatever way: no stale lock
+ * can remain, and no timeout is needed.
  */
 export function createProcessLock(folder: string, name: string): ProcessLock {
   let lock: Database | undefined
@@ -65,7 +65,7 @@ export function createProcessLock(folder: string, name: string): ProcessLock {
       const file = prepareFile(folder, name)
       try {
         lock ??= openDatabase(file, { waitMs: 0 })
-        // Never ended: a transaction that writes nothing, and whose lock is what it is for.
+        // This transaction writes nothing and never ends: only its lock is needed.
         lock.exec('BEGIN EXCLUSIVE')
         held = true
       } catch (error) {

@@ -70,7 +70,7 @@ describe('a folder that cannot be used is told at once, by name and reason', () 
     const file = join(place, 'file')
     writeFileSync(file, '')
     expect(() => folderStorage(file)).toThrow(
-      `${file} cannot be used as a folder for tokens: there is a file of that name`,
+      `${file} cannot be used as a folder for tokens: a file with this name exists`,
     )
   })
 
@@ -109,7 +109,7 @@ describe('a folder that cannot be used is told at once, by name and reason', () 
         await opened.close()
       }
     }
-    await expect(open()).rejects.toThrow(/newer version .*schema 99, this one knows 1.*update the package/)
+    await expect(open()).rejects.toThrow(/newer version .*schema 99; this version supports up to 1.*update the package/)
     const again = openDatabase(join(folder, name), {})
     expect(again.prepare('PRAGMA user_version').first()).toEqual([99])
     again.close()

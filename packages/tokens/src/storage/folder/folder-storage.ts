@@ -7,38 +7,37 @@ import { createProcessLock, prepareFile, prepareFolder } from './files.ts'
 import { createFolderMeters } from './meters.ts'
 import { createFolderTokens } from './tokens.ts'
 
-/** What `folderStorage` takes. */
+/** Options of `folderStorage`. */
 export interface FolderStorageOptions {
   /**
-   * Milliseconds for which this process counts calls for itself while another one counts in the folder, as when a new one is started
-   * before the old one is gone; then calls are refused (StorageAwayError). 0: at once. Default: 30 s.
+   * Milliseconds for which this process admits calls of limited tokens while another one counts in the folder, for example during a
+   * restart with overlap. After that, such calls are rejected (StorageAwayError). 0: at once. Default: 30 s.
    */
   readonly localMs?: number
   /**
-   * Receives a warning for another process that counts in the folder, for an empty `tokens.db`, and for counts that cannot be written.
-   * Default `console`; `false`: none.
+   * Receives warnings: about another process that counts in the folder, an empty `tokens.db`, and counts that cannot be written.
+   * Default: `console`. `false` logs nothing.
    */
   readonly logger?: Pick<Logger, 'warn'> | false
 }
 
-/** A storage in a folder; it keeps counts in memory for a moment before it writes them. */
+/** A storage in a folder. Counts are written up to 100 ms after they change. */
 export interface FolderStorage extends Storage {
-  /** Writes the counts that are not written yet. StorageAwayError if it cannot. */
+  /** Writes all unwritten counts. Rejects with StorageAwayError if it cannot. */
   flush(): Promise<void>
 }
 
 /**
- * Tokens and counts in a folder of this machine, which is made if it is not there (0700, its files 0600).
+ * Creates a storage of tokens and counts in a folder of this machine. The folder is created with mode 0700, its files with 0600.
  *
- * Several processes may use it for tokens: a command line beside a running gateway, say. A change is on the disk when its promise
- * resolves, and seen by all. Calls are counted by one of them, the first that has one to count; for many there is `redisStorage()`.
- * Counts are written every 100 ms: a crash loses that much of them at most, `close()` nothing.
+ * Several processes may use the tokens, for example a command line and a running gateway. A change is on the disk when its promise
+ * resolves, and all processes see it. One process counts calls, the first that has a call to count; for several, use `redisStorage()`.
+ * Counts are written every 100 ms: a crash of the process loses at most the last 100 ms of them, `close()` nothing.
  *
- * Not for network file systems: their locks cannot be relied on.
+ * Not for network file systems, because their locks are not reliable.
  *
- * Throws if the folder cannot be made, read or written, or was written by a newer version; RangeError for a time that is none.
- *
- * @param path Default: `modelgate-data` in the working directory.
+ * @param path default: `modelgate-data` in the working directory
+ * @throws Error if the folder cannot be created, read or written, or was written by a newer version; RangeError for an invalid `localMs`.
  */
 export function folderStorage(path = 'modelgate-data', options: FolderStorageOptions = {}): FolderStorage {
   const { localMs = 30_000 } = options
@@ -70,11 +69,11 @@ export function folderStorage(path = 'modelgate-data', options: FolderStorageOpt
   }
 }
 
-/** A `tokens.db` that lost its content is opened like a new one: every token would be unknown without a reason to be seen. */
+/** Warns if `tokens.db` is empty or missing in a used folder: it would be opened like a new one, and every token would be unknown for no visible reason. */
 function warnOfLostTokens(folder: string, logger: Pick<Logger, 'warn'>): void {
   const sizeOf = (name: string): number | undefined => statSync(join(folder, name), { throwIfNoEntry: false })?.size
   const tokens = sizeOf('tokens.db')
-  // Made after the tokens have their tables: a folder that another process is just making has no counts yet.
+  // Created after the tables of tokens.db: a folder that another process is just creating has no meters.db yet.
   const wasUsed = sizeOf('meters.db') !== undefined
   const isLost = wasUsed && (tokens === undefined || tokens === 0)
   if (!isLost) return

@@ -223,7 +223,7 @@ describe('the calls of a second process', () => {
     expect(await used(open())).toBe(19)
     expect(await calls(open())).toBe(3)
     expect(warnings).toHaveLength(1)
-    expect(warnings[0]).toContain('What calls of this process take is added to the counts there')
+    expect(warnings[0]).toContain("The use of this process's calls is added to the counts there")
   })
 
   test('are kept in the folder when it is closed while another counts, also those of unlimited tokens', async () => {
@@ -328,6 +328,25 @@ describe('the calls of a second process', () => {
     expect(pending()).toEqual([])
     second.close()
     expect(await used(open())).toBe(27)
+  })
+
+  test('are counted once if one of their batch cannot be read', async () => {
+    const [first, second] = [open(), open()]
+    await first.reserve(aCall())
+    await second.settle(settled(aCall(), 4))
+    second.close()
+    // As another version might write it.
+    const written = openDatabase(join(folder, pendingFile), {})
+    written.exec(`UPDATE batches SET settlements = json_insert(settlements, '$[#]', json('{"callId":"unreadable"}'))`)
+    written.close()
+    // Longer than a counter remembers the ids of settled calls.
+    for (let second = 0; second < 200; second++) {
+      vi.advanceTimersByTime(1_000)
+      expect(await used(first)).toBe(14)
+    }
+    expect(await calls(first)).toBe(1)
+    expect(pending()).toEqual([])
+    expect(warnings.filter((warning) => warning.includes('cannot be read'))).toHaveLength(1)
   })
 
   test('cannot be read from a damaged file, which is told at the start', async () => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from '@modelgate/core'
-import type { MeterStore } from '../../contract/meter-store.ts'
+import type { MeterStore, Settlement } from '../../contract/meter-store.ts'
 import { StorageAwayError } from '../../contract/storage.ts'
 import { createMemoryMeters } from '../memory/meters.ts'
 import { type ProcessLock, prepareFile } from './files.ts'
@@ -11,14 +11,14 @@ import {
   pendingFile,
   readPendingBatches,
 } from './pending-calls.ts'
-import { type Counts, openSavedCounts, readSavedCounts, type SavedCounts } from './saved-counts.ts'
+import { openSavedCounts, readSavedCounts, type SavedCounts } from './saved-counts.ts'
 import { toStorageError } from './sqlite.ts'
 
-/** Milliseconds between two looks for calls that other processes settled. */
-const mergeEveryMs = 1_000
+/** Milliseconds between two merges of the calls that other processes settled. */
+const mergeIntervalMs = 1_000
 
 export interface FolderMetersOptions {
-  /** Milliseconds for which limited tokens are admitted here though another process counts in the folder. */
+  /** Milliseconds for which limited tokens are admitted here although another process counts in the folder. */
   readonly localMs: number
   readonly logger?: Pick<Logger, 'warn'>
   readonly now?: () => number
@@ -27,89 +27,92 @@ export interface FolderMetersOptions {
 export interface FolderMeters extends MeterStore {
   /** Warns if another process counts in the folder. Throws StorageAwayError if the counts cannot be read. */
   check(): void
-  /** Writes what is not written yet. Throws if it cannot. */
+  /** Writes all unwritten counts. Throws StorageAwayError if it cannot. */
   flush(): void
   close(): void
 }
 
-/** The counts of the one process that counts. */
-interface Counting {
+/** State of the process that counts in the folder. */
+interface Primary {
   readonly meters: MeterStore
   readonly saved: SavedCounts
-  /** Batches of `pending.db` that are part of the counts. */
+  /** Ids of the batches of `pending.db` that are part of the counts. */
   readonly merged: Set<string>
   nextMergeAt: number
 }
 
-/** The counts of a process while another one counts. */
-interface Beside {
-  /** Goes on from what the other process has written, for `localMs`. */
+/** State of a process with calls to count while another one is the primary. */
+interface Secondary {
+  /** Continues from the counts that the primary has written, for `localMs`. */
   readonly meters: MeterStore
   readonly until: number
   readonly pending: PendingCalls
 }
 
 /**
- * Counts in memory, and writes what changed behind. One process counts in a folder, the first that has a call to count. The others can
- * read. A second process that has calls to count admits them by what the first has written, for a while, and then refuses those of limited
- * tokens. What its calls took goes to `pending.db`, from which the process that counts adds it to its counts. When that process has ended, the
- * second one takes over.
+ * Creates a meter store that counts in memory and writes the changes to a folder afterwards.
+ *
+ * One process counts in a folder, the primary: the first with a call to count. The others can read. A second process with calls to
+ * count becomes a secondary. It admits calls by the counts that the primary has written, for `localMs`, and then rejects
+ * those of limited tokens. The use of its calls goes to `pending.db`, and the primary adds it to its counts. When the primary has
+ * ended, a secondary takes its place.
  */
 export function createFolderMeters(
   folder: string,
   name: string,
-  claim: ProcessLock,
+  lock: ProcessLock,
   options: FolderMetersOptions,
 ): FolderMeters {
   const { localMs, logger, now } = options
   const clock = now === undefined ? {} : { now }
   const file = prepareFile(folder, name)
-  let counting: Counting | undefined
-  let beside: Beside | undefined
+  let primary: Primary | undefined
+  let secondary: Secondary | undefined
   let mergeFailed = false
   let closed = false
 
   const check = (): void => {
-    if (counting !== undefined) return
-    if (!claim.acquire()) {
-      logger?.warn(`modelgate: ${another(folder)}. ${refusedAfter(localMs)}. ${whatToDo}`)
-      savedOr(file, () => readSavedCounts(file))
+    if (primary !== undefined) return
+    if (!lock.acquire()) {
+      logger?.warn(`modelgate: ${anotherCounts(folder)}. ${consequences(localMs)}. ${whatToDo}`)
+      checkReadable(file, () => readSavedCounts(file))
       return
     }
     try {
       const saved = openSavedCounts(file, logger)
       try {
-        savedOr(file, saved.read)
+        checkReadable(file, saved.read)
       } finally {
         saved.close()
       }
-      savedOr(join(folder, pendingFile), () => readPendingBatches(folder))
+      checkReadable(join(folder, pendingFile), () => readPendingBatches(folder))
     } finally {
-      // The process that counts is the first that has a call to count.
-      claim.release()
+      // The primary is the first process with a call to count, not the first that starts.
+      lock.release()
     }
   }
 
-  const takeOver = (): Counting | undefined => {
-    if (counting !== undefined) {
-      if (performance.now() >= counting.nextMergeAt) merge(counting)
-      return counting
+  /** Returns the state of the primary if this process is, or can now become, the primary. */
+  const asPrimary = (): Primary | undefined => {
+    if (primary !== undefined) {
+      if (performance.now() >= primary.nextMergeAt) merge(primary)
+      return primary
     }
-    if (!claim.acquire()) return undefined
+    if (!lock.acquire()) return undefined
     try {
-      counting = startCounting(openSavedCounts(file, logger))
+      primary = startPrimary(openSavedCounts(file, logger))
     } finally {
-      if (counting === undefined) claim.release()
+      if (primary === undefined) lock.release()
     }
-    merge(counting)
-    // The reservations of these calls are not known there: the calls are counted with what they took.
-    for (const settlement of beside?.pending.close() ?? []) counting.meters.settle(settlement)
-    if (beside !== undefined) logger?.warn(`modelgate: this process now counts in ${folder}`)
-    beside = undefined
-    return counting
+    merge(primary)
+    // Their reservations are not among the saved counts, so these calls are counted with their actual use.
+    for (const settlement of secondary?.pending.close() ?? []) primary.meters.settle(settlement)
+    if (secondary !== undefined) logger?.warn(`modelgate: this process now counts in ${folder}`)
+    secondary = undefined
+    return primary
   }
 
-  const startCounting = (saved: SavedCounts): Counting => {
+  const startPrimary = (saved: SavedCounts): Primary => {
     try {
       const { meters, merged } = saved.read()
       return {
@@ -125,8 +128,8 @@ export function createFolderMeters(
   }
 
   /** Adds the calls of other processes to the counts. A failure is logged and tried again: it must not fail this process's own calls. */
-  const merge = (into: Counting): void => {
-    into.nextMergeAt = performance.now() + mergeEveryMs
+  const merge = (into: Primary): void => {
+    into.nextMergeAt = performance.now() + mergeIntervalMs
     try {
       const batches = readPendingBatches(folder)
       const ids = new Set(batches.map(({ id }) => id))
@@ -138,11 +141,12 @@ export function createFolderMeters(
       if (batches.length === 0) return
       for (const { id, settlements } of batches) {
         if (into.merged.has(id)) continue
-        for (const settlement of settlements) into.meters.settle(settlement)
+        // First: a settlement that throws must not have the rest of its batch counted again.
         into.merged.add(id)
         into.saved.setMerged(id, true)
+        for (const settlement of settlements) settlePending(into.meters, settlement)
       }
-      // Only what is written as counted may be deleted.
+      // A batch may be deleted only after it is saved as merged.
       into.saved.flush()
       deletePendingBatches(folder, [...ids])
       mergeFailed = false
@@ -152,82 +156,98 @@ export function createFolderMeters(
     }
   }
 
-  const startBeside = (): Beside => {
-    if (beside === undefined) {
-      logger?.warn(
-        `modelgate: ${another(folder)}: limits hold in each process by itself now. ${refusedAfter(localMs)}. ${whatToDo}`,
-      )
-      beside = { meters: written(), until: performance.now() + localMs, pending: openPendingCalls(folder, logger) }
+  /** Counts a call of another process. One that cannot be read, because another version wrote it, is skipped. */
+  const settlePending = (meters: MeterStore, settlement: Settlement): void => {
+    try {
+      meters.settle(settlement)
+    } catch (error) {
+      logger?.warn(`modelgate: a call of another process cannot be read, and is not counted in ${folder}`, error)
     }
-    return beside
   }
 
-  /** The counts as all processes have written them. */
-  const written = (): MeterStore => {
-    const { meters: saved, merged }: Counts = readSavedCounts(file)
+  const asSecondary = (): Secondary => {
+    if (secondary === undefined) {
+      logger?.warn(
+        `modelgate: ${anotherCounts(folder)}: limits apply to each process separately now. ${consequences(localMs)}. ${whatToDo}`,
+      )
+      secondary = {
+        meters: readWritten(),
+        until: performance.now() + localMs,
+        pending: openPendingCalls(folder, logger),
+      }
+    }
+    return secondary
+  }
+
+  /** Returns the counts that all processes have written. */
+  const readWritten = (): MeterStore => {
+    // Batches first: one that the primary merges between the two reads is then found twice, and its id shows it. In the other
+    // order it would be missed.
+    const batches = readPendingBatches(folder)
+    const { meters: saved, merged } = readSavedCounts(file)
     const meters = createMemoryMeters({ ...clock, saved })
-    for (const { id, settlements } of readPendingBatches(folder))
-      if (!merged.has(id)) for (const settlement of settlements) meters.settle(settlement)
+    for (const { id, settlements } of batches)
+      if (!merged.has(id)) for (const settlement of settlements) settlePending(meters, settlement)
     return meters
   }
 
-  const looking = (): MeterStore => {
-    if (counting === undefined) return beside?.meters ?? written()
-    if (performance.now() >= counting.nextMergeAt) merge(counting)
-    return counting.meters
+  const metersToRead = (): MeterStore => {
+    if (primary === undefined) return secondary?.meters ?? readWritten()
+    if (performance.now() >= primary.nextMergeAt) merge(primary)
+    return primary.meters
   }
 
   return {
     check,
     reserve: (reservation) => {
-      const own = takeOver()
-      if (own !== undefined) return own.meters.reserve(reservation)
-      const { meters, until } = startBeside()
-      if (performance.now() >= until) throw new StorageAwayError(`${another(folder)}. ${whatToDo}`)
+      const counting = asPrimary()
+      if (counting !== undefined) return counting.meters.reserve(reservation)
+      const { meters, until } = asSecondary()
+      if (performance.now() >= until) throw new StorageAwayError(`${anotherCounts(folder)}. ${whatToDo}`)
       return meters.reserve(reservation)
     },
     settle: (settlement) => {
-      const own = takeOver()
-      if (own !== undefined) return own.meters.settle(settlement)
-      const { meters, pending } = startBeside()
+      const counting = asPrimary()
+      if (counting !== undefined) return counting.meters.settle(settlement)
+      const { meters, pending } = asSecondary()
       pending.add(settlement)
       return meters.settle(settlement)
     },
-    renew: (calls) => (counting ?? beside)?.meters.renew(calls),
-    read: (tokenId, meters) => looking().read(tokenId, meters),
-    sums: (query) => looking().sums(query),
+    renew: (calls) => (primary ?? secondary)?.meters.renew(calls),
+    read: (tokenId, meters) => metersToRead().read(tokenId, meters),
+    sums: (query) => metersToRead().sums(query),
     flush: () => {
-      counting?.saved.flush()
-      beside?.pending.flush()
+      primary?.saved.flush()
+      secondary?.pending.flush()
     },
     close: () => {
       if (closed) return
       closed = true
       try {
-        if (counting !== undefined) {
-          merge(counting)
-          counting.nextMergeAt = Number.POSITIVE_INFINITY
-          counting.saved.flush()
+        if (primary !== undefined) {
+          merge(primary)
+          primary.nextMergeAt = Number.POSITIVE_INFINITY
+          primary.saved.flush()
         }
-        beside?.pending.flush()
+        secondary?.pending.flush()
       } finally {
-        const lost = beside?.pending.close().length ?? 0
+        const lost = secondary?.pending.close().length ?? 0
         if (lost > 0)
           logger?.warn(`modelgate: ${lost} calls are not counted in ${folder}, because they could not be written`)
-        counting?.saved.close()
-        claim.release()
+        primary?.saved.close()
+        lock.release()
       }
     },
   }
 }
 
-const another = (folder: string): string => `another process counts calls in ${folder}`
-const refusedAfter = (localMs: number): string =>
-  `What calls of this process take is added to the counts there, but calls of tokens with limits are refused with 503 after ${localMs / 1000} s`
+const anotherCounts = (folder: string): string => `another process counts calls in ${folder}`
+const consequences = (localMs: number): string =>
+  `The use of this process's calls is added to the counts there, but calls of tokens with limits are refused with 503 after ${localMs / 1000} s`
 const whatToDo = 'Stop the other process, or let both share a Redis (redisStorage(), or redis in a configuration)'
 
-/** Counts that are no JSON fail every call as much as a damaged file. */
-function savedOr(file: string, read: () => unknown): void {
+/** Counts that are not JSON are reported like a damaged file, because they fail every call as well. */
+function checkReadable(file: string, read: () => unknown): void {
   try {
     read()
   } catch (error) {

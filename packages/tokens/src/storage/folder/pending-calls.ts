@@ -5,62 +5,86 @@ import type { Logger } from '@modelgate/core'
 import type { Settlement } from '../../contract/meter-store.ts'
 import { createSettledCalls } from '../settled-calls.ts'
 import { prepareFile } from './files.ts'
-import { type Database, openDatabase, toStorageError } from './sqlite.ts'
+import type { Database } from './sqlite.ts'
+import { openDatabase, toStorageError } from './sqlite.ts'
 
 /**
- * Calls that a process settled while another process counts in the folder:
+ * Calls that a secondary process settled while the primary process counts in the folder:
  *
- *     second process:   settle → queue ─(100 ms)→ pending.db: one row for each batch
- *     process that counts:                        pending.db → its counters and the batch's id → meters.db (one transaction)
- *                                                 then the row is deleted, then the id is forgotten
+ *     secondary:  settle → queue ─(100 ms)→ pending.db: one row for each batch
+ *     primary:    pending.db → counters and the batch's id → meters.db (one transaction) → delete the row → forget the id
  *
- * A batch whose id is in meters.db was counted: a crash between two steps neither loses a batch nor counts it twice. Several processes write this
- * file, so it has a rollback journal, as `tokens.db` has (docs/decisions/0014).
+ * Every batch is counted exactly once, whichever process ends at whichever step:
+ * - A batch counts as merged if and only if its id is in meters.db, in the same transaction as its counts.
+ * - The row is deleted only after that transaction, and the id only after the row.
+ * - A failed write is repeated with the same id: SQLite may have committed it before it reported the failure.
+ *
+ * A secondary that is killed loses the calls of its last 100 ms. A power failure can lose the last seconds of meters.db, as for
+ * the primary's own calls (saved-counts.ts).
+ *
+ * Several processes write this file, so it has a rollback journal, as `tokens.db` has (docs/decisions/0014).
  */
 export const pendingFile = 'pending.db'
 
 const schema = ['CREATE TABLE batches (id TEXT PRIMARY KEY, settlements TEXT NOT NULL) STRICT']
 const pragmas = ['journal_mode = TRUNCATE', 'synchronous = FULL']
 /** Milliseconds between two writes. */
-const writeEveryMs = 100
+const writeIntervalMs = 100
 /** Milliseconds until a failed write is tried again. */
-const writeAgainMs = 1_000
-/** Settlements that are kept in memory while the file cannot be written. */
-const mostQueued = 10_000
+const retryMs = 1_000
+/** Maximum number of settlements in memory while the file cannot be written. */
+const maxQueued = 10_000
 
-/** The calls of this process that wait to be counted. */
+/** The settled calls of this process, on their way to the primary. */
 export interface PendingCalls {
-  /** Queues a call once; it is written within 100 ms. */
+  /** Queues a call, once. It is written within 100 ms. */
   add(settlement: Settlement): void
   /** Writes the queue. Throws StorageAwayError if it cannot; the queue is kept then. */
   flush(): void
-  /** Ends the writing, and returns the calls that were not written. */
+  /** Stops writing, and returns the calls that are not known to be written. */
   close(): readonly Settlement[]
 }
 
-/** Opens the file for a process that settles calls while another one counts. */
+/** Calls that are written together. */
+export interface PendingBatch {
+  readonly id: string
+  readonly settlements: readonly Settlement[]
+}
+
+/** Opens the file in a secondary process. */
 export function openPendingCalls(folder: string, logger: Pick<Logger, 'warn'> | undefined): PendingCalls {
   const file = prepareFile(folder, pendingFile)
-  const known = createSettledCalls()
+  const queuedCalls = createSettledCalls()
   let database: Database | undefined
   let queue: Settlement[] = []
+  /** The batch that is being written. It is kept after a failure, with its id. */
+  let batch: PendingBatch | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
   let failing = false
   let dropped = 0
 
+  const writeBatch = ({ id, settlements }: PendingBatch): void => {
+    database ??= openDatabase(file, { pragmas, schema })
+    const insert = database.prepare('INSERT OR IGNORE INTO batches VALUES (?, ?)')
+    database.transaction(() => insert.run(id, JSON.stringify(settlements)))
+  }
   const flush = (): void => {
     clearTimeout(timer)
     timer = undefined
-    if (queue.length === 0) return
+    if (batch === undefined && queue.length === 0) return
     try {
-      database ??= openDatabase(file, { pragmas, schema })
-      const insert = database.prepare('INSERT INTO batches VALUES (?, ?)')
-      database.transaction(() => insert.run(randomUUID(), JSON.stringify(queue)))
+      while (batch !== undefined || queue.length > 0) {
+        if (batch === undefined) {
+          batch = { id: randomUUID(), settlements: queue }
+          queue = []
+        }
+        writeBatch(batch)
+        batch = undefined
+      }
     } catch (error) {
-      timer = setTimeout(flushOrWarn, writeAgainMs)
+      timer = setTimeout(flushOrWarn, retryMs)
       throw toStorageError(error, file)
     }
-    queue = []
     if (failing)
       logger?.warn(
         `modelgate: counts are written to ${file} again${dropped > 0 ? `; ${dropped} calls were dropped` : ''}`,
@@ -80,36 +104,31 @@ export function openPendingCalls(folder: string, logger: Pick<Logger, 'warn'> | 
 
   return {
     add: (settlement) => {
-      if (!known.add(settlement.callId, performance.now())) return
-      if (queue.length >= mostQueued) {
+      if (!queuedCalls.add(settlement.callId, performance.now())) return
+      if (queue.length + (batch?.settlements.length ?? 0) >= maxQueued) {
         dropped++
         return
       }
       queue.push({ ...settlement, at: settlement.at ?? Date.now() })
-      // Holds the process: one that ends by itself writes first.
-      timer ??= setTimeout(flushOrWarn, writeEveryMs)
+      // Keeps the process alive: a process that ends by itself writes first.
+      timer ??= setTimeout(flushOrWarn, writeIntervalMs)
     },
     flush,
     close: () => {
       clearTimeout(timer)
       database?.close()
       database = undefined
-      const unwritten = queue
+      const unwritten = [...(batch?.settlements ?? []), ...queue]
+      batch = undefined
       queue = []
       return unwritten
     },
   }
 }
 
-/** Calls that were written together. */
-export interface PendingBatch {
-  readonly id: string
-  readonly settlements: readonly Settlement[]
-}
-
 /** Returns the batches of all processes, in the order in which they were written. Throws StorageAwayError if they cannot be read. */
 export function readPendingBatches(folder: string): readonly PendingBatch[] {
-  return withFile(folder, [], (database) =>
+  return withDatabase(folder, [], (database) =>
     database
       .prepare('SELECT id, settlements FROM batches ORDER BY rowid')
       .all()
@@ -117,23 +136,23 @@ export function readPendingBatches(folder: string): readonly PendingBatch[] {
   )
 }
 
-/** Deletes batches that were counted. Throws StorageAwayError if it cannot. */
+/** Deletes merged batches. Throws StorageAwayError if it cannot. */
 export function deletePendingBatches(folder: string, ids: readonly string[]): void {
-  withFile(folder, undefined, (database) =>
+  withDatabase(folder, undefined, (database) =>
     database.transaction(() =>
       database.prepare('DELETE FROM batches WHERE id IN (SELECT value FROM json_each(?))').run(JSON.stringify(ids)),
     ),
   )
 }
 
-/** Opens the file for a moment. Most folders have none, or an empty one that is being made. */
-function withFile<T>(folder: string, otherwise: T, work: (database: Database) => T): T {
+/** Opens the file for one operation. Returns `otherwise` if there is no file, which is usual, or an empty one that is being created. */
+function withDatabase<T>(folder: string, otherwise: T, operate: (database: Database) => T): T {
   const file = join(folder, pendingFile)
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0) return otherwise
   try {
     const database = openDatabase(file, { pragmas, schema })
     try {
-      return work(database)
+      return operate(database)
     } finally {
       database.close()
     }

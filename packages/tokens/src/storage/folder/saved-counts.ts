@@ -5,42 +5,42 @@ import { type Database, openDatabase, toStorageError, versionOf } from './sqlite
 const schema = ['CREATE TABLE meters (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;']
 
 /**
- * WAL, because a write then waits for no disk: what was written outlives this process at once, and the machine's fall by what stood
- * there some seconds before. One process writes, by the claim, so WAL's fault with two cannot come about.
+ * WAL with `synchronous = NORMAL`: a write does not wait for the disk. Written counts survive the end of this process; a power failure loses
+ * those of the last seconds. Only the holder of the lock writes, so SQLite's WAL bug with two writers does not apply.
  */
 const writerPragmas = ['journal_mode = WAL', 'synchronous = NORMAL']
 const readerPragmas = ['wal_autocheckpoint = 0', 'query_only = ON']
 
-/** Milliseconds that a look waits: while another process opens or closes the file, nobody else can read it. */
-const lookWaitMs = 100
+/** Milliseconds that a reader waits: the file cannot be read while another process opens or closes it. */
+const readerWaitMs = 100
 /** Milliseconds between two writes. */
-const writeEveryMs = 100
-/** Milliseconds until a write that failed is tried again. */
-const writeAgainMs = 1_000
+const writeIntervalMs = 100
+/** Milliseconds until a failed write is tried again. */
+const retryMs = 1_000
 
-/** What a file of counts holds. */
+/** Content of the file of counts. */
 export interface Counts {
   readonly meters: SavedMeters
-  /** Ids of the batches of `pending.db` that are part of the counts, and may still be in that file. */
+  /** Ids of the batches of `pending.db` that are part of the counts and may still be in that file. */
   readonly merged: ReadonlySet<string>
 }
 
-/** Counts in a file, written behind. */
+/** The file of counts, as its writer sees it. */
 export interface SavedCounts {
   read(): Counts
-  /** Is written within 100 ms; of several changes to one entry the last. */
+  /** Queues a changed entry, which is written within 100 ms. The last change of each key is written. */
   add(entry: SavedEntry): void
-  /** Records that a batch is part of the counts (true), in one transaction with the counts that changed; or forgets its id (false). */
-  setMerged(id: string, isKept: boolean): void
-  /** Writes at once. Throws StorageAwayError if it cannot; what was not written is kept for the next time. */
+  /** Queues the id of a batch that is part of the counts (true), written in one transaction with the changed counts; or deletes the id (false). */
+  setMerged(id: string, isMerged: boolean): void
+  /** Writes all queued entries now. Throws StorageAwayError if it cannot; they are kept for the next write. */
   flush(): void
   close(): void
 }
 
-/** Opens the file for the one process that writes it. */
+/** Opens the file in the process that holds the lock. */
 export function openSavedCounts(file: string, logger: Pick<Logger, 'warn'> | undefined): SavedCounts {
   const database = openDatabase(file, { pragmas: writerPragmas, schema })
-  // One statement for all entries: calls into the library cost more than what they do.
+  // One statement for all entries: a call into the library costs more than the work of the statement.
   const put = database.prepare('INSERT OR REPLACE INTO meters SELECT value ->> 0, value -> 1 FROM json_each(?)')
   const drop = database.prepare('DELETE FROM meters WHERE key IN (SELECT value FROM json_each(?))')
   let changes = new Map<string, SavedEntry['value']>()
@@ -62,7 +62,7 @@ export function openSavedCounts(file: string, logger: Pick<Logger, 'warn'> | und
     } catch (error) {
       for (const [key, value] of changes) batch.set(key, value)
       changes = batch
-      timer = setTimeout(flushOrWarn, writeAgainMs)
+      timer = setTimeout(flushOrWarn, retryMs)
       throw toStorageError(error, file)
     }
     if (failing) logger?.warn(`modelgate: counts are written to ${file} again`)
@@ -74,23 +74,23 @@ export function openSavedCounts(file: string, logger: Pick<Logger, 'warn'> | und
     } catch (error) {
       if (!failing) {
         logger?.warn(
-          `modelgate: counts cannot be written; they hold on in memory, and it is tried again each second`,
+          `modelgate: counts cannot be written; they are kept in memory, and writing is tried again each second`,
           error,
         )
       }
       failing = true
     }
   }
-  const changed = ({ key, value }: SavedEntry): void => {
+  const add = ({ key, value }: SavedEntry): void => {
     changes.set(key, value)
-    // Holds the process: one that comes to its end by itself writes first.
-    timer ??= setTimeout(flushOrWarn, writeEveryMs)
+    // Keeps the process alive: a process that ends by itself writes first.
+    timer ??= setTimeout(flushOrWarn, writeIntervalMs)
   }
 
   return {
     read: () => savedIn(database),
-    add: changed,
-    setMerged: (id, isKept) => changed({ key: JSON.stringify([mergedKind, id]), value: isKept ? [] : null }),
+    add,
+    setMerged: (id, isMerged) => add({ key: JSON.stringify([mergedKind, id]), value: isMerged ? [] : null }),
     flush,
     close: () => {
       clearTimeout(timer)
@@ -99,11 +99,11 @@ export function openSavedCounts(file: string, logger: Pick<Logger, 'warn'> | und
   }
 }
 
-/** What is written, for those who only look. */
+/** Reads the file in a process that does not write it. */
 export function readSavedCounts(file: string): Counts {
-  const database = openDatabase(file, { pragmas: readerPragmas, waitMs: lookWaitMs })
+  const database = openDatabase(file, { pragmas: readerPragmas, waitMs: readerWaitMs })
   try {
-    // No process has written here yet.
+    // No process has written the file yet.
     return versionOf(database) === 0 ? { meters: [], merged: new Set() } : savedIn(database)
   } catch (error) {
     throw toStorageError(error, file)
@@ -112,7 +112,7 @@ export function readSavedCounts(file: string): Counts {
   }
 }
 
-/** Kind of the entries that are ids of batches. */
+/** Kind of the entries that hold ids of batches. */
 const mergedKind = 'merged'
 
 function savedIn(database: Database): Counts {

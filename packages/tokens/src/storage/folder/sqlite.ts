@@ -5,7 +5,7 @@ import { StorageAwayError } from '../../contract/storage.ts'
 
 export type Value = string | number | null
 
-/** One statement, prepared once. Rows are arrays, in the order of the columns. */
+/** A prepared statement. Rows are arrays, in the order of the columns. */
 export interface Statement {
   run(...values: Value[]): void
   first(...values: Value[]): readonly Value[] | undefined
@@ -15,28 +15,28 @@ export interface Statement {
 export interface Database {
   prepare(sql: string): Statement
   exec(sql: string): void
-  /** Everything that `work` does, or nothing. Waits for nobody: throws what `isBusy` knows where another process writes. */
+  /** Runs `work` in a transaction. Does not wait: if another process writes, it throws an error that `isBusy` recognises. */
   transaction<T>(work: () => T): T
   close(): void
 }
 
 /**
- * Milliseconds that the library itself waits for another process. It stops this whole process meanwhile, so it is short;
- * `patiently` waits longer, without.
+ * Milliseconds that SQLite itself waits for another process. Short, because it blocks the event loop; `retryWhileBusy` waits longer
+ * without blocking.
  */
 const blockingWaitMs = 5
-/** The same while a file is opened: then there is nothing yet to stop. */
+/** The same while a file is opened at the start of the process, when blocking delays no calls. */
 const openingWaitMs = 2_000
 
 export interface OpenOptions {
-  /** What holds for this connection: `synchronous = FULL`. */
+  /** Settings of this connection: `synchronous = FULL`. */
   readonly pragmas?: readonly string[]
-  /** Statements that make version 1 of the database, then those that make 2 of 1, … Default: it is left as it is. */
+  /** Statements that create version 1 of the database, then those that migrate version 1 to 2, and so on. Default: no migration. */
   readonly schema?: readonly string[]
   readonly waitMs?: number
 }
 
-/** Opens a database file, made if it is not there. Throws StorageAwayError if it cannot be. */
+/** Opens a database file, and creates it if it does not exist. Throws StorageAwayError if it cannot. */
 export function openDatabase(file: string, { pragmas = [], schema, waitMs = blockingWaitMs }: OpenOptions): Database {
   const connection = new (library())(file, { timeout: openingWaitMs })
   const database = databaseOf(connection)
@@ -55,7 +55,7 @@ function databaseOf(connection: Libsql.Database): Database {
   return {
     prepare: (sql) => {
       const statement = connection.prepare(sql)
-      // Without this, results are objects that carry a field of the library's own.
+      // Without `raw`, rows are objects with an additional field of the library.
       if (statement.reader) statement.raw()
       return {
         run: (...values) => void statement.run(values),
@@ -71,7 +71,7 @@ function databaseOf(connection: Libsql.Database): Database {
         connection.exec('COMMIT')
         return result
       } catch (error) {
-        // After some failures (a full disk) it has rolled back by itself.
+        // After some failures (a full disk) SQLite has already rolled back.
         if (connection.inTransaction) connection.exec('ROLLBACK')
         throw error
       }
@@ -83,27 +83,27 @@ function databaseOf(connection: Libsql.Database): Database {
 let loaded: typeof Libsql | undefined
 
 /**
- * Loaded by the first folder, not with the package: the library is native code for some platforms, and storages that need none of it
- * run on others too.
+ * Loads the library with the first folder, not with the package: it is native code for some platforms, and the other storages run
+ * everywhere.
  */
 function library(): typeof Libsql {
-  // One of the two is there: the package is built for both kinds of modules.
+  // The package is built as ESM and CommonJS: one of the two exists.
   loaded ??= createRequire(typeof __filename === 'string' ? __filename : import.meta.url)('libsql') as typeof Libsql
   return loaded
 }
 
-/** The version of its schema; 0: nothing was made yet. */
+/** Returns the version of the database's schema; 0 if it is empty. */
 export const versionOf = (database: Database): number =>
   Number(database.prepare('PRAGMA user_version').first()?.[0] ?? 0)
 
-/** Brings a database to the newest version of its schema, in one step, whoever else opens it at the same time. */
+/** Migrates a database to the newest version of its schema, in one transaction. Safe if several processes open it at the same time. */
 function migrate(database: Database, schema: readonly string[], file: string): void {
   if (versionOf(database) === schema.length) return
   database.transaction(() => {
     const from = versionOf(database)
     if (from > schema.length) {
       throw new Error(
-        `${file} was written by a newer version of @modelgate/tokens (schema ${from}, this one knows ${schema.length}): update the package`,
+        `${file} was written by a newer version of @modelgate/tokens (schema ${from}; this version supports up to ${schema.length}): update the package`,
       )
     }
     for (const statements of schema.slice(from)) database.exec(statements)
@@ -112,21 +112,22 @@ function migrate(database: Database, schema: readonly string[], file: string): v
 }
 
 /**
- * Tries until nobody else is at the file, for so many milliseconds at most; the first time at once. Throws StorageAwayError for
- * failures of the file, and whatever else `attempt` throws as it is.
+ * Runs `attempt`, and repeats it for up to `maxMs` while other processes use the file.
+ *
+ * @throws StorageAwayError for failures of the file; other errors of `attempt` unchanged.
  */
-export function retryWhileBusy<T>(file: string, patienceMs: number, attempt: () => T): Awaitable<T> {
+export function retryWhileBusy<T>(file: string, maxMs: number, attempt: () => T): Awaitable<T> {
   try {
     return attempt()
   } catch (error) {
     if (!isBusy(error)) throw toStorageError(error, file)
   }
-  return retried(file, performance.now() + patienceMs, attempt)
+  return retried(file, performance.now() + maxMs, attempt)
 }
 
 async function retried<T>(file: string, until: number, attempt: () => T): Promise<T> {
   for (;;) {
-    // Not the same for all: two that wait for each other would meet again.
+    // Random: two processes with equal pauses would collide again.
     await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 10))
     try {
       return attempt()
@@ -141,14 +142,14 @@ const codeOf = (error: unknown): string | undefined => {
   return typeof code === 'string' && code.startsWith('SQLITE_') ? code : undefined
 }
 
-/** Somebody else is at the file; a moment later it may be free. */
+/** Returns whether an error means that another process uses the file, which may be free a moment later. */
 export const isBusy = (error: unknown): boolean => /^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(codeOf(error) ?? '')
 
-/** Codes by their beginning, the longer first; what follows is said after the file's name. */
+/** Explanations by the beginning of the error code. Messages put the file's name in front. */
 const explanations: readonly (readonly [code: string, explanation: string])[] = [
-  ['SQLITE_BUSY', 'is in use by another process for too long'],
-  ['SQLITE_LOCKED', 'is in use by another process for too long'],
-  ['SQLITE_PROTOCOL', 'is in use by another process for too long'],
+  ['SQLITE_BUSY', 'has been in use by another process for too long'],
+  ['SQLITE_LOCKED', 'has been in use by another process for too long'],
+  ['SQLITE_PROTOCOL', 'has been in use by another process for too long'],
   ['SQLITE_FULL', 'cannot grow: the disk is full, or a quota is used up. Make room; nothing was changed'],
   ['SQLITE_READONLY', 'cannot be written. Let this process write the file and its folder; nothing was changed'],
   ['SQLITE_CANTOPEN', 'cannot be opened. Let this process read and write the file and its folder'],
@@ -159,11 +160,11 @@ const explanations: readonly (readonly [code: string, explanation: string])[] = 
   ['SQLITE_IOERR', 'cannot be read or written: the disk reports an error, or is full'],
 ]
 
-/** A failure of the file as StorageAwayError, in words; anything else as it is. */
+/** Returns a StorageAwayError with an explanation for a failure of the file, and any other error unchanged. */
 export function toStorageError(error: unknown, file: string): unknown {
   const code = codeOf(error)
   if (code === undefined) return error
   const found = explanations.find(([beginning]) => code.startsWith(beginning))
-  // Others are faults of ours (a constraint, a mistake in SQL), not of the file.
+  // Other codes are defects of this package (a constraint, wrong SQL), not failures of the file.
   return found === undefined ? error : new StorageAwayError(`${file} ${found[1]} (${code})`, { cause: error })
 }

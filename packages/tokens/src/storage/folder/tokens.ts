@@ -20,26 +20,27 @@ const schema = [
 ]
 
 /**
- * Not WAL, though it is faster: the library's SQLite has the fault of it that loses what two processes write in the same moment
- * (fixed in SQLite 3.51.3). Tokens are changed rarely, and this way is the oldest there is. FULL: on the disk before it is told.
+ * A rollback journal instead of the faster WAL: the library's SQLite has a WAL bug that can lose simultaneous writes of two processes (fixed
+ * in SQLite 3.51.3). Tokens change rarely, and rollback journals are SQLite's oldest, best-tested mode. FULL: a change is on the disk
+ * before it is reported.
  */
 const pragmas = ['journal_mode = TRUNCATE', 'synchronous = FULL', 'foreign_keys = ON']
 
-/** Milliseconds that a look-up waits for another process that is writing: a call waits for it. */
-const lookUpMs = 100
-/** The same for a change: only people wait for it. */
+/** Milliseconds that a lookup waits for another process that writes. Calls wait for lookups. */
+const lookupMs = 100
+/** Milliseconds that a change waits. Only people wait for changes. */
 const changeMs = 2_000
 
-/** Tokens in a database file, for several processes at once. Changes are on the disk when they are told to be done. */
+/** Creates a token store in a database file, which several processes may use. Changes are on the disk when they are reported. */
 export function createFolderTokens(file: string): TokenStore & { close(): void } {
   const database = openDatabase(file, { pragmas, schema })
   const find = database.prepare('SELECT record FROM digests JOIN tokens USING (id) WHERE digest = ?')
   const get = database.prepare('SELECT record FROM tokens WHERE id = ?')
-  const holder = database.prepare('SELECT id FROM digests WHERE digest = ?')
+  const findHolder = database.prepare('SELECT id FROM digests WHERE digest = ?')
   const add = database.prepare('INSERT INTO tokens (created_at, owner, record, id) VALUES (?, ?, ?, ?)')
   const replace = database.prepare('UPDATE tokens SET created_at = ?, owner = ?, record = ? WHERE id = ?')
   const addDigest = database.prepare('INSERT INTO digests (digest, id) VALUES (?, ?)')
-  const dropDigests = database.prepare('DELETE FROM digests WHERE id = ?')
+  const deleteDigests = database.prepare('DELETE FROM digests WHERE id = ?')
   const listSql = (where: string): string => `SELECT record FROM tokens WHERE ${where} ORDER BY created_at, id LIMIT ?`
   const afterSql = '(created_at, id) > (SELECT created_at, id FROM tokens WHERE id = ?)'
   const list = database.prepare(listSql('true'))
@@ -49,15 +50,15 @@ export function createFolderTokens(file: string): TokenStore & { close(): void }
 
   const recordIn = (row: readonly Value[] | undefined): TokenRecord | undefined =>
     row === undefined ? undefined : (JSON.parse(String(row[0])) as TokenRecord)
-  const putDigests = ({ id, secrets }: TokenRecord): void => {
-    dropDigests.run(id)
+  const replaceDigests = ({ id, secrets }: TokenRecord): void => {
+    deleteDigests.run(id)
     for (const { digest } of secrets) {
-      const other = holder.first(digest)
+      const other = findHolder.first(digest)
       if (other !== undefined) throw duplicateDigestError(id, String(other[0]))
       addDigest.run(digest, id)
     }
   }
-  const row = (record: TokenRecord): [number, string | null, string, string] => [
+  const rowOf = (record: TokenRecord): [number, string | null, string, string] => [
     record.createdAt,
     record.owner ?? null,
     JSON.stringify(record),
@@ -65,14 +66,14 @@ export function createFolderTokens(file: string): TokenStore & { close(): void }
   ]
 
   return {
-    findByDigest: (digest) => retryWhileBusy(file, lookUpMs, () => recordIn(find.first(digest))),
-    get: (id) => retryWhileBusy(file, lookUpMs, () => recordIn(get.first(id))),
+    findByDigest: (digest) => retryWhileBusy(file, lookupMs, () => recordIn(find.first(digest))),
+    get: (id) => retryWhileBusy(file, lookupMs, () => recordIn(get.first(id))),
     create: (record) =>
       retryWhileBusy(file, changeMs, () =>
         database.transaction(() => {
           if (get.first(record.id) !== undefined) throw duplicateIdError(record.id)
-          add.run(...row(record))
-          putDigests(record)
+          add.run(...rowOf(record))
+          replaceDigests(record)
         }),
       ),
     change: (id, change) =>
@@ -81,23 +82,23 @@ export function createFolderTokens(file: string): TokenStore & { close(): void }
           const before = recordIn(get.first(id))
           if (before === undefined) return undefined
           const after = nextVersion(before, change)
-          replace.run(...row(after))
-          putDigests(after)
+          replace.run(...rowOf(after))
+          replaceDigests(after)
           return after
         }),
       ),
     list: ({ owner, after, limit = 100 }) =>
-      retryWhileBusy(file, lookUpMs, () => {
-        // One more than belongs on the page: it tells whether there are more.
-        const more = limit + 1
+      retryWhileBusy(file, lookupMs, () => {
+        // One more than the page holds, to find out whether there is a next page.
+        const count = limit + 1
         const rows =
           owner === undefined
             ? after === undefined
-              ? list.all(more)
-              : listAfter.all(after, more)
+              ? list.all(count)
+              : listAfter.all(after, count)
             : after === undefined
-              ? listOfOwner.all(owner, more)
-              : listOfOwnerAfter.all(owner, after, more)
+              ? listOfOwner.all(owner, count)
+              : listOfOwnerAfter.all(owner, after, count)
         return pageOf(
           rows.map((found) => JSON.parse(String(found[0])) as TokenRecord),
           limit,

@@ -2,9 +2,17 @@ import type { Storage, TokenStore } from '../../contract/storage.ts'
 import type { TokenRecord } from '../../contract/token.ts'
 import { createMemoryMeters } from './meters.ts'
 
-/** Tokens in the memory of this process. Every method answers at once. */
+/**
+ * Creates a storage in the memory of this process, whose content is lost when the process ends. For tests, and for tokens that a process
+ * issues for itself.
+ */
+export function memoryStorage(): Storage {
+  return { tokens: createMemoryTokens(), meters: createMemoryMeters(), close: async () => {} }
+}
+
+/** Creates a token store in memory. Its methods return values, not promises. */
 export function createMemoryTokens(): TokenStore {
-  /** As text: what was handed out or in cannot be changed from outside afterwards. */
+  /** Records as JSON text, so that callers cannot change a stored record. */
   const records = new Map<string, string>()
   const digests = new Map<string, string>()
 
@@ -12,7 +20,7 @@ export function createMemoryTokens(): TokenStore {
     const text = records.get(id)
     return text === undefined ? undefined : (JSON.parse(text) as TokenRecord)
   }
-  /** Every digest is looked at before anything is written: a refusal leaves no trace. */
+  /** Checks every digest before it writes anything, so that a failure changes nothing. */
   const put = (record: TokenRecord): void => {
     for (const { digest } of record.secrets) {
       const holder = digests.get(digest)
@@ -35,10 +43,10 @@ export function createMemoryTokens(): TokenStore {
     change: (id, change) => {
       const before = read(id)
       if (before === undefined) return undefined
-      const held = before.secrets.map(({ digest }) => digest)
+      const oldDigests = before.secrets.map(({ digest }) => digest)
       const after = nextVersion(before, change)
       put(after)
-      for (const digest of held) {
+      for (const digest of oldDigests) {
         if (!after.secrets.some((secret) => secret.digest === digest)) digests.delete(digest)
       }
       return after
@@ -58,7 +66,7 @@ export function createMemoryTokens(): TokenStore {
   }
 }
 
-/** A page of records of which there may be one more than belongs on it. */
+/** Returns a page of at most `limit` records, and its `next` if there is one more record. */
 export function pageOf(
   records: readonly TokenRecord[],
   limit: number,
@@ -68,11 +76,12 @@ export function pageOf(
   return records.length > limit && last !== undefined ? { tokens, next: last.id } : { tokens }
 }
 
-/** What a change makes of a record, with its version raised. Records are found by id: one that changed it would be lost. */
+/** Applies a change to a record and increases its version. Throws if the change modifies the id, by which records are found. */
 export function nextVersion(before: TokenRecord, change: (record: TokenRecord) => TokenRecord): TokenRecord {
   const { id, version } = before
   const after = change(before)
-  if (after.id !== id) throw new Error(`A change of token ${id} gave a record of token ${after.id}: ids stay`)
+  if (after.id !== id)
+    throw new Error(`A change of token ${id} returned a record of token ${after.id}: an id cannot change`)
   return { ...after, version: version + 1 }
 }
 
@@ -80,8 +89,3 @@ export const duplicateIdError = (id: string): Error => new Error(`Token ${id} ex
 
 export const duplicateDigestError = (id: string, holder: string): Error =>
   new Error(`A secret of token ${id} belongs to token ${holder} already`)
-
-/** Tokens and counts in the memory of this process: gone with it. For tests, and for tokens that a process issues for itself. */
-export function memoryStorage(): Storage {
-  return { tokens: createMemoryTokens(), meters: createMemoryMeters(), close: async () => {} }
-}

@@ -1,6 +1,6 @@
-import { mostModels, otherModels, type Sums, type SumsQuery } from '../../contract/meter-store.ts'
+import { maxModelsPerDay, otherModels, type Sums, type SumsQuery } from '../../contract/meter-store.ts'
 
-/** Days for which sums are kept. */
+/** Number of days for which sums are kept. */
 const keptDays = 400
 const dayMs = 86_400_000
 
@@ -14,9 +14,13 @@ export interface MemorySums {
   restore(tokenId: string, day: string, model: string, values: readonly number[]): void
 }
 
-/** Sums of what calls took, by token, day and model. `changed` is told each row that changes; undefined: it is gone. */
+/**
+ * Creates the sums of calls in memory, by token, day and model.
+ *
+ * @param onChange receives each row that changes; undefined if it is deleted
+ */
 export function createMemorySums(
-  changed: (tokenId: string, day: string, model: string, values: readonly number[] | undefined) => void,
+  onChange: (tokenId: string, day: string, model: string, values: readonly number[] | undefined) => void,
 ): MemorySums {
   const tokens = new Map<string, Map<string, Map<string, Row>>>()
 
@@ -36,7 +40,7 @@ export function createMemorySums(
     models.set(model, row)
     return row
   }
-  /** A token's first call of a day is the time to look at its oldest ones. */
+  /** Deletes the rows of days that are no longer kept. Called with a token's first call of each day. */
   const dropOld = (tokenId: string, now: number): void => {
     const days = tokens.get(tokenId)
     if (days === undefined) return
@@ -44,18 +48,19 @@ export function createMemorySums(
     for (const [day, models] of days) {
       if (day >= oldest) continue
       days.delete(day)
-      for (const model of models.keys()) changed(tokenId, day, model, undefined)
+      for (const model of models.keys()) onChange(tokenId, day, model, undefined)
     }
   }
 
   return {
-    add(tokenId, day, named, sums, now) {
+    add(tokenId, day, requestedModel, sums, now) {
       if (tokens.get(tokenId)?.has(day) !== true) dropOld(tokenId, now)
       const names = tokens.get(tokenId)?.get(day)
-      const model = names === undefined || names.has(named) || names.size < mostModels ? named : otherModels
+      const hasRoom = names === undefined || names.has(requestedModel) || names.size < maxModelsPerDay
+      const model = hasRoom ? requestedModel : otherModels
       const row = rowOf(tokenId, day, model)
       for (const field of fields) row[field] += sums[field]
-      changed(
+      onChange(
         tokenId,
         day,
         model,

@@ -14,7 +14,7 @@ const make = () => {
       if (error !== undefined) throw error
       written.push(callId)
     },
-    dropped: ({ callId }) => dropped.push(callId),
+    onDrop: ({ callId }) => dropped.push(callId),
     warn: (message) => told.push(message),
   })
   return { redis, backlog, written, dropped, told }
@@ -97,6 +97,6 @@ describe('settlements', () => {
     redis.fails = (callId) => (callId === 'call-2' ? new Error('WRONGTYPE') : undefined)
     await backlog.flush()
     expect([written, dropped, backlog.size()]).toEqual([['call-1', 'call-3'], ['call-2'], 0])
-    expect(told[0]).toMatch(/^The settlement of call call-2 was refused by Redis/)
+    expect(told[0]).toMatch(/^The settlement of call call-2 was rejected by Redis/)
   })
 })

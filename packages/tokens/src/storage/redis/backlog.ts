@@ -1,56 +1,56 @@
 import type { Settlement } from '../../contract/meter-store.ts'
 import { StorageAwayError } from '../../contract/storage.ts'
 
-/** Settlements that wait for Redis at most; then the oldest are given up, first of those that only take a reservation back. */
+/** Maximum number of settlements that wait for Redis. Then the oldest are dropped, first of those that only cancel a reservation. */
 export const maxBacklog = 10_000
-/** Written side by side. */
-const batch = 100
+/** Number of settlements that are written in parallel. */
+const maxParallel = 100
 
-/** Settlements on their way to Redis: none is lost because it is away for a while. */
+/** Queue of settlements for Redis, so that none is lost while it is away. */
 export interface Backlog {
-  /** Writes it, or keeps it for `flush`. */
+  /** Writes a settlement, or queues it for `flush`. */
   add(settlement: Settlement, reachable: boolean): Promise<void>
-  /** Writes what waits, the oldest first, as far as it gets. */
+  /** Writes the queue, the oldest first, until it is empty or Redis is away again. */
   flush(): Promise<void>
   size(): number
 }
 
 export function createBacklog(settings: {
-  /** Throws StorageAwayError while Redis is away. May be called again with the same settlement. */
+  /** Rejects with StorageAwayError while Redis is away. May be called again with the same settlement. */
   readonly write: (settlement: Settlement) => Promise<void>
-  /** Will not be written. */
-  readonly dropped: (settlement: Settlement) => void
+  /** Called for a settlement that will not be written. */
+  readonly onDrop: (settlement: Settlement) => void
   readonly warn: (message: string) => void
 }): Backlog {
-  const { write, dropped, warn } = settings
+  const { write, onDrop, warn } = settings
   const waiting = new Set<Settlement>()
-  /** Those of them without sums: of calls that were not let in, and took nothing. */
-  const empty = new Set<Settlement>()
+  /** Those of them without sums: of calls that were not admitted and used nothing. */
+  const cancellations = new Set<Settlement>()
   let lost = 0
   let flushing: Promise<void> | undefined
-  let asked = false
+  let isFlushRequested = false
 
-  const keep = (settlement: Settlement): void => {
+  const enqueue = (settlement: Settlement): void => {
     waiting.add(settlement)
-    if (settlement.sums === undefined) empty.add(settlement)
+    if (settlement.sums === undefined) cancellations.add(settlement)
     if (waiting.size <= maxBacklog) return
-    // What calls took that were let in matters more than any number of those that were not.
-    const [oldest] = empty.size > 0 ? empty : waiting
+    // The use of admitted calls matters more than cancelled reservations.
+    const [oldest] = cancellations.size > 0 ? cancellations : waiting
     if (oldest === undefined) return
-    forget(oldest)
-    dropped(oldest)
+    remove(oldest)
+    onDrop(oldest)
     lost++
     if (lost === 1) warn(`More than ${maxBacklog} settlements wait for Redis: the oldest are dropped, and not counted`)
   }
-  const forget = (settlement: Settlement): void => {
+  const remove = (settlement: Settlement): void => {
     waiting.delete(settlement)
-    empty.delete(settlement)
+    cancellations.delete(settlement)
   }
   const writeAll = async (): Promise<void> => {
     let written = 0
     while (waiting.size > 0) {
       const next: Settlement[] = []
-      for (const settlement of waiting) if (next.push(settlement) === batch) break
+      for (const settlement of waiting) if (next.push(settlement) === maxParallel) break
       const results = await Promise.allSettled(next.map(write))
       let away = false
       results.forEach((result, n) => {
@@ -60,11 +60,11 @@ export function createBacklog(settings: {
           away = true
           return
         }
-        forget(settlement)
+        remove(settlement)
         if (result.status === 'fulfilled') written++
         else {
-          dropped(settlement)
-          warn(`The settlement of call ${settlement.callId} was refused by Redis and is not counted: ${result.reason}`)
+          onDrop(settlement)
+          warn(`The settlement of call ${settlement.callId} was rejected by Redis and is not counted: ${result.reason}`)
         }
       })
       if (away) return
@@ -75,25 +75,25 @@ export function createBacklog(settings: {
   }
 
   const flushAll = async (): Promise<void> => {
-    // Redis may have come back a second time while the last of the first attempts still fail.
-    while (asked) {
-      asked = false
+    // Redis may become available again while the last writes of this loop still fail.
+    while (isFlushRequested) {
+      isFlushRequested = false
       await writeAll()
     }
   }
 
   return {
     async add(settlement, reachable) {
-      if (!reachable) return keep(settlement)
+      if (!reachable) return enqueue(settlement)
       try {
         await write(settlement)
       } catch (error) {
         if (!(error instanceof StorageAwayError)) throw error
-        keep(settlement)
+        enqueue(settlement)
       }
     },
     flush() {
-      asked = true
+      isFlushRequested = true
       flushing ??= flushAll().finally(() => {
         flushing = undefined
       })

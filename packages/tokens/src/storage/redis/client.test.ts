@@ -46,7 +46,7 @@ describe('a command is sent in the way of the client', () => {
   })
 
   it.each([
-    ['nothing', undefined, /client is undefined; give it a client/],
+    ['nothing', undefined, /client is undefined; pass a client/],
     ['null', null, /client is null/],
     ['a URL', 'redis://localhost', /client is string/],
     ['an object without methods', {}, /neither call\(\) nor sendCommand\(\)/],

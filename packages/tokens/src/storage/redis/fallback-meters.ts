@@ -8,26 +8,26 @@ export interface FallbackSettings {
   readonly redis: MeterStore
   /** Counts in this process. */
   readonly memory: MeterStore
-  /** For how long Redis has been away; undefined: it is there; Infinity: nothing is counted any more. */
+  /** Returns the milliseconds since Redis is away; undefined if it is available, Infinity after `close`. */
   readonly awayMs: () => number | undefined
-  /** How many processes share the limits; undefined: unknown. */
+  /** Returns the number of processes that share the limits; undefined if it is unknown. */
   readonly processes: () => number | undefined
-  /** How long calls are let in without Redis. */
+  /** Milliseconds for which calls are admitted without Redis. */
   readonly localMs: number
   readonly warn: (message: string) => void
 }
 
 export interface FallbackMeters extends MeterStore {
-  /** Redis is back: what was counted without it is written. */
+  /** Writes the settlements that wait for Redis. */
   writeBacklog(): Promise<void>
-  /** Settlements that are not written yet. */
+  /** Returns the number of settlements that wait for Redis. */
   backlogSize(): number
 }
 
 /**
- * Counts in Redis, and in this process while Redis is away: there each limit is divided by the number of processes, and a
- * budget is what was last known to be left of it, divided likewise. All processes together let in at most what the limit is once
- * more. After `localMs` nothing is let in. What calls took is written when Redis is back.
+ * Creates a meter store that counts in Redis, and in this process while Redis is away. A process then has its share of each limit: the limit
+ * divided by the number of processes, and of a budget the last known remainder, divided likewise. So all processes together admit at most
+ * the limit once more. After `localMs` nothing is admitted. The use of these calls is written when Redis is back.
  */
 export function createFallbackMeters({
   redis,
@@ -38,36 +38,38 @@ export function createFallbackMeters({
   warn,
 }: FallbackSettings): FallbackMeters {
   const shares = createLocalShares(memory)
-  /** When the calls were counted that run and were counted here. */
-  const local = new Map<string, number>()
+  /** Reservation times of running calls that were reserved in this process. */
+  const localReservations = new Map<string, number>()
   const backlog = createBacklog({
     write: async (settlement) => {
       await redis.settle(settlement)
-      shares.written(settlement.callId)
+      shares.release(settlement.callId)
     },
-    dropped: ({ callId }) => shares.written(callId),
+    onDrop: ({ callId }) => shares.release(callId),
     warn,
   })
 
-  const reserveHere = async (reservation: Reservation): Promise<ReserveResult> => {
+  const reserveLocally = async (reservation: Reservation): Promise<ReserveResult> => {
     const away = awayMs() ?? 0
     if (away > localMs)
-      throw new StorageAwayError(`Redis has been away for more than ${localMs} ms: nothing is let in until it is back`)
+      throw new StorageAwayError(`Redis has been away for more than ${localMs} ms: calls are rejected until it is back`)
     const sharedBy = processes()
     if (sharedBy === undefined) {
-      throw new StorageAwayError('Redis has not been reached yet: nobody knows how many processes share the limits')
+      throw new StorageAwayError(
+        'Redis has not been reached yet: the number of processes that share the limits is unknown',
+      )
     }
     const result = await shares.reserve(reservation, sharedBy)
-    if (result.ok) local.set(reservation.callId, result.at)
+    if (result.ok) localReservations.set(reservation.callId, result.at)
     return result
   }
 
   return {
     async reserve(reservation) {
       const { callId, tokenId, meters } = reservation
-      // Without limits there is nothing to ask.
+      // A call without limits needs no reservation.
       if (meters.length === 0) return { ok: true, states: [], at: Date.now() }
-      const sent = awayMs() === undefined
+      const isSent = awayMs() === undefined
       try {
         const result = await redis.reserve(reservation)
         await shares.updateKnown(tokenId, meters, result.states)
@@ -75,33 +77,34 @@ export function createFallbackMeters({
       } catch (error) {
         if (!(error instanceof StorageAwayError)) throw error
       }
-      const takeBack = (): Promise<void> => {
-        // Redis may carry out yet what it was asked: a call that is not let in must not be counted there for ever.
-        const nothing = meters.map((meter) => ({ ...meter, actual: 0 }))
-        return sent ? backlog.add({ callId, tokenId, at: undefined, meters: nothing }, false) : Promise.resolve()
+      const cancelInRedis = (): Promise<void> => {
+        // Redis may still execute the reservation: a call that is not admitted must not stay counted there.
+        const noUse = meters.map((meter) => ({ ...meter, actual: 0 }))
+        return isSent ? backlog.add({ callId, tokenId, at: undefined, meters: noUse }, false) : Promise.resolve()
       }
       try {
-        const result = await reserveHere(reservation)
-        if (!result.ok) await takeBack()
+        const result = await reserveLocally(reservation)
+        if (!result.ok) await cancelInRedis()
         return result
       } catch (error) {
-        await takeBack()
+        await cancelInRedis()
         throw error
       }
     },
     async settle(settlement) {
-      if (awayMs() === Number.POSITIVE_INFINITY) throw new StorageAwayError('this store is closed: settle calls before')
-      const counted = local.get(settlement.callId)
-      if (counted !== undefined) {
-        local.delete(settlement.callId)
-        await shares.settle(settlement, counted)
+      if (awayMs() === Number.POSITIVE_INFINITY)
+        throw new StorageAwayError('this store is closed; settle calls before closing it')
+      const reservedAt = localReservations.get(settlement.callId)
+      if (reservedAt !== undefined) {
+        localReservations.delete(settlement.callId)
+        await shares.settle(settlement, reservedAt)
       }
       await backlog.add(settlement, awayMs() === undefined)
     },
     async renew(calls) {
-      const here = calls.filter(({ callId }) => local.has(callId))
-      if (here.length > 0) await memory.renew(here)
-      // Told again in 20 seconds: what fails now costs nothing.
+      const localCalls = calls.filter(({ callId }) => localReservations.has(callId))
+      if (localCalls.length > 0) await memory.renew(localCalls)
+      // Renewed again in 20 seconds, so one failure has no effect.
       await Promise.resolve(redis.renew(calls)).catch(ignoreAway)
     },
     async read(tokenId, meters) {

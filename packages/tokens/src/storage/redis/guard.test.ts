@@ -46,7 +46,7 @@ describe('a guard', () => {
     redis.does = does
     expect(await outcome()).toBe('away')
     expect(guard.awayMs()).toBeGreaterThan(0)
-    expect(told).toEqual([does === 'fail' ? 'away: Socket closed' : 'away: no answer within 100 ms'])
+    expect(told).toEqual([does === 'fail' ? 'away: Socket closed' : 'away: no response within 100 ms'])
   })
 
   it('waits for all commands of one call together no longer than for one', async () => {
@@ -105,7 +105,7 @@ describe('a guard', () => {
   it('does not do a second time what has an effect each time', async () => {
     const { redis, guard, sent } = make()
     redis.does = 'fail'
-    await expect(guard.run((send) => send('k', ['SET']), { again: false })).rejects.toThrow(/Socket closed/)
+    await expect(guard.run((send) => send('k', ['SET']), { repeatable: false })).rejects.toThrow(/Socket closed/)
     expect(sent).toEqual(['SET', 'PING'])
     guard.close()
   })
@@ -127,7 +127,7 @@ describe('a guard', () => {
     }
     expect(await take(350, 'admission')).toBe('350')
     expect(await take(900, 'command')).toBe('900')
-    expect(await take(350, 'admission')).toContain('no answer within 100 ms')
+    expect(await take(350, 'admission')).toContain('no response within 100 ms')
     guard.close()
   })
 

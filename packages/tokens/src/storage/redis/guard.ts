@@ -1,97 +1,97 @@
 import { StorageAwayError } from '../../contract/storage.ts'
 import { type Command, isCommandError, messageOf } from './client.ts'
 
-/** How often it is looked whether Redis is back, in milliseconds. */
-const probeEveryMs = 250
-/** A probe that has no answer for so long is not waited for any more: its client may have lost it. */
-const probeLastsMs = 5000
-/** How long after a lost connection the work is tried again: clients reconnect after about this time. */
+/** Milliseconds between two probes while Redis is away. */
+const probeIntervalMs = 250
+/** Milliseconds after which a probe without a response is repeated: the client may have lost it. */
+const probeTimeoutMs = 5000
+/** Milliseconds until work is tried again after a lost connection: clients reconnect after about this time. */
 const retryAfterMs = 50
 
-/** How long a piece of work may take, and whether it can be done twice. */
+/** Time limit of a piece of work, and whether it can be repeated. */
 export interface WorkOptions {
   /**
-   * `admission`: a call waits for it, or it can be done later, as a settlement. `command`: a change of tokens or a listing, for which
-   * people wait. Default `admission`.
+   * `admission`: a call waits for it, or it can be done later, such as a settlement. `command`: a change of tokens or a listing, for
+   * which people wait. Default: `admission`.
    */
   readonly limit?: 'admission' | 'command'
-  /** The work may be done a second time after a failure: it reads, or each of its steps has an effect only once. Default true. */
-  readonly again?: boolean
+  /** Whether the work may be repeated after a failure: it only reads, or repeated steps have no effect. Default: true. */
+  readonly repeatable?: boolean
 }
 
 /**
- * Bounds how long work waits for Redis. Work that takes longer than its limit, all its commands together, fails; from then on Redis is
- * away, and all work fails at once, until a probe has succeeded. Work that fails sooner, as by a lost connection, is tried once more
- * within its limit.
+ * Bounds how long work waits for Redis. Work that exceeds its time limit, with all its commands together, fails. Redis then counts as away,
+ * and all work fails at once until a probe succeeds. Work that fails earlier, for example by a lost connection, is tried once more within its
+ * limit.
  */
 export interface Guard {
   /**
-   * Throws StorageAwayError; other errors are those of `work` and, as they came, answers of Redis. Commands that were given up
-   * may still run: clients keep them for when they are connected again.
+   * Rejects with StorageAwayError if Redis is away; errors of `work` and error replies of Redis pass unchanged. Commands of work that has
+   * failed may still run, because clients queue them until they are connected again.
    */
   run<T>(work: (command: Command) => Promise<T>, options?: WorkOptions): Promise<T>
-  /** For how many milliseconds Redis has been away; undefined: it is there. Infinity: the guard is closed. */
+  /** Returns the milliseconds since Redis is away; undefined if it is available, Infinity after `close()`. */
   awayMs(): number | undefined
   close(): void
 }
 
 export interface GuardSettings {
   readonly command: Command
-  /** Limit of what calls wait for, in milliseconds. */
+  /** Limit of work that calls wait for, in milliseconds. */
   readonly timeoutMs: number
-  /** Limit of everything else. Default `timeoutMs`. */
+  /** Limit of all other work. Default: `timeoutMs`. */
   readonly commandMs?: number
-  /** Limit while Redis was never reached: the client may still be connecting. Default `timeoutMs`. */
+  /** Minimum limit until Redis was reached once: the client may still be connecting. Default: `timeoutMs`. */
   readonly connectMs?: number
-  /** Shows by success that Redis can be read and written. */
+  /** Resolves if Redis can be read and written. */
   readonly probe: (command: Command) => Promise<unknown>
   readonly onAway: (reason: string) => void
-  /** @param refused how many pieces of work were refused meanwhile */
-  readonly onBack: (awayMs: number, refused: number) => void
+  /** @param failed number of pieces of work that failed in the meantime */
+  readonly onBack: (awayMs: number, failed: number) => void
 }
 
 export function createGuard(settings: GuardSettings): Guard {
   const { command, timeoutMs, commandMs = timeoutMs, connectMs = timeoutMs, probe, onAway, onBack } = settings
-  let refused = 0
+  let failed = 0
   let reached = false
   let away: { readonly since: number; readonly reason: string } | undefined
   let timer: ReturnType<typeof setInterval> | undefined
-  /** When the probe that is on its way was sent. */
-  let probing: number | undefined
+  /** Time at which the pending probe was sent. */
+  let probeSentAt: number | undefined
   let closed = false
 
   const awayError = (reason: string, cause?: unknown): StorageAwayError =>
     new StorageAwayError(`Redis is unavailable: ${reason}. Check that it runs and can be reached`, { cause })
 
-  const back = (): void => {
+  const markAvailable = (): void => {
     if (away === undefined || closed) return
     const awayMs = performance.now() - away.since
-    const refusedMeanwhile = refused
+    const failedMeanwhile = failed
     away = undefined
-    refused = 0
+    failed = 0
     reached = true
     clearInterval(timer)
-    onBack(awayMs, refusedMeanwhile)
+    onBack(awayMs, failedMeanwhile)
   }
-  const look = (): void => {
+  const sendProbe = (): void => {
     const now = performance.now()
-    if (probing !== undefined && now - probing < probeLastsMs) return
-    probing = now
-    const over = (): void => {
-      if (probing === now) probing = undefined
+    if (probeSentAt !== undefined && now - probeSentAt < probeTimeoutMs) return
+    probeSentAt = now
+    const endProbe = (): void => {
+      if (probeSentAt === now) probeSentAt = undefined
     }
     probe(command).then(() => {
-      over()
-      back()
-    }, over)
+      endProbe()
+      markAvailable()
+    }, endProbe)
   }
-  const leave = (reason: string): void => {
+  const markAway = (reason: string): void => {
     if (away !== undefined || closed) return
     away = { since: performance.now(), reason }
-    timer = setInterval(look, probeEveryMs)
+    timer = setInterval(sendProbe, probeIntervalMs)
     timer.unref?.()
     onAway(reason)
-    look()
+    sendProbe()
   }
 
   return {
@@ -99,39 +99,39 @@ export function createGuard(settings: GuardSettings): Guard {
       if (closed) return Number.POSITIVE_INFINITY
       return away === undefined ? undefined : performance.now() - away.since
     },
-    run(work, { limit = 'admission', again = true } = {}) {
-      if (closed) return Promise.reject(new StorageAwayError('this store is closed; make a new one'))
+    run(work, { limit = 'admission', repeatable = true } = {}) {
+      if (closed) return Promise.reject(new StorageAwayError('this store is closed; create a new one'))
       if (away !== undefined) {
-        refused++
+        failed++
         return Promise.reject(awayError(away.reason))
       }
-      const ownMs = limit === 'admission' ? timeoutMs : commandMs
-      const limitMs = reached ? ownMs : Math.max(ownMs, connectMs)
+      const workMs = limit === 'admission' ? timeoutMs : commandMs
+      const limitMs = reached ? workMs : Math.max(workMs, connectMs)
       return new Promise((resolve, reject) => {
-        let over = false
-        let tries = again ? 2 : 1
+        let ended = false
+        let attempts = repeatable ? 2 : 1
         let retry: ReturnType<typeof setTimeout> | undefined
         const end = (): boolean => {
-          if (over) return false
-          over = true
+          if (ended) return false
+          ended = true
           clearTimeout(deadline)
           clearTimeout(retry)
           return true
         }
         const giveUp = (reason: string, cause?: unknown): void => {
           if (!end()) return
-          leave(reason)
-          refused++
+          markAway(reason)
+          failed++
           reject(awayError(reason, cause))
         }
-        // An answer may be there already, unread, when this process was busy for long: it is read before the immediate.
-        const late = (): void =>
-          giveUp(`no answer within ${limitMs} ms${lastFailure === '' ? '' : ` (${lastFailure})`}`)
-        const deadline = setTimeout(() => setImmediate(late), limitMs)
+        const onDeadline = (): void =>
+          giveUp(`no response within ${limitMs} ms${lastFailure === '' ? '' : ` (${lastFailure})`}`)
+        // A response may have arrived unread while this process was busy. It is read before the immediate runs.
+        const deadline = setTimeout(() => setImmediate(onDeadline), limitMs)
         let lastFailure = ''
         const guarded: Command = async (key, args) => {
-          // What was given up does not go on behind the caller's back.
-          if (over) throw awayError('the call was given up')
+          // Work that has failed must not continue after its caller got the error.
+          if (ended) throw awayError('the work was given up')
           try {
             return await command(key, args)
           } catch (error) {
@@ -140,7 +140,7 @@ export function createGuard(settings: GuardSettings): Guard {
           }
         }
         const attempt = (): void => {
-          tries--
+          attempts--
           work(guarded).then(
             (value) => {
               reached = true
@@ -151,9 +151,9 @@ export function createGuard(settings: GuardSettings): Guard {
                 if (end()) reject(error)
                 return
               }
-              if (over) return
+              if (ended) return
               lastFailure = messageOf(error.cause ?? error)
-              if (tries > 0) retry = setTimeout(attempt, retryAfterMs)
+              if (attempts > 0) retry = setTimeout(attempt, retryAfterMs)
               else giveUp(lastFailure, error.cause)
             },
           )

@@ -110,8 +110,8 @@ describe('the share of a budget', () => {
     // Two of five are written; Redis knows of others too.
     await settle(1, total, 10)
     await settle(2, total, 10)
-    shares.written('call-1')
-    shares.written('call-2')
+    shares.release('call-1')
+    shares.release('call-2')
     await known(total, 20)
     // Half of 80, less 30.
     expect((await enterAll(2, total)).entered).toBe(1)
@@ -137,7 +137,7 @@ it('what is left of a budget is not raised by calls of the day before', async ()
   expect((await enterAll(2, day)).entered).toBe(5)
   for (const call of [1, 2, 3, 4, 5]) {
     await settle(call, day, 10)
-    shares.written(`call-${call}`)
+    shares.release(`call-${call}`)
   }
   await known(day, 0, tomorrow)
   expect((await enterAll(2, day)).entered).toBe(0)

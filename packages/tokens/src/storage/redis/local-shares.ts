@@ -10,69 +10,73 @@ import {
 } from '../../contract/meter-store.ts'
 import { StorageAwayError } from '../../contract/storage.ts'
 
-/** Tokens whose budgets are remembered at most. */
-const tokensMost = 10_000
+/** Maximum number of tokens whose budgets are kept. */
+const maxTokens = 10_000
 
-/** What is known of a budget. */
-interface Budget {
-  /** As Redis told it last. */
+/** Last known state of a budget. */
+interface KnownBudget {
+  /** Use that Redis reported last. */
   used: number
   readonly resetsAt: number | undefined
-  /** What of the local count is in `used` already. */
-  base: number
-  /** What was counted here and is not written to Redis yet. */
+  /** Part of the local count that `used` contains already. */
+  counted: number
+  /** Use that was counted locally and is not written to Redis. */
   unwritten: number
 }
 
-/** What this process may let in on its own: its share of each limit, and of what was last known to be left of each budget. */
+/** The use that this process may admit on its own: its share of each limit, and of the last known remainder of each budget. */
 export interface LocalShares {
-  /** Redis has told how full these meters are. */
+  /** Stores the states that Redis has reported. */
   updateKnown(tokenId: string, meters: readonly Meter[], states: readonly MeterState[]): Promise<void>
   /**
-   * Throws StorageAwayError where only the share has no room: by the limit itself the call might be let in, so that no client
-   * should be told that it is over it for good.
+   * Reserves within the share of this process. Rejects with StorageAwayError if only the share has no room: the limit itself may have
+   * room, so the client must not get the limit's error.
    */
   reserve(reservation: Reservation, sharedBy: number): Promise<ReserveResult>
-  /** Corrects what was counted here. */
+  /** Corrects a local reservation with the actual use. */
   settle(settlement: Settlement, at: number): Promise<void>
-  /** What the call took is in Redis now, or never will be. */
-  written(callId: string): void
+  /** Ends the local accounting of a call, whose use is in Redis now or was dropped. */
+  release(callId: string): void
 }
 
 export function createLocalShares(memory: MeterStore): LocalShares {
-  const budgets = createLru<Map<string, Budget>>(tokensMost)
-  /** What calls have taken of budgets here, until it is written. */
-  const taken = new Map<string, { readonly budget: Budget; readonly name: string; amount: number }[]>()
+  const budgets = createLru<Map<string, KnownBudget>>(maxTokens)
+  /** Use of budgets by calls that were counted locally, until it is written. */
+  const usedByCall = new Map<string, { readonly budget: KnownBudget; readonly name: string; amount: number }[]>()
 
-  /** Tokens that were counted here: most never are. */
-  const touched = new Set<string>()
+  /** Tokens that were counted locally, which most never are. */
+  const localTokens = new Set<string>()
 
   const localUsed = async (tokenId: string, meter: Meter): Promise<number> =>
     (await memory.read(tokenId, [meter]))[0]?.used ?? 0
 
-  /** A budget as it stands now; undefined: Redis has never told of it. */
-  const current = async (tokenId: string, meter: Meter): Promise<Budget | undefined> => {
+  /** Returns the current state of a budget; undefined if Redis has never reported it. */
+  const currentBudget = async (tokenId: string, meter: Meter): Promise<KnownBudget | undefined> => {
     const ofToken = budgets.get(tokenId)
     const budget = ofToken?.get(meter.name)
     if (budget?.resetsAt === undefined || Date.now() < budget.resetsAt) return budget
     const [state] = await memory.read(tokenId, [meter])
-    const next: Budget = { used: 0, resetsAt: state?.resetsAt, base: 0, unwritten: 0 }
+    const next: KnownBudget = { used: 0, resetsAt: state?.resetsAt, counted: 0, unwritten: 0 }
     ofToken?.set(meter.name, next)
     return next
   }
 
-  /** What of the limit this process may take, and the count of the local meter that this begins from. */
-  const shareOf = async (tokenId: string, meter: Meter, sharedBy: number): Promise<{ share: number; base: number }> => {
+  /** Returns the share of this process, and the part of the local count that does not count against it. */
+  const shareOf = async (
+    tokenId: string,
+    meter: Meter,
+    sharedBy: number,
+  ): Promise<{ share: number; counted: number }> => {
     if (meter.kind !== 'period') {
-      return { share: meter.limit <= 0 ? 0 : Math.max(1, Math.floor(meter.limit / sharedBy)), base: 0 }
+      return { share: meter.limit <= 0 ? 0 : Math.max(1, Math.floor(meter.limit / sharedBy)), counted: 0 }
     }
-    const budget = await current(tokenId, meter)
-    if (budget === undefined) return { share: 0, base: 0 }
-    return { share: Math.floor(Math.max(0, meter.limit - budget.used) / sharedBy), base: budget.base }
+    const budget = await currentBudget(tokenId, meter)
+    if (budget === undefined) return { share: 0, counted: 0 }
+    return { share: Math.floor(Math.max(0, meter.limit - budget.used) / sharedBy), counted: budget.counted }
   }
 
-  /** Whether the limit is the reason, not the share: the client may be told so. */
-  const isOver = (tokenId: string, meter: Meter, share: number): boolean => {
+  /** Returns whether the limit itself has no room, not only the share: then the client gets the limit's error. */
+  const exceedsLimit = (tokenId: string, meter: Meter, share: number): boolean => {
     if (meter.kind === 'period') {
       const budget = budgets.get(tokenId)?.get(meter.name)
       return budget !== undefined && budget.used + requiredRoom(meter) > meter.limit
@@ -85,38 +89,38 @@ export function createLocalShares(memory: MeterStore): LocalShares {
       for (const [n, meter] of meters.entries()) {
         const state = states[n]
         if (meter.kind !== 'period' || state === undefined) continue
-        const ofToken = budgets.get(tokenId) ?? new Map<string, Budget>()
+        const ofToken = budgets.get(tokenId) ?? new Map<string, KnownBudget>()
         budgets.set(tokenId, ofToken)
         const last = ofToken.get(meter.name)
         const { used, resetsAt } = state
-        // In a new period nothing of the one before waits to be written.
+        // Unwritten use of the previous period does not count in a new one.
         const budget =
-          last !== undefined && last.resetsAt === resetsAt ? last : { used, resetsAt, base: 0, unwritten: 0 }
+          last !== undefined && last.resetsAt === resetsAt ? last : { used, resetsAt, counted: 0, unwritten: 0 }
         budget.used = used
         ofToken.set(meter.name, budget)
-        if (touched.has(tokenId)) budget.base = (await localUsed(tokenId, meter)) - budget.unwritten
+        if (localTokens.has(tokenId)) budget.counted = (await localUsed(tokenId, meter)) - budget.unwritten
       }
     },
     async reserve({ callId, tokenId, meters }, sharedBy) {
       const shares = await Promise.all(meters.map((meter) => shareOf(tokenId, meter, sharedBy)))
-      const local = meters.map((meter, n) => ({ ...meter, limit: (shares[n]?.base ?? 0) + (shares[n]?.share ?? 0) }))
-      touched.add(tokenId)
+      const local = meters.map((meter, n) => ({ ...meter, limit: (shares[n]?.counted ?? 0) + (shares[n]?.share ?? 0) }))
+      localTokens.add(tokenId)
       const result = await memory.reserve({ callId, tokenId, meters: local })
       if (!result.ok) {
         const meter = meters[result.refusedBy]
-        if (meter !== undefined && !isOver(tokenId, meter, shares[result.refusedBy]?.share ?? 0)) {
+        if (meter !== undefined && !exceedsLimit(tokenId, meter, shares[result.refusedBy]?.share ?? 0)) {
           throw new StorageAwayError(`Redis is away, and this process alone cannot let the call in: ${meter.name}`)
         }
       } else {
-        taken.set(callId, [])
+        usedByCall.set(callId, [])
         for (const meter of meters) {
           const budget = meter.kind === 'period' ? budgets.get(tokenId)?.get(meter.name) : undefined
           if (budget === undefined) continue
           budget.unwritten += meter.amount
-          taken.get(callId)?.push({ budget, name: meter.name, amount: meter.amount })
+          usedByCall.get(callId)?.push({ budget, name: meter.name, amount: meter.amount })
         }
       }
-      // Told as the part of the limit that is left for this process.
+      // Reported so that `limit - used` is the rest of this process's share.
       const states = result.states.map((state, n) => {
         const limit = meters[n]?.limit ?? 0
         return { ...state, limit, used: limit - (local[n]?.limit ?? 0) + state.used }
@@ -126,16 +130,16 @@ export function createLocalShares(memory: MeterStore): LocalShares {
     async settle(settlement, at) {
       const { callId, tokenId, meters } = settlement
       await memory.settle({ callId, tokenId, at, meters })
-      for (const entry of taken.get(callId) ?? []) {
+      for (const entry of usedByCall.get(callId) ?? []) {
         const meter = meters.find(({ name }) => name === entry.name)
         if (meter === undefined) continue
         entry.budget.unwritten += meter.actual - entry.amount
         entry.amount = meter.actual
       }
     },
-    written(callId) {
-      for (const { budget, amount } of taken.get(callId) ?? []) budget.unwritten -= amount
-      taken.delete(callId)
+    release(callId) {
+      for (const { budget, amount } of usedByCall.get(callId) ?? []) budget.unwritten -= amount
+      usedByCall.delete(callId)
     },
   }
 }

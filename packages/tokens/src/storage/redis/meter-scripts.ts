@@ -1,19 +1,19 @@
 import { script } from './client.ts'
 
 /*
- * What is kept for a token, all of it under names with `{token id}` in them, so that a cluster has it in one place:
- * - a call: `reserved:<when>`, then `settled`. By it each step is done once, however often and however late it arrives.
- * - a window or period: a hash with the number of the running one, `i`, what is taken in it, `c`, and in the one before, `p`.
- * - concurrent: the ids of calls, ordered by when they run out.
- * - sums: a hash per day, `<sum>:<model>`, and `models`, how many these are.
- * Numbers are written by `%.0f`: Lua would write large ones with an exponent.
+ * Data of a token. All keys contain `{token id}`, so that a cluster keeps them on one node:
+ * - call: `reserved:<time>`, then `settled`. With it each step has an effect once, however often and however late it arrives.
+ * - window or period: a hash with the number of the current one, `i`, its count, `c`, and the count of the previous one, `p`.
+ * - concurrent: a sorted set of call ids, by the time at which their leases expire.
+ * - sums: a hash for each day, with `<sum>:<model>`, and the number of models in `models`.
+ * Numbers are formatted by `%.0f`: Lua would write large ones with an exponent.
  */
 export const prelude = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local function text(n) return string.format('%.0f', n) end
 
--- Number of the period that a time is in. Months are counted from March of the year 0: leap days come last then.
+-- Number of the period that contains a time. Months are counted from March of the year 0, so that leap days come last.
 local function period(name, at)
   local day = math.floor(at / 86400000)
   if name == 'day' then return day end
@@ -37,7 +37,7 @@ local function load(key, kind, span)
   local i = numberAt(kind, span, now)
   local kept = redis.call('HMGET', key, 'i', 'c', 'p')
   local k, c, p = tonumber(kept[1]), tonumber(kept[2]) or 0, tonumber(kept[3]) or 0
-  -- After a failover the clock may be behind by a little.
+  -- After a failover the clock may be slightly behind.
   if k == i or k == i + 1 then return { i = k, c = c, p = p } end
   if k == i - 1 then return { i = i, c = 0, p = c } end
   return { i = i, c = 0, p = 0 }
@@ -47,7 +47,7 @@ local function save(key, kind, span, m)
   local ms = kind == 'window' and 2 * span or lasts[span]
   if ms then redis.call('PEXPIRE', key, text(ms)) end
 end
--- Several limits may be for the same count.
+-- Several limits may share a counter, and a call counts once.
 local seen = {}
 local function first(key)
   if seen[key] then return false end
@@ -61,11 +61,11 @@ end
 `
 
 /**
- * Reserves, or only looks (`read`).
- * KEYS: the call, then the meters. ARGV: `reserve` or `read`, call id, lease (ms), how long a reservation is remembered (ms); then for
- * each meter kind, span, limit, amount, and what there has to be room for.
- * Gives the outcome (`ok`, or the number of the meter that refuses, from 0), the time, and for each meter what is taken in the
- * running window or period and in the one before.
+ * Reserves, or only reads (`read`).
+ * KEYS: call, then meters. ARGV: `reserve` or `read`, call id, lease (ms), time to live of a reservation (ms); then for each meter: kind,
+ * span, limit, amount, required room.
+ * Returns the outcome (`ok`, or the index of the meter without room, from 0), the time, and for each meter the counts of the current
+ * window or period and of the previous one.
  */
 export const reserveScript = script(`${prelude}
 local meters, counts = {}, {}
@@ -87,7 +87,7 @@ for n = 2, #KEYS do
   meters[n - 1] = m
 end
 if ARGV[1] == 'reserve' and (outcome == 'ok' or redis.call('EXISTS', KEYS[1]) == 1) then
-  -- A call that is known already is not counted again.
+  -- A repeated reservation is not counted again.
   if redis.call('SET', KEYS[1], 'reserved:' .. text(now), 'NX', 'PX', ARGV[4]) then
     for _, m in ipairs(meters) do
       if m.amount ~= 0 and first(m.key) then
@@ -112,10 +112,11 @@ end
 return answer`)
 
 /**
- * KEYS: the call, the sums of the day, then the meters. ARGV: call id, when it was counted (or nothing), how long the settlement is
- * remembered (ms), how long sums are kept (ms), most models of a day, the name of all others, the model, number of sums; then name and
- * number for each sum, and for each meter kind, span, amount, actual.
- * All is read and reckoned before anything is written: what fails then has changed nothing, and may be tried again.
+ * Settles a call.
+ * KEYS: call, sums of the day, then meters. ARGV: call id, time of the reservation (or empty), time to live of the settlement (ms), time to
+ * live of the sums (ms), maximum number of models of a day, name of all others, model, number of sums; then name and value of each
+ * sum, and for each meter: kind, span, amount, actual.
+ * Everything is read and computed before the first write: a script that fails has changed nothing and may be repeated.
  */
 export const settleScript = script(`${prelude}
 local known = redis.call('GET', KEYS[1])
@@ -124,7 +125,7 @@ local reservedAt = known and tonumber(string.sub(known, 10))
 local at = reservedAt or tonumber(ARGV[2]) or now
 local function number(n)
   local value = tonumber(ARGV[n])
-  if not value or value ~= math.floor(value) or math.abs(value) > 9007199254740991 then error('no count: ' .. ARGV[n]) end
+  if not value or value ~= math.floor(value) or math.abs(value) > 9007199254740991 then error('invalid count: ' .. ARGV[n]) end
   return value
 end
 local a = 9
@@ -159,7 +160,7 @@ for n = 3, #KEYS do
     if change ~= 0 then
       local m = load(key, kind, span)
       local i = numberAt(kind, span, at)
-      -- What is taken beyond the reservation is taken now.
+      -- Use beyond the reservation counts in the current window.
       if kind == 'window' and change > 0 then i = m.i end
       if i == m.i then
         m.c = m.c + change
@@ -180,7 +181,7 @@ for _, key in ipairs(over) do redis.call('ZREM', key, ARGV[1]) end
 for _, one in ipairs(changed) do save(one.key, one.kind, one.span, one.m) end
 return 1`)
 
-/** KEYS: the call, then its concurrent meters. ARGV: call id, lease (ms). A call that is settled is not brought back. */
+/** Renews the leases of a call, unless it is settled. KEYS: call, then its concurrent meters. ARGV: call id, lease (ms). */
 export const renewScript = script(`${prelude}
 if redis.call('GET', KEYS[1]) == 'settled' then return 0 end
 for n = 2, #KEYS do
@@ -189,7 +190,7 @@ for n = 2, #KEYS do
 end
 return 1`)
 
-/** KEYS: days. Gives for each an array of names and numbers. */
+/** Reads sums. KEYS: days. Returns an array of names and values for each. */
 export const sumsScript = script(`
 local days = {}
 for n = 1, #KEYS do days[n] = redis.call('HGETALL', KEYS[n]) end

@@ -105,7 +105,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('meter
     const sums = { day: new Date().toISOString().slice(0, 10), model: 'm', add: { ...none, calls: 1 } }
     const half = settled(id, [first], 3, { sums })
     const wrong = { ...half, meters: [...half.meters, { ...second, actual: odd }] }
-    await expect(meters.settle(wrong)).rejects.toThrow('no count')
+    await expect(meters.settle(wrong)).rejects.toThrow('invalid count')
     expect(await meters.read('t', [first, second])).toMatchObject([{ used: 5 }, { used: 5 }])
     await meters.settle(settled(id, [first, second], 3, { sums }))
     expect(await meters.read('t', [first, second])).toMatchObject([{ used: 3 }, { used: 3 }])

@@ -3,7 +3,7 @@ import {
   type Meter,
   type MeterState,
   type MeterStore,
-  mostModels,
+  maxModelsPerDay,
   otherModels,
   type ReserveResult,
   requiredRoom,
@@ -14,27 +14,36 @@ import { type Command, evaluate, toTexts } from './client.ts'
 import type { WorkOptions } from './guard.ts'
 import { renewScript, reserveScript, settleScript, sumsScript } from './meter-scripts.ts'
 
-/** How long a reservation is remembered: longer than any call lasts. */
+/** Milliseconds for which a reservation is remembered: longer than any call. */
 const reservedMs = 24 * 3_600_000
-/** How long a settlement is remembered: longer than it, or its reservation, may be on the way a second time. */
+/** Milliseconds for which a settlement is remembered: longer than a repeated settlement or a late reservation can take. */
 const settledMs = 900_000
 const dayMs = 86_400_000
-/** How many days sums are kept. */
+/** Number of days for which sums are kept. */
 const sumsDays = 400
 
 const sumNames = ['calls', 'inputTokens', 'cachedTokens', 'outputTokens', 'cost', 'unpriced'] as const
 
 type Run = <T>(work: (command: Command) => Promise<T>, options?: WorkOptions) => Promise<T>
 
-/** Counts in Redis, each step by one script. `keyOf` makes the name of what is kept for a token. */
+/**
+ * Creates a meter store in Redis. Each step is one script.
+ *
+ * @param keyOf returns the key of a token's data
+ */
 export function createRedisMeters(run: Run, keyOf: (tokenId: string, what: string) => string): MeterStore {
   const callKey = (tokenId: string, callId: string): string => keyOf(tokenId, `call:${callId}`)
   const meterKey = (tokenId: string, meter: Meter): string => keyOf(tokenId, `${meter.kind}:${meter.name}`)
 
-  /** `reserve`, or `read`: the same without counting. */
-  const ask = async (what: 'reserve' | 'read', tokenId: string, callId: string, meters: readonly Meter[]) => {
+  /** Runs the reserve script. `read` returns the states without counting. */
+  const evaluateReserve = async (
+    mode: 'reserve' | 'read',
+    tokenId: string,
+    callId: string,
+    meters: readonly Meter[],
+  ) => {
     const keys = [callKey(tokenId, callId), ...meters.map((meter) => meterKey(tokenId, meter))]
-    const args = [what, callId, String(leaseMs), String(reservedMs)]
+    const args = [mode, callId, String(leaseMs), String(reservedMs)]
     for (const meter of meters)
       args.push(meter.kind, spanOf(meter), String(meter.limit), String(meter.amount), String(requiredRoom(meter)))
     const [outcome = '', at, ...counts] = toTexts(await run((command) => evaluate(command, reserveScript, keys, args)))
@@ -47,7 +56,7 @@ export function createRedisMeters(run: Run, keyOf: (tokenId: string, what: strin
 
   return {
     async reserve({ callId, tokenId, meters }): Promise<ReserveResult> {
-      const { outcome, now, read } = await ask('reserve', tokenId, callId, meters)
+      const { outcome, now, read } = await evaluateReserve('reserve', tokenId, callId, meters)
       const states = read.map(stateOf)
       if (outcome === 'ok') return { ok: true, states, at: now }
       const refusedBy = Number(outcome)
@@ -59,7 +68,7 @@ export function createRedisMeters(run: Run, keyOf: (tokenId: string, what: strin
       const keys = [callKey(tokenId, callId), day, ...meters.map((meter) => meterKey(tokenId, meter))]
       const added = sums === undefined ? [] : sumNames.filter((name) => sums.add[name] !== 0)
       const args = [callId, String(at ?? ''), String(settledMs), String(sumsDays * dayMs)]
-      args.push(String(mostModels), otherModels, sums?.model ?? '', String(added.length))
+      args.push(String(maxModelsPerDay), otherModels, sums?.model ?? '', String(added.length))
       for (const name of added) args.push(name, String(sums?.add[name]))
       for (const meter of meters) args.push(meter.kind, spanOf(meter), String(meter.amount), String(meter.actual))
       await run((command) => evaluate(command, settleScript, keys, args))
@@ -80,7 +89,7 @@ export function createRedisMeters(run: Run, keyOf: (tokenId: string, what: strin
     },
     async read(tokenId, meters) {
       if (meters.length === 0) return []
-      return (await ask('read', tokenId, '', meters)).read.map(stateOf)
+      return (await evaluateReserve('read', tokenId, '', meters)).read.map(stateOf)
     },
     async sums({ tokenId, from, to }) {
       const days = daysBetween(from, to)
@@ -97,7 +106,7 @@ export function createRedisMeters(run: Run, keyOf: (tokenId: string, what: strin
 const spanOf = (meter: Meter): string =>
   meter.kind === 'window' ? String(meter.windowMs) : meter.kind === 'period' ? meter.period : ''
 
-/** The sums of one day, by model. */
+/** Returns the sums of one day by model, from the fields of its hash. */
 function sumsOf(reply: unknown): ({ model: string } & Sums)[] {
   const fields = toTexts(reply)
   const models = new Map<string, { -readonly [S in keyof Sums]: number }>()
@@ -121,7 +130,7 @@ function sumsOf(reply: unknown): ({ model: string } & Sums)[] {
   return [...models].sort(([a], [b]) => (a < b ? -1 : 1)).map(([model, sums]) => ({ model, ...sums }))
 }
 
-/** Only days that can still have sums: others would be names that nobody needs to look for. */
+/** Returns the days of a query that can still have sums, so that no other keys are read. */
 function daysBetween(from: string, to: string): string[] {
   const today = Math.floor(Date.now() / dayMs)
   const first = Math.max(dayNumber(from), today - sumsDays)
@@ -133,14 +142,14 @@ function daysBetween(from: string, to: string): string[] {
 
 const dayNumber = (day: string): number => Math.floor(Date.parse(`${day}T00:00:00Z`) / dayMs)
 
-/** What Redis has counted for a meter, by its own clock. */
+/** The counts of a meter in Redis, by the clock of Redis. */
 export interface MeterCount {
   readonly meter: Meter
   /** Milliseconds since 1970. */
   readonly now: number
-  /** In the running window or period. */
+  /** Count of the current window or period. */
   readonly current: number
-  /** In the window before. */
+  /** Count of the previous window. */
   readonly previous: number
 }
 
@@ -156,7 +165,7 @@ export function stateOf(counted: MeterCount): MeterState {
   return { name, limit, used: current, ...(until !== endOfTime && { resetsAt: until }) }
 }
 
-/** Milliseconds until the meter may have room for its amount, if nothing else is taken; undefined: time alone will not do. */
+/** Returns the milliseconds until the meter may have room, if nothing else is counted; undefined if time alone makes no room. */
 export function waitOf(counted: MeterCount): number | undefined {
   const { meter, now } = counted
   if (meter.kind === 'concurrent') return undefined

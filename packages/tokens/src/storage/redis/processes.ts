@@ -1,13 +1,14 @@
 import { type Command, evaluate, script } from './client.ts'
 import type { WorkOptions } from './guard.ts'
 
-/** How often a process says that it is alive, in milliseconds; after three times that it counts as gone. */
+/** Milliseconds between two announcements of a process. */
 export const presenceMs = 5000
-/** While there are calls it says so more often, to learn sooner of others. */
+/** The same while there are calls, so that processes learn of each other sooner. */
 const busyPresenceMs = 250
+/** Milliseconds without an announcement after which a process counts as gone. */
 const goneMs = 3 * presenceMs
 
-const announce = script(`
+const announceScript = script(`
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
@@ -15,13 +16,13 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return redis.call('ZCARD', KEYS[1])`)
 
-/** How many processes share the limits. */
+/** Counts the processes that share the limits. */
 export interface Processes {
-  /** Says that this process is alive, and counts the others. */
+  /** Announces this process, and counts all of them. */
   announce(command: Command): Promise<void>
-  /** The same, only now and then, and without anyone waiting for it; to be called with each call. */
+  /** Announces this process in the background from time to time. To be called with each call. */
   touch(): void
-  /** The last known number; undefined: this process has never reached Redis. */
+  /** Returns the last known number; undefined if this process has never reached Redis. */
   count(): number | undefined
   leave(command: Command): Promise<void>
   close(): void
@@ -40,19 +41,19 @@ export function createProcesses(
   const processes: Processes = {
     async announce(command) {
       announcedAt = performance.now()
-      const alive = Number(await evaluate(command, announce, [key], [id, String(goneMs)]))
+      const alive = Number(await evaluate(command, announceScript, [key], [id, String(goneMs)]))
       const now = performance.now()
-      // A Redis that has just been started knows of few: who was there a moment ago is believed to be on the way.
+      // After a restart, Redis knows few processes: those that were known a moment ago are expected to return.
       if (count !== undefined && alive < count && now - countedAt < goneMs) return
       count = alive
       countedAt = now
     },
     touch() {
       if (timer === undefined) {
-        timer = setInterval(now, presenceMs)
+        timer = setInterval(announceNow, presenceMs)
         timer.unref?.()
       }
-      if (performance.now() - announcedAt > busyPresenceMs) now()
+      if (performance.now() - announcedAt > busyPresenceMs) announceNow()
     },
     count: () => count,
     async leave(command) {
@@ -60,7 +61,7 @@ export function createProcesses(
     },
     close: () => clearInterval(timer),
   }
-  // Whoever waits for Redis finds out about failures.
-  const now = (): void => void run(processes.announce, { limit: 'command' }).catch(() => undefined)
+  // Failures are reported by the work that waits for Redis.
+  const announceNow = (): void => void run(processes.announce, { limit: 'command' }).catch(() => undefined)
   return processes
 }

@@ -10,50 +10,50 @@ import { createRedisMeters } from './meters.ts'
 import { createProcesses } from './processes.ts'
 import { createRedisTokens } from './tokens.ts'
 
-/** What `redisStorage` takes. */
+/** Options of `redisStorage`. */
 export interface RedisStorageOptions {
   /**
-   * A connected client of Redis (6 or later) or Valkey: of node-redis, ioredis or iovalkey, also for a cluster or sentinels.
-   * Its errors and its end are the host's: listen to its `error` event, or the process ends with the first lost connection; close
-   * it after the storage.
+   * A connected client of Redis (6 or later) or Valkey: of node-redis, ioredis or iovalkey, also for a cluster or sentinels. The host
+   * owns it: listen to its `error` event, or the first lost connection ends the process; close it after the storage.
    *
-   * Clients keep commands while they are not connected and send them later. That does no harm here: each step is done once,
-   * however late. Where it is not wanted all the same: `disableOfflineQueue: true` (node-redis), `enableOfflineQueue: false,
-   * autoResendUnfulfilledCommands: false` (ioredis, iovalkey). How soon a lost connection is tried again is theirs too:
-   * by default after 50 ms, then ever later, up to 2 s (node-redis) or 5 s (ioredis); `reconnectStrategy` and `retryStrategy` change it.
+   * Clients queue commands while they are not connected and send them later. This is safe: each step has an effect once,
+   * however late it arrives. To disable it: `disableOfflineQueue: true` (node-redis), `enableOfflineQueue: false,
+   * autoResendUnfulfilledCommands: false` (ioredis, iovalkey). The client also decides when it reconnects: by default after 50 ms, then
+   * in growing intervals up to 2 s (node-redis) or 5 s (ioredis). To change that, use `reconnectStrategy` or `retryStrategy`.
    */
   readonly client: RedisClient
-  /** Before all names in Redis. Default `modelgate:`. */
+  /** Prefix of all keys in Redis. Default: `modelgate:`. */
   readonly prefix?: string
   /**
-   * Milliseconds that a call waits for Redis each time it needs it: for its token, if that is not remembered, and for its limits.
-   * Default 500.
+   * Milliseconds that a call waits for Redis each time it needs it: for its token, if that is not cached, and for its limits.
+   * Default: 500.
    */
   readonly timeoutMs?: number
-  /** Milliseconds that a change or a listing of tokens waits for Redis: people wait for these, and no call. Default: 5 s. */
+  /** Milliseconds that a change or a listing of tokens waits for Redis. Only people wait for these. Default: 5 s. */
   readonly commandMs?: number
-  /** Milliseconds that the first work waits for Redis, while the client connects. Default: 2 s. */
+  /** Milliseconds that the first operation waits for Redis while the client connects. Default: 2 s. */
   readonly connectMs?: number
-  /** While Redis is away. */
+  /** Behaviour while Redis is unavailable. */
   readonly away?: {
-    /** Milliseconds for which limits are counted in each process for itself; then calls are refused. 0: at once. Default: 30 s. */
+    /** Milliseconds for which each process counts limits separately. After that, calls are rejected. 0: at once. Default: 30 s. */
     readonly localMs?: number
   }
-  /** Receives a warning when Redis becomes unavailable, when it is available again, and for what was lost. Default `console`; `false`: none. */
+  /** Receives a warning when Redis becomes unavailable or available again, and about lost counts. Default: `console`. `false` logs nothing. */
   readonly logger?: Pick<Logger, 'warn'> | false
 }
 
 /**
- * Tokens and counts in Redis or Valkey, for many processes. Each reservation is one script and one round trip.
+ * Creates a storage of tokens and counts in Redis or Valkey, for several processes. Each reservation is one script and one round trip.
  *
- * A call waits at most `timeoutMs` for Redis. What fails sooner, as by a lost connection, is tried once more within that time. After that
- * Redis counts as away until it answers again: tokens cannot be looked up then (StorageAwayError, at once); limits are counted in each process, divided by the number of processes, and a budget
- * by what was last known to be left of it, for `away.localMs`; then StorageAwayError too. What calls took meanwhile is written when
- * Redis is back, up to 10,000 of them.
+ * A call waits at most `timeoutMs` for Redis. Work that fails earlier, for example by a lost connection, is tried once more within that
+ * time. After that Redis counts as away until it responds again. Meanwhile tokens cannot be looked up (StorageAwayError, at once). For
+ * `away.localMs` each process counts limits itself: the limits divided by the number of processes, and of each budget the last known
+ * remainder, divided likewise. After that calls fail with StorageAwayError, too. The use of these calls is written when Redis is back, for
+ * up to 10,000 of them.
  *
- * Redis must not evict anything (`maxmemory-policy noeviction`), and should write to disk (`appendonly yes`): it has the tokens.
+ * Redis must not evict keys (`maxmemory-policy noeviction`), and should write to disk (`appendonly yes`), because it holds the tokens.
  *
- * Throws TypeError for what is no client, RangeError for times that are none.
+ * @throws TypeError if `client` is not a client; RangeError for invalid times.
  */
 export function redisStorage(options: RedisStorageOptions): Storage {
   const { client, prefix = 'modelgate:', timeoutMs = 500, commandMs = 5000, connectMs = 2000, away = {} } = options
@@ -76,8 +76,10 @@ export function redisStorage(options: RedisStorageOptions): Storage {
       warn(
         `modelgate: Redis is unavailable (${reason}): tokens cannot be looked up, and limits are counted in this process`,
       ),
-    onBack(awayMs, refused) {
-      warn(`modelgate: Redis is available again after ${Math.round(awayMs)} ms; ${refused} operations failed meanwhile`)
+    onBack(awayMs, failed) {
+      warn(
+        `modelgate: Redis is available again after ${Math.round(awayMs)} ms; ${failed} operations failed in the meantime`,
+      )
       void meters
         .writeBacklog()
         .catch((error: unknown) => warn(`modelgate: settlements could not be written: ${error}`))
@@ -108,7 +110,7 @@ export function redisStorage(options: RedisStorageOptions): Storage {
       }
       if (meters.backlogSize() > 0) {
         warn(
-          `modelgate: settlements that could not be written to Redis before the end, and are not counted: ${meters.backlogSize()}`,
+          `modelgate: ${meters.backlogSize()} settlements could not be written to Redis before the end, and are not counted`,
         )
       }
       guard.close()
@@ -118,6 +120,6 @@ export function redisStorage(options: RedisStorageOptions): Storage {
 
 function checkTime(name: string, ms: number, least: number): void {
   if (!Number.isFinite(ms) || ms < least) {
-    throw new RangeError(`redisStorage: ${name} is ${ms}; give it milliseconds, at least ${least}`)
+    throw new RangeError(`redisStorage: ${name} is ${ms}; it must be a number of milliseconds, at least ${least}`)
   }
 }

@@ -108,10 +108,12 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       delayed.pause(700)
       const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => admit(storage)))
       expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true)
-      expect(warnings).toEqual([expect.stringMatching(/^modelgate: Redis is unavailable \(no answer within 100 ms\)/)])
+      expect(warnings).toEqual([
+        expect.stringMatching(/^modelgate: Redis is unavailable \(no response within 100 ms\)/),
+      ])
       while (warnings.length < 2) await sleep(20)
       expect(warnings[1]).toMatch(
-        /^modelgate: Redis is available again after \d+ ms; \d\d operations failed meanwhile$/,
+        /^modelgate: Redis is available again after \d+ ms; \d\d operations failed in the meantime$/,
       )
       expect(await admit(storage)).toBe(true)
     })

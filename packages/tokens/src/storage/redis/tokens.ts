@@ -4,27 +4,27 @@ import { type Command, evaluate, script, toTexts } from './client.ts'
 import type { WorkOptions } from './guard.ts'
 
 /*
- * The record of a token is the only truth. Beside it, under names of their own (in a cluster: elsewhere), are an index from each digest to
- * the id, and lists of ids. They are written before the record, taken back after it, and checked against it when read: whatever is
- * interrupted in between, a digest that the record does not hold is not found.
+ * The record of a token is the source of truth. An index from each digest to the id, and lists of ids, have keys of their own, which a
+ * cluster may keep on other nodes. They are written before the record, removed after it, and checked against it when they are read. So a
+ * digest that the record does not contain is never found, wherever an operation was interrupted.
  */
 
-/** KEYS: record. ARGV: version that it must have, the new record. Gives 1, 0 if it has another version, -1 if there is none. */
-const replace = script(`
+/** KEYS: record. ARGV: expected version, new record. Returns 1, 0 if the record has another version, -1 if there is none. */
+const replaceScript = script(`
 local kept = redis.call('GET', KEYS[1])
 if not kept then return -1 end
 if cjson.decode(kept).version ~= tonumber(ARGV[1]) then return 0 end
 redis.call('SET', KEYS[1], ARGV[2])
 return 1`)
 
-/** KEYS: an index. ARGV: what it must be, what it becomes; nothing: it goes. Gives 1 if it was so. */
-const swap = script(`
+/** KEYS: index. ARGV: expected value, new value (empty: delete the index). Returns 1 if it had the expected value. */
+const swapScript = script(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 if ARGV[2] == '' then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], ARGV[2]) end
 return 1`)
 
-/** KEYS: a list. ARGV: id after which to begin (or nothing), how many. */
-const page = script(`
+/** KEYS: list. ARGV: id after which the page starts (or empty), number of ids. */
+const pageScript = script(`
 local first = 0
 if ARGV[1] ~= '' then
   local rank = redis.call('ZRANK', KEYS[1], ARGV[1])
@@ -33,15 +33,15 @@ if ARGV[1] ~= '' then
 end
 return redis.call('ZRANGE', KEYS[1], first, first + ARGV[2] - 1)`)
 
-/** A change whose answer was lost may have been made: done a second time it would find itself. */
-const changing: WorkOptions = { limit: 'command', again: false }
+/** Not repeatable: a change whose response was lost may have been made, and a second one would conflict with it. */
+const changing: WorkOptions = { limit: 'command', repeatable: false }
 const listing: WorkOptions = { limit: 'command' }
 
-/** How often a change is tried while others are faster. */
-const tries = 100
+/** Maximum number of attempts of a change that other processes overtake. */
+const maxAttempts = 100
 
 interface Names {
-  /** What belongs to a token, in one place of a cluster. */
+  /** Key of a token's data. A cluster keeps all keys of one token on the same node. */
   ofToken(id: string, what: string): string
   of(what: string): string
 }
@@ -55,14 +55,14 @@ export function createRedisTokens(
   const listKey = (owner?: string): string => names.of(owner === undefined ? 'tokens' : `owner:${owner}`)
 
   const read = async (command: Command, id: string): Promise<TokenRecord | undefined> => {
-    const kept = await command(recordKey(id), ['GET', recordKey(id)])
-    return kept === null || kept === undefined ? undefined : (JSON.parse(String(kept)) as TokenRecord)
+    const stored = await command(recordKey(id), ['GET', recordKey(id)])
+    return stored === null || stored === undefined ? undefined : (JSON.parse(String(stored)) as TokenRecord)
   }
 
-  /** Makes a digest lead to an id. Throws if it belongs to another token. */
-  const claim = async (command: Command, digest: string, id: string): Promise<void> => {
+  /** Sets the index from a digest to an id. Throws if the digest belongs to another token. */
+  const claimDigest = async (command: Command, digest: string, id: string): Promise<void> => {
     const key = digestKey(digest)
-    for (let n = 0; n < tries; n++) {
+    for (let n = 0; n < maxAttempts; n++) {
       if ((await command(key, ['SET', key, id, 'NX'])) !== null) return
       const holder = await command(key, ['GET', key])
       if (holder === null) continue
@@ -70,15 +70,15 @@ export function createRedisTokens(
       const other = await read(command, String(holder))
       if (other !== undefined && holds(other, digest))
         throw new Error(`A secret of token ${id} belongs to token ${other.id} already`)
-      // Left behind by something that was interrupted.
-      if (Number(await evaluate(command, swap, [key], [String(holder), id])) === 1) return
+      // The index remained from an interrupted operation.
+      if (Number(await evaluate(command, swapScript, [key], [String(holder), id])) === 1) return
     }
-    throw new Error(`A secret of token ${id} is claimed by others at the same time; try again`)
+    throw new Error(`A secret of token ${id} is claimed by other processes at the same time; try again`)
   }
-  const release = async (command: Command, digest: string, id: string): Promise<void> => {
-    await evaluate(command, swap, [digestKey(digest)], [id, ''])
+  const releaseDigest = async (command: Command, digest: string, id: string): Promise<void> => {
+    await evaluate(command, swapScript, [digestKey(digest)], [id, ''])
   }
-  const enlist = async (command: Command, { id, owner, createdAt }: TokenRecord): Promise<void> => {
+  const addToLists = async (command: Command, { id, owner, createdAt }: TokenRecord): Promise<void> => {
     const lists = owner === undefined ? [listKey()] : [listKey(), listKey(owner)]
     await Promise.all(lists.map((key) => command(key, ['ZADD', key, String(createdAt), id])))
   }
@@ -97,44 +97,47 @@ export function createRedisTokens(
         const { id, secrets } = record
         const key = recordKey(id)
         if (Number(await command(key, ['EXISTS', key])) === 1) throw new Error(`Token ${id} exists already`)
-        await Promise.all([...secrets.map(({ digest }) => claim(command, digest, id)), enlist(command, record)])
+        await Promise.all([
+          ...secrets.map(({ digest }) => claimDigest(command, digest, id)),
+          addToLists(command, record),
+        ])
         if ((await command(key, ['SET', key, JSON.stringify(record), 'NX'])) === null) {
           throw new Error(`Token ${id} exists already`)
         }
       }, changing),
     change: (id, change) =>
       run(async (command) => {
-        for (let n = 0; n < tries; n++) {
+        for (let n = 0; n < maxAttempts; n++) {
           const before = await read(command, id)
           if (before === undefined) return undefined
           const after = { ...change(before), version: before.version + 1 }
           const added = after.secrets.filter(({ digest }) => !holds(before, digest))
-          await Promise.all(added.map(({ digest }) => claim(command, digest, id)))
-          if (after.owner !== before.owner) await enlist(command, after)
+          await Promise.all(added.map(({ digest }) => claimDigest(command, digest, id)))
+          if (after.owner !== before.owner) await addToLists(command, after)
           const done = Number(
-            await evaluate(command, replace, [recordKey(id)], [String(before.version), JSON.stringify(after)]),
+            await evaluate(command, replaceScript, [recordKey(id)], [String(before.version), JSON.stringify(after)]),
           )
           if (done === -1) return undefined
           if (done !== 1) continue
           const dropped = before.secrets.filter(({ digest }) => !holds(after, digest))
-          await Promise.all(dropped.map(({ digest }) => release(command, digest, id)))
+          await Promise.all(dropped.map(({ digest }) => releaseDigest(command, digest, id)))
           return after
         }
-        throw new Error(`Token ${id} was changed by others ${tries} times meanwhile; try again`)
+        throw new Error(`Token ${id} was changed by other processes ${maxAttempts} times in the meantime; try again`)
       }, changing),
-    list: ({ owner, after = '', limit: asked = 100 }) =>
+    list: ({ owner, after = '', limit: requested = 100 }) =>
       run(async (command) => {
         const key = listKey(owner)
-        const limit = Math.min(1000, Math.max(1, asked))
+        const limit = Math.min(1000, Math.max(1, requested))
         const tokens: TokenRecord[] = []
         let last = after
         for (;;) {
-          // One more than is missing: it tells whether there are more.
-          const reply = await evaluate(command, page, [key], [last, String(limit + 1 - tokens.length)])
+          // One more than the page still needs, to find out whether there is a next page.
+          const reply = await evaluate(command, pageScript, [key], [last, String(limit + 1 - tokens.length)])
           const ids = toTexts(reply)
           const records = await Promise.all(ids.map((id) => read(command, id)))
           for (const record of records) {
-            // Lists may have what was never created in the end, or what has another owner by now.
+            // A list may contain tokens that were never created, or that have another owner now.
             if (record !== undefined && (owner === undefined || record.owner === owner)) tokens.push(record)
           }
           const next = tokens[limit - 1]?.id
