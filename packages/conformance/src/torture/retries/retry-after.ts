@@ -65,7 +65,7 @@ interface Seen {
   readonly answer: HttpResponse
   /** Milliseconds between the second call and the requested time; undefined without a second call. */
   readonly missedMs: number | undefined
-  readonly said: number | 'back-off' | 'too long' | undefined
+  readonly requestedTime: number | 'back-off' | 'too long' | undefined
 }
 
 async function tell(
@@ -73,7 +73,7 @@ async function tell(
   target: Target,
   { statement, pair, model }: { statement: Statement; pair: Pair; model: string },
 ): Promise<Seen> {
-  let text: Seen['said']
+  let text: Seen['requestedTime']
   let missedMs: number | undefined
   let failedAt = Number.NaN
   const play: Play = (call) => {
@@ -88,11 +88,11 @@ async function tell(
   const scene = upstream.play(play)
   const answer = await exchange(target, { ...pair, model, text: scene.marker }, { withinMs: 8000 })
   scene.end()
-  return { statement, pair, answer, missedMs, said: text }
+  return { statement, pair, answer, missedMs, requestedTime: text }
 }
 
 /** Returns the defect in the gateway's handling, or undefined. */
-function wrong({ said, missedMs, answer }: Seen): string | undefined {
+function wrong({ requestedTime: said, missedMs, answer }: Seen): string | undefined {
   if (missedMs === undefined) {
     if (said === 'back-off') return answer.status >= 400 ? undefined : `answered ${answer.status}`
     const passed = answer.headers['retry-after'] ?? answer.headers['retry-after-ms']
@@ -162,7 +162,9 @@ export const retryAfter: Check = {
         ? []
         : [`${one.statement.name}, ${one.pair.client} from ${one.pair.upstream}: ${complaint}`]
     })
-    const waited = seen.flatMap(({ said, missedMs }) => (typeof said === 'number' ? (missedMs ?? []) : []))
+    const waited = seen.flatMap(({ requestedTime: said, missedMs }) =>
+      typeof said === 'number' ? (missedMs ?? []) : [],
+    )
     const passed = seen.filter(({ missedMs }) => missedMs === undefined).length
 
     const spreader =
