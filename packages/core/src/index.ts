@@ -1,7 +1,13 @@
 export { abortSignalOf, type Canceller, createCanceller, type Signal, type SignalListener } from './base/async.ts'
 export type { ErrorKind } from './base/error-kinds.ts'
-export type { Allowance, ErrorInfo, QuotaState } from './base/errors.ts'
-export { type ErrorDetails, GatewayError, type RetryHints } from './base/errors.ts'
+export {
+  type Allowance,
+  type ErrorDetails,
+  type ErrorInfo,
+  GatewayError,
+  type QuotaState,
+  type RetryHints,
+} from './base/errors.ts'
 export type { Json, JsonObject } from './base/json/types.ts'
 export type { Format, Operation, OperationName, UpstreamFormat } from './base/names.ts'
 export type {
@@ -10,7 +16,6 @@ export type {
   BreakerConfig,
   Feature,
   GatewayConfig,
-  Limits,
   Logger,
   ModelRoute,
   RequestTraits,
@@ -19,11 +24,11 @@ export type {
   RoutePlan,
   Strategy,
   Target,
-  TargetLimits,
   Tokenizer,
 } from './config/config.ts'
 export type { ExplainedRequest, ExplainedTarget, Explanation } from './config/explanation.ts'
 export type { Identity, OnLoss } from './config/identity.ts'
+export type { Limits, TargetLimits } from './config/limits.ts'
 export type { FetchedMedia, MediaPolicy } from './config/media-policy.ts'
 export type {
   Admission,
@@ -66,8 +71,7 @@ export { matchesModel } from './routing/model-patterns.ts'
 export type { AccessToken, TokenSource } from './upstreams/access-token.ts'
 export { anthropic } from './upstreams/anthropic.ts'
 export type { AwsCredentialSource, AwsCredentials } from './upstreams/aws/sign.ts'
-export type { AzureApi, AzureFormat } from './upstreams/azure.ts'
-export { type AzureOptions, azure } from './upstreams/azure.ts'
+export { type AzureApi, type AzureFormat, type AzureOptions, azure } from './upstreams/azure.ts'
 export {
   type AwsOptions,
   type BedrockMantleOptions,
@@ -85,8 +89,7 @@ export { jina } from './upstreams/jina.ts'
 export { llamaCpp, lmStudio, ollama, vllm } from './upstreams/local-servers.ts'
 export { mistral } from './upstreams/mistral.ts'
 export { type OpenAIOptions, openai } from './upstreams/openai.ts'
-export type { FormatOptions } from './upstreams/openai-compatible.ts'
-export { type CompatibleOptions, openaiCompatible } from './upstreams/openai-compatible.ts'
+export { type CompatibleOptions, type FormatOptions, openaiCompatible } from './upstreams/openai-compatible.ts'
 export { openrouter } from './upstreams/openrouter.ts'
 export { perplexity } from './upstreams/perplexity.ts'
 export { together } from './upstreams/together.ts'
@@ -101,7 +104,6 @@ export type {
   UpstreamOptions,
   WeightedKey,
 } from './upstreams/upstream.ts'
-export type { GoogleCredentials } from './upstreams/vertex.ts'
-export { type VertexOptions, vertex } from './upstreams/vertex.ts'
+export { type GoogleCredentials, type VertexOptions, vertex } from './upstreams/vertex.ts'
 export { voyage } from './upstreams/voyage.ts'
 export { xai } from './upstreams/xai.ts'

@@ -1,5 +1,5 @@
 import type { ConsoleOptions } from '@modelgate/console'
-import type { Authenticate, GatewayConfig, ModelRoute, Upstream } from '@modelgate/core'
+import type { Authenticate, GatewayConfig, Identity, ModelRoute, Upstream } from '@modelgate/core'
 import type { OtelOptions } from '@modelgate/otel'
 import type { LedgerSink, Prices, PriceTable, Tokens } from '@modelgate/tokens'
 import type { RedisSettings } from './redis-settings.ts'
@@ -8,8 +8,8 @@ import type { RedisSettings } from './redis-settings.ts'
  * Default export of `modelgate.config.ts` (or `.js`, `.mjs`, `.cjs`, `.mts`): the options of `createGateway` and those of the server.
  * All are optional; without `upstreams` the keys in the environment configure them. Paths are relative to the file.
  */
-export interface ModelgateConfig<U extends string = string>
-  extends Omit<GatewayConfig<U>, 'auth' | 'upstreams' | 'models'> {
+export interface ModelgateConfig<U extends string = string, I extends Identity = Identity>
+  extends Omit<GatewayConfig<U, I>, 'auth' | 'upstreams' | 'models'> {
   /** Port to listen on; 0 selects any free port. The flag `--port` and the variable `PORT` win. Default: 8787. */
   port?: number
   /** Address to listen on. The flag `--host` and the variable `HOST` win. Default: `127.0.0.1`, this machine only. */
@@ -18,7 +18,7 @@ export interface ModelgateConfig<U extends string = string>
    * Authenticates callers in addition to `token` and issued tokens: a function that returns the identity of a credential, or null.
    * `'none'` accepts every call.
    */
-  auth?: Authenticate | 'none'
+  auth?: Authenticate<I> | 'none'
   /** Accepted API key. `MODELGATE_TOKEN` wins. Default: generated for each run if nothing else authenticates callers. */
   token?: string
   /** Folder that stores issued tokens and their usage. `MODELGATE_DATA` wins. */
@@ -37,7 +37,7 @@ export interface ModelgateConfig<U extends string = string>
   /** Upstreams by name. Default: each provider whose key is in the environment; without any key a demo. */
   upstreams?: Readonly<Record<U, Upstream>>
   /** Model routes. Default without `upstreams`: the models of the environment's providers. */
-  models?: Readonly<Record<string, ModelRoute<NoInfer<U>>>>
+  models?: Readonly<Record<string, ModelRoute<NoInfer<U>, NoInfer<I>>>>
   /** Serves the home page and the Playground; an object configures them. Default: true. */
   console?: boolean | ConsoleOptions
   /** Records OpenTelemetry spans and metrics with the SDK of the process. Default: false. */
@@ -53,4 +53,6 @@ export interface ModelgateConfig<U extends string = string>
  *   models: { 'claude-*': 'claude' },
  * })
  */
-export const defineConfig = <const U extends string>(config: ModelgateConfig<U>): ModelgateConfig<U> => config
+export const defineConfig = <const U extends string, I extends Identity = Identity>(
+  config: ModelgateConfig<U, I>,
+): ModelgateConfig<U, I> => config

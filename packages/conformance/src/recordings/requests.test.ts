@@ -171,7 +171,7 @@ const refusals: readonly RegExp[] = [
   /is stored at another provider/,
   /Previous response with id/,
   /the compacted part of the conversation can be read by its issuer only/,
-  /an answer in the background needs a server that keeps it/,
+  /a background response needs a server that stores it/,
   // a message that consists of one vendor's own parts
   /no part of this message can be sent/,
 ]

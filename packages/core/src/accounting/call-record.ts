@@ -22,22 +22,33 @@ import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { BillableUnits, Loss, Usage } from '../formats/ir.ts'
 import { estimateBody } from './estimate-body.ts'
 
-/** How an operation is counted in tokens. */
+// The call record, and the settlement of a call.
+//
+//   createCallRecord ──> filled by the pipeline ──> settle(record, ending)      once per call; later calls do nothing
+//                                                     │ finalUsage: reported, estimated or partial token counts
+//                                                     │ costOf:     the first plugin that knows the price
+//                                                     ├─> Admission.settle   of each plugin that admitted the call: limits, budgets
+//                                                     └─> Plugin.onFinish    of each plugin: logs, metrics
+//
+// Token counts come from the upstream if it reported them. A truncated response is estimated from its last few events, and a request
+// without a response is charged for its input if an upstream may have processed it.
+
+/** How the tokens of an operation are counted. */
 export interface TokenCounting {
-  /** It has text written. Absent: input alone. */
+  /** The limit of the generated text. Absent: the operation has only input. */
   readonly output?: OutputBound
-  /** Where its answers say something, if not where those of the client's format do. */
+  /** Fields of its responses that contain text. Default: those of the client's format. */
   readonly textFields?: TextFields
 }
 
-/** What is known of a call while it runs; `settle` turns it into the one FinishEvent. */
+/** The state of a call while it runs. `settle` converts it to the FinishEvent. */
 export interface CallRecord {
   readonly requestId: string
   operation: Operation
   readonly format: Format
-  /** By the clock that never goes back. */
+  /** Arrival by `monotonicNow`, in milliseconds. */
   readonly startedAt: number
-  /** When the call arrived, in milliseconds since 1970. */
+  /** Arrival in milliseconds since 1970. */
   readonly arrivedAt: number
   identity: Identity | null
   model: string
@@ -52,32 +63,32 @@ export interface CallRecord {
   estimate?: EstimatedBy | undefined
   firstEventAt?: number | undefined
   readonly attempts: Attempt[]
-  /** Targets that could not be given the request. */
+  /** Targets that cannot accept the request. */
   skipped?: SkippedTarget[] | undefined
   finish?: string | undefined
-  /** How it is counted in tokens, where it is. */
+  /** How its tokens are counted. Undefined: it has none. */
   tokenCounting?: TokenCounting | undefined
-  /** Use that the request makes known beforehand, for operations beside chat. */
+  /** The use that follows from the request, for operations other than chat. */
   expected?: ExpectedUse | undefined
-  /** The request, for an estimate of what it took. */
+  /** The request, to estimate its input tokens. */
   body?: JsonObject | undefined
-  /** About how many tokens the request is, where its body is not here. */
+  /** Estimated input tokens, if `body` is undefined. */
   estimatedInputTokens?: number | undefined
-  /** About how many tokens the answer has said. */
+  /** Estimates the output tokens so far. */
   estimateOutput?: (() => number) | undefined
   /** Admissions of the plugins that accepted the call. Each is settled when the call ends. */
   admissions?: Admission[] | undefined
-  /** The upstream goes on with it when the response to this call is over. */
+  /** The upstream continues to process the request after the response. */
   background?: true | undefined
-  /** The books are closed. */
+  /** The call is already settled. */
   settled?: boolean | undefined
-  /** Plugins have heard of it: they must hear of its end. */
+  /** `onRequest` of the plugins was called, so `onFinish` must follow. */
   pluginsNotified?: boolean | undefined
-  /** The gateway has used all its attempts: a retry by the client would only add to the upstream's load. */
+  /** The gateway has made all its attempts: a retry by the client would only add to the upstream's load. */
   attemptsExhausted?: boolean | undefined
 }
 
-/** The books of a call that has just come. All that may be written in them stands there from the beginning: one shape for all calls. */
+/** Creates the record of a call. All members are present from the start, so that all records have one hidden class. */
 export const createCallRecord = (requestId: string, operation: Operation, format: Format): CallRecord => ({
   requestId,
   operation,
@@ -111,17 +122,18 @@ export const createCallRecord = (requestId: string, operation: Operation, format
   attemptsExhausted: undefined,
 })
 
+/** The end of a call. */
 export interface CallEnding {
   readonly status: number
   readonly outcome: FinishEvent['outcome']
   readonly error?: unknown
 }
 
-/** Tells every plugin, once for a call: first those that let it in, then all. An exception is logged, never thrown. */
+/** Settles a call: reports it once to the plugins that admitted it, then to all plugins. Exceptions are logged, never thrown. */
 export function settle(record: CallRecord, ending: CallEnding, plugins: readonly Plugin[], logger: Logger): void {
   if (record.settled === true) return
   record.settled = true
-  // Field by field: a rest pattern and spreads cost as much here as validating the request.
+  // Assigned field by field: spreads would cost as much here as validating the request.
   const event: { -readonly [K in keyof FinishEvent]: FinishEvent[K] } = {
     requestId: record.requestId,
     identity: record.identity,
@@ -142,9 +154,9 @@ export function settle(record: CallRecord, ending: CallEnding, plugins: readonly
   put(event, 'lane', record.lane)
   put(event, 'skipped', record.skipped)
   put(event, 'finish', record.finish)
-  const taken = finalUsage(record, ending.outcome)
-  put(event, 'usage', taken?.usage)
-  put(event, 'basis', taken?.basis)
+  const final = finalUsage(record, ending.outcome)
+  put(event, 'usage', final?.usage)
+  put(event, 'basis', final?.basis)
   put(event, 'units', billedUnits(record))
   put(event, 'estimate', record.estimate)
   if (isAbandoned(record)) event.abandoned = true
@@ -164,9 +176,9 @@ export function settle(record: CallRecord, ending: CallEnding, plugins: readonly
     if (plugin.onFinish !== undefined) observe(logger, 'onFinish', () => plugin.onFinish?.(event), plugin)
 }
 
-/** Budgets are counted by it. Throws a TypeError for what is no amount of money. */
+/** Validates the result of `costOf`, which budgets depend on. Throws a TypeError if it is no amount of money. */
 function checkedCost(cost: Cost | undefined | null): Cost | undefined {
-  // A promise is for `observedValue` to see.
+  // `observedValue` handles promises.
   if (cost === undefined || cost === null || isThenable(cost)) return cost ?? undefined
   const { amount, currency } = cost
   if (
@@ -176,12 +188,12 @@ function checkedCost(cost: Cost | undefined | null): Cost | undefined {
     typeof currency !== 'string'
   )
     throw new TypeError(
-      "it returned no cost: return { amount: 0.25, currency: 'USD' }, or undefined where it is unknown",
+      "it returned an invalid cost: return { amount: 0.25, currency: 'USD' }, or undefined where it is unknown",
     )
   return cost
 }
 
-/** What a call took of a model, and where the counts come from; undefined: no model was at work, or nothing is counted in tokens. */
+/** Returns the usage of a call and its source. Returns undefined if no model has run, or the operation has no tokens. */
 export function finalUsage(
   record: CallRecord,
   outcome: FinishEvent['outcome'],
@@ -190,39 +202,39 @@ export function finalUsage(
   if (usage !== undefined && (outcome === 'finished' || finish !== undefined || counted === undefined))
     return { usage, basis: 'reported' }
   if (counted === undefined) return undefined
-  // Tokens that the upstream sends later are not counted here, nor is a session that reported no usage.
+  // Not estimated: tokens that the upstream generates later, and sessions that reported no usage.
   if (finish !== undefined && wireCodecOf(record.format).pendingFinishes?.includes(finish)) return undefined
   if (record.background === true && outcome !== 'finished') return undefined
   if (usage === undefined && firstEventAt !== undefined && record.estimateOutput === undefined) return undefined
-  // Nothing came back, but an upstream that was left alone with the request is likely to have read it.
+  // Without a response, an upstream that received the request has probably processed its input.
   if (firstEventAt === undefined && usage === undefined)
     return isAbandoned(record) ? { usage: estimated(record, 0), basis: 'partial' } : undefined
-  const said = record.estimateOutput?.() ?? 0
+  const outputTokens = record.estimateOutput?.() ?? 0
   if (usage === undefined)
-    return { usage: estimated(record, said), basis: outcome === 'finished' ? 'estimated' : 'partial' }
-  // Counts that come while an answer is written are behind it.
+    return { usage: estimated(record, outputTokens), basis: outcome === 'finished' ? 'estimated' : 'partial' }
+  // Counts that are reported during a response lag behind its text.
   const { raw: _stale, ...known } = usage
-  const output = { ...known.output, total: Math.max(known.output.total, said) }
+  const output = { ...known.output, total: Math.max(known.output.total, outputTokens) }
   const input = known.input.total > 0 ? known.input : { total: inputOf(record) }
   return { usage: { ...known, input, output }, basis: 'partial' }
 }
 
-const estimated = (record: CallRecord, said: number): Usage => ({
+const estimated = (record: CallRecord, outputTokens: number): Usage => ({
   input: { total: inputOf(record) },
-  output: { total: said },
+  output: { total: outputTokens },
 })
 
 const inputOf = ({ body, estimatedInputTokens: tokens = 0 }: CallRecord): number =>
   body === undefined ? tokens : estimateBody(body)
 
-/** No answer came, but an upstream had the request. */
+/** Whether no response arrived although an upstream received the request. */
 export const isAbandoned = ({ firstEventAt, attempts }: CallRecord): boolean =>
   firstEventAt === undefined &&
   attempts.some(({ error }) => error !== undefined && errorKinds[error].mayBeBilled === true)
 
-/** What was counted beside tokens: by the operation itself, or within the usage. */
+/** Returns the units other than tokens, from the operation and from the reported usage. */
 export function billedUnits({ units, usage }: CallRecord): BillableUnits | undefined {
   const { raw } = usage ?? {}
-  const beside = raw === undefined ? undefined : wireCodecOf(raw.format).billableUnits?.(raw.value)
-  return beside === undefined ? units : { ...units, ...beside }
+  const fromUsage = raw === undefined ? undefined : wireCodecOf(raw.format).billableUnits?.(raw.value)
+  return fromUsage === undefined ? units : { ...units, ...fromUsage }
 }

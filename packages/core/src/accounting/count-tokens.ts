@@ -1,36 +1,37 @@
-import { isThenable, type Signal, stopReason } from '../base/async.ts'
-import { settleWithin } from '../base/callbacks.ts'
+import { isThenable, type Signal, settleWithin, stopReason } from '../base/async.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Logger, Tokenizer } from '../config/config.ts'
 import type { EstimatedBy } from '../config/plugin.ts'
 import type { MediaPart, ModelRequest, Part, Tool, Turn } from '../formats/ir.ts'
 
+/** An estimated number of tokens. */
 export interface Estimate {
   readonly tokens: number
   readonly by: EstimatedBy
 }
 
+/** Options of `estimateTokens`. */
 export interface EstimateOptions {
-  /** The configured tokenizer; default: the optional peer, or characters. */
+  /** The configured tokenizer. Undefined: `gpt-tokenizer` if it is installed, else characters are counted. */
   readonly tokenizer: Tokenizer | undefined
-  /** Counts texts in another thread. */
+  /** Counts texts in another thread, if the adapter can. */
   readonly countTexts?: CountTexts | undefined
   readonly logger: Logger
   readonly signal: Signal
-  /** For how long a promise of the tokenizer is awaited. */
+  /** Milliseconds for which a promise of the tokenizer is awaited. */
   readonly callbackMs: number
 }
 
-/** Counts texts together; undefined: the tokenizer is not available. */
+/** Returns the sum of the tokens of texts; undefined if the tokenizer is not available. */
 type CountTexts = (texts: readonly string[]) => Promise<number | undefined>
 
-/** Characters that are counted; a longer text is taken to go on as it began. About 250,000 tokens of English. */
+/** Characters that are counted, about 250,000 tokens of English. The count of a longer text is extrapolated. */
 const countedChars = 1_000_000
 
-/** Characters counted in one go: a few milliseconds, then other calls have their turn. */
+/** Characters counted without a pause: a few milliseconds, after which other calls continue. */
 const charsAtOnce = 32_768
 
-/** How many tokens a request's input has, about: no provider is asked. */
+/** Estimates the input tokens of a request without a call to a provider. */
 export async function estimateTokens(
   request: Pick<ModelRequest, 'turns' | 'tools' | 'output'>,
   options: EstimateOptions,
@@ -40,7 +41,7 @@ export async function estimateTokens(
   return { tokens: tokens + fixed, by }
 }
 
-/** The structured-field header that marks an estimate. */
+/** Returns the value of the header that marks an estimate, in structured-field syntax. */
 export const estimateHeader = ({ by }: Estimate): string => `tokens;by="${by}"`
 
 async function countText(text: string, options: EstimateOptions): Promise<Estimate> {
@@ -48,11 +49,11 @@ async function countText(text: string, options: EstimateOptions): Promise<Estima
   const byCharacters: Estimate = { tokens: tokensByCharacters(text), by: 'characters' }
   if (tokenizer !== undefined) {
     try {
-      const answer = tokenizer(text)
+      const result = tokenizer(text)
       const wait = { name: 'tokenizer', ms: callbackMs, signal }
-      const tokens = isThenable(answer) ? await settleWithin(answer, wait) : answer
+      const tokens = isThenable(result) ? await settleWithin(result, wait) : result
       if (Number.isFinite(tokens) && tokens >= 0) return { tokens: Math.round(tokens), by: 'custom' }
-      logger.error(`modelgate: the configured tokenizer answered ${String(tokens)}; characters are counted instead`)
+      logger.error(`modelgate: the configured tokenizer returned ${String(tokens)}; characters are counted instead`)
     } catch (error) {
       if (signal.aborted) throw stopReason(signal)
       logger.error('modelgate: the configured tokenizer failed; characters are counted instead', error)
@@ -63,7 +64,7 @@ async function countText(text: string, options: EstimateOptions): Promise<Estima
   return tokens === undefined ? byCharacters : { tokens, by: 'o200k_base' }
 }
 
-/** With the tokenizer in this thread: other calls have their turn between batches. A short text is one batch, and waits for nothing. */
+/** Counts in this thread. Other calls continue between batches. A short text is one batch and does not wait. */
 async function countHere(text: string, signal: Signal): Promise<number | undefined> {
   const count = await loadTokenizer()
   if (count === undefined) return undefined
@@ -76,7 +77,7 @@ async function countHere(text: string, signal: Signal): Promise<number | undefin
   return countPieces(text, countBatch, signal)
 }
 
-/** Counts a text in batches of a few milliseconds. Undefined if the tokenizer is not available. */
+/** Counts a text in batches of a few milliseconds. Resolves to undefined if the tokenizer is not available. */
 async function countPieces(text: string, count: CountTexts, signal: Signal): Promise<number | undefined> {
   let tokens = 0
   let counted = 0
@@ -107,8 +108,8 @@ import { tokensByCharacters } from './estimate-body.ts'
 type CountText = (text: string) => number
 
 /**
- * OpenAI's o200k_base, from the optional peer `gpt-tokenizer`; undefined where that is not installed. Loaded by the first
- * count that needs it: some 2 MB and a tenth of a second.
+ * Loads OpenAI's o200k_base from the optional peer `gpt-tokenizer`, on first use: about 2 MB and a tenth of a second. Resolves to
+ * undefined if the peer is not installed.
  */
 export function loadTokenizer(): Promise<CountText | undefined> {
   loaded ??= load()
@@ -117,7 +118,7 @@ export function loadTokenizer(): Promise<CountText | undefined> {
 let loaded: Promise<CountText | undefined> | undefined
 
 async function load(): Promise<CountText | undefined> {
-  // By name and within a try, so that bundlers take the package in where it is there and do without where it is not.
+  // A literal name within a `try`: bundlers include the package if it is installed, and continue if it is not.
   try {
     const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base')
     return (text) => countTokens(text, asText)
@@ -126,13 +127,13 @@ async function load(): Promise<CountText | undefined> {
   }
 }
 
-/** `<|endoftext|>` in a prompt is what somebody wrote: neither refused nor one token. */
+/** Counts `<|endoftext|>` in a prompt as ordinary text, not as an error or one token. */
 const asText = { disallowedSpecial: new Set<string>() }
 
 /**
- * A text in pieces that are quick to tokenize. Merging takes the square of a word's length, and one word can be the whole
- * text: after 64 letters (or blanks, or signs) on end there is a cut, which changes a count by a token at most. Other cuts
- * fall on the first blank after `size` characters (or after twice as many), so that a long text can be counted with pauses.
+ * Splits a text into pieces that are fast to tokenize. Tokenizers need quadratic time for the length of a word, and one word can be the
+ * whole text. So a run of letters, blanks or signs is split after 64 characters, which changes the count by at most one token. Other
+ * splits follow the first blank after `size` characters (or any character after twice as many), so that a count can be paused.
  */
 export function* splitForCounting(text: string, size: number): Generator<string> {
   let from = 0
@@ -141,7 +142,7 @@ export function* splitForCounting(text: string, size: number): Generator<string>
   let signs = 0
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    // Beyond ASCII anything may be anything.
+    // A character beyond ASCII may be of any kind.
     const wide = code > 127
     const kind = wide ? anything : (kinds[code] as number)
     letters = kind & letter ? letters + 1 : 0
@@ -149,7 +150,7 @@ export function* splitForCounting(text: string, size: number): Generator<string>
     signs = kind & sign ? signs + 1 : 0
     const long = letters >= longestRun || blanks >= longestRun || signs >= longestRun
     const full = i - from >= size && (kind === blank || i - from >= 2 * size)
-    // Never between the halves of one character.
+    // Never between the two halves of a surrogate pair.
     if ((long || full) && (code < 0xd800 || code > 0xdbff)) {
       yield text.slice(from, i + 1)
       from = i + 1
@@ -165,7 +166,7 @@ const blank = 2
 const sign = 4
 const anything = letter | blank | sign
 
-/** What each ASCII character is; digits are none of these, they are never merged beyond three. */
+/** The kind of each ASCII character. Digits have none: tokenizers merge at most three of them. */
 const kinds: readonly number[] = Array.from({ length: 128 }, (_, code) => {
   const char = String.fromCharCode(code)
   if (/[A-Za-z]/.test(char)) return letter
@@ -173,21 +174,21 @@ const kinds: readonly number[] = Array.from({ length: 128 }, (_, code) => {
   return /\d/.test(char) ? 0 : sign
 })
 
-/** What a request's input consists of, for an estimate: text that a tokenizer can count, and a number for the rest. */
+/** A request's input for an estimate: text for the tokenizer, and a fixed number of tokens for everything else. */
 export interface EstimateInput {
   readonly text: string
-  /** Tokens of what is no text: the frame around turns and tools, images, sounds. */
+  /** Tokens of everything but text: the structure of turns and tools, images, audio. */
   readonly fixed: number
 }
 
-/** The frame of one turn (its role and the marks around it), of one tool, and of the answer's beginning. */
+/** Tokens of the structure of one turn (its role and delimiters), of one tool, and of the response's beginning. */
 const turnTokens = 4
 const toolTokens = 8
-const answerTokens = 3
+const responseTokens = 3
 
 /**
- * Tokens of one medium, whose size in pixels, seconds or pages is not known here: about the largest image that providers
- * charge, half a minute of sound, a quarter of a minute of film, two pages of a document.
+ * Tokens of one medium, whose size in pixels, seconds or pages is unknown: about the largest image that providers charge, half a minute
+ * of audio, a quarter of a minute of video, two pages of a document.
  */
 const mediaTokens: Readonly<Record<MediaPart['kind'], number>> = {
   image: 1600,
@@ -197,25 +198,25 @@ const mediaTokens: Readonly<Record<MediaPart['kind'], number>> = {
 }
 const smallImageTokens = 85
 
-/** Text without a blank that is longer than this is data (an image, a sealed value) and not read as words. */
+/** Longer texts without a blank are data (an image, a sealed value) and are not counted as words. */
 const longestWord = 2000
 
-/** Reasoning is counted as far as its text is there; seals and ids are not input. */
+/** Extracts the countable input of a request. Reasoning counts if its text is present; seals and ids are no input. */
 export function estimateInput({
   turns,
   tools,
   output,
 }: Pick<ModelRequest, 'turns' | 'tools' | 'output'>): EstimateInput {
   const texts: string[] = []
-  let fixed = answerTokens
+  let fixed = responseTokens
   const addJson = (value: Json): void => {
     const { text, media } = withoutData(value)
     texts.push(text)
     fixed += media * mediaTokens.image
   }
   const addMedia = (part: MediaPart): void => {
-    const words = wordsOf(part)
-    if (words !== undefined) texts.push(words)
+    const text = documentText(part)
+    if (text !== undefined) texts.push(text)
     else fixed += part.detail === 'low' && part.kind === 'image' ? smallImageTokens : mediaTokens[part.kind]
   }
   const addPart = (part: Part): void => {
@@ -246,14 +247,14 @@ export function estimateInput({
   for (const turn of turns) addTurn(turn)
   for (const tool of tools?.list ?? []) {
     fixed += toolTokens
-    addJson(shownOf(tool))
+    addJson(toolDescription(tool))
   }
   if (output?.format?.type === 'json' && output.format.schema !== undefined) addJson(output.format.schema)
   return { text: texts.join('\n'), fixed }
 }
 
-/** The text of a document that is nothing but text; undefined for any other medium. */
-function wordsOf({ source, mediaType }: MediaPart): string | undefined {
+/** Returns the text of a text document; undefined for any other medium. */
+function documentText({ source, mediaType }: MediaPart): string | undefined {
   if (source.type === 'text') return source.text
   if (source.type !== 'base64' || mediaType?.startsWith('text/') !== true) return undefined
   try {
@@ -263,8 +264,8 @@ function wordsOf({ source, mediaType }: MediaPart): string | undefined {
   }
 }
 
-/** What the model is told of a tool. */
-function shownOf(tool: Tool): JsonObject {
+/** Returns the part of a tool that the model receives. */
+function toolDescription(tool: Tool): JsonObject {
   if (tool.type === 'native') return tool.value
   const { name, description } = tool
   const about: JsonObject = description === undefined ? { name } : { name, description }
@@ -272,7 +273,7 @@ function shownOf(tool: Tool): JsonObject {
   return form === undefined ? about : { ...about, parameters: form }
 }
 
-/** JSON as text, with what is data and no words taken out; `media` is how many such values there were. */
+/** Returns JSON as text without data values, and the number of these as `media`. */
 function withoutData(value: Json): { text: string; media: number } {
   let media = 0
   const text = JSON.stringify(value, (_key, inner: Json) => {

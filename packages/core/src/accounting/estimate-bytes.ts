@@ -1,10 +1,10 @@
 import type { Span } from '../base/json/outline.ts'
 import { charsPerToken, dataTokens } from './estimate-body.ts'
 
-/** How many bytes of a body are looked at, spread over it. */
-const looked = 1000
-/** How much of a text is looked at where it begins, and as much in the middle and at the end. */
-const lookedAt = 500
+/** Number of sampled bytes per body. */
+const sampledBytes = 1000
+/** Bytes that are inspected at the beginning, in the middle and at the end of a text. */
+const inspectedBytes = 500
 
 const backslash = 92
 const comma = 44
@@ -13,85 +13,85 @@ const zero = 48
 const eight = 56
 
 /**
- * About what `estimateBody` says, of a body in UTF-8 that nobody has parsed: the quotes and commas around its texts are about
- * what that adds for each of them.
+ * Estimates the input tokens of an unparsed body in UTF-8, approximately as `estimateBody` does. The quotes and commas around each text
+ * replace the constant that `estimateBody` adds per text.
  *
- * @param farTexts where its very long texts stand
+ * @param longTexts positions of very long texts, from the body's outline
  */
-export function estimateBytes(bytes: Uint8Array, farTexts: readonly Span[]): number {
+export function estimateBytes(bytes: Uint8Array, longTexts: readonly Span[]): number {
   let chars = bytes.length
   let tokens = 0
-  for (const text of farTexts)
+  for (const text of longTexts)
     if (isData(bytes, text)) {
       chars -= text.end - text.start
       tokens += dataTokens
     }
-  // No multiple of the two, three, four or six bytes that characters take: each of theirs is met as often.
-  const step = 6 * Math.floor(bytes.length / looked / 6) + 1
-  for (let at = 0; at < bytes.length; at += step) chars += step * moreThanByte(bytes, at)
+  // A step that is no multiple of 2, 3, 4 or 6: it samples every byte position of characters and escapes equally often.
+  const step = 6 * Math.floor(bytes.length / sampledBytes / 6) + 1
+  for (let at = 0; at < bytes.length; at += step) chars += step * weightDifference(bytes, at)
   return Math.max(0, Math.ceil(chars / charsPerToken)) + tokens
 }
 
-/** By how many quarters of a token a character that begins here, if one does, differs from the bytes it takes. */
-function moreThanByte(bytes: Uint8Array, at: number): number {
+/** Returns the weight, in quarters of a token, of the character that begins at `at`, minus its length in bytes; 0 if none begins. */
+function weightDifference(bytes: Uint8Array, at: number): number {
   const byte = bytes[at] as number
-  if (byte === backslash) return escaped(bytes, at)
+  if (byte === backslash) return escapeDifference(bytes, at)
   return byte < 0xe0 ? 0 : byte < 0xf0 ? 1 : 4
 }
 
-/** The same of an escape. Of two backslashes side by side either may be the one that is meant: each counts as half of one. */
-function escaped(bytes: Uint8Array, at: number): number {
+/** Returns the same for an escape. Either of two adjacent backslashes may be the escaping one: each counts half. */
+function escapeDifference(bytes: Uint8Array, at: number): number {
   const next = bytes[at + 1] as number
   if (next === backslash || bytes[at - 1] === backslash) return -0.5
   if (next !== letterU) return -1
-  // By its first two digits: up to U+07FF two bytes would do.
+  // Judged by its first two digits: characters up to U+07FF weigh two quarters.
   return bytes[at + 2] === zero && (bytes[at + 3] as number) < eight ? -4 : -2
 }
 
-/** Base64 from end to end, as far as its beginning, its middle and its end tell; as `estimateBody` has it, but as it is written. */
+/** Whether a text is base64, judged by its beginning, middle and end, as in `estimateBody`, but with JSON escapes. */
 function isData(bytes: Uint8Array, { start, end }: Span): boolean {
-  const from = start + frontLength(bytes, start)
+  const from = start + dataUrlPrefixLength(bytes, start)
   const middle = Math.floor((from + end) / 2)
-  return isBase64(bytes, from) && isBase64(bytes, middle) && isBase64(bytes, end - lookedAt)
+  return isBase64(bytes, from) && isBase64(bytes, middle) && isBase64(bytes, end - inspectedBytes)
 }
 
 const dataUrl = new TextEncoder().encode('data:')
 
-/** How long the front of a data URL is that begins there. */
-function frontLength(bytes: Uint8Array, start: number): number {
+/** Returns the length of the prefix of a data URL at `start`; 0 if there is none. */
+function dataUrlPrefixLength(bytes: Uint8Array, start: number): number {
   if (dataUrl.some((byte, index) => bytes[start + index] !== byte)) return 0
-  const end = bytes.subarray(start, start + lookedAt).indexOf(comma)
+  const end = bytes.subarray(start, start + inspectedBytes).indexOf(comma)
   return end + 1
 }
 
-/** Letters, digits and signs of base64, of either alphabet. */
+/** 1 for the digits of base64, of either alphabet. */
 const plain = new Uint8Array(256)
 for (const byte of new TextEncoder().encode('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=-'))
   plain[byte] = 1
 
 const ascii = (char: string): number => char.charCodeAt(0)
-/** What may be escaped there by one letter: line breaks and slashes. */
-const short = new Uint8Array(256)
-for (const letter of 'nr/') short[ascii(letter)] = 1
-/** And by the last two digits of its number, where a server writes all signs so: `+`, `/`, `=`. */
-const long: ReadonlySet<number> = new Set(
+/** 1 for the letters of short escapes that base64 may contain: line breaks and slashes. */
+const shortEscapes = new Uint8Array(256)
+for (const letter of 'nr/') shortEscapes[ascii(letter)] = 1
+/** The last two digits of long escapes that base64 may contain, from servers that escape `+`, `/` and `=`. */
+const longEscapes: ReadonlySet<number> = new Set(
   ['2b', '2B', '2f', '2F', '3d', '3D'].map((two) => ascii(two) * 256 + two.charCodeAt(1)),
 )
 
-/** The length of an escape that base64 may have in it; 0 for any other. */
+/** Returns the length of an escape that base64 may contain; 0 for any other. */
 function escapeLength(bytes: Uint8Array, at: number): number {
   const next = bytes[at + 1] as number
-  if (short[next] === 1) return 2
+  if (shortEscapes[next] === 1) return 2
   if (next !== letterU || bytes[at + 2] !== zero || bytes[at + 3] !== zero) return 0
-  return long.has((bytes[at + 4] as number) * 256 + (bytes[at + 5] as number)) ? 6 : 0
+  return longEscapes.has((bytes[at + 4] as number) * 256 + (bytes[at + 5] as number)) ? 6 : 0
 }
 
 /**
- * Whether what stands there may be base64, with escapes in it. Text in another alphabet can be nothing but escapes, and is no
- * data. No text of words is: it has blanks, and the first of them tells.
+ * Whether the bytes at `from` may be base64 with escapes. Text of words contains blanks. Text in another alphabet may consist of escapes
+ * only, but of others than these.
  */
 function isBase64(bytes: Uint8Array, from: number): boolean {
-  const to = from + lookedAt
+  const to = from + inspectedBytes
   for (let at = from; at < to; ) {
     const byte = bytes[at] as number
     const length = plain[byte] === 1 ? 1 : byte === backslash ? escapeLength(bytes, at) : 0

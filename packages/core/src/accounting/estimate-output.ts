@@ -6,42 +6,44 @@ import { createSseDecoder, decodeBlock } from '../http/sse/decode.ts'
 import { type EventRun, sampleSize } from '../http/sse/event-template.ts'
 import { tokensByCharacters } from './estimate-body.ts'
 
-/** What an answer has said so far, for answers that end before anybody has counted them. */
+/** Estimates the output tokens of a response so far, for responses that end before the upstream reports a count. */
 export interface OutputEstimator {
-  /** Sees the data of one event. */
+  /** Adds the data of one event. */
   add(data: string): void
-  /** Sees events that nobody decoded. */
+  /** Adds events that were not decoded. */
   addRun(bytes: Uint8Array, run: EventRun): void
-  /** The data of the last event seen. */
+  /** Returns the data of the last event. */
   readonly last: () => string
-  /** About how many tokens the events seen so far say. */
+  /** Returns the estimated tokens of all events so far. */
   readonly tokens: () => number
 }
 
 /**
- * Reading every event of every stream would cost more than passing it on, and only a stream that breaks off is asked: of the
- * last few events that say something the mean is taken to hold for all.
+ * Creates an estimator. To decode every event would cost more than passing it on, and only a stream that breaks off needs an estimate.
+ * So the last few events with text are decoded when the estimate is requested, and their mean is used for all events.
+ *
+ * @param textFields members of events that contain text. Undefined: nothing is estimated
  */
-export const createOutputEstimator = (says: TextFields | undefined): OutputEstimator =>
-  says === undefined ? silent : new Sample(says)
+export const createOutputEstimator = (textFields: TextFields | undefined): OutputEstimator =>
+  textFields === undefined ? emptyEstimator : new SampleEstimator(textFields)
 
-class Sample implements OutputEstimator {
-  readonly #says: TextFields
-  /** The data of an event, or how many of the bytes held it takes. */
+class SampleEstimator implements OutputEstimator {
+  readonly #textFields: TextFields
+  /** Ring of the last events: the data of an event, or its length in the held bytes. */
   readonly #events: (string | number)[] = []
   #count = 0
   #chars = 0
-  /** The bytes of the last events: chunks that lived on for them would burden the collector, and pin what they are cut from. */
+  /** A copy of the last events' bytes: references to chunks would keep the memory of whole chunks alive. */
   #held: Uint8Array | undefined
   #end = 0
 
-  constructor(says: TextFields) {
-    this.#says = says
+  constructor(textFields: TextFields) {
+    this.#textFields = textFields
   }
 
   add(data: string): void {
-    const { mark } = this.#says
-    // Events that repeat the whole answer would be taken for its average.
+    const { mark } = this.#textFields
+    // Events that repeat the whole response would distort the mean.
     if (mark !== undefined && !data.includes(mark)) return
     this.#events[this.#count++ & (sampleSize - 1)] = data
     this.#chars += data.length
@@ -50,8 +52,8 @@ class Sample implements OutputEstimator {
   addRun(bytes: Uint8Array, { count, starts, end: to, chars }: EventRun): void {
     const first = Math.max(0, count - sampleSize)
     let from = starts[first & (sampleSize - 1)] as number
-    // Of those held before none is kept beside a whole sample.
-    this.#hold(bytes, from, to, count < sampleSize ? this.#events : nothing)
+    // A full sample replaces all earlier events.
+    this.#hold(bytes, from, to, count < sampleSize ? this.#events : noEvents)
     this.#count += first
     for (let n = first + 1; n <= count; n++) {
       const next = n === count ? to : (starts[n & (sampleSize - 1)] as number)
@@ -73,13 +75,13 @@ class Sample implements OutputEstimator {
     for (let n = this.#count - 1; n >= Math.max(0, this.#count - sampleSize); n--) {
       const item = this.#events[n & (sampleSize - 1)] as string | number
       if (typeof item === 'number') before += item
-      tokens += wordsIn(typeof item === 'string' ? item : this.#data(before, item), this.#says.event)
+      tokens += estimateEvent(typeof item === 'string' ? item : this.#data(before, item), this.#textFields.event)
     }
-    // Whatever the sample says: no token is shorter than a character.
+    // Upper bound: a token has at least one character.
     return Math.min(this.#chars, Math.round((tokens * this.#count) / this.#events.length))
   }
 
-  /** @param events those that are to be kept beside */
+  /** Copies the bytes of events to the held bytes. @param events the held events to keep */
   #hold(bytes: Uint8Array, from: number, to: number, events: readonly (string | number)[]): void {
     const size = to - from
     let held = this.#held
@@ -92,8 +94,8 @@ class Sample implements OutputEstimator {
       if (held !== undefined && kept + size <= held.length) held.copyWithin(0, this.#end - kept, this.#end)
       else {
         const before = held?.subarray(this.#end - kept, this.#end)
-        // A little more than is kept: what is thrown away makes room again, and thousands of streams each hold one.
-        held = new Uint8Array(Math.max(leastHeld, kept + size + ((kept + size) >> 2)))
+        // Little spare room: dropped events free some again, and thousands of streams may each hold such a buffer.
+        held = new Uint8Array(Math.max(minHeldBytes, kept + size + ((kept + size) >> 2)))
         if (before !== undefined) held.set(before)
         this.#held = held
       }
@@ -103,31 +105,31 @@ class Sample implements OutputEstimator {
     this.#end += size
   }
 
-  /** The data of the event of so many bytes that begins so many before the end. */
+  /** Decodes the event of `length` bytes that begins `before` bytes before the end of the held bytes. */
   #data(before: number, length: number): string {
     const from = this.#end - before
     const text = decoder.decode(this.#held?.subarray(from, from + length))
-    // A decoder for each would outweigh all that the stream has allocated until then.
+    // A new decoder per event would allocate more than the whole stream has.
     const [event] = decodeBlock(text) ?? createSseDecoder(Number.POSITIVE_INFINITY).pushText(text)
     return event?.data ?? ''
   }
 }
 
-/** Of whole events: no character straddles two of them. */
+/** Decodes whole events only, so no character is split. */
 const decoder = new TextDecoder()
 
-/** Enough for a sample of common events. */
-const leastHeld = 1024
+/** Sufficient for a sample of common events. */
+const minHeldBytes = 1024
 
-const nothing: readonly number[] = []
+const noEvents: readonly number[] = []
 
-const silent: OutputEstimator = { add() {}, addRun() {}, last: () => '', tokens: () => 0 }
+const emptyEstimator: OutputEstimator = { add() {}, addRun() {}, last: () => '', tokens: () => 0 }
 
-/** More levels take longer to read than the estimate is worth, and in the end all there is room for. */
-const mostLevels = 1000
+/** Deeper events are not estimated: it would take too long, and could overflow the stack. */
+const maxLevels = 1000
 
-function wordsIn(data: string, keys: readonly string[]): number {
-  if (nestsDeeper(data, mostLevels)) return 0
+function estimateEvent(data: string, keys: readonly string[]): number {
+  if (nestsDeeper(data, maxLevels)) return 0
   try {
     return estimateOutputTokens(JSON.parse(data) as Json, keys)
   } catch {
@@ -135,13 +137,13 @@ function wordsIn(data: string, keys: readonly string[]): number {
   }
 }
 
-/** About how many tokens an answer or an event says: its texts under these keys, however deep. Without a call's frame. */
+/** Estimates the tokens of a response or an event: the texts under the given keys, at any depth, without structure. */
 export function estimateOutputTokens(value: Json, keys: readonly string[]): number {
-  // The most of any answer are values that hold nothing.
+  // Most values of a response are scalars.
   if (typeof value !== 'object' || value === null) return 0
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + estimateOutputTokens(item, keys), 0)
   let sum = 0
-  // Names alone: pairs of all that an event holds would be most of what its stream allocates.
+  // `Object.entries` would allocate more than everything else of the stream.
   for (const key of Object.keys(value)) {
     const inner = value[key] as Json
     if (!keys.includes(key)) sum += estimateOutputTokens(inner, keys)

@@ -1,16 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createCanceller } from './async.ts'
-import {
-  CallbackError,
-  decide,
-  decideNow,
-  ignoreRejection,
-  logOncePerMinute,
-  observe,
-  observedValue,
-  settleWithin,
-  typeNameOf,
-} from './callbacks.ts'
+import { CallbackError, createCanceller, ignoreRejection, settleWithin } from './async.ts'
+import { decide, decideNow, logOncePerMinute, observe, observedValue, typeNameOf } from './callbacks.ts'
 
 const collected = () => {
   const lines: unknown[][] = []

@@ -1,4 +1,4 @@
-import { isThenable, type Signal, stopReason } from './async.ts'
+import { ignoreRejection, isThenable, settleWithin, type Wait } from './async.ts'
 
 // The contract of every function that a host supplies (docs/decisions/0025-callbacks.md). Such a function may throw, reject, never
 // settle, settle too late, or return a value of the wrong type. Deciders then refuse, observers are logged and ignored, and no
@@ -9,100 +9,32 @@ interface ErrorLog {
   error(message: string, details?: unknown): void
 }
 
-/** A callback broke its contract. The message names the option for the log; clients never see it. */
-export class CallbackError extends Error {
-  override readonly name = 'CallbackError'
+/** Interprets the result of a yes-or-no callback: only `true` means yes. A promise is awaited; the result rejects as it does. */
+export function decide(result: unknown, log: ErrorLog, wait: Wait<unknown>): boolean | Promise<boolean> {
+  if (!isThenable(result)) return isYes(result, log, wait.name)
+  return settleWithin(result, wait).then((value) => isYes(value, log, wait.name))
 }
 
-/** How long, and for whom, a callback's promise is awaited. */
-export interface Wait<T> {
-  /** The option as the log names it: `auth`. */
-  readonly name: string
-  /** Default: as long as the call lasts. */
-  readonly ms?: number
-  /** Follows the error's message. Default: to raise `limits.callbackMs`. */
-  readonly fix?: string
-  /** Aborted when the call is over: the wait ends at once. */
-  readonly signal?: Signal | undefined
-  /** Milliseconds that the promise has to settle by itself once the signal is aborted. Default: none. */
-  readonly graceMs?: number
-  /** Receives a value that arrives after the wait ended, to release what it holds. */
-  readonly onLateValue?: (value: T) => void
-}
-
-/**
- * Awaits a callback's promise, within a time limit and while the call lasts. Rejects as the promise does, with a CallbackError
- * after `ms`, or with the reason of the signal. A rejection that comes later is ignored.
- */
-export function settleWithin<T>(pending: PromiseLike<T>, wait: Wait<T>): Promise<T> {
-  const { name, ms, fix = 'Settle sooner, or raise limits.callbackMs.', signal, graceMs, onLateValue: onLate } = wait
-  return new Promise((resolve, reject) => {
-    let waiting = true
-    const end = (): boolean => {
-      if (!waiting) return false
-      waiting = false
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', stop)
-      return true
-    }
-    const stopNow = (): void => {
-      if (end()) reject(stopReason(signal ?? { reason: undefined }))
-    }
-    const stop = (): void => {
-      if (graceMs === undefined) {
-        stopNow()
-        return
-      }
-      clearTimeout(timer)
-      timer = setTimeout(stopNow, graceMs)
-    }
-    const expire = (): void => {
-      if (end()) reject(new CallbackError(`${name} did not settle within ${ms} ms. ${fix}`))
-    }
-    let timer = ms === undefined ? undefined : setTimeout(expire, ms)
-    // Also for thenables that are no promises, and for a `then` that throws.
-    Promise.resolve(pending).then(
-      (value) => {
-        if (end()) resolve(value)
-        else if (onLate !== undefined) runSilently(() => onLate(value))
-      },
-      (error: unknown) => {
-        if (end()) reject(error)
-      },
-    )
-    if (signal?.aborted) stop()
-    else signal?.addEventListener('abort', stop)
-  })
-}
-
-/**
- * Reads the answer of a yes-or-no callback: only `true` is a yes. A promise is awaited; the result rejects as it does.
- */
-export function decide(answer: unknown, log: ErrorLog, wait: Wait<unknown>): boolean | Promise<boolean> {
-  if (!isThenable(answer)) return isYes(answer, log, wait.name)
-  return settleWithin(answer, wait).then((late) => isYes(late, log, wait.name))
-}
-
-/** The same for a callback that has to answer at once: a promise is a no. */
-export function decideNow(answer: unknown, log: ErrorLog, name: string): boolean {
-  if (!isThenable(answer)) return isYes(answer, log, name)
-  ignoreRejection(answer)
+/** Interprets the result of a yes-or-no callback that must be synchronous: a promise means no, and is logged. */
+export function decideNow(result: unknown, log: ErrorLog, name: string): boolean {
+  if (!isThenable(result)) return isYes(result, log, name)
+  ignoreRejection(result)
   logOncePerMinute(log, `modelgate: ${name} returned a promise, which counts as no: return true or false at once.`)
   return false
 }
 
-function isYes(answer: unknown, log: ErrorLog, name: string): boolean {
-  if (answer === true) return true
+function isYes(result: unknown, log: ErrorLog, name: string): boolean {
+  if (result === true) return true
   // Undefined, null, 0 and '' mean no in any case; other values were most likely meant as a yes.
-  if (answer)
-    logOncePerMinute(log, `modelgate: ${name} returned ${typeNameOf(answer)}, which counts as no: return true.`)
+  if (result)
+    logOncePerMinute(log, `modelgate: ${name} returned ${typeNameOf(result)}, which counts as no: return true.`)
   return false
 }
 
 /** The plugin that a hook belongs to, for the log. */
 type Owner = { readonly name: string } | undefined
 
-/** Calls an observer. What it throws or rejects with is logged; what it returns is ignored and not awaited. */
+/** Calls an observer. An exception or rejection is logged; the returned value is ignored and not awaited. */
 export function observe(log: ErrorLog, name: string, call: () => unknown, owner?: Owner): void {
   try {
     const result = call()
@@ -112,15 +44,15 @@ export function observe(log: ErrorLog, name: string, call: () => unknown, owner?
   }
 }
 
-/** Calls an observer whose value is used if it is there at once: undefined where it fails or returns a promise. */
+/** Calls an observer and returns its value. Returns undefined if it fails or returns a promise; both are logged. */
 export function observedValue<T>(log: ErrorLog, name: string, call: () => T, owner?: Owner): T | undefined {
   try {
     const result: unknown = call()
     if (!isThenable(result)) return result as T
     Promise.resolve(result).then(
-      (late) => {
-        // An async observer that returns nothing has lost nothing.
-        if (late === undefined || late === null) return
+      (value) => {
+        // An async observer without a value loses nothing.
+        if (value === undefined || value === null) return
         logOncePerMinute(
           log,
           `modelgate: ${fullName(name, owner)} returned a promise, whose value is ignored: return it at once.`,
@@ -140,24 +72,13 @@ const fullName = (name: string, owner: Owner): string =>
 const failed = (log: ErrorLog, name: string, owner: Owner, error: unknown): void =>
   log.error(`modelgate: ${fullName(name, owner)} failed`, error)
 
-/** Leaves a promise to itself: its rejection must not end the process. */
-export function ignoreRejection(result: unknown): void {
-  if (isThenable(result)) Promise.resolve(result).then(undefined, () => {})
-}
-
-/** Runs a function whose failure cannot be reported anywhere. */
-export function runSilently(run: () => unknown): void {
-  try {
-    ignoreRejection(run())
-  } catch {
-    // See above.
-  }
-}
-
 const repeatMs = 60_000
 const loggedAt = new WeakMap<ErrorLog, Map<string, number>>()
 
-/** Logs a message once a minute: it may come with every call. Messages must be few, so they name options and not requests. */
+/**
+ * Logs a message at most once a minute, because every call may cause it. Each message is remembered, so there must be few: they name
+ * options, not requests.
+ */
 export function logOncePerMinute(log: ErrorLog, message: string, details?: unknown): void {
   const times = loggedAt.get(log) ?? new Map<string, number>()
   loggedAt.set(log, times)
@@ -169,6 +90,6 @@ export function logOncePerMinute(log: ErrorLog, message: string, details?: unkno
   else log.error(message, details)
 }
 
-/** A value's type, for messages: values may hold secrets. */
+/** Returns the type of a value for messages, which must not contain the value itself: it may be a secret. */
 export const typeNameOf = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'a list' : isThenable(value) ? 'a promise' : typeof value

@@ -1,13 +1,13 @@
-/** Where a call may be tried again after an error: at the same target and at others, at other targets only, or nowhere. */
+/** Targets at which a call may be retried after an error: the same target and others, other targets only, or none. */
 export type RetryScope = 'same-target' | 'other-target' | 'none'
 
 /** Properties of one kind of error. Formats add their own names and statuses, see `error.ts` in the folder of each format. */
 export interface ErrorKindProperties {
   /** HTTP status, unless the client's format has another one for the kind. */
   readonly status: number
-  /** Where the gateway itself may try the call again. Default 'none': the error would be the same anywhere. */
+  /** Targets at which the gateway may retry the call. Default 'none': every target would fail in the same way. */
   readonly retry?: Exclude<RetryScope, 'none'>
-  /** The error counts against the target in its circuit breaker. Default: it is about the request, the caller or the key. */
+  /** The circuit breaker counts the error against the target. Default: the request, the caller or the key caused it. */
   readonly blamesTarget?: true
   /** Another key of the same upstream may succeed. */
   readonly otherKey?: true
@@ -15,7 +15,7 @@ export interface ErrorKindProperties {
   readonly isOverload?: true
   /** 'later': responses name a wait even if none is known. 'never': they ask SDKs not to retry. Default: the SDK decides by status. */
   readonly clientRetry?: 'later' | 'never'
-  /** The upstream had the request and may bill it, although no complete response came. */
+  /** The upstream received the request and may bill it, although no complete response arrived. */
   readonly mayBeBilled?: true
   /** The request itself is at fault: the details of an upstream's error are for the client. */
   readonly aboutRequest?: true
@@ -23,7 +23,7 @@ export interface ErrorKindProperties {
   readonly credentialsAccepted?: true
 }
 
-/** Infers the kinds from the keys, and gives all rows one type. */
+/** Infers the kinds from the keys and gives all rows the same type. */
 const defineErrorKinds = <Kind extends string>(
   kinds: Readonly<Record<Kind, ErrorKindProperties>>,
 ): Readonly<Record<Kind, ErrorKindProperties>> => kinds

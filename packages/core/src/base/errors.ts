@@ -2,50 +2,49 @@ import { type ErrorKind, errorKinds } from './error-kinds.ts'
 import type { JsonObject } from './json/types.ts'
 import type { UpstreamFormat } from './names.ts'
 
-/** What went wrong, in no dialect. Which status clients of each format get for it: docs/errors.md. */
-/** An error on its way between dialects. */
+/** An error, independent of any format. docs/errors.md lists the status that clients of each format receive. */
 export interface ErrorInfo {
   kind: ErrorKind
-  /** Status for the client, before the dialect's own table (529 for an overloaded messages route, say) has its word. */
+  /** HTTP status, unless the client's format has another one for the kind (529 for `overloaded` on messages routes). */
   status: number
   message: string
   /** The field at fault, in the client's own notation. */
   param?: string
-  /** The sender's machine-readable code, where it gave one (`context_length_exceeded`). */
+  /** The sender's machine-readable code, if it sent one (`context_length_exceeded`). */
   code?: string
-  /** Seconds after which a retry makes sense. */
+  /** Seconds until a retry can succeed. */
   retryAfter?: number
-  /** The error object as its format wrote it; the same format writes it back. */
+  /** The error object as it was received. Sent unchanged to clients of the same format. */
   raw?: { format: UpstreamFormat; value: JsonObject }
 }
 
-/** What a GatewayError may carry beside kind and message. */
+/** Optional properties of a GatewayError, in addition to kind and message. */
 export type ErrorDetails = Partial<Omit<ErrorInfo, 'kind' | 'message'>> & {
   cause?: unknown
   /** Response headers that belong to the error (`allow`). */
   headers?: Record<string, string>
-  /** What the upstream said about trying again. */
+  /** The upstream's retry headers. */
   hints?: RetryHints
-  /** What the caller has left, where it was limited. */
+  /** The caller's remaining quota, if a limit caused the error. */
   allowance?: Allowance
 }
 
 /** Retry headers of an upstream, for the gateway's own retries. Clients receive `retryAfter`. */
 export interface RetryHints {
-  /** Milliseconds to wait. */
+  /** Milliseconds to wait before a retry. */
   readonly waitMs?: number
-  /** It says that trying again is of no use. */
+  /** The upstream reported that a retry is of no use. */
   readonly neverRetry?: boolean
-  /** The status it said it with. */
+  /** The status of the upstream's response. */
   readonly status?: number
-  /** It is a limit of our own that was hit: no fault of the upstream's. */
+  /** A limit of the gateway was exceeded: the upstream is not at fault. */
   readonly ours?: boolean
 }
 
-/** The registry of symbols is shared by all copies of this package in a process. */
+/** The symbol registry is shared by all copies of this package in a process. */
 const brand = Symbol.for('modelgate.GatewayError')
 
-/** A copy of another version may know kinds that this one cannot handle. Its errors of such kinds are foreign errors. */
+/** Another version of this package may define kinds that this one cannot handle. Errors of such kinds are foreign errors. */
 const isBranded = (value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
@@ -54,12 +53,17 @@ const isBranded = (value: unknown): boolean =>
   Object.hasOwn(errorKinds, (value as { readonly info: ErrorInfo }).info.kind)
 
 /**
- * The one error class: everything the gateway refuses or fails at. `info` is what the client is told, in whatever
- * dialect its route speaks; `cause` stays in the process (logger, onFinish) and is never sent.
+ * An error that is reported to the client. `info` is sent in the format of the client's route; `cause` stays in the process (logger,
+ * `onFinish`) and is never sent.
+ *
+ * Throw it from `auth`, from `admit` of a plugin or from a plugin's route to choose the error that the client receives. The
+ * constructor throws a TypeError for an unknown kind.
+ *
+ * @example throw new GatewayError('rate_limited', 'Too many requests. Try again in 30 seconds.', { retryAfter: 30 })
  */
 export class GatewayError extends Error {
   static {
-    // On the prototype, and not declared: a symbol in the types would make those of the two builds differ.
+    // Set on the prototype and not declared: a symbol in the types would make the types of the two builds differ.
     Object.defineProperty(GatewayError.prototype, brand, { value: true })
   }
 
@@ -88,19 +92,19 @@ export class GatewayError extends Error {
   }
 }
 
-/** An error that was read from an answer, as one to throw. */
+/** Creates the error to throw from an error that was decoded from an upstream's response. */
 export const errorFromInfo = ({ kind, message, ...details }: ErrorInfo): GatewayError =>
   new GatewayError(kind, message, details)
 
-/** How much of something a caller has left. */
+/** The state of one of a caller's quotas. */
 export interface QuotaState {
   readonly limit: number
   readonly remaining: number
-  /** Milliseconds until all of `limit` is there again. */
+  /** Milliseconds until the whole `limit` is available again. */
   readonly resetMs: number
 }
 
-/** What a caller has left before it is limited. Told in the client's own headers for that. */
+/** A caller's remaining quotas. Sent in the rate limit headers of the client's format. */
 export interface Allowance {
   readonly requests?: QuotaState
   /** Input and output together. */
@@ -109,7 +113,7 @@ export interface Allowance {
   readonly outputTokens?: QuotaState
 }
 
-/** The refusal of a body with more values and names than the limit (`limits.values`). */
+/** Creates the error for a body with more values and names than `limits.values`. */
 export const tooManyValues = (limit: number): GatewayError =>
   new GatewayError(
     'invalid_request',

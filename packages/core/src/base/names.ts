@@ -1,10 +1,10 @@
-/** The chat formats that clients speak: chat completions, messages, generateContent (`gemini`) and responses. */
+/** A chat format of clients: chat completions, messages, generateContent (`gemini`) or responses. */
 export type Format = 'chat' | 'messages' | 'gemini' | 'responses'
 
-/** Every format that upstreams speak: those of the clients, and some that no client does. */
+/** A chat format of upstreams: a format of clients, or one that only upstreams use. */
 export type UpstreamFormat = Format | 'converse'
 
-/** What an upstream can be asked for beside chat generation. */
+/** A model operation other than chat generation. */
 export type OperationName =
   | 'completions'
   | 'embeddings'
@@ -18,7 +18,7 @@ export type OperationName =
   | 'speech'
   | 'realtime-sessions'
 
-/** What a route does. Chat generation is `generate`, whatever the format. */
+/** The operation of a route. Chat generation is `generate` in every format. */
 export type Operation =
   | 'generate'
   | 'count-tokens'
@@ -29,6 +29,6 @@ export type Operation =
   | 'list-input-items'
   | 'cancel-response'
   | 'realtime'
-  /** A plugin's own. */
+  /** An endpoint of a plugin. */
   | 'plugin'
   | OperationName

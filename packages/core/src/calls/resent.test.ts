@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Limits } from '../config/config.ts'
+import type { Limits } from '../config/limits.ts'
 import type { Attempt } from '../config/plugin.ts'
 import { adapterFunctions } from '../gateway/adapter.ts'
 import { createGateway } from '../gateway/create-gateway.ts'

@@ -4,10 +4,10 @@ import type { Format, UpstreamFormat } from '../base/names.ts'
 import type { Loss } from '../formats/ir.ts'
 import type { OnLoss } from './identity.ts'
 
-/** What a call would do, found out without calling anyone. */
+/** The upstream requests that a call would cause, determined without calling an upstream. */
 export interface Explanation {
   readonly format: Format
-  /** The model as the client named it. */
+  /** Model name of the client. */
   readonly model: string
   readonly stream: boolean
   /** The targets in the order in which they would be tried. */
@@ -19,23 +19,23 @@ export interface ExplainedTarget {
   readonly upstream: string
   readonly model: string
   readonly onLoss: OnLoss
-  /** Set where it would be passed over for others just now, or left alone. */
+  /** Current health problem: `doubtful` targets are tried last, `limited` and `failing` ones are not called. Absent: none. */
   readonly resting?: 'doubtful' | 'limited' | 'failing'
-  /** The request as it would be sent, secrets masked; absent where it cannot be written at all. */
+  /** The upstream request with secrets masked. Absent: the request cannot be translated for this target. */
   readonly request?: ExplainedRequest
-  /** `wire`: the client's own bytes; `translate`: written anew in `format`. */
+  /** `wire`: pass-through of the client's bytes; `translate`: translation to `format`. */
   readonly lane?: 'wire' | 'translate'
   readonly format?: UpstreamFormat
-  /** What would not arrive, or not as it was written. */
+  /** Fields that would be lost or changed. */
   readonly losses: readonly Loss[]
-  /** Why this target would not be called. */
+  /** The error for which this target would not be called. */
   readonly refused?: Pick<ErrorInfo, 'kind' | 'status' | 'message' | 'param'>
 }
 
-/** A request as an upstream would be sent it, with secrets masked. */
+/** An upstream request with secrets masked. */
 export interface ExplainedRequest {
   readonly method: 'POST'
-  /** Below the upstream's own address, which is not shown. */
+  /** Path below the upstream's address, which is not shown. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Json

@@ -1,15 +1,18 @@
-/** What happens when a request cannot be carried whole: nothing, a report in `modelgate-loss`, or a 400. */
+/** Loss policy for requests that a translation cannot preserve completely: ignore, report in `modelgate-loss`, or reject with 400. */
 export type OnLoss = 'ignore' | 'warn' | 'reject'
 
-/** Who calls: what `auth` returns for a good credential. */
+/**
+ * The caller of a request, as returned by `auth`. Further members are passed to plugins and to the functions of the configuration.
+ *
+ * @example { id: 'team-42', models: ['gpt-*'], plan: 'pro' }
+ */
 export interface Identity {
-  /** Stable id of the caller, for metering and for what is stored for it. Not empty. */
+  /** Stable, non-empty id of the caller. Usage and stored responses belong to it. */
   readonly id: string
-  /** Model names this caller may use (`name` or `prefix*`). Default: all. */
+  /** Models that the caller may use. A `*` matches any text. Default: all. */
   readonly models?: readonly string[]
   /**
-   * What this caller may ask for with the header `modelgate-on-loss`, call by call. Default: what is configured and
-   * everything stricter.
+   * Loss policies that the caller may request with the header `modelgate-on-loss`. Default: the configured policy and stricter ones.
    */
   readonly onLoss?: readonly OnLoss[]
   readonly [key: string]: unknown

@@ -1,47 +1,46 @@
 import type { Signal } from '../base/async.ts'
 
-/** What a URL led to. */
+/** A file fetched from a URL. */
 export interface FetchedMedia {
   readonly bytes: Uint8Array
-  /** Without parameters: `image/png`. */
+  /** Media type without parameters: `image/png`. */
   readonly mediaType: string
 }
 
 /**
- * Which images, documents and sounds the gateway may fetch itself where a client names them by URL. Without a policy it fetches
- * nothing: a URL is passed on, or reported as lost where the upstream's format has no place for it.
+ * Permits the gateway to fetch images, documents and audio that a client refers to by URL. Without a policy it fetches nothing: a URL is
+ * passed on, or reported as a loss if the upstream's format does not support URLs.
  *
- * Who makes one decides which hosts may be asked, and has to see to it that a name does not lead into the own network:
- * `mediaFetcher` of `@modelgate/node` does.
+ * An implementation chooses the permitted hosts and must prevent requests to the internal network. `mediaFetcher` of `@modelgate/node`
+ * does both.
  */
 export interface MediaPolicy {
   /**
-   * Whether this may be fetched. Asked for every `http` and `https` URL in media of a request. Only `true` allows it, at once or within
-   * `limits.callbackMs`; whatever it throws or rejects with is logged, and nothing is fetched.
+   * Returns whether a URL may be fetched. Called for every `http` and `https` URL in media of a request. Only `true`, or a promise of
+   * `true` within `limits.callbackMs`, permits it. Exceptions and rejections are logged, and nothing is fetched.
    */
   allows(url: URL): boolean | Promise<boolean>
   /**
-   * Fetches it, within `limits.firstByteMs`: then the signal is aborted, and the file counts as one that could not be fetched. What it rejects with is shown to the client if it is a GatewayError; of any other error it is only told that
-   * there was one. Aborting the signal is the client's leaving.
+   * Fetches a file within `limits.firstByteMs`; then the fetch counts as failed. The signal is aborted at that time, and when the client
+   * disconnects. A GatewayError is sent to the client; for other errors the client learns only that the fetch failed.
    */
   fetch(url: URL, signal: Signal): Promise<FetchedMedia>
   /**
-   * `'needed'` (default): only what the target's format could not carry by its address, and never in calls that are passed on
-   * as they came. `'always'`: everything that is allowed, for upstreams that fetch nothing; such calls are rewritten.
+   * `'needed'`: fetches only files for which the target's format supports no URL, and never in pass-through calls. `'always'`: fetches every
+   * permitted file, for upstreams that cannot fetch; such calls are rewritten. Default: `'needed'`.
    */
   readonly inline?: 'needed' | 'always'
   /**
-   * Most parts of one call that are sent as data; a call with more is refused (400). Parts that name the same URL count each, though it
-   * is fetched once. Default 20.
+   * Largest number of fetched parts per call; a call with more receives 400. Each part counts, although a repeated URL is fetched once.
+   * Default: 20.
    */
   readonly maxCount?: number
   /**
-   * Most bytes of media that are sent for one call, before base64; a call with more is refused (400). A file counts for each part that
-   * names it. At most 256 MiB. Default: `limits.bodyBytes` of the gateway, as many as a
-   * client may send itself.
+   * Largest number of fetched bytes per call, before base64; a call with more receives 400. A file counts for each part that refers to it.
+   * At most 256 MiB. Default: `limits.bodyBytes`, the size that a client may send itself.
    */
   readonly maxTotalBytes?: number
 }
 
-/** A request is written as one text, in which media take a third more; the longest texts of V8 have 512 Mi characters. */
+/** Upper bound of `maxTotalBytes`. Base64 adds a third, a request is one string, and strings of V8 have at most 512 Mi characters. */
 export const maxMediaBytes = 256 * 1024 * 1024

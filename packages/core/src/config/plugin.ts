@@ -7,12 +7,12 @@ import type { Inbound, Reply } from '../http/inbound.ts'
 import type { Explanation } from './explanation.ts'
 import type { Identity } from './identity.ts'
 
-/** What an estimate was made with. */
+/** Method of a token estimate. */
 export type EstimatedBy = 'o200k_base' | 'characters' | 'custom'
 
 /**
- * Use that a request makes known before it is sent: images asked for, characters to speak, audio uploaded, documents to
- * rank. Tokens are given too, for models that bill the operation by tokens. All values are upper bounds or best guesses.
+ * The use that follows from a request before it is sent: number of images, characters to speak, uploaded audio, documents to rank. Tokens
+ * are included for models that bill the operation by tokens. All values are upper bounds or best guesses.
  */
 export interface ExpectedUse {
   readonly units?: BillableUnits
@@ -20,163 +20,163 @@ export interface ExpectedUse {
   readonly input?: number
   /** Output tokens. Default: 0. */
   readonly output?: number
-  /** The same as a lower bound: a budget without room for this much refuses the call. Default: the values above. */
+  /** Lower bounds: a budget with less remaining rejects the call. Default: the values above. */
   readonly least?: { readonly units?: BillableUnits; readonly input?: number; readonly output?: number }
 }
 
-/** Where the counts of a call's usage come from; see `FinishEvent`. */
+/** Source of a call's usage; see `FinishEvent.basis`. */
 export type UsageBasis = 'reported' | 'estimated' | 'partial'
 
 /** An amount of money. */
 export interface Cost {
-  /** In whole units of the currency; billionths are exact. */
+  /** In units of the currency, such as dollars. Exact to a billionth. */
   readonly amount: number
-  /** ISO 4217. */
+  /** ISO 4217 code, such as `USD`. */
   readonly currency: string
 }
 
-/** Told once for each authenticated call to a model, after its last byte, whatever happened. */
+/** Result of an authenticated call to a model. Reported once, after the last byte of the response, for successes and failures. */
 export interface FinishEvent<I extends Identity = Identity> {
   readonly requestId: string
   readonly identity: I | null
   readonly operation: Operation
-  /** The client's format. */
+  /** Format of the client. */
   readonly format: Format
-  /** The model as the client named it. */
+  /** Model name of the client. */
   readonly model: string
   readonly upstream?: string
   readonly upstreamModel?: string
   readonly upstreamFormat?: UpstreamFormat
   readonly lane?: 'wire' | 'translate'
   readonly stream: boolean
-  /** Status sent to the client (499: it left before one was). */
+  /** HTTP status sent to the client. 499: the client disconnected before a response was sent. */
   readonly status: number
   readonly outcome: 'finished' | 'failed' | 'aborted'
-  /** Why the answer ended, in the word of the format it came in (`stop`, `end_turn`, `MAX_TOKENS`). */
+  /** Finish reason in the upstream's format (`stop`, `end_turn`, `MAX_TOKENS`). */
   readonly finish?: string
-  /** What the model took. See `basis` for where the counts come from. */
+  /** Token usage. `basis` is its source. */
   readonly usage?: Usage
   /**
-   * Where `usage` comes from: the upstream's own counts; the gateway's estimate, because the upstream told none; or what the
-   * upstream had told, completed by an estimate, because the answer was cut short. Absent: no answer of a model had begun.
+   * Source of `usage`. `'reported'`: the upstream. `'estimated'`: the gateway, because the upstream reported none. `'partial'`: the counts
+   * reported so far, completed by an estimate, because the response was truncated. Absent: no response of a model had begun.
    */
   readonly basis?: UsageBasis
-  /** What is not counted in tokens. */
+  /** Billable units other than tokens. */
   readonly units?: BillableUnits
   /**
-   * No answer came, but an upstream had the request and was left alone with it (the client left, a time limit, a broken answer): it may
-   * have worked, and may bill it.
+   * No response arrived, but an upstream received the request (the client disconnected, a time limit, an invalid response): it may have
+   * processed the request and may bill it.
    */
   readonly abandoned?: true
-  /** What the call cost, where a plugin knows it. Absent: unknown, which is not nothing. */
+  /** Cost of the call, from the first plugin whose `costOf` returns one. Absent: unknown. */
   readonly cost?: Cost
   readonly losses: readonly Loss[]
-  /** Calls made upstream, in the order in which they began. */
+  /** Upstream calls, in order of their start. */
   readonly attempts: readonly Attempt[]
-  /** Targets that could not be given the request, in the order in which they were considered. Absent: none. */
+  /** Targets that cannot accept the request, in the order in which they were considered. Absent: none. */
   readonly skipped?: readonly SkippedTarget[]
-  /** Set where tokens were counted without a provider: what made the estimate. */
+  /** Method of the estimate, for a token count without a provider. */
   readonly estimate?: EstimatedBy
-  /** When the call arrived, in milliseconds since 1970. */
+  /** Arrival of the call in milliseconds since 1970. */
   readonly startedAt: number
-  /** Milliseconds from the call's arrival. */
+  /** Milliseconds from the arrival of the call to its end. */
   readonly durationMs: number
-  /** Milliseconds from the call's arrival to the answer, or to a stream's first event. */
+  /** Milliseconds from the arrival of the call to the response, or to a stream's first event. */
   readonly firstEventMs?: number
-  /** What went wrong, in process terms; never sent to the client. */
+  /** The internal error; never sent to the client. */
   readonly error?: unknown
 }
 
-/** A target that was not called, because the request cannot be written for it or would lose more than allowed. */
+/** A target that was not called, because the request cannot be translated for it or would lose more than the loss policy allows. */
 export interface SkippedTarget {
   readonly upstream: string
   readonly model: string
-  /** Why, in the words that the client would get if no other target took the call. */
+  /** The message that the client would receive if no other target accepted the call. */
   readonly reason: string
-  /** The field that the target cannot take, in dots; absent where no single field is the reason. */
+  /** Path of the field that the target does not accept, with dots. Absent: no single field is the reason. */
   readonly param?: string
 }
 
-/** One call upstream. */
+/** One upstream call. */
 export interface Attempt {
   readonly upstream: string
   readonly model: string
-  /** Which of the upstream's keys, by its place in the list. Absent where there is but one. */
+  /** Index of the key in the upstream's list. Absent: the upstream has one key. */
   readonly key?: number
   /**
-   * Why it was made: the call's first; the same target again, at once with another key or after a wait; another target after
-   * a failure; another target beside one that was slow.
+   * Reason of the attempt. `'first'`: the first one of the call. `'retry'`: the same target after a wait. `'other-key'`: the same target
+   * with another key. `'fallback'`: another target after a failure. `'hedge'`: another target in parallel to a slow one.
    */
   readonly reason: 'first' | 'retry' | 'other-key' | 'fallback' | 'hedge'
-  /** Milliseconds from the client's call to this one. */
+  /** Milliseconds from the arrival of the client's call to the start of this attempt. */
   readonly startedMs: number
-  /** Milliseconds waited before it, for a retry. */
+  /** Milliseconds waited before a retry. */
   readonly waitedMs?: number
-  /** It was sent twice: the connection that it was sent on first turned out to be closed. Both count as `attempts` of `retry`. */
+  /** The call was sent twice, because its first connection was already closed. Both count as `attempts` of `retry`. */
   readonly resent?: true
   readonly status?: number
-  /** Milliseconds until it failed, was aborted, or its answer or first event was there. */
+  /** Milliseconds until the response or first event arrived, or the attempt failed or was aborted. */
   readonly latencyMs?: number
-  /** The upstream's own id of the call, for its support. */
+  /** The upstream's request id, for its support. */
   readonly upstreamRequestId?: string
-  /** The kind of error it ended with; `cancelled` also where another target was faster. */
+  /** Kind of the error that ended the attempt; `cancelled` also if another target was faster. */
   readonly error?: ErrorKind
 }
 
-/** A call to a model has been let in and read. */
+/** An authenticated call to a model, whose request has been read. */
 export interface RequestEvent<I extends Identity = Identity> {
   readonly requestId: string
   readonly identity: I | null
   readonly operation: Operation
-  /** The client's format. */
+  /** Format of the client. */
   readonly format: Format
-  /** The model as the client named it. */
+  /** Model name of the client. */
   readonly model: string
   readonly stream: boolean
-  /** When the call arrived, in milliseconds since 1970. */
+  /** Arrival of the call in milliseconds since 1970. */
   readonly startedAt: number
-  /** The request's fields, as the client wrote them. Not to be altered. */
+  /** The client's request. Must not be changed. */
   readonly body: JsonObject
-  /** A header of the client, by lower-case name. */
+  /** Returns a header of the client by its lower-case name. */
   header(name: string): string | undefined
 }
 
-/** A call upstream is about to be made. */
+/** An upstream call that is about to be sent. */
 export interface UpstreamEvent {
   readonly requestId: string
   readonly upstream: string
-  /** The model's name there. */
+  /** Model name at the upstream. */
   readonly model: string
   /** 1 for the first call of a request. */
   readonly attempt: number
   readonly reason: Attempt['reason']
 }
 
-/** What is known of a call when it is to be let in: the request is read, and it is known where it may go. */
+/** A call before admission: its request has been read and its targets are known. */
 export interface AdmitCall<I extends Identity = Identity> {
   readonly requestId: string
   readonly identity: I | null
   readonly operation: Operation
-  /** The client's format. */
+  /** Format of the client. */
   readonly format: Format
-  /** The model as the client named it. */
+  /** Model name of the client. */
   readonly model: string
   readonly stream: boolean
-  /** When the call arrived, in milliseconds since 1970. */
+  /** Arrival of the call in milliseconds since 1970. */
   readonly startedAt: number
   /**
-   * The upstream continues after the response to this call, and its usage is not reported to this gateway: refuse the call where that
-   * has to be known.
+   * The upstream continues after the response to this call, and the gateway will not learn its usage. Reject the call if the usage must
+   * be known.
    */
   readonly background?: true
-  /** Where the call may go, in the order of the configuration. */
+  /** Possible targets, in the order of the configuration. */
   readonly targets: readonly { readonly upstream: string; readonly model: string }[]
   /**
-   * Tokens that the call is likely to take: of input by its characters; of output what the client allows at most for all
-   * answers together, undefined where it sets no bound, 0 where no text is asked for. Reckoned when first asked for.
+   * Estimates the tokens of the call. `input` is estimated from characters. `output` is the client's limit for all choices together;
+   * undefined without a limit, 0 for operations without text output. Computed on the first call.
    *
-   * `units` and `least` are present for operations whose quantity the request makes known (images, speech, transcriptions,
-   * rerank): see `ExpectedUse`.
+   * `units` and `least` are present for operations whose quantity follows from the request (images, speech, transcriptions, rerank); see
+   * `ExpectedUse`.
    */
   estimate(): {
     readonly input: number
@@ -184,35 +184,36 @@ export interface AdmitCall<I extends Identity = Identity> {
     readonly units?: BillableUnits
     readonly least?: NonNullable<ExpectedUse['least']>
   }
-  /** A header of the client, by lower-case name. */
+  /** Returns a header of the client by its lower-case name. */
   header(name: string): string | undefined
 }
 
-/** An admitted call. Headers that cannot be sent make it a 500, and it is settled. */
+/** The admission of a call. An invalid header fails the call with 500, and the admission is settled. */
 export interface Admission<I extends Identity = Identity> {
+  /** The caller's remaining quotas, for rate limit headers. */
   readonly allowance?: Allowance
-  /** Headers of the answer, by lower-case name; errors carry them, too. */
+  /** Headers of the response by lower-case name; also sent with errors. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Called once when the call is over, whatever came of it, with what it took; before `onFinish`. */
+  /** Called once at the end of the call, for successes and failures, before `onFinish`. */
   settle?(event: FinishEvent<I>): void | Promise<void>
 }
 
-/** An endpoint of a plugin, beside those of the gateway. No token is asked for: that is the plugin's own business. */
+/** An additional endpoint of a plugin. The gateway does not authenticate its callers: the plugin must do so if necessary. */
 export interface PluginRoute {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /**
-   * Below the gateway's base path. A name in braces stands for the rest of the path, slashes included, up to what follows
-   * the braces: `/admin/tokens/{id}/rotate`.
+   * Path below the gateway's base path. A name in braces matches any text, slashes included, up to the text that follows the braces:
+   * `/admin/tokens/{id}/rotate`.
    */
   readonly path: string
   /**
-   * Answers a request. A GatewayError it throws is sent as a chat completions error; anything else is a 500 and logged, and so are
-   * a value that is no reply, and a promise that does not settle within `limits.firstByteMs`. A body that is a stream has no limit.
+   * Handles a request. A thrown GatewayError is sent as an error of the chat format. Every other failure is logged and sent as a 500: an
+   * exception, a value that is no reply, a promise that does not settle within `limits.firstByteMs`. A streamed body has no time limit.
    */
   handle(inbound: Inbound, params: Readonly<Record<string, string>>): Reply | Promise<Reply>
 }
 
-/** The running gateway, as `onStart` receives it: its members do the same as those of `Gateway`. */
+/** The running gateway, as passed to `onStart`. Its members are those of `Gateway`. */
 export interface PluginHost {
   /** The routes of the current configuration. */
   readonly routes: readonly {
@@ -230,36 +231,45 @@ export interface PluginHost {
 }
 
 /**
- * The one extension concept. `on…` observes: observers are not awaited, and what they throw or reject with is logged.
+ * Extends the gateway: observes calls, admits or rejects them, adds upstream headers, costs and endpoints. Hooks named `on…` are observers:
+ * they are not awaited, and their exceptions and rejections are logged.
+ *
+ * @example
+ * const timing: Plugin = {
+ *   name: 'timing',
+ *   onFinish: ({ model, durationMs, cost }) => console.log(model, durationMs, cost?.amount),
+ * }
  */
 export interface Plugin<I extends Identity = Identity> {
+  /** Name of the plugin in log messages. */
   readonly name: string
   /**
-   * Called once, when the gateway stands, or with `reconfigure` has come to it. What it throws, these throw; a promise is not awaited,
-   * and its rejection is logged.
+   * Called once, when the gateway is created or `reconfigure` adds the plugin. An exception is thrown by `createGateway` or `reconfigure`;
+   * a promise is not awaited, and its rejection is logged.
    */
   onStart?(gateway: PluginHost): void
-  /** Own endpoints. */
+  /** Additional endpoints. */
   readonly routes?: readonly PluginRoute[]
-  /** Told of each call that is settled later, before its first attempt. */
+  /** Called for each call to a model before its first attempt. `onFinish` follows. */
   onRequest?(event: RequestEvent<I>): void
   /**
-   * Lets a call in, or refuses it with a GatewayError; any other error is a 500. Plugins are asked in their order, after
-   * `onRequest`. What it resolves to is settled once, also if a later plugin refuses the call. A promise that does not settle within
-   * `limits.callbackMs`, and a value that is no admission (`true`, `false`, a text), are a 500 too; an admission that comes later is
-   * settled.
+   * Admits a call, or rejects it by throwing a GatewayError. Plugins are called in order, after `onRequest`. An admission is settled once,
+   * even if a later plugin rejects the call.
+   *
+   * Every other failure is a 500: another exception, a promise that does not settle within `limits.callbackMs`, and a value that is no
+   * admission (`true`, `false`, a text). An admission that arrives late is settled.
    */
   admit?(call: AdmitCall<I>): Admission<I> | undefined | Promise<Admission<I> | undefined>
   /**
-   * Told of each call upstream before it is made. Headers that it returns are added to that call, by lower-case name: trace context. They
-   * have to be returned at once; those of a promise, and values that are no headers, are logged and ignored.
+   * Called before each upstream call. Returned headers, by lower-case name, are added to that call, for example a trace context. They
+   * must be returned synchronously: a promise, and values that are no headers, are logged and ignored.
    */
   onUpstream?(event: UpstreamEvent): Readonly<Record<string, string>> | undefined
   /**
-   * What a call cost. The first plugin that knows it is believed; `undefined`: unknown. It has to answer at once; a promise, and what is
-   * no amount of 0 or more in a currency, are logged and taken for unknown.
+   * Returns the cost of a call; undefined: unknown. The first plugin that returns a cost determines it. It must be synchronous: a promise,
+   * and a value that is no amount of 0 or more in a currency, are logged and count as unknown.
    */
   costOf?(event: FinishEvent<I>): Cost | undefined
-  /** Told once of each authenticated call to a model, after its last byte, whatever happened. */
+  /** Called once at the end of each authenticated call to a model; see `FinishEvent`. */
   onFinish?(event: FinishEvent<I>): void | Promise<void>
 }

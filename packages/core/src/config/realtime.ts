@@ -3,67 +3,67 @@ import type { Reply } from '../http/inbound.ts'
 import type { TransportResponse } from '../http/transport.ts'
 import type { FinishEvent } from './plugin.ts'
 
-/** One WebSocket to an upstream, as the gateway asks for it. */
+/** The request for a WebSocket to an upstream. */
 export interface RealtimeTransportRequest {
-  /** `http:` or `https:`; the scheme of WebSockets follows from it. */
+  /** URL with `http:` or `https:`, which correspond to `ws:` and `wss:`. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Largest message to take, in bytes. */
+  /** Largest accepted message in bytes. */
   readonly messageBytes: number
-  /** Aborted when the client has left or the upstream takes too long: give the attempt up. */
+  /** Aborted when the client disconnects or a time limit ends the attempt. */
   readonly signal: Signal
 }
 
 /**
- * Opens a WebSocket: the open socket (paused: what comes before the client is there must wait), or the plain HTTP answer
- * that came in its place. Rejects if no answer could be had. Redirects are not followed.
+ * Opens a WebSocket. Resolves to the open socket, paused until the client is connected, or to the HTTP response that rejected the upgrade.
+ * Rejects if no response arrives. Redirects are not followed.
  */
 export type RealtimeTransport<Socket> = (
   request: RealtimeTransportRequest,
 ) => Promise<{ readonly socket: Socket } | { readonly refusal: TransportResponse }>
 
-/** How a session ended. */
+/** The end of a session. */
 export interface RealtimeEnding {
   readonly outcome: FinishEvent['outcome']
-  /** What went wrong, in process terms; never sent to the client. */
+  /** The internal error; never sent to the client. */
   readonly error?: unknown
 }
 
-/** A session whose upstream is there: what whoever owns the sockets has to know and to tell. */
+/** A session with a connected upstream, for the adapter that owns the sockets. */
 export interface RealtimeSession<Socket> {
   readonly upstream: Socket
-  /** Headers of the 101 to the client. */
+  /** Headers of the 101 response to the client. */
   readonly headers: Readonly<Record<string, string>>
-  /** The subprotocol to answer. Undefined: none was offered. */
+  /** The accepted subprotocol. Undefined: the client offered none. */
   readonly protocol: string | undefined
-  /** Whether a text message of the upstream is content that needs no look: long pieces of sound. All others go through `readUpstream`. */
+  /** Whether a text message of the upstream can be sent unread, such as long audio. All others must pass through `readUpstream`. */
   passesUnread(message: Uint8Array): boolean
-  /** Reads the usage in passing; returns the text to send on, which is the same unless it holds secrets of the upstream. */
+  /** Reads the usage from a message of the upstream. Returns the text to send to the client, without secrets of the upstream. */
   readUpstream(text: string): string
   /**
-   * Present for callers that may use some models only: checks a message of the client before it is passed on. Returns the error event to send back
-   * in its place where it names another model.
+   * Checks a message of the client before it is sent to the upstream. Returns an error event for the client if the message names a model
+   * that the caller may not use; the message must then not be sent. Absent for callers that may use all models.
    */
   readonly checkClient?: (text: string, isBinary: boolean) => string | undefined
-  /** To be called with the upstream's first message. */
+  /** Must be called when the upstream's first message arrives. */
   begun(): void
-  /** An upstream's close reason, fit for the client: no host, no key, at most 123 bytes. */
+  /** Returns the upstream's close reason for the client: without host and keys, at most 123 bytes. */
   closeReason(reason: string): string
-  /** Milliseconds without a message from either side until the session is ended. */
+  /** Milliseconds without a message from either side until the session must be closed. */
   readonly idleMs: number
-  /** Milliseconds for which the client may take nothing while there are messages for it, until the session is ended. */
+  /** Milliseconds for which the client may read nothing while messages are pending, until the session must be closed. */
   readonly clientStallMs: number
   /** Milliseconds between pings to each side. */
   readonly heartbeatMs: number
   /** Largest message in bytes, in both directions. */
   readonly messageBytes: number
-  /** Aborted when the gateway stops: both sides are to be closed with 1001. */
+  /** Aborted when the gateway shuts down: both sockets must be closed with 1001. */
   readonly signal: Signal
-  /** To be called once both sockets are gone. Later calls do nothing. */
+  /** Must be called after both sockets have closed. Later calls do nothing. */
   settle(ending: RealtimeEnding): void
 }
 
-/** A session to serve, or the plain HTTP answer to the client's upgrade. */
+/** A session to serve, or the HTTP response that rejects the client's upgrade. */
 export type RealtimeOpening<Socket> =
   | { readonly ok: true; readonly session: RealtimeSession<Socket> }
   | { readonly ok: false; readonly reply: Reply }

@@ -1,14 +1,22 @@
 import { type ReferenceKind, referenceKinds } from '../formats/references/places.ts'
 
-/** What is accepted of one kind of reference; see `ReferencesConfig`. */
+/**
+ * Accepted references of one kind. `'own'`: objects that the gateway knows as the caller's. `'pass'`: also unknown objects. A list: these
+ * ids, in addition to the caller's own.
+ */
 export type ReferenceRule = 'own' | 'pass' | readonly string[]
 
-/** Which references to stored state a request may make, by kind. Default of each: `'own'`. */
+/**
+ * Rules for references to stored objects, by kind. Default of each: `'own'`.
+ *
+ * @example { files: 'pass', vectorStores: ['vs_public'] }
+ */
 export type ReferencesConfig = { readonly [K in ReferenceKind]?: ReferenceRule }
 
+/** The rules of all kinds, with defaults. */
 export type ReferencePolicy = Readonly<Record<ReferenceKind, ReferenceRule>>
 
-/** @throws TypeError for kinds and values that don't exist, with those that do */
+/** Validates rules and adds defaults. Throws a TypeError that lists the valid kinds or values. */
 export function resolveReferences(config: ReferencesConfig = {}): ReferencePolicy {
   if (typeof config !== 'object' || config === null || Array.isArray(config))
     throw new TypeError("references is not an object: write for example { files: 'pass' }")
@@ -22,7 +30,7 @@ export function resolveReferences(config: ReferencesConfig = {}): ReferencePolic
   return Object.fromEntries(referenceKinds.map((kind) => [kind, config[kind] ?? 'own'])) as ReferencePolicy
 }
 
-/** Whether the configuration accepts a reference without looking at its owner. */
+/** Whether a reference is accepted whoever owns the object. */
 export const acceptsReference = (policy: ReferencePolicy, kind: ReferenceKind, id: string): boolean => {
   const accepted = policy[kind]
   return accepted === 'pass' || (accepted !== 'own' && accepted.includes(id))

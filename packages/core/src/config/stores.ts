@@ -1,40 +1,52 @@
 /**
- * Where responses are kept between calls: a key-value store with a time to live, as Redis is one. Values hold prompts and
- * answers. Anything may be forgotten at any time; clients are then told that the response is not there. Each promise is awaited for
- * `limits.callbackMs` at most.
+ * Stores responses between calls: a key-value store with a time to live, such as Redis. Values contain prompts and responses. A value may
+ * be evicted at any time; clients then receive 404 for that response. Each promise is awaited for at most `limits.callbackMs`.
+ *
+ * @example
+ * const store: ResponseStore = {
+ *   get: async (key) => (await redis.get(key)) ?? undefined,
+ *   set: async (key, value, ttlMs) => void (await redis.set(key, value, { PX: ttlMs })),
+ *   delete: async (key) => void (await redis.del(key)),
+ * }
  */
 export interface ResponseStore {
-  /** The value, or undefined where there is none (any more). Null counts as undefined; anything else is a failure of the store. */
+  /** Returns a value; undefined or null if there is none. Any other value counts as a failure of the store. */
   get(key: string): string | undefined | Promise<string | undefined>
   /**
-   * @param ttlMs milliseconds after which the value may be forgotten
-   * @param owner id of the identity that the value belongs to, so that a bounded store can share its room among owners
-   * @throws (or rejects) if it cannot be kept: that is logged, and the client told `store: false`
+   * Stores a value. Throws or rejects if it cannot: the failure is logged, and the response to the client says `store: false`.
+   *
+   * @param ttlMs milliseconds after which the value may be removed
+   * @param owner id of the identity that the value belongs to, so that a bounded store can divide its space among owners
    */
   set(key: string, value: string, ttlMs: number, owner?: string): void | Promise<void>
-  /** @param owner as `set` received it */
+  /**
+   * Deletes a value, if it exists.
+   *
+   * @param owner the owner that was passed to `set`
+   */
   delete(key: string, owner?: string): void | Promise<void>
 }
 
-/** Why a target or a key is left alone. */
+/** Reason of a cooldown. */
 export type CooldownReason = 'failing' | 'rate_limited' | 'quota_exceeded' | 'refused'
 
-/** A target or a key that is left alone for a while. */
+/** A time during which a target or a key is not used. */
 export interface Cooldown {
-  /** Until when, in milliseconds since 1970. */
+  /** End of the cooldown in milliseconds since 1970. */
   readonly until: number
   readonly reason: CooldownReason
 }
 
 /**
- * Where it stands which targets and keys rest: all that the processes of one service need to know of each other's upstreams.
- * It is asked on the way of each call and must answer at once: an implementation for several processes answers from a copy of its own
- * and hears of changes in the background. Where it throws, or returns a promise or any value that is not a Cooldown, that is logged once a
- * minute and the target is taken to be ready. Ids are names from the configuration (`upstream/model`,
- * `upstream#2`); they hold no secrets.
+ * Stores the cooldowns of targets and keys: the only state of upstreams that several processes of one service need to share.
+ *
+ * It is read synchronously several times per call. An implementation for several processes reads from its own copy, which it updates in
+ * the background. If it throws, or returns a promise or another value that is no Cooldown, the failure is logged once a minute and the
+ * target counts as ready. Ids are names of the configuration (`upstream/model`, `upstream#2`) and contain no secrets.
  */
 export interface HealthState {
+  /** Returns the cooldown of a target or key; undefined if it has none. */
   read(id: string): Cooldown | undefined
-  /** `undefined`: it rests no longer. */
-  write(id: string, rest: Cooldown | undefined): void
+  /** Stores a cooldown; undefined ends it. Not awaited. */
+  write(id: string, cooldown: Cooldown | undefined): void
 }

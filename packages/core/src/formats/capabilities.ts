@@ -2,44 +2,41 @@ import type { Quirks } from './target-traits.ts'
 
 export type UsageFeature = Extract<ResponseFeature, `usage.${string}`>
 
-/** Whether the client is shown a feature of the usage. */
+/** Returns whether the client is shown a feature of the usage. */
 export type IsShown = (feature: UsageFeature) => boolean
 
-/**
- * What a format carries, as data: each codec declares it for every feature of the intermediate representation, and a test
- * holds the codecs to it. `docs/formats.md` is made of it.
- */
+/** The features that a format supports. Each codec declares them, a test checks them against the code, and `docs/formats.md` lists them. */
 export interface Capabilities {
   readonly requests: { readonly [F in RequestFeature]: RequestSupport }
   readonly responses: { readonly [F in ResponseFeature]: ResponseSupport }
 }
 
 /**
- * `kept`: arrives as it was meant. `changed`: arrives in another form, in words. `reported`: does not arrive, and the
- * report says so. `refused`: the call is not made (or, for an answer, told as an error).
+ * `kept`: preserved. `changed`: preserved in another form, which the text describes. `reported`: lost, and listed in the loss report.
+ * `refused`: the call fails.
  */
 export type Verdict = 'kept' | 'reported' | 'refused' | { readonly changed: string }
 
 export interface RequestSupport {
-  /** A client of the format can say it. */
+  /** A client of the format can use the feature. */
   readonly client: boolean
-  /** What becomes of it if an upstream speaks the format, and the model takes what its format has. */
+  /** The result for an upstream of the format, if the model accepts everything that the format has. */
   readonly upstream: Verdict
-  /** It is `kept` by upstreams that declare this quirk. */
+  /** Upstreams with this quirk keep the feature. */
   readonly keptWith?: keyof Quirks
 }
 
 export interface ResponseSupport {
-  /** An upstream of the format can say it. */
+  /** An upstream of the format can send the feature. */
   readonly upstream: boolean
-  /** What a client of the format is shown of it, whole or as a stream. */
+  /** The result for a client of the format, whole or as a stream. */
   readonly client: Verdict
 }
 
 export const verdictWord = (verdict: Verdict): 'kept' | 'changed' | 'reported' | 'refused' =>
   typeof verdict === 'string' ? verdict : 'changed'
 
-/** What a request can say, in units that a user would recognise. Fields of the request have their name in the IR. */
+/** The features of a request, as users know them. Request fields have their IR name. */
 export type RequestFeature =
   | 'sampling.temperature'
   | 'sampling.topP'
@@ -118,7 +115,7 @@ export type RequestFeature =
   | 'native'
   | 'unknown'
 
-/** What an answer can say. */
+/** The features of a response. */
 export type ResponseFeature =
   | 'text'
   | 'choices'

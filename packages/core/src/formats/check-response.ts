@@ -3,31 +3,31 @@ import { isObject } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { UpstreamWireCodec } from './codec.ts'
 
-/** How a body under a good status is told from an error. */
+/** Functions that distinguish a response from an error with a success status. */
 export interface ResponseCheck {
   readonly decodeError: UpstreamWireCodec['decodeError']
-  /** Whether a body is an answer. Default: it is, unless it says that it is an error. */
+  /** Returns whether a body is a response. Default: it is, unless it has the form of an error. */
   readonly isResponse?: ((body: JsonObject) => boolean) | undefined
-  /** The error of a body that also holds an answer, as an error body. Default: there is none. */
+  /** Returns the error of a body that also holds a response, as an error body. Default: none. */
   readonly errorWithin?: ((body: JsonObject) => JsonObject | undefined) | undefined
 }
 
 /**
- * Throws a GatewayError for a body without an answer under a good status. A status of 400 to 599 in the body counts as the response's
- * own; without one, the error's words decide, and what says nothing is `upstream_bad_response`.
+ * Throws a GatewayError if a body with a success status is no response. A status of 400 to 599 in the body replaces the response's status.
+ * Without one, the error's text decides; a body without any text becomes `upstream_bad_response`.
  */
 export function checkResponse(body: JsonObject, check: ResponseCheck): void {
   const error = errorInResponse(body, check)
   if (error !== undefined) throw errorFromInfo(error)
 }
 
-/** The error that `checkAnswer` throws; undefined for an answer. */
+/** Returns the error that `checkResponse` throws; undefined for a response. */
 export function errorInResponse(
   body: JsonObject,
-  { decodeError, isResponse: isAnswer = isNoError, errorWithin }: ResponseCheck,
+  { decodeError, isResponse = isNoError, errorWithin }: ResponseCheck,
 ): ErrorInfo | undefined {
   const within = errorWithin?.(body)
-  if (within === undefined && isAnswer(body)) return undefined
+  if (within === undefined && isResponse(body)) return undefined
   const error = within ?? body
   const status = innerStatus(error)
   if (status !== undefined || saysWhy(error)) return decodeError(status ?? 200, error)
@@ -36,7 +36,7 @@ export function errorInResponse(
 
 const isNoError = (body: JsonObject): boolean => !body.error && body.object !== 'error' && !isDetail(body)
 
-/** FastAPI's errors. */
+/** FastAPI's error form. */
 const isDetail = (body: JsonObject): boolean => body.detail !== undefined && Object.keys(body).length === 1
 
 const saysWhy = ({ error, message, Message, detail, type }: JsonObject): boolean =>
@@ -44,7 +44,7 @@ const saysWhy = ({ error, message, Message, detail, type }: JsonObject): boolean
 
 const places = ['code', 'status', 'status_code', 'statusCode'] as const
 
-/** The HTTP status that an error says of itself, where it came under another one. */
+/** Returns the HTTP status that the error body states. */
 function innerStatus(body: JsonObject): number | undefined {
   for (const object of [body.error, body])
     if (isObject(object))

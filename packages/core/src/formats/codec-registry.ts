@@ -28,21 +28,21 @@ export function loadCodec(format: UpstreamFormat): UpstreamCodec | Promise<Upstr
 
 const isWhole = (codec: WireCodec): codec is Codec => 'decodeRequest' in codec
 
-/** The whole codec of a call. Operations that bring a codec of their own (completions) bring it whole. */
+/** Returns the full codec of a call. Operations with their own codec (completions) already have a full one. */
 export const loadFullCodec = (codec: WireCodec): Codec | Promise<Codec> =>
   isWhole(codec) ? codec : loadCodec(codec.format)
 
-/** Every format that clients speak, as far as every call needs it. A new one adds itself here and to `codecs`. */
+/** The formats that clients speak. A new one is added here and to `codecs`. */
 const wireCodecs: readonly WireCodec[] = [chatWire, messagesWire, geminiWire, responsesWire]
 
-/** The same for those that upstreams speak. */
+/** The formats that upstreams speak. */
 const upstreamWireCodecs: readonly UpstreamWireCodec[] = [...wireCodecs, converseWire]
 
 export const clientFormats: readonly Format[] = wireCodecs.map(({ format }) => format)
 
 const byFormat = new Map<UpstreamFormat, UpstreamWireCodec>(upstreamWireCodecs.map((codec) => [codec.format, codec]))
 
-/** Throws for a format without a codec, which configuration checks rule out. */
+/** Returns the part of a codec that every call needs. Throws for an unknown format, which configuration checks rule out. */
 export function wireCodecOf(format: Format): WireCodec
 export function wireCodecOf(format: UpstreamFormat): UpstreamWireCodec
 export function wireCodecOf(format: UpstreamFormat): UpstreamWireCodec {

@@ -10,7 +10,7 @@ import type { ModelPlaces } from './shared/model-places.ts'
 import type { RequestDefaults, ResponsePointers } from './shared/pointers.ts'
 import type { ModelRule, Quirks } from './target-traits.ts'
 
-/** The changes of settings that a request can hold within its conversation, for one target. */
+/** The changes of settings within a conversation that a target accepts. */
 export interface AcceptedChanges {
   readonly effort?: boolean
   readonly format?: boolean
@@ -32,55 +32,52 @@ export interface Machine<In, Out> {
   end(complete?: boolean): Out[]
 }
 
-/** What a codec may ask of its surroundings. */
+/** Services for a codec: loss report, ids and time. */
 export interface CodecContext {
   readonly report: Report
   /** A new unique id with the given prefix (`call_`). */
   newId(prefix: string): string
   /** Seconds since 1970. */
   now(): number
-  /** The upstream's format, where it is known: a decoder may then keep what only that format can do. Default: any. */
+  /** The upstream's format, if known: a decoder may then keep features that only that format has. Default: any. */
   readonly upstream?: UpstreamFormat
-  /** The gateway keeps the answer (responses), as the next one after `previous` where there is one. Absent: nobody does. */
+  /** Present if the gateway stores the response (responses), as the successor of `previous`. */
   readonly kept?: { readonly previous?: string }
 }
 
-/** What the target declares about itself, as data. Codecs read it; nobody branches on a provider's name. */
+/** Properties of a target, as data. Codecs read them instead of branching on a provider's name. */
 export interface TargetTraits {
   /** The model's name at the upstream. */
   readonly model: string
   /** Departures of an upstream from the format it speaks. */
   readonly quirks: Quirks
-  /** What the model accepts, where that is known. */
+  /** Settings that the model accepts, if known. */
   readonly modelRule?: ModelRule | undefined
 }
 
-/** Where a client departs from what its format's other clients accept. */
+/** Deviations of a client from other clients of its format. */
 export interface ClientQuirks {
-  /** An empty text in an answer makes the client forget the whole turn (gemini). Chunks without a part do not. */
+  /** An empty text in a response makes the client drop the whole turn (gemini). Chunks without a part are harmless. */
   readonly spoiledByEmptyText?: boolean
 }
 
-/** Where what a model says stands: keys, at any depth, of texts, reasoning, the arguments of calls. */
+/** Names of the members, at any depth, that hold generated text: text, reasoning, arguments of calls. */
 export interface TextFields {
-  /** In a whole answer. */
+  /** In a whole response. */
   readonly response: readonly string[]
   /** In a stream's events. */
   readonly event: readonly string[]
-  /** A text that only those events hold that say something new. Default: all do. */
+  /** A string that marks the events with new text. Default: every event may have some. */
   readonly mark?: string
 }
 
-/**
- * The fields, as dotted paths, in which a request says how many tokens the answer may have, and how many answers it wants; of
- * several that are given the largest counts.
- */
+/** Dotted paths of the fields that bound the output tokens (`fields`) and that state the number of responses (`countFields`). The largest value counts. */
 export interface OutputBound {
   readonly fields: readonly string[]
   readonly countFields?: readonly string[]
 }
 
-/** The client's request as the answer's encoder and decoder need it: what was asked decides what is shown. */
+/** Context for encoding and decoding a response: the request decides which parts the client is shown. */
 export interface ExchangeContext extends CodecContext {
   readonly request: ModelRequest
   readonly target?: TargetTraits
@@ -89,40 +86,41 @@ export interface ExchangeContext extends CodecContext {
   readonly maxEventChars?: number
 }
 
-/** Turns IR events into the client's stream, and knows how this format says "still here" and "it broke". */
+/** Encodes IR events as the client's stream. Also creates the format's heartbeats. */
 export interface StreamEncoder extends Machine<ModelEvent, SseEvent> {
   /** Events that keep a silent stream alive. An SSE comment is `{event: ':', data: 'text'}`. */
   heartbeat(): SseEvent[]
 }
 
-/** What the wire lane learns of a whole answer. */
+/** Data that pass-through reads from a whole response. */
 export interface ResponseTap {
   usage?: Usage
   units?: BillableUnits
   finish?: string
   /** Ids of stored objects that the upstream made for this call, for later requests to refer to. */
   received?: readonly Received[]
-  /** The body is an error, though it came under a good status. */
+  /** The body is an error in spite of a success status. */
   error?: ErrorInfo
 }
 
-/** What a tap is made for. */
+/** Options of a stream tap. */
 export interface TapOptions {
   readonly withholdUsage: boolean
   readonly target: TargetTraits
   /** The request's top-level fields. */
   readonly request?: JsonObject
-  /** The edit of the request says that the provider keeps the answer: later requests name it. */
+  /** The provider stores the response: later requests may refer to it. */
   readonly storesResponse?: boolean
   readonly client?: ClientQuirks | undefined
 }
 
-/** Watches a stream of the codec's own format pass by on the wire lane. Cheap, and never alters the bytes by itself. */
+/** Reads usage, ids and errors from a stream that passes through unchanged. Cheap, and never alters bytes. */
 export interface StreamTap {
   /**
-   * Sees one event. `false`: the event is only there because the gateway asked for it, and must be withheld; or it is an error
-   * that the format's clients would not take for one, and must be told in their words; or it would take back a good end, and is
-   * withheld. Throws GatewayError `upstream_bad_response` for an event that cannot be part of an answer: it must not be passed on.
+   * Reads one event. Returns `false` if the client must not get it: the gateway alone asked for it, the format's clients would not
+   * recognise the error in it, or it would revoke a completed response.
+   *
+   * @throws GatewayError `upstream_bad_response` for an event that cannot be part of a response
    */
   push(event: SseEvent): boolean
   /** A real event (no ping, no comment, no empty preamble) was seen. */
@@ -131,146 +129,144 @@ export interface StreamTap {
   readonly ended: boolean
   /** The stream's own error event, where one came. */
   readonly error: ErrorInfo | undefined
-  /** The members whose texts or numbers may differ without the tap seeing a difference. Absent: it sees each event. */
+  /** Members whose texts or numbers are irrelevant to the tap. Absent: it needs every event. */
   readonly varyingMembers?: ReadonlySet<string>
-  /** Whether events that differ from the last one pushed in nothing but those members need not be pushed: they tell nothing new. */
+  /** Events that differ from the last pushed one only in `varyingMembers` need not be pushed. */
   readonly canSkipSimilar?: boolean
-  /** Such events have passed unseen. `last` reads the data of the last of them, until the next event is pushed. */
+  /** Reports that such events were skipped. `last` returns the data of the last one, until the next push. */
   onSkipped?(last: () => string): void
-  /** An error has been told whose terminal event is still to come. Until then `push` says of each event whether it is that. */
+  /** An error arrived, and its terminal event is still to come. Until then `push` tells of each event whether it is that one. */
   readonly isFailing?: boolean
   readonly usage: Usage | undefined
   readonly units?: BillableUnits | undefined
-  /** The format's finish word, where one came. */
+  /** The format's finish reason, if one arrived. */
   readonly finish: string | undefined
   /** See ResponseTap. */
   readonly received?: readonly Received[] | undefined
   /**
-   * The input is over: formats without a terminal event of their own, or whose upstreams leave it out, decide now whether the stream
-   * has `ended`.
+   * Called at the end of input. Formats without a reliable terminal event decide here whether the stream has `ended`.
    *
    * @param complete see AnswerStream
    */
   end?(complete?: boolean): void
-  /** As for StreamEncoder: heartbeat and error in the stream's own terms (its id, its model). */
+  /** Creates heartbeat and error events with the stream's own id and model, as StreamEncoder does. */
   heartbeat(): SseEvent[]
   fail(error: ErrorInfo): SseEvent[]
 }
 
-/** A tap as its maker sees it. Its fields are plain ones: a getter for each would weigh more than all else of a stream. */
+/** A tap while it is built. Plain fields, because getters would cost more than the rest of the stream. */
 export type MutableTap = { -readonly [K in keyof StreamTap]: StreamTap[K] }
 
-/** What the wire lane edits in a request, beside the model's name. */
+/** Edits of a pass-through request, in addition to the model's name. */
 export interface WireEdit {
-  /** Top-level fields to set; the value replaces what stands there. */
+  /** Top-level fields to set or replace. */
   set: JsonObject
-  /** Top-level fields to take out: the upstream would refuse the call for them. */
+  /** Top-level fields to remove, because the upstream would reject the call. */
   drop?: readonly string[]
-  /** What the upstream will not do for all that, or does another way. */
+  /** Features that the upstream still lacks, or implements in another way. */
   losses?: readonly Loss[]
-  /** The upstream keeps the response under its id, and the caller's later requests may refer to it. */
+  /** The upstream stores the response, and later requests of the caller may refer to its id. */
   storesResponse?: true
   /**
-   * Usage is asked for where the client did not: what is there only for that is withheld, and this exact text, a mark the
-   * wish leaves in the answer, is deleted from every event passed on (`,"usage":null`).
+   * The gateway requests usage that the client did not request. Events with nothing else are withheld, and this exact text is deleted
+   * from all others (`,"usage":null`).
    */
   erase?: string
 }
 
 /**
- * What every call needs of the format that its upstream speaks, translated or not. It is small and always there; the rest, which
- * writes and reads whole requests and answers, is loaded by the first call that needs it.
+ * The part of an upstream's format that every call needs, translated or not. It is small and loaded at start. The first call that
+ * translates loads the rest.
  */
 export interface UpstreamWireCodec {
   readonly format: UpstreamFormat
   /**
-   * Reads an upstream's error answer in any shape its vendors use; `body` is text where it was no JSON. `header` reads the
-   * answer's headers, where there are any: some vendors name the error there.
+   * Decodes an upstream's error response in any form that providers use. `body` is a string if it is not JSON. Some providers name the
+   * error in a header.
    */
   decodeError(status: number, body: Json, header?: (name: string) => string | undefined): ErrorInfo
-  /** Whether a JSON body under a good status holds an answer of this format, or an error in its place. */
+  /** Returns whether a JSON body with a success status is a response of this format, rather than an error. */
   isResponse(body: JsonObject): boolean
-  /** Returns the error of a body that also holds an answer, as an error body. Default: there is none. */
+  /** Returns the error of a body that also holds a response, as an error body. Default: none. */
   errorWithin?(body: JsonObject): JsonObject | undefined
-  /** Usage, finish word and error of a whole answer. May fail; nothing depends on it but accounting, and errors under a good status. */
+  /** Reads usage, finish reason and error from a whole response. May throw: only accounting and errors with a success status depend on it. */
   tapResponse(body: JsonObject): ResponseTap
   /**
-   * The model and the wish for a stream stand in the URL, not in the body: these are the ends of the URL's path for a whole
-   * answer and for a stream, with `{model}` or `{id}` for the model's name. Decoders then expect `model` and `stream` in the
-   * body all the same (whoever reads the URL puts them in), and encoders write neither.
+   * Set if the URL holds model and stream flag: the path endings for a whole response and a stream, with `{model}` or `{id}` for the
+   * model's name. The route handler copies both into the body for the decoder; encoders write neither.
    */
   readonly modelInPath?: { readonly whole: string; readonly stream: string }
-  /** Where this format holds what the model says, for estimates of answers that nobody has counted. */
+  /** Members with generated text, for token estimates of responses without usage. */
   readonly textFields: TextFields
-  /** Finish words of answers that are still to come: what they will take is not known yet. */
+  /** Finish reasons of responses that are not complete yet: their usage is unknown. */
   readonly pendingFinishes?: readonly string[]
-  /** What a usage object of this format counts beside tokens. */
+  /** Reads billable units other than tokens from a usage object. */
   billableUnits?(usage: JsonObject): BillableUnits | undefined
 }
 
-/** What every call needs of the format that its client speaks: all of the wire lane, and errors. */
+/** The part of a client's format that every call needs: pass-through and errors. */
 export interface WireCodec extends UpstreamWireCodec {
   readonly format: Format
-  /** The codec's `checkRequest`: at once where it has been loaded. */
+  /** Returns the codec's `checkRequest`, without a promise once it is loaded. */
   loadRequestCheck(): Codec['checkRequest'] | Promise<Codec['checkRequest']>
   encodeError(
     error: ErrorInfo,
     requestId: string,
   ): { status: number; headers?: Record<string, string>; body: JsonObject }
 
-  /** What clients may write in front of the name where the path names the model and the body repeats it. Default: nothing. */
+  /** Prefix that clients may write before a model name that the body repeats from the path. Default: none. */
   readonly modelPrefix?: string
   /** The members of requests, counts of tokens included, that name or choose a model. */
   readonly modelPlaces: ModelPlaces
-  /** Clients of this format break on comments in an event stream: none may be sent. */
+  /** Clients of this format fail on comments in an event stream. */
   readonly refusesComments?: boolean
-  /** What has to be loaded before `wireEdit` can be asked about a target; undefined: nothing. */
+  /** Loads the code that `wireEdit` needs for a target; undefined if it needs none. */
   prepareWireEdit?(target: TargetTraits): Promise<unknown> | undefined
-  /** Wire lane: the edit this body needs, if any, beside the model's name. */
+  /** Returns the edits that a pass-through body needs, in addition to the model's name. */
   wireEdit(body: JsonObject, target: TargetTraits): WireEdit | undefined
   tapStream(options: TapOptions): StreamTap
-  /** Recognizes clients that need answers in another form, by their headers. Absent: there are none. */
+  /** Recognises clients that need another form of response, by their headers. Absent: there are none. */
   clientQuirks?(header: (name: string) => string | undefined): ClientQuirks | undefined
 
   /**
-   * What tells conversations apart, for calls that should meet the same prompt cache: fields that name a session or a cache,
-   * else the prompt's beginning: top-level fields, and the one that holds the turns.
+   * Fields that identify a conversation, for routing to the same prompt cache: `keys` name a session or cache; otherwise the beginning of
+   * the prompt counts, in the `prefix` fields and the first of the `turns`.
    */
   readonly affinity?: { readonly keys: readonly string[]; readonly prefix: readonly string[]; readonly turns: string }
 
   /**
-   * Top-level fields that have the upstream keep a conversation for the credential of the call: all such calls of one caller go to the same
+   * Top-level fields that make the upstream store a conversation under the call's credential. All such calls of one caller go to the same
    * target and key, as far as the plan's order allows.
    */
   readonly statefulFields?: readonly string[]
-  /** Top-level fields that, set to true, have the upstream go on after its response: what the call uses is then known only later. */
+  /** Top-level fields that, if true, let the upstream continue after its response: usage is known only later. */
   readonly backgroundFields?: readonly string[]
   readonly outputBound: OutputBound
-  /** What a caller has left, in the headers of this format's clients. `now`: milliseconds since 1970. */
+  /** Encodes the caller's remaining limits as headers. `now`: milliseconds since 1970. */
   encodeAllowance(allowance: Allowance, now: number): Record<string, string>
 }
 
 /**
- * What upstreams of a format need. Formats that no client speaks have this half of a codec only. Pure and synchronous: no
- * streams, no clocks, no fetch. All I/O lives in the lanes and the router.
+ * The upstream half of a codec; formats that no client speaks have only this half. Pure and synchronous, without streams, clocks or
+ * fetch: lanes and router do all I/O.
  */
 export interface UpstreamCodec extends UpstreamWireCodec {
-  /** The changes within a conversation that requests of this format can hold for a target. Absent: none. */
+  /** Returns the changes within a conversation that the target accepts. Absent: none. */
   acceptedChanges?(target: TargetTraits): AcceptedChanges
-  /** The flags that a translated request needs in a header, by what it holds. They join those of the client. */
+  /** Returns the header flags that a translated body needs. They are added to the client's flags. */
   requestFlags?(body: JsonObject): RequestFlags | undefined
   encodeRequest(request: ModelRequest, context: CodecContext & { readonly target: TargetTraits }): JsonObject
-  /** Lenient: what upstreams send is taken as far as it goes; throws GatewayError `upstream_bad_response` if it is no answer at all. */
+  /** Decodes leniently; throws GatewayError `upstream_bad_response` if the body is no response at all. */
   decodeResponse(body: Json, context: ExchangeContext): ModelResponse
   /** `end()` without the format's own terminal event yields an `upstream_truncated` error, never an ending. Nothing follows an error. */
   decodeStream(context: ExchangeContext & { readonly target: TargetTraits }): Machine<SseEvent, ModelEvent>
   /** JSON Pointers of IR request fields in this format's body, for loss reports (`sampling.maxTokens` → `/max_tokens`). */
   readonly fieldPointers: { readonly [irField: string]: string }
-  /** Many clients of the format send back no field of a call that a seal could stand in: one that fits stands in the call's id. */
+  /** Many clients of the format send back no field of a call that could hold a seal: short seals go into the call's id. */
   readonly sealsInCallIds?: boolean
-  /** The same for an answer. */
+  /** The same for responses. */
   readonly responsePointers: ResponsePointers
-  /** JSON Pointers, within a usage object of this format, to what it says beyond the totals and the features that are shown. */
+  /** Returns JSON Pointers to the members of a usage object that the client is not shown. */
   unshownUsage(usage: JsonObject, isShown: IsShown): readonly string[]
 }
 
@@ -291,49 +287,50 @@ export interface Codec extends UpstreamCodec, WireCodec {
   encodeResponse(response: ModelResponse, context: ExchangeContext): JsonObject
   encodeStream(context: ExchangeContext): StreamEncoder
 
-  /** How this format counts tokens; absent where it has no endpoint for that. */
+  /** Token counting; absent if the format has no endpoint for it. */
   readonly count?: CountCodec
 
   /**
-   * The model list (`GET /v1/models`) as this format's clients know it, and one entry of it. `query` asks for a page, in the
-   * format's own words; throws GatewayError `invalid_request` for one that there is not. `created`: seconds since 1970, for formats whose
+   * Encodes the model list (`GET /v1/models`), and one entry of it. `query` selects a page; `created`: seconds since 1970, for formats whose
    * clients expect a time.
+   *
+   * @throws GatewayError `invalid_request` for a page that does not exist
    */
   encodeModelList(names: readonly string[], query?: URLSearchParams, created?: number): JsonObject
   encodeModel(name: string, created?: number): JsonObject
 
-  /** Effort words this format's clients may write; others are approximated. */
+  /** Efforts that clients of this format may request; others are approximated. */
   readonly efforts: readonly Effort[]
-  /** What becomes of each feature of requests and answers in this format. Documents and routes are made of it. */
+  /** Support for each feature of requests and responses. Documentation and routing are generated from it. */
   readonly capabilities: Capabilities
-  /** Documented defaults of this format's requests. A value that stands on its default is never a loss. */
+  /** Documented defaults of request fields. Leaving out a default value is never a loss. */
   readonly defaults: RequestDefaults
 }
 
-/** How many tokens a request's input has. */
+/** The number of input tokens of a request. */
 export interface TokenCount {
   tokens: number
-  /** Those of `tokens` that a cache holds, where the upstream says it. */
+  /** The cached part of `tokens`, if the upstream reports it. */
   cached?: number
 }
 
-/** How a format counts the tokens of a request without generating anything. Pure and synchronous, as its codec. */
+/** Codec of a format's endpoint for token counts. Pure and synchronous. */
 export interface CountCodec {
-  /** As `checkRequest` of the codec, for the body of a count. */
+  /** Checks the body of a count as `Codec.checkRequest` does. */
   checkRequest(body: Json): JsonObject
-  /** As `validateRequest` of the codec, for the body of a count. */
+  /** Checks the body of a count as `Codec.validateRequest` does. */
   validateRequest(body: Json): JsonObject
-  /** The request whose input is to be counted, as `decodeRequest` takes it, and where it stands in the body (a JSON Pointer). */
+  /** Returns the request to be counted, in the form that `decodeRequest` reads, and the JSON Pointer to it in the body. */
   toGeneration(body: JsonObject): { readonly body: JsonObject; readonly at: string }
-  /** A generation's body as the counting endpoint takes it: what is no input is left out. */
+  /** Returns a generation's body for the counting endpoint, without the fields that are no input. */
   fromGeneration(body: JsonObject, model: string): JsonObject
-  /** Undefined for an answer that is no count. */
+  /** Returns undefined for a response without a count. */
   decode(answer: JsonObject): TokenCount | undefined
   encode(count: TokenCount): JsonObject
-  /** Fields of a generation's body that stand for input kept by a provider: nobody else can count it. */
+  /** Fields that refer to input stored by a provider, which nobody else can count. */
   readonly storedFields: readonly string[]
-  /** What follows the upstream's path, for a format that names the model there: `{model}` stands for the name. */
+  /** Path ending for a format that names the model in the path: `{model}` stands for the name. */
   readonly pathEnding?: string
-  /** Wire lane: puts the upstream's name where the body names the model deeper than at its top, and leaves every other character. */
+  /** Pass-through: replaces a model name below the top level, and leaves every other character. */
   rename?(text: string, members: readonly Member[], asked: string, model: string): string
 }

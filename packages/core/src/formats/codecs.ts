@@ -6,18 +6,15 @@ import { geminiCodec } from './gemini/codec.ts'
 import { messagesCodec } from './messages/index.ts'
 import { responsesCodec } from './responses/codec.ts'
 
-/**
- * Every format that clients speak. A new one adds itself here, and the laws in the tests hold for it too. Calls do not come
- * here: they load the codecs they need, one by one (see `wireCodecOf`).
- */
+/** The full codecs of all formats that clients speak, for tests and benchmarks. Calls load single codecs with `loadCodec` instead. */
 export const codecs: readonly Codec[] = [chatCodec, messagesCodec, geminiCodec, responsesCodec]
 
-/** Every format that upstreams speak: a new one that no client speaks adds itself here. */
+/** The full codecs of all formats that upstreams speak. */
 export const upstreamCodecs: readonly UpstreamCodec[] = [...codecs, converseCodec]
 
 const byFormat = new Map<UpstreamFormat, UpstreamCodec>(upstreamCodecs.map((codec) => [codec.format, codec]))
 
-/** Throws for a format without a codec, which configuration checks rule out. */
+/** Returns the full codec of a format. Throws for an unknown format. */
 export function codecOf(format: Format): Codec
 export function codecOf(format: UpstreamFormat): UpstreamCodec
 export function codecOf(format: UpstreamFormat): UpstreamCodec {

@@ -2,28 +2,25 @@ import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Loss, Report } from './ir.ts'
 import { isDefaultValue, type RequestDefaults, type ResponsePointers, responsePath } from './shared/pointers.ts'
 
-/**
- * Bounds the list for an answer, whose length the upstream decides: a stream may have an unknown field in each of a million events. A
- * request is bounded by `limits`.
- */
+/** Bounds the losses of a response: a stream may have an unknown field in each of a million events. `limits` bounds requests. */
 const maxAnswerLosses = 10_000
 
 /**
- * A list to which codecs add what they could not carry. The same loss (all but its severity) is kept once.
+ * Creates the list of losses of one call. Losses that differ only in severity are listed once.
  *
- * @param body the client's request: a path into a list of it that leads to nothing there is cut to what does stand there
- * @param defaults of the client's format: a field that stands on its default says what leaving it out says, and is no loss
+ * @param body the client's request. A path below a list element that does not exist there is shortened to an existing member
+ * @param defaults defaults of the client's format: leaving out a default value is no loss
  */
 export function createReport(body?: JsonObject, defaults?: RequestDefaults): Report {
   const losses: Loss[] = []
-  // Most calls lose nothing. Those that lose much (one field in each of 50,000 messages) must not cost the square of it.
+  // Created on first use: most calls lose nothing. A set, because a call may lose one field in each of 50,000 messages.
   let known: Set<string> | undefined
   let inAnswer = 0
   return {
     losses,
     add(given) {
       const loss =
-        body === undefined || given.side !== undefined ? given : { ...given, path: standing(given.path, body) }
+        body === undefined || given.side !== undefined ? given : { ...given, path: existingPath(given.path, body) }
       if (body !== undefined && defaults !== undefined && loss.side === undefined && loss.severity !== 'fatal')
         if (isDefaultValue(loss.path, body, defaults)) return
       const { path, side = '', kind, detail } = loss
@@ -40,19 +37,19 @@ export function createReport(body?: JsonObject, defaults?: RequestDefaults): Rep
   }
 }
 
-/** Adds one entry for all further losses of a severity in the answer: what refuses losses has to see it. */
+/** Adds one entry per severity for all further losses of the response, so that loss policies see it. */
 function addUnlisted(losses: Loss[], severity: Loss['severity']): void {
   const detail = `more than ${maxAnswerLosses} losses: further ones are not listed`
-  // Nothing but such entries is added any more: they are the last.
+  // Only such entries are added from here on, so they are the last ones.
   for (const last of losses.slice(-3)) if (last.detail === detail && last.severity === severity) return
   losses.push({ path: '', kind: 'unsupported', severity, detail, side: 'answer' })
 }
 
 /**
- * Formats put the same thing at different depths. Fields that are missing altogether keep their name: a default was made up
- * for one of them.
+ * Shortens a path to the part that exists in the client's body, because formats nest fields at different depths. A missing field outside
+ * of lists keeps its path: its value is a default that the gateway added.
  */
-function standing(path: string, body: JsonObject): string {
+function existingPath(path: string, body: JsonObject): string {
   const steps = path.split('/')
   let value: Json | undefined = body
   let inList = false
@@ -71,9 +68,9 @@ function standing(path: string, body: JsonObject): string {
 }
 
 /**
- * The same list, for what is found while an answer is translated.
+ * Returns a report that adds losses of the response to the same list.
  *
- * @param pointers where things stand in the upstream's answers; default: paths are taken as they are
+ * @param pointers positions of IR fields in the upstream's responses; default: paths stay unchanged
  */
 export const responseReport = (report: Report, pointers?: ResponsePointers): Report => ({
   losses: report.losses,
@@ -88,8 +85,8 @@ export const responseReport = (report: Report, pointers?: ResponsePointers): Rep
 const headerBytes = 3072
 
 /**
- * The `modelgate-loss` header: a structured-field list (RFC 9651) of at most 3 kB, fatal losses and warnings first, then notes. Notes that
- * differ in their place only are one item with a `count`. What did not fit is counted in a last item, warnings and notes apart:
+ * Returns the `modelgate-loss` header: a structured-field list (RFC 9651) of at most 3 kB, fatal losses and warnings first, then notes.
+ * Notes that differ only in their path are one item with a `count`. A last item counts the losses that did not fit:
  * `"/seed";kind=unsupported;severity=warn, "...";more=12;notes=3`. A path into the upstream's answer is marked `;in=answer`.
  */
 export function lossHeader(losses: readonly Loss[]): string | undefined {
@@ -119,7 +116,7 @@ export function lossHeader(losses: readonly Loss[]): string | undefined {
 const headerItem = ({ path, kind, severity, side }: Loss): string =>
   `${sfString(path)};kind=${kind};severity=${severity}${side === undefined ? '' : `;in=${side}`}`
 
-/** Notes that differ in their place only: an agent's request has the same hint in every message. */
+/** Groups notes that differ only in their path: an agent's request has the same hint in every message. */
 function groupNotes(losses: readonly Loss[]): readonly { readonly first: Loss; readonly count: number }[] {
   const groups = new Map<string, { first: Loss; count: number }>()
   for (const loss of losses) {
@@ -132,7 +129,7 @@ function groupNotes(losses: readonly Loss[]): readonly { readonly first: Loss; r
   return [...groups.values()]
 }
 
-/** A structured-field string holds printable ASCII only; anything else is percent-encoded, as in a URI fragment pointer. */
+/** Encodes a structured-field string: non-ASCII characters are percent-encoded, as in a URI fragment. */
 export function sfString(text: string): string {
   let out = '"'
   for (const char of text) {

@@ -1,27 +1,27 @@
 import type { Member } from '../base/json/scan.ts'
 import type { JsonObject } from '../base/json/types.ts'
 
-/** The client's body in every form the lanes need, read once. */
+/** A request body in all forms that the lanes need, read once. */
 export interface RequestBody {
   readonly bytes: Uint8Array
   readonly text: string
   readonly members: readonly Member[]
   readonly value: JsonObject
-  /** A large body's text, members and value are made when first asked for. What needs little of them is content with these. */
+  /** Present for a large body, whose text, members and value are created on first use. */
   readonly outline?: RequestOutline | undefined
-  /** See Codec: what the body may have in front of a model's name that its path says. */
+  /** See `WireCodec.modelPrefix`. */
   readonly modelPrefix?: string | undefined
 }
 
-/** What is known of a large body before all of it is read. No such body holds seals. */
+/** The outline of a large body, before all of it is parsed. Bodies with seals have none. */
 export interface RequestOutline {
-  /** The value's fields. Those with long texts in them are read when asked for. */
+  /** The top-level fields. Fields with long texts are parsed on first use. */
   readonly fields: JsonObject
-  /** Where they stand in the body's bytes. */
+  /** Positions of the fields in the body's bytes. */
   readonly members: readonly Member[]
-  /** About how many tokens the body is. */
+  /** Estimated number of tokens. */
   readonly tokens: number
 }
 
-/** The body for those who look at few of its fields. */
+/** Returns the top-level fields without parsing a large body as a whole. */
 export const bodyFields = (request: RequestBody): JsonObject => request.outline?.fields ?? request.value

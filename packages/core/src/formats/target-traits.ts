@@ -1,76 +1,74 @@
 import type { UpstreamFormat } from '../base/names.ts'
 import type { Effort } from './ir.ts'
 
-/**
- * Departures of one upstream from the format it speaks. Declared per upstream, read by the codec of the format.
- */
+/** Deviations of one upstream from the format it speaks. Each upstream declares them; the codec of the format reads them. */
 export interface Quirks {
   /**
-   * Name of the field that bounds the answer's tokens (chat). `either`: nobody knows which, so that translations say
-   * `max_tokens` and clients of chat are left to themselves. Default `max_completion_tokens`.
+   * Name of the field that bounds the output tokens (chat). `either`: unknown, so that translations write `max_tokens` and pass-through
+   * leaves the client's field unchanged. Default `max_completion_tokens`.
    */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens' | 'either'
   /**
-   * The role that carries developer turns (chat): older servers know only `system`. `either`: nobody knows, so that
-   * translations say `system` and clients of chat are left to themselves. Default `developer`.
+   * The role of developer turns (chat): older servers know only `system`. `either`: unknown, so that translations write `system` and
+   * pass-through leaves the client's role unchanged. Default `developer`.
    */
   readonly developerRole?: 'developer' | 'system' | 'either'
   /**
-   * The upstream understands `stream_options` (chat). `implied`: it tells the usage of every stream, so that translations do
-   * without. Default true.
+   * The upstream accepts `stream_options` (chat). `implied`: it reports usage in every stream, so that translations omit the field.
+   * Default true.
    */
   readonly streamOptions?: boolean | 'implied'
   /**
-   * Fields that the upstream lacks (chat), by name: `n`, `messages[].name`, `messages[user].name`. A call that holds a
-   * `refused` one fails, so that it is withheld; so is a `limited` one, unless it says what is done anyway. An `ignored` one
-   * has no effect, and is withheld from translations only. All are reported, unless they ask for nothing beyond the default.
+   * Fields that the upstream lacks (chat), by name: `n`, `messages[].name`, `messages[user].name`. `refused`: the upstream would reject the
+   * call, so the field is removed. `limited`: the same, unless the value is the default. `ignored`: the field has no effect and is removed
+   * from translations only. Every removal is reported, unless the value is the default.
    */
   readonly lacks?: { readonly [field: string]: 'refused' | 'limited' | 'ignored' }
-  /** Fields that the upstream knows by a name of its own (chat): `{ seed: 'random_seed' }`. Default: none. */
+  /** Fields that have another name at the upstream (chat): `{ seed: 'random_seed' }`. Default: none. */
   readonly fieldNames?: { readonly [field: string]: string }
-  /** Words of `reasoning_effort` that the upstream takes (chat); for others the nearest is sent, and reported. Default: all. */
+  /** Values of `reasoning_effort` that the upstream accepts (chat). Other values become the nearest one, which is reported. Default: all. */
   readonly efforts?: readonly Effort[]
   /** Reasoning is switched off by `thinking: {type: 'disabled'}` in place of the effort `none` (chat). Default false. */
   readonly thinkingSwitch?: boolean
-  /** The forms of JSON answers that can be asked for (chat). Default: both; for the other the nearest is sent, and reported. */
+  /** JSON response formats that the upstream accepts (chat). The other one becomes the nearest, which is reported. Default: both. */
   readonly jsonFormats?: readonly ('json_object' | 'json_schema')[]
   /**
-   * How a tool choice may be written (chat): in words alone, or also as a function by its name; a choice among several tools
-   * is OpenAI's own. What cannot be written is said by sending fewer tools. Default: any way.
+   * Accepted forms of a tool choice (chat): words only, or also a function's name. Only OpenAI accepts a list of allowed tools. Other
+   * choices are expressed by sending fewer tools. Default: all forms.
    */
   readonly toolChoices?: 'words' | 'names'
-  /** The ids of calls have to be nine letters and digits (chat); others are replaced, the same in every turn. Default false. */
+  /** Ids of calls must be nine letters and digits (chat). Others are replaced, with the same id in every turn. Default false. */
   readonly shortCallIds?: boolean
   /**
-   * Turns of user and assistant have to alternate behind the system's (chat): those of one role in a row are sent as one, and
-   * the system's before all others. Default false.
+   * User and assistant turns must alternate after the system turns (chat). Consecutive turns of one role are merged, and system turns go
+   * first. Default false.
    */
   readonly alternatingRoles?: boolean
   /**
-   * The upstream ends its streams without `[DONE]` once every choice has its finish reason (chat). Default false: such a stream ends
-   * well only if the end of its body is marked.
+   * The upstream ends streams without `[DONE]` once every choice has its finish reason (chat). Default false: such a stream is complete
+   * only if the HTTP body is complete.
    */
   readonly doneOptional?: boolean
   /** The upstream reads `cache_control` on messages, parts and tools (chat). Default false: cache hints are reported as notes. */
   readonly cacheControl?: boolean
-  /** The upstream takes `top_k` (chat). Default false: it is reported. */
+  /** The upstream accepts `top_k` (chat). Default false: the field is reported as lost. */
   readonly topK?: boolean
-  /** The upstream takes `reasoning: {effort, max_tokens, …}` in place of `reasoning_effort` (chat). Default false. */
+  /** The upstream accepts `reasoning: {effort, max_tokens, …}` instead of `reasoning_effort` (chat). Default false. */
   readonly reasoningObject?: boolean
-  /** The assistant message's field that takes earlier reasoning back (chat). Default: none, the reasoning is withheld and reported. */
+  /** The field of assistant messages for earlier reasoning (chat). Default: none; the reasoning is left out and reported. */
   readonly reasoningField?: 'reasoning_content' | 'reasoning'
   /**
-   * How the upstream takes a document by its address (chat): in place of a file's data, or as a `document_url` part, which
-   * then stands for documents sent along too. Default: not at all, the call is refused.
+   * How the upstream accepts documents by URL (chat): in the field for file data, or as a `document_url` part, which is then also used for
+   * inline documents. Default: not at all; the call is rejected.
    */
   readonly documentUrls?: 'file_data' | 'document_url'
-  /** `input_audio` holds the audio itself, without its format (chat). Default: an object with both. */
+  /** `input_audio` is the audio itself, without its format (chat). Default: an object with both. */
   readonly bareAudio?: boolean
-  /** The model's reasoning can be asked for in sealed form (responses). Default: by the model's name, see the codec's table. */
+  /** The model can return sealed reasoning (responses). Default: by the model's name, see the codec's table. */
   readonly sealedReasoning?: boolean
-  /** How the model takes a wish for reasoning (messages). Default: by the model's name, see the codec's table. */
+  /** The form in which reasoning is requested (messages). Default: by the model's name, see the codec's table. */
   readonly thinking?: 'adaptive' | 'budget' | 'none'
-  /** The upstream takes system messages in the middle of a conversation (messages). Default: by the model's name, see the codec's table. */
+  /** The upstream accepts system messages within a conversation (messages). Default: by the model's name, see the codec's table. */
   readonly systemTurns?: boolean
   /**
    * Settings that the upstream lets a request change within its conversation (messages, responses), as far as the model does. Default:
@@ -83,7 +81,7 @@ export interface Quirks {
   readonly defaultMaxTokens?: number
 }
 
-/** Request settings that a model may refuse, named as in the gateway's own vocabulary. */
+/** Request settings that a model may reject, by their IR name. */
 export type ModelSetting =
   | 'sampling.temperature'
   | 'sampling.topP'
@@ -97,8 +95,8 @@ export type ModelSetting =
   | 'tools.parallel'
 
 /**
- * What a family of models accepts, as its provider documents it. Rules apply to translated requests only: a request in the
- * upstream's own format passes unchanged, and the provider answers for it.
+ * The settings that a family of models accepts, as its provider documents them. Rules apply to translated requests only: a request in the
+ * upstream's own format passes unchanged, and the provider validates it.
  */
 export interface ModelRule {
   /**
@@ -124,11 +122,11 @@ export interface ModelRule {
   readonly refusesWhileReasoning?: readonly ModelSetting[]
   /** Settings that the model lets a request change within its conversation, where the upstream does. Default: none. */
   readonly laterChanges?: readonly ('effort' | 'tools')[]
-  /** What single formats accept less of. */
+  /** Restrictions in single formats. */
   readonly formats?: { readonly [F in UpstreamFormat]?: FormatRule }
 }
 
-/** What a model accepts in one format, where that is less than in others. */
+/** Restrictions of a model in one format. */
 export interface FormatRule {
   /** Efforts that the model accepts in this format. Default: those of the rule. */
   readonly efforts?: readonly Effort[]

@@ -1,11 +1,9 @@
-import type { Signal } from '../base/async.ts'
-import { isThenable } from '../base/async.ts'
-import { settleWithin, typeNameOf } from '../base/callbacks.ts'
+import { isThenable, type Signal, settleWithin } from '../base/async.ts'
+import { typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Authenticate, AuthRequest } from '../config/config.ts'
 import type { Identity } from '../config/identity.ts'
-import type { Inbound } from '../http/inbound.ts'
-import { offeredToken } from '../http/inbound.ts'
+import { type Inbound, offeredToken } from '../http/inbound.ts'
 import type { Route } from '../operations/route.ts'
 
 /**

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Limits } from '../config/config.ts'
-import { defaultLimits, resolveLimits } from '../config/limits.ts'
+import { defaultLimits, type Limits, resolveLimits } from '../config/limits.ts'
 
 it('an undefined limit is the default, not no limit', () => {
   const limits = { bodyBytes: undefined, idleMs: 5 } as unknown as Limits

@@ -1,11 +1,10 @@
-import { runSilently } from '../base/callbacks.ts'
+import { runSilently } from '../base/async.ts'
 import { isObject } from '../base/json/object.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import type { Format } from '../base/names.ts'
 import type {
   BreakerConfig,
   GatewayConfig,
-  Limits,
   Logger,
   ModelRoute,
   RetryConfig,
@@ -13,7 +12,7 @@ import type {
   Target,
 } from '../config/config.ts'
 import type { OnLoss } from '../config/identity.ts'
-import { defaultLimits } from '../config/limits.ts'
+import { defaultLimits, type Limits } from '../config/limits.ts'
 import { maxMediaBytes } from '../config/media-policy.ts'
 import { resolveReferences } from '../config/references.ts'
 import { hasCodec } from '../formats/codec-registry.ts'

@@ -4,7 +4,11 @@ import { typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Transport, TransportResponse } from './transport.ts'
 
-/** The transport where there is no better one: any WHATWG fetch. Redirects are not followed. */
+/**
+ * Creates a transport on any WHATWG `fetch`. Redirects are not followed.
+ *
+ * @param fetchLike Default: the global `fetch`, looked up for each call
+ */
 export function fetchTransport(fetchLike?: typeof fetch): Transport {
   const transport: Transport = async ({ url, method, headers, body, signal, resend = true }) => {
     const send = (): Promise<Response> => {
@@ -14,7 +18,7 @@ export function fetchTransport(fetchLike?: typeof fetch): Transport {
         headers,
         signal: abortSignalOf(signal),
         redirect: 'manual',
-        ...(body === undefined ? {} : sending(body)),
+        ...(body === undefined ? {} : bodyInit(body)),
       })
     }
     const response = toTransportResponse(await send())
@@ -26,20 +30,20 @@ export function fetchTransport(fetchLike?: typeof fetch): Transport {
       throw error instanceof Error ? Object.assign(error, { resent: true }) : error
     }
   }
-  // The runtime's own does as the specification says; a host's may not.
+  // The runtime's own `fetch` settles on abort, as specified; a host's function may not.
   return fetchLike === undefined ? Object.assign(transport, { settlesOnAbort: true } as const) : transport
 }
 
 /**
- * Whether the server took the connection for idle while the call was on its way. RFC 9110 (15.5.9) lets a client repeat such a call. `fetch` hides
- * whether the connection was used before, so the response to a call on a fresh one is repeated, too: once, and the server has not
- * read that call. Runtimes that hide `connection`, and HTTP/2, do not repeat.
+ * Whether the server closed the connection as idle while the call was on its way. RFC 9110 (15.5.9) lets a client repeat such a call.
+ * `fetch` hides whether the connection was used before, so a call on a fresh connection is repeated as well: once, and the server has
+ * not read that call. Runtimes that hide `connection`, and HTTP/2, do not repeat.
  */
 const closesIdleConnection = ({ status, header }: TransportResponse): boolean =>
   status === 408 && /\bclose\b/i.test(header('connection') ?? '')
 
-/** Streams need the word that nobody reads the answer before they are sent. TypeScript does not know it. */
-function sending(body: string | Uint8Array | AsyncIterable<Uint8Array>): RequestInit & { duplex?: 'half' } {
+/** Returns the part of `RequestInit` for a body. Streams require `duplex: 'half'`, which TypeScript's types omit. */
+function bodyInit(body: string | Uint8Array | AsyncIterable<Uint8Array>): RequestInit & { duplex?: 'half' } {
   if (typeof body === 'string' || body instanceof Uint8Array) return { body: body as BodyInit }
   const iterator = body[Symbol.asyncIterator]()
   const stream = new ReadableStream<Uint8Array>(
@@ -59,10 +63,10 @@ function sending(body: string | Uint8Array | AsyncIterable<Uint8Array>): Request
 }
 
 /**
- * Headers that describe the body on the wire. `fetch` undoes encodings, and runtimes differ in which of these headers they keep
- * nevertheless: none of them can be relied upon for the body that is handed over.
+ * Headers that describe the encoded body. `fetch` decodes the body, and runtimes differ in which of these headers they keep: none of
+ * them describes the decoded body reliably.
  */
-const ofTheWire: ReadonlySet<string> = new Set(['content-encoding', 'content-length', 'transfer-encoding'])
+const encodedBodyHeaders: ReadonlySet<string> = new Set(['content-encoding', 'content-length', 'transfer-encoding'])
 
 function toTransportResponse(response: Response): TransportResponse {
   if (typeof response?.headers?.get !== 'function' || !Number.isInteger(response.status))
@@ -77,14 +81,14 @@ function toTransportResponse(response: Response): TransportResponse {
     },
   })
   const discard = (): void => {
-    // Only its reader can cancel a body that is being read.
+    // A body that is being read can be cancelled only by its reader.
     const closing: Promise<unknown> | undefined = source === undefined ? response.body?.cancel() : source.return?.()
     closing?.catch(() => {})
   }
   return {
     status: response.status,
     delimited: isDelimited(response.headers),
-    header: (name) => (ofTheWire.has(name) ? undefined : (response.headers.get(name) ?? undefined)),
+    header: (name) => (encodedBodyHeaders.has(name) ? undefined : (response.headers.get(name) ?? undefined)),
     async bytes(limit, onData) {
       if (response.body === null) return new Uint8Array(0)
       const chunks: Uint8Array[] = []
@@ -93,7 +97,7 @@ function toTransportResponse(response: Response): TransportResponse {
         onData?.()
         size += chunk.length
         if (size > limit)
-          throw new GatewayError('upstream_bad_response', `The upstream's answer is larger than ${limit} bytes.`, {
+          throw new GatewayError('upstream_bad_response', `The upstream's response is larger than ${limit} bytes.`, {
             hints: { neverRetry: true, ours: true },
           })
         chunks.push(chunk)
@@ -106,8 +110,8 @@ function toTransportResponse(response: Response): TransportResponse {
 }
 
 /**
- * Whether the runtime reports a cut of this body. Those that show the framing of HTTP/1.1 do: Node, Bun and Deno. Node 20 takes a cut
- * of a chunked body for its end where the connection is to be closed. Others, and HTTP/2, show nothing.
+ * Whether reading a truncated body fails. It does in runtimes that expose the framing of HTTP/1.1: Node, Bun and Deno. Node 20 accepts a
+ * truncated chunked body as complete if the connection is to be closed. Other runtimes, and HTTP/2, expose no framing.
  */
 const isDelimited = (headers: Headers): boolean =>
   headers.has('content-length') ||
@@ -115,7 +119,7 @@ const isDelimited = (headers: Headers): boolean =>
 
 async function* empty(): AsyncGenerator<Uint8Array> {}
 
-/** Not every runtime iterates a ReadableStream, and leaving early must cancel it even while a read is pending. */
+/** Iterates a ReadableStream. Not every runtime supports that, and leaving early must cancel the stream even during a read. */
 function readAll(body: ReadableStream<Uint8Array>): AsyncIterator<Uint8Array> {
   const reader = body.getReader()
   return {

@@ -1,21 +1,25 @@
 import { concatBytes } from '../base/bytes.ts'
 
-/** Where the files of one upload are put until the upstream has them: written once from end to end, then read at will. */
+/**
+ * Temporary storage for the files of one upload, until they are sent to the upstream. It is written once from start to end, then read in
+ * any order.
+ */
 export interface Spool {
+  /** Appends a chunk. The next chunk follows once the promise has resolved. */
   write(chunk: Uint8Array): void | Promise<void>
-  /** The bytes from `start` up to `end`, in pieces of a moderate size. */
+  /** Returns the bytes from `start` up to `end`, in chunks of moderate size. */
   read(start: number, end: number): AsyncIterable<Uint8Array>
-  /** Frees what it holds. Called once; reads that still run may fail. */
+  /** Frees the storage. Called once; unfinished reads may fail. */
   close(): void
 }
 
-/** In memory: for runtimes without files, within the limit for other bodies. */
+/** Creates a spool in memory, for runtimes without files. */
 export function memorySpool(): Spool {
   let written: Uint8Array[] = []
   let whole: Uint8Array | undefined
   return {
     write(chunk) {
-      // Parsers hand out views of the buffer that they were given; those are not used again.
+      // No copy: chunks are views of buffers that are not reused.
       written.push(chunk)
     },
     async *read(start, end) {
@@ -32,7 +36,7 @@ export function memorySpool(): Spool {
 
 const pieceBytes = 64 * 1024
 
-/** A range of a spool in one piece. */
+/** Reads a range of a spool into one array. */
 export async function readWhole(spool: Spool, start: number, end: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   for await (const chunk of spool.read(start, end)) chunks.push(chunk)

@@ -1,136 +1,93 @@
-import type { Signal } from '../base/async.ts'
-import { ignoreRejection, runSilently, settleWithin, typeNameOf } from '../base/callbacks.ts'
+import { ignoreRejection, runSilently, type Signal, settleWithin } from '../base/async.ts'
+import { typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
 
-/** One call to an upstream, as the gateway makes it. */
+// The contract of transports, and the treatment of their responses: bounds for a host's transport, charsets, and unreadable responses.
+
+/** One call to an upstream. */
 export interface TransportRequest {
   readonly url: string
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  /** An iterable is sent as it comes; it can be iterated anew if the call must be sent again. */
+  /** An iterable is sent chunk by chunk. It can be iterated again if the call must be sent again. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined
-  /** Milliseconds until a connection must stand. Kept by transports that know when they connect. Default: the transport's own. */
+  /** Time limit for the connection in milliseconds, for transports that know when they connect. Default: the transport's own. */
   readonly connectMs?: number
   /**
-   * False: it is sent once. Default: a transport may send it again where the connection turns out to have been closed before,
-   * and says so in the answer (`resent`), or in what it rejects with.
+   * False: the call is sent once. Default: true. A transport may then send it again if the connection was already closed, and sets
+   * `resent` on the response or on the error that it rejects with.
    */
   readonly resend?: boolean
-  /** Aborting it closes the upstream connection at once, before the headers and in mid-body. */
+  /** On abort the upstream connection is closed at once, before the headers or within the body. */
   readonly signal: Signal
 }
 
-/** An upstream's answer. Its body is read once, by `bytes` or by iterating `stream`. */
+/** An upstream's response. Its body is read once, by `bytes` or by iterating `stream`. */
 export interface TransportResponse {
   readonly status: number
   /** The call was sent twice. */
   readonly resent?: boolean
   /**
-   * A body that is cut short makes reading it fail: its end is marked, by a terminating chunk or a content-length. Default: its end
-   * may be a cut, because the connection's end is all that ends it, or because the transport cannot tell.
+   * The end of the body is marked by a terminating chunk or a content-length, so that reading a truncated body fails. Default: false.
+   * A truncated body may then look complete, because it ends with the connection or because the transport cannot tell.
    */
   readonly delimited?: boolean
-  /**
-   * A header, by lower-case name. `content-length` is that of the body as it is handed over: undefined where an encoding was undone.
-   */
+  /** Returns a header by its lower-case name. `content-length` is undefined if a content-encoding was decoded. */
   header(name: string): string | undefined
   /**
-   * The whole body; rejects once it exceeds `limit` bytes.
+   * Reads the whole body. Rejects once it exceeds `limit` bytes.
    *
-   * @param onData called whenever some of it has come, where the transport can tell
+   * @param onData called for each chunk that arrives, if the transport can tell
    */
   bytes(limit: number, onData?: () => void): Promise<Uint8Array>
-  /** The body as it comes, content-encoding undone. Leaving the loop early closes the connection. */
+  /** Returns the body in chunks, with its content-encoding decoded. Leaving the loop early closes the connection. */
   stream(): AsyncIterable<Uint8Array>
-  /** Throws the body away and frees the connection. */
+  /** Discards the body and frees the connection. */
   discard(): void
 }
 
 /**
- * How calls leave the process. Adapters for Node bring one on undici; `fetch` is the transport elsewhere. Redirects are
- * never followed. Timeouts are the caller's business (through `signal`). Rejects if no answer could be had.
+ * Sends calls to upstreams. The Node adapters use undici, all others `fetch`. A transport follows no redirects and rejects if no
+ * response arrives. Time limits are enforced by the caller, through `signal`.
  */
 export interface Transport {
   (request: TransportRequest): Promise<TransportResponse>
   /**
-   * Set by a transport whose promises all reject as soon as the signal is aborted, those of its responses included. Default: the
-   * gateway sees to it itself, at the cost of some promises for each call.
+   * Set by a transport whose promises, including those of its responses, reject as soon as the signal is aborted. Default: the gateway
+   * ensures it, at the cost of some promises per call.
    */
   readonly settlesOnAbort?: true
 }
 
-/** A charset that a media type names, unless UTF-8 holds all of it anyway. */
-function otherCharset(response: Pick<TransportResponse, 'header'>): string | undefined {
-  const type = response.header('content-type') ?? ''
-  const charset = /;\s*charset\s*=\s*"?([\w:.-]+)/i.exec(type)?.[1]
-  return charset === undefined || /^(?:utf-?8|us-ascii|ascii)$/i.test(charset) ? undefined : charset
-}
-
-/** Reads the charset; undefined for one that the runtime does not know. */
-function decoderOf(charset: string | undefined): TextDecoder | undefined {
-  try {
-    return charset === undefined ? undefined : new TextDecoder(charset)
-  } catch {
-    return undefined
-  }
-}
-
-const encoder = new TextEncoder()
-
-/** A text in UTF-8, as the client is told it is. JSON should be, but some servers name another charset, and use it. */
-export function bytesToUtf8(bytes: Uint8Array, response: Pick<TransportResponse, 'header'>): Uint8Array {
-  const decoder = decoderOf(otherCharset(response))
-  return decoder === undefined ? bytes : encoder.encode(decoder.decode(bytes))
-}
-
-/** The same for a stream. */
-export function streamToUtf8(response: TransportResponse): AsyncIterable<Uint8Array> {
-  const decoder = decoderOf(otherCharset(response))
-  const stream = response.stream()
-  return decoder === undefined ? stream : transcoded(stream, decoder)
-}
-
-/** Not a generator: leaving it would wait for the chunk that is awaited. */
-function transcoded(stream: AsyncIterable<Uint8Array>, decoder: TextDecoder): AsyncIterable<Uint8Array> {
-  const source = stream[Symbol.asyncIterator]()
-  return {
-    [Symbol.asyncIterator]: () => ({
-      async next() {
-        const { done, value } = await source.next()
-        return done === true
-          ? { done, value: undefined }
-          : { done: false, value: encoder.encode(decoder.decode(value, { stream: true })) }
-      },
-      return: async () => (await source.return?.()) ?? { done: true, value: undefined },
-    }),
-  }
-}
-
-const known = new WeakMap<Transport, Transport>()
+const boundedTransports = new WeakMap<Transport, Transport>()
 
 /**
- * A host's transport whose promises settle as soon as the signal is aborted, whether or not it listens to that: every time limit of
- * a call upstream aborts its signal. A response that comes later is discarded, and one that is none is an upstream error.
+ * Returns a transport whose promises settle as soon as the signal is aborted, even if the host's transport ignores its signal: every time
+ * limit of an upstream call aborts the signal. A late response is discarded; a value that is no response is an upstream error.
  */
 export function boundedTransport(transport: Transport): Transport {
   if (transport.settlesOnAbort === true) return transport
-  let bounded = known.get(transport)
+  let bounded = boundedTransports.get(transport)
   if (bounded === undefined) {
     bounded = async (request) => {
       const { signal } = request
       return boundedResponse(await untilAborted<unknown>(transport(request), signal, discard), signal)
     }
-    known.set(transport, bounded)
+    boundedTransports.set(transport, bounded)
   }
   return bounded
 }
 
-/** Rejects as transports do when they are aborted; what comes later goes to `onLate`. */
-async function untilAborted<T>(pending: T | PromiseLike<T>, signal: Signal, onLate?: (late: T) => void): Promise<T> {
+/** Rejects as a transport does on abort. A value that arrives later is passed to `onLateValue`. */
+async function untilAborted<T>(
+  pending: T | PromiseLike<T>,
+  signal: Signal,
+  onLateValue?: (value: T) => void,
+): Promise<T> {
   try {
-    // A transport that listens knows more of what happened than the signal.
+    // A transport that listens to the signal rejects within this macrotask, with an error that says more than the signal.
     const wait = { name: 'transport', signal, graceMs: 0 }
-    return await settleWithin(Promise.resolve(pending), onLate === undefined ? wait : { ...wait, onLateValue: onLate })
+    return await settleWithin(Promise.resolve(pending), onLateValue === undefined ? wait : { ...wait, onLateValue })
   } catch (cause) {
     if (!(signal.aborted && cause instanceof GatewayError)) throw cause
     throw Object.assign(new Error('The call was aborted.', { cause }), { code: 'ABORT_ERR' })
@@ -158,7 +115,7 @@ function boundedResponse(response: unknown, signal: Signal): TransportResponse {
       try {
         bytes = await untilAborted(response.bytes(limit, onData), signal)
       } catch (cause) {
-        // Whoever does not listen to the signal still holds the connection.
+        // A transport that ignores the signal still holds the connection.
         discard(response)
         throw cause
       }
@@ -186,7 +143,7 @@ function discard(response: unknown): void {
   if (isResponse(response)) runSilently(() => response.discard())
 }
 
-/** Only the first bytes are awaited with nothing but the signal as a limit; a pump limits the others, and costs less for each. */
+/** Bounds the wait for the first chunk. The pump that reads the stream bounds the wait for all others, at a lower cost per chunk. */
 function boundedStream(stream: AsyncIterable<Uint8Array>, signal: Signal): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]: () => {
@@ -199,7 +156,7 @@ function boundedStream(stream: AsyncIterable<Uint8Array>, signal: Signal): Async
           return untilAborted(source.next(), signal)
         },
         async return() {
-          // A source that waits for its next bytes may not even answer to this.
+          // Not awaited: a source that waits for its next bytes may not settle this promise either.
           runSilently(() => source.return?.())
           return { done: true, value: undefined }
         },
@@ -208,17 +165,64 @@ function boundedStream(stream: AsyncIterable<Uint8Array>, signal: Signal): Async
   }
 }
 
+const encoder = new TextEncoder()
+
+/** Converts a body to UTF-8, which the client is told. JSON should be UTF-8, but some servers declare and use another charset. */
+export function bytesToUtf8(bytes: Uint8Array, response: Pick<TransportResponse, 'header'>): Uint8Array {
+  const decoder = decoderOf(otherCharset(response))
+  return decoder === undefined ? bytes : encoder.encode(decoder.decode(bytes))
+}
+
+/** Converts a streamed body to UTF-8. */
+export function streamToUtf8(response: TransportResponse): AsyncIterable<Uint8Array> {
+  const decoder = decoderOf(otherCharset(response))
+  const stream = response.stream()
+  return decoder === undefined ? stream : transcoded(stream, decoder)
+}
+
+/** No generator: leaving a generator would wait for the pending chunk. */
+function transcoded(stream: AsyncIterable<Uint8Array>, decoder: TextDecoder): AsyncIterable<Uint8Array> {
+  const source = stream[Symbol.asyncIterator]()
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        const { done, value } = await source.next()
+        return done === true
+          ? { done, value: undefined }
+          : { done: false, value: encoder.encode(decoder.decode(value, { stream: true })) }
+      },
+      return: async () => (await source.return?.()) ?? { done: true, value: undefined },
+    }),
+  }
+}
+
+/** Returns the charset that the media type names, unless it is UTF-8 or a part of UTF-8. */
+function otherCharset(response: Pick<TransportResponse, 'header'>): string | undefined {
+  const type = response.header('content-type') ?? ''
+  const charset = /;\s*charset\s*=\s*"?([\w:.-]+)/i.exec(type)?.[1]
+  return charset === undefined || /^(?:utf-?8|us-ascii|ascii)$/i.test(charset) ? undefined : charset
+}
+
+/** Returns a decoder; undefined for a charset that the runtime does not support. */
+function decoderOf(charset: string | undefined): TextDecoder | undefined {
+  try {
+    return charset === undefined ? undefined : new TextDecoder(charset)
+  } catch {
+    return undefined
+  }
+}
+
 /**
- * The error for a response that arrived and could not be read. Undefined for every other failure of a transport: no connection, or a
- * response that was cut.
+ * Returns the error for a response that arrived and could not be read. Returns undefined for every other failure of a transport: no
+ * connection, or a truncated response.
  *
- * @param begun the response's headers have been read. Default true.
+ * @param begun the response's headers have been read. Default: true.
  */
 export function unreadableResponse(cause: unknown, begun = true): GatewayError | undefined {
   for (const error of [cause, cause instanceof Error ? cause.cause : undefined]) {
     if (!(error instanceof Error)) continue
     const code = codeOf(error) ?? ''
-    // Headers that contradict each other; behind the headers it is a cut.
+    // Before the headers, this code reports contradictory headers; after them, a truncated body.
     const contradicts = !begun && code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
     const message = isBadFraming(error, code) || contradicts ? badFraming : messageOf(code)
     if (message !== undefined) return new GatewayError('upstream_bad_response', message, { cause })
@@ -226,23 +230,24 @@ export function unreadableResponse(cause: unknown, begun = true): GatewayError |
   return undefined
 }
 
+/** Returns the `code` of a system error, such as `ECONNREFUSED`. */
 export const codeOf = (error: unknown): string | undefined => {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : undefined
 }
 
 const badFraming = 'The upstream sent a response that is not valid HTTP.'
-const tooLarge = "The upstream's response headers are too large."
+const headersTooLarge = "The upstream's response headers are too large."
 
-/** undici's parser has no codes of its own. An end within a chunk is a cut. */
+/** Recognizes errors of undici's HTTP parser. An end within a chunk is a truncated body, not bad framing. */
 const isBadFraming = ({ name, message }: Error, code: string): boolean =>
   (name === 'HTTPParserError' || (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE')) &&
   !message.includes('Invalid EOF state') &&
   code !== 'HPE_HEADER_OVERFLOW'
 
-/** By the codes of undici, zlib and the Node transport. */
+/** Maps codes of undici, zlib and the Node transport to messages. */
 function messageOf(code: string): string | undefined {
-  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW') return tooLarge
+  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'HPE_HEADER_OVERFLOW') return headersTooLarge
   if (code === 'ERR_CONTENT_ENCODING')
     return "The upstream's response has a content-encoding that cannot be decoded. Supported: gzip, deflate, br, and zstd from Node 22.15 on."
   if (code === 'Z_DATA_ERROR' || code.startsWith('ERR__ERROR_FORMAT') || code.startsWith('ZSTD_error'))

@@ -3,22 +3,22 @@ import { concatBytes } from '../base/bytes.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { CutBody, Inbound, Reply } from './inbound.ts'
 
-/** What of a RequestInit makes another request of one. */
-const changing = ['method', 'headers', 'body', 'signal'] as const
+/** Members of a RequestInit that change a request. */
+const changingMembers = ['method', 'headers', 'body', 'signal'] as const
 
 /**
- * The request that `fetch` would make of its arguments. Hosts that serve `gateway.fetch` itself hand it things of their own as the
- * second one (Bun's server, Deno's info, a Worker's bindings): those change nothing.
+ * Returns the request that `fetch` would create from its arguments. A host that serves `gateway.fetch` directly passes its own object as
+ * the second argument (Bun's server, Deno's info, a Worker's bindings), which is ignored.
  */
 export function toRequest(input: Request | URL | string, init?: RequestInit): Request {
   if (typeof input === 'string' || input instanceof URL) return new Request(input, init)
-  return changing.some((key) => init?.[key] !== undefined) ? new Request(input, init) : input
+  return changingMembers.some((key) => init?.[key] !== undefined) ? new Request(input, init) : input
 }
 
-/** A WHATWG Request as the gateway's own currency. Nothing is copied until it is asked for. */
+/** Wraps a WHATWG Request for the gateway. Nothing is copied in advance. */
 export function toInbound(request: Request): Inbound {
   const { method, url, headers, signal } = request
-  // `new URL` would normalise the path and cost more than the two cuts.
+  // `new URL` would normalise the path, and is slower.
   const slash = url.indexOf('/', url.indexOf('//') + 2)
   const hash = url.indexOf('#')
   const target = slash < 0 ? '/' : url.slice(slash, hash < 0 ? undefined : hash)
@@ -38,7 +38,7 @@ export function toInbound(request: Request): Inbound {
   }
 }
 
-/** A body that brings fewer bytes in this time is given up, as by the adapters for Node. */
+/** A body that delivers fewer bytes within this time is aborted, as by the Node adapters. */
 const paceBytes = 1024
 const paceMs = 25_000
 
@@ -50,7 +50,7 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
   if ((request.headers.get('content-encoding') ?? 'identity') !== 'identity')
     throw new GatewayError(
       'unsupported_media_type',
-      'Compressed request bodies are not read here: send the body as it is.',
+      'Compressed request bodies are not supported on this server. Send the body without a content-encoding.',
     )
   if (request.body === null) return
   const reader = request.body.getReader()
@@ -61,7 +61,7 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
   let isSlow = false
   let before = 0
   const pace = setInterval(() => {
-    // A consumer that takes its time does not make the client slow.
+    // Only time spent in a read counts: a slow consumer does not make the client slow.
     if (isReading && size - before < paceBytes) {
       isSlow = true
       reader.cancel().catch(() => {})
@@ -69,22 +69,22 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
     before = size
   }, paceMs)
   const { signal } = request
-  // A body made of a stream knows nothing of its request's signal; a read that waits must end with it.
-  const leave = (): void => void reader.cancel(signal.reason).catch(() => {})
-  if (signal.aborted) leave()
-  else signal.addEventListener('abort', leave)
+  // A body made from a stream ignores its request's signal, so a pending read is ended here.
+  const stop = (): void => void reader.cancel(signal.reason).catch(() => {})
+  if (signal.aborted) stop()
+  else signal.addEventListener('abort', stop)
   try {
     for (;;) {
       isReading = true
       const { done, value } = await reader.read()
       isReading = false
       if (signal.aborted) throw signal.reason
-      if (isSlow) throw new GatewayError('timeout', 'The request body came too slowly and was given up.')
+      if (isSlow) throw new GatewayError('timeout', 'The request body arrived too slowly.')
       if (done) {
         whole = true
-        // A server ends no body before its announced length; what stands between the server and the gateway does. A body that an app wrote
-        // anew under the headers of the old one is whole.
-        if (size < announced && !mayBeWhole(last)) throw cutByHost(size, announced)
+        // A server never ends a body before its announced length, but the app around the gateway may truncate it. A body that an app
+        // rewrote under the old headers is complete.
+        if (size < announced && !endsLikeWholeBody(last)) throw truncatedByHost(size, announced)
         break
       }
       size += value.length
@@ -97,22 +97,22 @@ async function* streamBody(request: Request, limit: number): AsyncGenerator<Uint
     throw hostLimitError(cause) ?? new GatewayError('cancelled', 'The request body broke off.', { cause })
   } finally {
     clearInterval(pace)
-    signal.removeEventListener('abort', leave)
+    signal.removeEventListener('abort', stop)
     if (!whole) reader.cancel().catch(() => {})
   }
 }
 
-/** Whether a body may end with these bytes: as JSON objects (`}`) and uploads (`--`) do. */
-function mayBeWhole(bytes: Uint8Array): boolean {
+/** Whether a complete body can end with these bytes: JSON objects end with `}`, uploads with `--`. */
+function endsLikeWholeBody(bytes: Uint8Array): boolean {
   let end = bytes.length
   while (end > 0 && (bytes[end - 1] as number) <= 32) end--
   return bytes[end - 1] === 125 || (bytes[end - 1] === 45 && bytes[end - 2] === 45)
 }
 
 /**
- * A reply as a WHATWG Response. Streams are pulled one chunk at a time: the client's pace is the upstream's. A stream that
- * `signal` cuts short fails with its reason, as one of `fetch` does: a clean end would look like a whole answer. So does one that
- * the gateway cuts because nobody reads it, at once.
+ * Converts a reply to a WHATWG Response. Streams are pulled one chunk at a time, as fast as the client reads. A stream that `signal`
+ * aborts fails with the signal's reason, as a stream of `fetch` does: a clean end would look like a complete response. A stream that the
+ * gateway aborts because it is not read fails at once.
  */
 export function toResponse(reply: Reply, method: string, signal?: Signal): Response {
   const { status, headers, body } = reply
@@ -142,13 +142,13 @@ export function toResponse(reply: Reply, method: string, signal?: Signal): Respo
 }
 
 interface HostLimit {
-  /** Recognizes the error that the host's body stream fails with. */
+  /** Matches the message of the error with which the host's body stream fails. */
   readonly message: RegExp
   /** The setting that raises the limit. */
   readonly setting: string
 }
 
-/** Body limits of hosts, which reach the gateway as a body that fails. */
+/** Body limits of hosts. The gateway sees them as a failed body stream. */
 const hostLimits: readonly HostLimit[] = [
   {
     message: /BODY_SIZE_LIMIT|^Content-length of \d+ exceeds limit of/,
@@ -157,9 +157,9 @@ const hostLimits: readonly HostLimit[] = [
 ]
 
 /**
- * The error for a body that the host refused because of its size; undefined for a body that failed for another reason.
+ * Returns the error for a body that the host rejected because of its size; undefined if reading failed for another reason.
  *
- * @param cause what reading the body failed with
+ * @param cause the error with which reading the body failed
  */
 export function hostLimitError(cause: unknown): GatewayError | undefined {
   if (typeof cause !== 'object' || cause === null) return undefined
@@ -167,20 +167,21 @@ export function hostLimitError(cause: unknown): GatewayError | undefined {
   const known = typeof message === 'string' ? hostLimits.find((host) => host.message.test(message)) : undefined
   if (known === undefined && status !== 413 && statusCode !== 413) return undefined
   return tooLargeForHost(
-    `the app around the gateway refused it: ${known?.setting ?? 'raise its limit for bodies'}.`,
+    `the app around the gateway rejected it: ${known?.setting ?? 'raise its limit for bodies'}.`,
     cause,
   )
 }
 
 /**
- * The error for a body that ended before its announced length. Next.js passes on only the first 10 MB where the app has a proxy (middleware).
+ * Creates the error for a body that ended before its announced length. Next.js passes on only the first 10 MB if the app has a proxy
+ * (middleware).
  *
  * @param size bytes that arrived
  * @param announced the content-length
  */
-export const cutByHost = (size: number, announced: number): GatewayError =>
+export const truncatedByHost = (size: number, announced: number): GatewayError =>
   tooLargeForHost(
-    `only ${size} of ${announced} bytes arrived. The app around the gateway cuts bodies: in Next.js, raise \`experimental.proxyClientMaxBodySize\` (\`middlewareClientMaxBodySize\` before Next.js 16; 10 MB by default).`,
+    `only ${size} of ${announced} bytes arrived. The app around the gateway truncates bodies: in Next.js, raise \`experimental.proxyClientMaxBodySize\` (\`middlewareClientMaxBodySize\` before Next.js 16; 10 MB by default).`,
   )
 
 const tooLargeForHost = (why: string, cause?: unknown): GatewayError =>

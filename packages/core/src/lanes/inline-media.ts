@@ -1,6 +1,6 @@
-import { createCanceller, isThenable } from '../base/async.ts'
+import { CallbackError, createCanceller, isThenable, settleWithin } from '../base/async.ts'
 import { toBase64 } from '../base/bytes.ts'
-import { CallbackError, decideNow, logOncePerMinute, settleWithin, typeNameOf } from '../base/callbacks.ts'
+import { decideNow, logOncePerMinute, typeNameOf } from '../base/callbacks.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { FetchedMedia } from '../config/media-policy.ts'
 import type { Loss, MediaPart, ModelRequest, Part } from '../formats/ir.ts'

@@ -1,7 +1,6 @@
-import { isThenable } from '../base/async.ts'
-import { runSilently, settleWithin, typeNameOf } from '../base/callbacks.ts'
-import type { Inbound, Reply } from '../http/inbound.ts'
-import { isValidHeader } from '../http/inbound.ts'
+import { isThenable, runSilently, settleWithin } from '../base/async.ts'
+import { typeNameOf } from '../base/callbacks.ts'
+import { type Inbound, isValidHeader, type Reply } from '../http/inbound.ts'
 import type { Handler, Route } from './route.ts'
 
 export const handlePluginRoute: Handler = async ({ route, inbound, params, shared }) => {

@@ -16,17 +16,20 @@ const sessionHeaders = [
 
 const none: readonly string[] = []
 
-/** Whether a call goes on from state that an upstream keeps for one of its keys. */
+/** Whether a call continues state that an upstream stores for one of its keys. */
 export function continuesState(codec: WireCodec | undefined, body: JsonObject): boolean {
   for (const field of codec?.statefulFields ?? none) if (body[field] !== undefined && body[field] !== null) return true
   return false
 }
 
-/** Calls that continue state go where their caller's other such calls go, whatever the strategy, unless the configuration orders the targets. */
+/**
+ * Returns the strategy for a call. Calls that continue stored state go to the same target as their caller's other such calls, unless the
+ * configured strategy is `order`.
+ */
 export const effectiveStrategy = (strategy: Strategy, continues: boolean): Strategy =>
   continues && strategy !== 'order' ? 'sticky' : strategy
 
-/** What a call has in common with others that should go to the same target and key; undefined where that does not matter. */
+/** Returns the text that calls to the same target and key have in common; undefined if any target will do. */
 export const callAffinity = (
   codec: WireCodec | undefined,
   strategy: Strategy,
@@ -41,12 +44,12 @@ export const callAffinity = (
       ? cacheAffinity(codec, body, (name) => inbound.header(name))
       : undefined
 
-/** Of a prompt's beginning so many characters tell conversations apart; hashing more would be felt. */
+/** Characters of a prompt's beginning that distinguish conversations. To hash more would cost a measurable share of a call. */
 const prefixChars = 16_384
 
 /**
- * What calls that should meet the same prompt cache have in common: the session or cache key that the client names, else the
- * beginning of the prompt (tools, instructions, and the turns up to the first of the user). Undefined where there is nothing.
+ * Returns the text that calls for the same prompt cache have in common: the cache key or session that the client names, else the
+ * beginning of the prompt (tools, instructions, and the turns up to the first one of the user). Returns undefined if there is none.
  */
 export function cacheAffinity(
   codec: WireCodec | undefined,
@@ -79,13 +82,13 @@ function textAt(body: JsonObject, path: string): string | undefined {
 const beginning = (value: Json | undefined, chars: number): string =>
   value === undefined || value === null ? '' : JSON.stringify(value).slice(0, chars)
 
-/** Later turns change from call to call. */
+/** Returns the turns up to the first one of the user: later turns differ between calls. */
 function untilUser(turns: readonly Json[]): Json[] {
   const first = turns.findIndex((turn) => !isObject(turn) || (turn.role ?? 'user') === 'user')
   return turns.slice(0, first < 0 ? 1 : first + 1)
 }
 
-/** Two 32-bit halves of a quick, well-spread hash (cyrb53's mixing): not for secrets, only to spread. Between 0 and 1, neither included. */
+/** Hashes a text to a number between 0 and 1, both excluded (the mixing of cyrb53). For even distribution only, not for secrets. */
 export function hashToUnitInterval(text: string): number {
   let a = 0xdeadbeef
   let b = 0x41c6ce57
@@ -100,8 +103,8 @@ export function hashToUnitInterval(text: string): number {
 }
 
 /**
- * The same order for the same key, as long as its first choices are there, and each in front for its share of keys. When one
- * goes, only its keys move (weighted rendezvous hashing).
+ * Orders items by weighted rendezvous hashing: the same key yields the same order, and each item is first for its share of keys. If an
+ * item is removed, only its keys move to other items.
  */
 export function rendezvous<T>(
   items: readonly T[],

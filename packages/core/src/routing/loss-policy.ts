@@ -9,17 +9,19 @@ export const lossPolicies: readonly OnLoss[] = ['ignore', 'warn', 'reject']
 const header = 'modelgate-on-loss'
 
 /**
- * The policy a call asks for by its header; undefined where it asks for none. Whether it may is known only with the target:
- * see `policyFor`. Throws for a word that is no policy.
+ * Returns the loss policy that a call requests in its `modelgate-on-loss` header; undefined if it requests none. Permission depends on the
+ * target and is checked by `effectiveLossPolicy`.
+ *
+ * @throws GatewayError `invalid_request` for an unknown policy
  */
 export function requestedLossPolicy(inbound: Inbound): OnLoss | undefined {
-  const asked = inbound.header(header)?.trim().toLowerCase()
-  if (asked === undefined || asked === '') return undefined
-  const known = lossPolicies.find((policy) => policy === asked)
+  const requested = inbound.header(header)?.trim().toLowerCase()
+  if (requested === undefined || requested === '') return undefined
+  const known = lossPolicies.find((policy) => policy === requested)
   if (known === undefined)
     throw new GatewayError(
       'invalid_request',
-      `${header}: '${asked.slice(0, 50)}' is none of ${lossPolicies.join(', ')}.`,
+      `${header}: unknown value '${requested.slice(0, 50)}'. Use one of: ${lossPolicies.join(', ')}.`,
       {
         param: header,
       },
@@ -28,18 +30,28 @@ export function requestedLossPolicy(inbound: Inbound): OnLoss | undefined {
 }
 
 /**
- * The policy in force. Callers may always be stricter than the configuration; to be more lenient their identity must allow it.
- * Throws 403 `permission` where it does not.
+ * Returns the loss policy for a call to a target. Callers may always choose a stricter policy than the configured one; a more lenient one
+ * must be listed in their identity's `onLoss`.
+ *
+ * @throws GatewayError `permission` (403) for a policy that the identity does not allow
  */
-export function effectiveLossPolicy(asked: OnLoss | undefined, configured: OnLoss, identity: Identity | null): OnLoss {
-  if (asked === undefined || asked === configured) return configured
+export function effectiveLossPolicy(
+  requested: OnLoss | undefined,
+  configured: OnLoss,
+  identity: Identity | null,
+): OnLoss {
+  if (requested === undefined || requested === configured) return configured
   const allowed = identity?.onLoss ?? lossPolicies.slice(lossPolicies.indexOf(configured))
-  if (!allowed.includes(asked))
-    throw new GatewayError('permission', `${header}: this token may not ask for '${asked}'.`, { param: header })
-  return asked
+  if (!allowed.includes(requested))
+    throw new GatewayError(
+      'permission',
+      `${header}: your access does not allow '${requested}'. Allowed: ${allowed.join(', ')}.`,
+      { param: header },
+    )
+  return requested
 }
 
-/** The 400 that a loss calls for: always for a fatal one, for a warning where the policy says so. */
+/** Returns the 400 for a request's losses: for a fatal loss always, for a warning if the policy is `reject`. Undefined: none. */
 export function lossError(losses: readonly Loss[], policy: OnLoss): GatewayError | undefined {
   const worst =
     losses.find(({ severity }) => severity === 'fatal') ??
@@ -48,7 +60,7 @@ export function lossError(losses: readonly Loss[], policy: OnLoss): GatewayError
   const param = worst.path.slice(1).replaceAll('/', '.')
   return new GatewayError(
     'invalid_request',
-    `${param}: ${worst.detail}. The model asked for cannot be given this part of the request.`,
+    `${param}: ${worst.detail}. The target model does not accept this part of the request.`,
     {
       param,
       code: 'unsupported_parameter',

@@ -1,14 +1,14 @@
-/** A model name as the configuration writes it: `*` in it stands for any characters, also none. */
+/** A model name of the configuration, in which each `*` matches any number of characters. */
 export interface NamePattern {
-  /** What each `*` stood for; undefined if the name is another. */
+  /** Returns the text that each `*` matched; undefined if the name does not match. */
   match(name: string): readonly string[] | undefined
-  /** Characters beside the stars: the more, the more exact. */
+  /** Number of characters other than `*`: a greater number is a more specific pattern. */
   readonly weight: number
 }
 
 /**
- * No regular expressions: names come from clients, and some patterns take a matcher with backtracking longer than the
- * universe has. Here every star but the last takes as little as it can, which never misses a match, and nothing is tried twice.
+ * Compiles a pattern. Regular expressions are not used: names come from clients, and some patterns take exponential time with
+ * backtracking. Here each star except the last matches as little as possible, which finds every match without backtracking.
  */
 export function namePattern(pattern: string): NamePattern {
   const [head = '', ...rest] = pattern.split('*')
@@ -34,14 +34,14 @@ export function namePattern(pattern: string): NamePattern {
   }
 }
 
-/** A name with stars, filled with what stars of another matched; one that is left over stands for nothing. */
+/** Replaces each `*` of a name by the text that the corresponding star matched. Surplus stars are removed. */
 export function fillStars(name: string, stars: readonly string[]): string {
   if (!name.includes('*')) return name
   const parts = name.split('*')
   return parts.map((part, at) => (at === parts.length - 1 ? part : part + (stars[at] ?? ''))).join('')
 }
 
-/** Whether a name is among those that a list of patterns allows. */
+/** Whether a model name matches one of the patterns. A `*` in a pattern matches any number of characters. */
 export const matchesModel = (name: string, patterns: readonly string[]): boolean =>
   patterns.some(
     (pattern) => pattern === name || (pattern.includes('*') && namePattern(pattern).match(name) !== undefined),

@@ -2,15 +2,15 @@ import { rendezvous } from './affinity.ts'
 import type { Latencies } from './health/health.ts'
 import type { Plan, ResolvedTarget } from './router.ts'
 
-/** What an order may depend on. */
+/** Properties of a call that its order of targets depends on. */
 export interface OrderInput {
   readonly latencies: Pick<Latencies, 'expectedMs' | 'claimMeasurement'>
   readonly stream: boolean
-  /** What the call has in common with others that should go to the same place. */
+  /** The text that calls to the same target have in common; see `callAffinity`. */
   readonly affinity: string | undefined
 }
 
-/** A plan's targets in the order of its strategy, those of each priority together, the lowest number first. */
+/** Groups a plan's targets by priority, lowest number first, and orders each group by the strategy. */
 export function orderByStrategy(
   targets: readonly ResolvedTarget[],
   strategy: Plan['strategy'],
@@ -25,20 +25,20 @@ export function orderByStrategy(
   }
   return [...groups]
     .sort(([a], [b]) => a - b)
-    .map(([, group]) => (group.length === 1 ? group : ordered(group, strategy, by)))
+    .map(([, group]) => (group.length === 1 ? group : orderGroup(group, strategy, by)))
 }
 
-function ordered(group: ResolvedTarget[], strategy: Plan['strategy'], by: OrderInput): ResolvedTarget[] {
+function orderGroup(group: ResolvedTarget[], strategy: Plan['strategy'], by: OrderInput): ResolvedTarget[] {
   switch (strategy) {
     case 'order':
       return group
     case 'weighted':
-      return atRandom(group)
+      return shuffleByWeight(group)
     case 'fastest':
       return byLatency(group, by)
     case 'sticky':
       return by.affinity === undefined
-        ? atRandom(group)
+        ? shuffleByWeight(group)
         : rendezvous(
             group,
             by.affinity,
@@ -48,8 +48,8 @@ function ordered(group: ResolvedTarget[], strategy: Plan['strategy'], by: OrderI
   }
 }
 
-/** Each in front with a chance of its share, then each of the rest likewise. */
-function atRandom(group: ResolvedTarget[]): ResolvedTarget[] {
+/** Draws the targets one after another, each with a probability in proportion to its weight. */
+function shuffleByWeight(group: ResolvedTarget[]): ResolvedTarget[] {
   const drawn = group.map((target) => ({ target, score: -Math.log(1 - Math.random()) / target.weight }))
   return drawn.sort((a, b) => a.score - b.score).map(({ target }) => target)
 }
@@ -59,7 +59,7 @@ function byLatency(group: ResolvedTarget[], { latencies, stream }: OrderInput): 
     .map((target) => ({ target, ms: latencies.expectedMs(target.id, stream) }))
     .sort((a, b) => (a.ms === b.ms ? 0 : a.ms - b.ms))
   const [first] = timed
-  // Only the first is going to be called: another that nobody knows is left for the next call to find out.
+  // Only the first target is called. Other unmeasured targets are left for the next call to measure.
   if (first !== undefined && first.ms < 0) latencies.claimMeasurement(first.target.id, stream)
   return timed.map(({ target }) => target)
 }

@@ -10,7 +10,7 @@ import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound } from '../http/inbound.ts'
 import type { ResolvedTarget } from './router.ts'
 
-/** What a call's target is chosen by. */
+/** The parts of a call by which its target is chosen. */
 export interface RoutingInput {
   /** The client's format, for chat generation. */
   readonly codec?: Codec | undefined
@@ -19,7 +19,7 @@ export interface RoutingInput {
   readonly record: CallRecord
 }
 
-/** What a target's `when` may look at. The request is read only when somebody asks what it uses. */
+/** Creates the traits that a target's `when` receives. The request is decoded only if `uses` is called. */
 export function createRequestTraits({ codec, request, inbound, record }: RoutingInput): RequestTraits {
   const { model, operation, format, stream } = record
   let used: ReadonlySet<Feature> | undefined
@@ -40,7 +40,7 @@ export function createRequestTraits({ codec, request, inbound, record }: Routing
   }
 }
 
-/** A body of which little has been checked yet. What the decoder cannot read uses nothing that a target could be chosen by. */
+/** Returns the features that a body uses. The body is not validated yet: a body that cannot be decoded uses none. */
 function featuresIn(codec: Codec, { value }: RequestBody): ReadonlySet<Feature> {
   try {
     const context = { report: createReport(value), newId, now: () => Math.floor(Date.now() / 1000) }
@@ -59,11 +59,11 @@ function featuresOf({ turns, tools, output, reasoning }: ModelRequest): Readonly
     if (modality === 'image') used.add('images')
   }
   if (reasoning !== undefined && reasoning.off !== true && reasoning.effort !== 'none') used.add('reasoning')
-  const look = (parts: readonly Part[]): void => {
+  const addFeatures = (parts: readonly Part[]): void => {
     for (const part of parts) {
-      // Earlier calls have to be understood, too, though no tool is offered any more.
+      // The target must also understand earlier tool calls, even if the request offers no tools any more.
       if (part.type === 'tool-call' || part.type === 'tool-result') used.add('tools')
-      if (part.type === 'tool-result') look(part.parts)
+      if (part.type === 'tool-result') addFeatures(part.parts)
       if (part.type !== 'media') continue
       if (part.kind === 'image') used.add('images')
       if (part.kind === 'audio') used.add('audio')
@@ -71,13 +71,13 @@ function featuresOf({ turns, tools, output, reasoning }: ModelRequest): Readonly
       if (part.kind === 'document') used.add('documents')
     }
   }
-  for (const { parts } of turns) look(parts)
+  for (const { parts } of turns) addFeatures(parts)
   return used
 }
 
 /**
- * Whether a target is meant for a request. A function that throws has met a request that it did not expect: its target is not
- * meant for that. Neither is one whose function returns anything but `true`, a promise of it included.
+ * Whether a target accepts a request by its `when`. A function accepts a request only by returning `true`: if it throws or returns a
+ * promise, the target is skipped.
  */
 export function matchesWhen(
   { when, upstreamName }: Pick<ResolvedTarget, 'when' | 'upstreamName'>,
@@ -87,9 +87,9 @@ export function matchesWhen(
   if (when === undefined) return true
   if (typeof when === 'function')
     try {
-      const answer: unknown = when(traits())
-      if (typeof answer === 'boolean') return answer
-      return decideNow(answer, logger, `\`when\` of a target at upstream '${upstreamName}'`)
+      const result: unknown = when(traits())
+      if (typeof result === 'boolean') return result
+      return decideNow(result, logger, `\`when\` of a target at upstream '${upstreamName}'`)
     } catch (error) {
       logger.warn(`modelgate: \`when\` of a target at upstream '${upstreamName}' failed; the target is skipped`, error)
       return false

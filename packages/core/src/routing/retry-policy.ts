@@ -2,6 +2,7 @@ import { errorKinds, type RetryScope } from '../base/error-kinds.ts'
 import type { GatewayError } from '../base/errors.ts'
 import type { RetryConfig } from '../config/config.ts'
 
+/** Defaults of `retry`. */
 export const defaultRetry: Readonly<Required<RetryConfig>> = {
   attempts: 3,
   maxWaitMs: 10_000,
@@ -11,21 +12,24 @@ export const defaultRetry: Readonly<Required<RetryConfig>> = {
   budgetFloor: 3,
 }
 
-/** What a configuration means; a model's own settings go before the gateway's. */
+/** Merges settings over the defaults. Later settings take precedence; `false` means one attempt. */
 export const resolveRetry = (
   ...settings: readonly (RetryConfig | false | undefined)[]
 ): Readonly<Required<RetryConfig>> => {
-  const given = settings.map((setting) => (setting === false ? { attempts: 1 } : (setting ?? {})))
-  return Object.assign({}, defaultRetry, ...given.map(withoutUndefined))
+  const objects = settings.map((setting) => (setting === false ? { attempts: 1 } : (setting ?? {})))
+  return Object.assign({}, defaultRetry, ...objects.map(withoutUndefined))
 }
 
 const withoutUndefined = (settings: RetryConfig): RetryConfig =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 
-/** Where a call may be tried again after an error. */
+/** Returns the targets at which a call may be retried after an error. */
 export const retryScope = ({ info }: GatewayError): RetryScope => errorKinds[info.kind].retry ?? 'none'
 
-/** Milliseconds to wait before the n-th retry (from 1) where nobody said how long: full jitter, so that callers spread. */
+/**
+ * Returns the milliseconds to wait before the n-th retry (from 1), if the upstream stated no time: exponential backoff with full jitter,
+ * so that retries of many callers spread out.
+ */
 export function backoffMs(
   retry: number,
   { backoffMs, maxBackoffMs }: Pick<Required<RetryConfig>, 'backoffMs' | 'maxBackoffMs'>,

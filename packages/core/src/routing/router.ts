@@ -1,8 +1,9 @@
 import { GatewayError } from '../base/errors.ts'
 import type { Member } from '../base/json/scan.ts'
 import type { JsonObject } from '../base/json/types.ts'
-import type { GatewayConfig, ModelRoute, RetryConfig, Strategy, Target, TargetLimits } from '../config/config.ts'
+import type { GatewayConfig, ModelRoute, RetryConfig, Strategy, Target } from '../config/config.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
+import type { TargetLimits } from '../config/limits.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import {
   duplicate,
@@ -19,9 +20,9 @@ import type { Upstream } from '../upstreams/upstream.ts'
 import { fillStars, matchesModel, type NamePattern, namePattern } from './model-patterns.ts'
 import { resolveRetry } from './retry-policy.ts'
 
-/** A target made definite for one call. */
+/** A target with the model name of one call. */
 export interface ResolvedTarget {
-  /** Under which its health is known. */
+  /** Key of its health: `upstream/model`. */
   readonly id: string
   readonly upstreamName: string
   readonly upstream: Upstream
@@ -36,32 +37,32 @@ export interface ResolvedTarget {
   readonly limits?: TargetLimits | undefined
 }
 
-/** A model's targets, and how to choose among them. */
+/** A model's targets and the settings for the choice among them. */
 export interface Plan {
-  /** As configured: not in the order in which they are tried. */
+  /** In the order of the configuration, not of the attempts. */
   readonly targets: readonly ResolvedTarget[]
   readonly strategy: Strategy
   readonly preferLossless: boolean
   readonly retry: Required<RetryConfig>
   readonly hedgeMs: number | undefined
-  /** Some targets are meant for some requests only. */
+  /** Some targets have a `when` condition. */
   readonly conditional: boolean
 }
 
-/** Model names to targets. No regular expressions: names come from clients. */
+/** Maps model names to plans. */
 export interface Router {
-  /** The plan for a model. Throws `model_not_found`, also for a model the caller may not use. */
+  /** Returns the plan for a model. Throws GatewayError `model_not_found`, also for a model that the caller may not use. */
   plan(model: string, identity: Identity | null): Plan
-  /** The names that a model list shows a caller: the exact names and the listed ones, those that it may use. */
+  /** Returns the names for a caller's model list: exact and listed names that it may use. */
   list(identity: Identity | null): readonly string[]
   /**
-   * Throws `model_not_found` for a further model that a request names and its caller may not use.
+   * Throws GatewayError `model_not_found` if a request names a further model that its caller may not use.
    *
-   * @param param where it stands in the request
-   * @param collections the name may follow a collection (`models/x`), which the caller's list leaves out
+   * @param param path of the name in the request
+   * @param collections the name may have a collection prefix (`models/x`), which the caller's list omits
    */
   checkName(name: string, identity: Identity | null, param: string, collections: boolean): void
-  /** Whether a caller can ask for this name (exact or by a pattern). */
+  /** Whether a caller can use a model name, exact or by a pattern. */
   has(model: string, identity: Identity | null): boolean
 }
 
@@ -69,9 +70,10 @@ interface Route extends Omit<Plan, 'targets'> {
   readonly targets: readonly Target[]
 }
 
-/** Names under patterns come from clients: of no more than these the plans are remembered. */
-const mostPlans = 1000
+/** Largest number of cached plans for names that match a pattern: such names come from clients. */
+const maxCachedPlans = 1000
 
+/** Creates the router of a configuration. */
 export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' | 'retry' | 'listedModels'>): Router {
   const exact = new Map<string, Route>()
   const patterns: { pattern: NamePattern; route: Route }[] = []
@@ -82,8 +84,8 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
   }
   patterns.sort((a, b) => b.pattern.weight - a.pattern.weight)
 
-  const resolve = (target: Target, asked: string, stars: readonly string[]): ResolvedTarget => {
-    const model = target.model === undefined ? asked : fillStars(target.model, stars)
+  const resolve = (target: Target, requested: string, stars: readonly string[]): ResolvedTarget => {
+    const model = target.model === undefined ? requested : fillStars(target.model, stars)
     const { upstream, priority = 0, weight = 1, when, defaults, overrides, limits, onLoss } = target
     return {
       id: `${upstream}/${model}`,
@@ -99,22 +101,22 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
       limits,
     }
   }
-  const made = (route: Route, model: string, stars: readonly string[]): Plan => ({
+  const planFor = (route: Route, model: string, stars: readonly string[]): Plan => ({
     ...route,
     targets: route.targets.map((target) => resolve(target, model, stars)),
   })
-  const named = new Map([...exact].map(([name, route]) => [name, made(route, name, [name])]))
+  const named = new Map([...exact].map(([name, route]) => [name, planFor(route, name, [name])]))
   const listed = [...new Set([...named.keys(), ...(config.listedModels ?? [])])]
   let matched = new Map<string, Plan>()
-  /** The same name has the same plan and the same targets: what is known of them is kept by them. */
+  /** Returns the same plan object for the same name: callers store state per plan and target. */
   const find = (model: string): Plan | undefined => {
     const known = named.get(model) ?? matched.get(model)
     if (known !== undefined) return known
     for (const { pattern, route } of patterns) {
       const stars = pattern.match(model)
       if (stars === undefined) continue
-      const plan = made(route, model, stars)
-      if (matched.size >= mostPlans) matched = new Map()
+      const plan = planFor(route, model, stars)
+      if (matched.size >= maxCachedPlans) matched = new Map()
       matched.set(model, plan)
       return plan
     }
@@ -123,8 +125,8 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
 
   return {
     plan(model, identity) {
-      // Names are remembered in many places; none is as long as this.
-      const plan = model.length <= longestName && mayUse(identity, model) ? find(model) : undefined
+      // Bounds all caches that are keyed by model names.
+      const plan = model.length <= maxNameLength && mayUse(identity, model) ? find(model) : undefined
       if (plan === undefined) throw modelNotFound(model, 'model')
       return plan
     },
@@ -133,12 +135,13 @@ export function createRouter(config: Pick<GatewayConfig, 'models' | 'upstreams' 
       throw modelNotFound(name, param)
     },
     list: (identity) => listed.filter((name) => mayUse(identity, name)),
-    has: (model, identity) => model.length <= longestName && mayUse(identity, model) && find(model) !== undefined,
+    has: (model, identity) => model.length <= maxNameLength && mayUse(identity, model) && find(model) !== undefined,
   }
 }
 
 const isList = (route: ModelRoute): route is readonly (string | Target)[] => Array.isArray(route)
 
+/** Returns the targets of a route in any of its notations. */
 export const routeTargets = (route: ModelRoute): readonly Target[] => {
   const given = isList(route) ? route : typeof route === 'object' && 'targets' in route ? route.targets : [route]
   return given.map((target) => (typeof target === 'string' ? { upstream: target } : target))
@@ -162,7 +165,7 @@ function mayUse(identity: Identity | null, model: string): boolean {
   return allowed === undefined || matchesModel(model, allowed)
 }
 
-const longestName = 256
+const maxNameLength = 256
 
 const modelNotFound = (model: string, param: string): GatewayError =>
   new GatewayError(
@@ -173,30 +176,33 @@ const modelNotFound = (model: string, param: string): GatewayError =>
 
 const shorten = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
 
-/** A call whose request may name models beside its own. */
+// Further model names. A request can name models in addition to its `model` (fallbacks, tools, image models). An upstream would use
+// them, so a caller with a model list may name only models of that list.
+
+/** A call whose request may name further models. */
 export interface ModelNamingCall {
   readonly request: RequestBody
-  /** An upload's fields, which stand in no body text. */
+  /** The fields of an upload, whose body is no JSON. */
   readonly form?: { readonly parts: readonly { readonly name: string; readonly text?: string }[] } | undefined
   readonly modelPlaces: ModelPlaces
 }
 
-/** From here on the members of a body have been looked up when it was read. */
+/** The members of longer bodies were located when the body was read. */
 const scannedChars = 32_768
 
 /**
- * Checks every model that a request names against its caller's list, before any upstream is called. Members that choose a model without naming it
- * are refused for callers that have a list. A duplicate or another spelling of such a member is refused for everybody at the top of the
- * request, and anywhere in it for callers that have a list: upstreams would read another one than was checked.
+ * Checks every model that a request names against its caller's list, before any upstream is called. For callers with a list, members that
+ * choose a model without naming one are rejected. A duplicate or another spelling of such a member is rejected at the top level of
+ * every request, and at any level for callers with a list: an upstream could read another member than the checked one.
  *
- * A name is compared with the list as the client wrote it: the upstream gets it unchanged, and needs no route here.
+ * A name is compared with the list as the client wrote it. The upstream receives it unchanged, so it needs no route.
  *
  * @throws GatewayError `model_not_found`, `permission` or `invalid_request`
  */
 export function checkNamedModels(call: ModelNamingCall, router: Router, identity: Identity | null): void {
   const { request, form, modelPlaces } = call
   if (!hasModelList(identity)) {
-    refuseAmbiguous(call)
+    rejectAmbiguous(call)
     return
   }
   const visitor = modelListVisitor(modelPlaces, router, identity)
@@ -205,13 +211,13 @@ export function checkNamedModels(call: ModelNamingCall, router: Router, identity
   else visitPlaces(request.text, request.members, modelPlaces.root, visitor)
 }
 
-/** Whether a caller may use some models only. */
+/** Whether a caller may use only some models. */
 export const hasModelList = (
   identity: Identity | null,
 ): identity is Identity & { readonly models: readonly string[] } =>
   identity?.models !== undefined && !identity.models.includes('*')
 
-/** Asks the caller's list. */
+/** Creates the visitor that checks model names against the caller's list. */
 export function modelListVisitor({ list }: ModelPlaces, router: Router, identity: Identity | null): PlaceVisitor {
   return {
     name: (name, path) => router.checkName(name, identity, path, list.protobuf === true),
@@ -225,7 +231,7 @@ export function modelListVisitor({ list }: ModelPlaces, router: Router, identity
   }
 }
 
-/** A field's name is a path with brackets: `svg[model]`, `image[]`. */
+/** Visits the fields of an upload. A field's name is a path with brackets: `svg[model]`, `image[]`. */
 function visitForm(
   parts: NonNullable<ModelNamingCall['form']>['parts'],
   { root }: ModelPlaces,
@@ -240,17 +246,17 @@ function visitForm(
       if (next === undefined) break
       node = next
       path += path === '' ? segment : `.${segment}`
-      // Also for `models[x]`: what stands within a name's brackets is no path that is known.
+      // Visited at each level, also for `models[x]`: the text in brackets may be no known path.
       visitText(text, node, path, visitor)
     }
   }
 }
 
-/** What is refused whoever sends it. Costs a look at each top-level key, and one at the text for a second `model`. */
-function refuseAmbiguous({ request, modelPlaces: { topLevel, hints } }: ModelNamingCall): void {
+/** Rejects members that are ambiguous for every caller. Reads each top-level key, and searches the text for a second `model`. */
+function rejectAmbiguous({ request, modelPlaces: { topLevel, hints } }: ModelNamingCall): void {
   const { outline } = request
   if (outline !== undefined || request.text.length >= scannedChars) {
-    refuseAmong((outline ?? request).members, topLevel)
+    rejectAmbiguousMembers((outline ?? request).members, topLevel)
     return
   }
   let further = false
@@ -261,10 +267,10 @@ function refuseAmbiguous({ request, modelPlaces: { topLevel, hints } }: ModelNam
     if (declared !== key) throw otherSpelling(key, declared)
     further = true
   }
-  if (further || mayNameModelTwice(request.text)) refuseAmong(request.members, topLevel)
+  if (further || mayHaveSecondModel(request.text)) rejectAmbiguousMembers(request.members, topLevel)
 }
 
-function refuseAmong(members: readonly Member[], topLevel: ReadonlyMap<string, string>): void {
+function rejectAmbiguousMembers(members: readonly Member[], topLevel: ReadonlyMap<string, string>): void {
   const seen = new Set<string>()
   for (const { key } of members) {
     const declared = topLevel.get(foldName(key))
@@ -277,12 +283,12 @@ function refuseAmong(members: readonly Member[], topLevel: ReadonlyMap<string, s
 
 const quote = 0x22
 
-/** Whether a short look at the text cannot rule out a second `model` at its top. */
-function mayNameModelTwice(text: string): boolean {
-  // An escape may hide one. Letters of ASCII are the only ones that matter here.
+/** Whether a quick search of the text cannot rule out a second top-level `model`. */
+function mayHaveSecondModel(text: string): boolean {
+  // An escape may hide a letter of the name. Escapes of ASCII letters start with `\u00`.
   if (text.includes('\\u00')) return true
   let found = 0
-  // There are fewer places with this than with a quote, where a search for all of it would begin.
+  // `model"` is rarer than a quote, with which the complete search text would begin.
   for (let at = text.indexOf('model"'); at > 0; at = text.indexOf('model"', at + 6))
     if (text.charCodeAt(at - 1) === quote && ++found > 1) return true
   return false

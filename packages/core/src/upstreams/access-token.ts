@@ -1,5 +1,4 @@
-import { monotonicNow } from '../base/async.ts'
-import { settleWithin } from '../base/callbacks.ts'
+import { monotonicNow, settleWithin } from '../base/async.ts'
 
 /** A value with its expiry in milliseconds since 1970. Without an expiry it is not cached. */
 interface Expiring<T> {

@@ -1,4 +1,5 @@
-import { ignoreRejection, typeNameOf } from '../base/callbacks.ts'
+import { ignoreRejection } from '../base/async.ts'
+import { typeNameOf } from '../base/callbacks.ts'
 import { isObject } from '../base/json/object.ts'
 import type { JsonObject } from '../base/json/types.ts'
 import { type AwsCredentialSource, signCalls } from './aws/sign.ts'

@@ -3,10 +3,10 @@ import { type JsonSource, joinSource, type Member, sourcePart } from './scan.ts'
 import type { JsonObject } from './types.ts'
 
 /**
- * Sets and drops top-level members of an object. The values of all others stay as they were written (big integers,
- * escapes, repeated keys); only the space between members goes.
+ * Sets and drops top-level members of a JSON object. The values of all other members stay as they were written (big integers, escapes,
+ * repeated keys); only white space between members is removed.
  *
- * @param members where they stand in the source
+ * @param members the object's top-level members, from `scanJson`
  */
 export function editJson(text: string, members: readonly Member[], set: JsonObject, drop: readonly string[]): string
 export function editJson(
@@ -33,11 +33,10 @@ export function editJson(
 }
 
 /**
- * Sets top-level members of an object and leaves every other character as it is: big integers, duplicate keys,
- * spacing and escapes survive. A member that stands several times is set each time, so that no reader downstream can
- * pick another value than the one validated.
+ * Sets top-level members of a JSON object and leaves every other character as it is: big integers, duplicate keys, white space and
+ * escapes survive. A repeated member is set each time, so that an upstream cannot read another value than the validated one.
  *
- * @param members where they stand in the source
+ * @param members the object's top-level members, from `scanJson`
  */
 export function spliceJson(text: string, members: readonly Member[], set: JsonObject): string
 export function spliceJson(source: JsonSource, members: readonly Member[], set: JsonObject): JsonSource
@@ -52,7 +51,7 @@ export function spliceJson(source: JsonSource, members: readonly Member[], set: 
     from = member.end
   }
   if (missing.size > 0) {
-    // A new member goes in front of the closing brace, after the last value.
+    // New members are inserted after the last value, before the closing brace.
     const last = members.at(-1)
     const at = last?.end ?? (typeof source === 'string' ? source.indexOf('{') : source.indexOf(123)) + 1
     const added = [...missing].map((key) => `${JSON.stringify(key)}:${stringifyExact(set[key])}`).join(',')

@@ -5,7 +5,7 @@ import { isSpace, stringEnd } from './scan.ts'
  * magnitude beyond its range. It keeps its source text. `stringifyExact` writes that text; `JSON.stringify` writes the
  * nearest double, as if the document had been read with `JSON.parse`.
  *
- * The type `Json` does not name it: codecs pass numbers on, and read the few that they calculate with by `doubleOf`.
+ * The type `Json` omits it: codecs copy numbers, and read the few numbers that they calculate with through `doubleOf`.
  */
 export class ExactNumber {
   readonly text: string
@@ -20,16 +20,16 @@ export class ExactNumber {
   }
 }
 
-/** Whether `JSON.stringify` met an ExactNumber since this was last reset. */
+/** Whether `JSON.stringify` has written an ExactNumber since the last reset. */
 let wasWritten = false
 
-/** Parses JSON as `JSON.parse` does, except that numbers which no double holds become `ExactNumber`s. Throws SyntaxError. */
+/** Parses JSON as `JSON.parse` does, except that numbers which no double can hold become `ExactNumber`s. Throws SyntaxError. */
 export function parseExact(text: string): unknown {
   const value: unknown = JSON.parse(text)
   return hasExactNumbers(text) ? new Parser(text).value() : value
 }
 
-/** Returns JSON as `JSON.stringify` does, with each `ExactNumber` as it was written. */
+/** Returns JSON as `JSON.stringify` does, with the source text of each `ExactNumber`. */
 export function stringifyExact(value: unknown): string {
   wasWritten = false
   const text = JSON.stringify(value)
@@ -39,13 +39,13 @@ export function stringifyExact(value: unknown): string {
 /** Whether a JSON value is a number. */
 export const isNumber = (value: unknown): boolean => typeof value === 'number' || value instanceof ExactNumber
 
-/** Returns the number that a text spells, exactly. The text has to be a JSON number. */
+/** Returns the exact number of a text, which must be a JSON number. */
 export const exactNumber = (text: string): number | ExactNumber =>
   isExactDouble(text) ? Number(text) : new ExactNumber(text)
 
 /**
- * Returns a value as a double, for a field that its format defines as a number; undefined if it is no number, or an integer
- * beyond what doubles hold. A fraction with more digits is rounded: servers read such fields into doubles.
+ * Returns a value as a double, for a field that its format defines as a number. Returns undefined if the value is no number, or an
+ * integer that no double can hold. A fraction with more digits is rounded: servers read such fields into doubles.
  */
 export function doubleOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value
@@ -54,7 +54,7 @@ export function doubleOf(value: unknown): number | undefined {
   return Number.isFinite(double) ? double : undefined
 }
 
-/** Returns a value for readers outside the gateway, with doubles for `ExactNumber`s: the very value if it has none. */
+/** Replaces `ExactNumber`s by doubles, for plugins and hosts. Returns the same value if it contains none. */
 export function plainNumbers<T>(value: T): T {
   if (value instanceof ExactNumber) return Number(value.text) as T
   if (typeof value !== 'object' || value === null) return value
@@ -72,17 +72,17 @@ export function plainNumbers<T>(value: T): T {
   return plain
 }
 
-/** Decimals of fewer digits are never changed by a double. */
+/** Doubles hold decimals of fewer digits exactly. */
 const minDigits = 16
-/** Exponents of three digits may be beyond the range of a double. In a string, most of what looks like one goes on. */
+/** An exponent of three digits may exceed the range of a double. In strings, most matches of the first part are longer words. */
 const longExponent = /\d[eE][+-]?\d{3,}(?:[\s,}\]]|$)/
-/** From here on most of a document is long strings (images, files), which a search for quotes skips faster. */
+/** Longer documents consist mostly of long strings (images, files), which a search for quotes skips faster. */
 const longText = 32_768
 
 /**
- * Whether a document has a number that no double holds. Nearly all have none: a short document is searched for a run as long
- * as such a number by a look at one character in 16, and for a long exponent, in about a tenth of the time of `JSON.parse`.
- * Strings are told apart only if there is something to find.
+ * Whether a document has a number that no double can hold. Nearly all documents have none. A short document is searched for a run of
+ * characters as long as such a number, by looking at one character in 16, and for a long exponent. This takes about a tenth of the
+ * time of `JSON.parse`. Strings are distinguished from numbers only after a match.
  */
 export const hasExactNumbers = (text: string): boolean =>
   (text.length >= longText || mayHaveLongNumber(text) || longExponent.test(text)) && findExactNumber(text)
@@ -90,13 +90,13 @@ export const hasExactNumbers = (text: string): boolean =>
 function mayHaveLongNumber(text: string): boolean {
   for (let at = minDigits - 1; at < text.length; at += minDigits) {
     if (!isNumberCode(text.charCodeAt(at))) continue
-    // A run of 16 characters reaches 8 further to one side at least.
+    // A run of 16 characters extends at least 8 characters to one side.
     if (!isNumberCode(text.charCodeAt(at + 8)) && !isNumberCode(text.charCodeAt(at - 8))) continue
     let start = at
     while (isNumberCode(text.charCodeAt(start - 1))) start--
     const end = numberEnd(text, at)
     if (end - start >= minDigits && !isExactDouble(text.slice(start, end))) return true
-    // Each run is read once.
+    // Skips the rest of the run: each run is read once.
     while (at + minDigits < end) at += minDigits
   }
   return false
@@ -117,7 +117,7 @@ function findExactNumber(text: string): boolean {
 
 const quote = 34
 const isDigit = (code: number): boolean => code >= 48 && code <= 57
-/** Whether a number may contain the character: a digit, a sign, a point or an exponent's letter. */
+/** Whether a number can contain the character: a digit, a sign, a point or the letter of an exponent. */
 const isNumberCode = (code: number): boolean =>
   code < 58 ? code > 42 && code !== 44 && code !== 47 : code === 101 || code === 69
 
@@ -128,8 +128,8 @@ function numberEnd(text: string, at: number): number {
 }
 
 /**
- * Whether a double is written with the same decimal value, or the text is no number at all. An integer has to stay one in its spelling, too: readers of many
- * languages tell 1e+21 from 1000000000000000000000.
+ * Whether a double is written with the same decimal value, or the text is no number. An integer must also stay an integer in its
+ * spelling: parsers of many languages distinguish 1e+21 from 1000000000000000000000.
  */
 function isExactDouble(text: string): boolean {
   if (text.length < minDigits && !longExponent.test(text)) return true
@@ -141,7 +141,7 @@ function isExactDouble(text: string): boolean {
 
 const spelling = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
-/** A number as its digits and a power of ten: the same text for the same magnitude. Undefined for what is no number. */
+/** Returns a number as its digits and a power of ten: equal magnitudes have equal texts. Returns undefined for no number. */
 function decimal(text: string): { value: string; isInteger: boolean } | undefined {
   const found = spelling.exec(text)
   if (found === null) return undefined
@@ -159,7 +159,7 @@ function decimal(text: string): { value: string; isInteger: boolean } | undefine
 
 const zero = 48
 
-/** Reads a document that `JSON.parse` has accepted, and that nests no deeper than the stack allows. */
+/** Parses a document that `JSON.parse` has accepted, and whose nesting the stack allows. */
 class Parser {
   readonly #text: string
   #at = 0
@@ -217,14 +217,14 @@ class Parser {
     return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1)
   }
 
-  /** The next character that is no white space. */
+  /** Skips white space and returns the next character. */
   #next(): number {
     while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++
     return this.#text.charCodeAt(this.#at)
   }
 }
 
-/** JSON of plain values; undefined for what JSON leaves out. */
+/** Returns the JSON of plain values. Returns undefined for values that JSON omits. */
 function write(value: unknown): string | undefined {
   if (value instanceof ExactNumber) return value.text
   if (Array.isArray(value)) return `[${value.map((item) => write(item) ?? 'null').join(',')}]`

@@ -1,16 +1,20 @@
-/** One member of a document's top-level object: its key and where its value stands in the source. */
+/** A JSON document as text, or as bytes in UTF-8. */
+export type JsonSource = string | Uint8Array
+
+/** One member of a document's top-level object: its key, and the start and end of its value in the source. */
 export interface Member {
   readonly key: string
   readonly start: number
   readonly end: number
 }
 
+/** The result of a scan. */
 export interface Scan {
-  /** Nesting exceeds the limit; `members` is then incomplete. */
+  /** The nesting exceeds the limit; `members` is incomplete. */
   readonly tooDeep: boolean
-  /** There are more values and names than may be; `members` is then incomplete. */
+  /** The document has more values and names than the limit; `members` is incomplete. */
   readonly tooMany: boolean
-  /** The top-level object's members in order, duplicates included; empty for anything but an object. */
+  /** The top-level object's members in order, duplicates included. Empty if the document is no object. */
   readonly members: readonly Member[]
 }
 
@@ -18,11 +22,11 @@ const quote = 34
 const backslash = 92
 
 /**
- * One linear pass over JSON text, before anything parses it: how deep it nests, and where its top-level values stand.
- * `JSON.parse` accepts millions of levels that `JSON.stringify` and any recursive walk then die of. The text need not be
- * valid: on broken text the members mean nothing, and the parser that follows says so.
+ * Scans JSON text in one linear pass before it is parsed: finds the positions of top-level values and checks the nesting. `JSON.parse`
+ * accepts millions of levels, on which `JSON.stringify` and recursive functions overflow the stack. The text may be invalid JSON: the
+ * members are then meaningless, and the parser that follows reports the error.
  *
- * @param maxValues how many values and names there may be: a body of millions takes its reader seconds, however small they are
+ * @param maxValues largest number of values and names: to read millions of them takes seconds, however small they are
  */
 export function scanJson(text: string, maxDepth: number, maxValues?: number): Scan {
   const scanner = new Scanner(text, maxDepth, maxValues)
@@ -37,22 +41,22 @@ export function scanJson(text: string, maxDepth: number, maxValues?: number): Sc
   return scanner
 }
 
-/** Is shown a document, string by string and between them character by character, and says what a `Scan` does. */
+/** Builds a `Scan` from a document's strings, and from the characters between strings, in order. */
 export class Scanner implements Scan {
   readonly members: Member[] = []
   tooDeep = false
   tooMany = false
-  /** It is too deep or too much: the rest need not be shown. */
+  /** A limit is exceeded: the rest of the document can be skipped. */
   stopped = false
-  /** The key of the member that is being shown. */
+  /** The key of the member whose value is being scanned. */
   key: string | undefined
   readonly #source: JsonSource
   readonly #maxDepth: number
-  /** Values and names that there may still be. */
+  /** Values and names until the limit is reached. */
   #left: number
   #depth = 0
   #inObject = false
-  /** The last string at the top level that may be a key: where it stands. */
+  /** Position of the last top-level string that may be a key; -1: none. */
   #keyStart = -1
   #keyEnd = -1
   #start = -1
@@ -63,14 +67,14 @@ export class Scanner implements Scan {
     this.#left = maxValues
   }
 
-  /** A string, with its quotes. */
+  /** Adds a string; `start` and `end` include its quotes. */
   addString(start: number, end: number): void {
     if (this.#depth !== 1 || !this.#inObject || this.key !== undefined) return
     this.#keyStart = start
     this.#keyEnd = end
   }
 
-  /** A character outside strings. */
+  /** Adds a character outside strings. */
   addCharacter(code: number, at: number): void {
     switch (code) {
       case 123: // {
@@ -109,20 +113,23 @@ export class Scanner implements Scan {
   }
 }
 
-/** Whether JSON text nests deeper than that: each level takes two characters, and most texts have fewer brackets than they may have levels. */
+/**
+ * Whether JSON text nests deeper than `maxDepth`. Most texts need no scan: they are shorter than two characters per level, or have fewer
+ * brackets than levels are allowed.
+ */
 export const nestsDeeper = (text: string, maxDepth: number): boolean =>
   text.length > 2 * maxDepth &&
   count(text, '{', maxDepth) + count(text, '[', maxDepth) > maxDepth &&
   scanJson(text, maxDepth).tooDeep
 
-/** How often the text holds a character; one more than `most` for anything above. */
+/** Counts the occurrences of a character, up to `most + 1`. */
 function count(text: string, char: string, most: number): number {
   let found = 0
   for (let at = text.indexOf(char); at >= 0 && found <= most; at = text.indexOf(char, at + 1)) found++
   return found
 }
 
-/** Index after the closing quote of the string that opens at `open`; the text's end if it never closes. */
+/** Returns the index after the closing quote of the string that opens at `open`, or the text's length if there is none. */
 export function stringEnd(text: string, open: number): number {
   for (let at = open + 1; ; ) {
     const close = text.indexOf('"', at)
@@ -131,7 +138,7 @@ export function stringEnd(text: string, open: number): number {
     while (text.charCodeAt(close - 1 - slashes) === backslash) slashes++
     if (slashes % 2 === 0) return close + 1
     at = close + 1
-    // Where one escape follows another, a search for each quote would take longer than going through them.
+    // Consecutive escapes are skipped here: to search for each escaped quote would take longer.
     while (text.charCodeAt(at) === backslash) at += 2
   }
 }
@@ -145,7 +152,7 @@ function readKey(quoted: string): string {
   }
 }
 
-/** JSON's white space. */
+/** Whether a character is white space in JSON. */
 export const isSpace = (code: number | undefined): boolean => code === 32 || code === 10 || code === 13 || code === 9
 
 function trimmedStart(source: JsonSource, from: number): number {
@@ -160,25 +167,22 @@ function trimmedEnd(source: JsonSource, to: number): number {
   return at
 }
 
-/** A JSON document: its text, or the same in UTF-8. */
-export type JsonSource = string | Uint8Array
-
 const decoder = new TextDecoder()
 const encoder = new TextEncoder()
 
-/** The character or byte there; none (NaN, undefined) outside the document. */
+/** Returns the character or byte at a position. Outside the document: NaN or undefined. */
 export const codeAt = (source: JsonSource, at: number): number | undefined =>
   typeof source === 'string' ? source.charCodeAt(at) : source[at]
 
-/** What stands between two places, as text. */
+/** Returns a part of a document as text. */
 export const sourceText = (source: JsonSource, start: number, end: number): string =>
   typeof source === 'string' ? source.slice(start, end) : decoder.decode(source.subarray(start, end))
 
-/** The same without a copy, for `joined`. */
+/** Returns a part of a document without a copy, for `joinSource`. */
 export const sourcePart = (source: JsonSource, start: number, end?: number): JsonSource =>
   typeof source === 'string' ? source.slice(start, end) : source.subarray(start, end)
 
-/** The pieces of a new document, of the kind of the one that they are made of. */
+/** Joins the pieces of a new document. The result is text or bytes, as `source` is. */
 export function joinSource(source: JsonSource, pieces: readonly JsonSource[]): JsonSource {
   if (typeof source === 'string') return pieces.join('')
   const chunks = pieces.map((piece) => (typeof piece === 'string' ? encoder.encode(piece) : piece))

@@ -1,4 +1,4 @@
-/** A JSON value. A number of a document that is being translated may be an `ExactNumber` (base/json/exact-number.ts); the type leaves that out. */
+/** A JSON value. During translation a number may be an `ExactNumber` (base/json/exact-number.ts); the type omits it. */
 export type Json = null | boolean | number | string | Json[] | JsonObject
 
 /** A JSON object. */

@@ -35,11 +35,11 @@ export function encodeError(error: ErrorInfo, requestId: string): { status: numb
 
 /** Returns the body of an error, for responses and for the `error` event of streams. */
 export function errorBody(error: ErrorInfo): JsonObject {
-  const own =
+  const original =
     error.raw?.format === 'messages' && errorKinds[error.kind].aboutRequest === true ? error.raw.value : undefined
-  const type = typeof own?.type === 'string' ? own.type : statusAndTypeOf[error.kind].type
-  const body: JsonObject = { ...own, type, message: own === undefined ? messageFor(error) : error.message }
-  if (own === undefined && error.code === 'thread_not_found') body.details = { error_code: error.code }
+  const type = typeof original?.type === 'string' ? original.type : statusAndTypeOf[error.kind].type
+  const body: JsonObject = { ...original, type, message: original === undefined ? messageFor(error) : error.message }
+  if (original === undefined && error.code === 'thread_not_found') body.details = { error_code: error.code }
   return { type: 'error', error: body }
 }
 

@@ -227,11 +227,11 @@ export function encodeThinking(
   const at = (field: string): string => fieldPointer(`reasoning.${field}`, request.at, undefined)
   const { report } = context
   const existing = isObject(out.thinking) ? out.thinking : undefined
-  const word = effort === 'minimal' ? 'low' : effort === 'none' ? undefined : effort
+  const effortWord = effort === 'minimal' ? 'low' : effort === 'none' ? undefined : effort
   const mode = off || effort === 'none' ? 'off' : isThinkingRequested(effort, budgetTokens, adaptive) ? 'on' : 'unsaid'
 
   let thinking: JsonObject | undefined
-  let sentEffort = word
+  let sentEffort = effortWord
   if (mode === 'off') {
     if (traits.thinking === 'none') thinking = undefined
     else if (traits.canDisable) thinking = { type: 'disabled' }
@@ -338,14 +338,14 @@ function encodeDisplay(
 }
 
 function encodeEffort(
-  word: EffortWord,
+  effortWord: EffortWord,
   requested: Reasoning['effort'],
   out: JsonObject,
   traits: ModelTraits,
   at: string,
   { report }: EncodeContext,
 ): void {
-  const nearest = nearestEffort(word, traits.efforts)
+  const nearest = nearestEffort(effortWord, traits.efforts)
   if (nearest === undefined) {
     report.add(loss(at, 'the model accepts no effort'))
     return

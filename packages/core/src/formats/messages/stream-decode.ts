@@ -343,8 +343,8 @@ function openReasoning(
   context: ExchangeContext,
 ): BlockDecoder {
   // The signature comes in the last delta. An empty one at the start is a placeholder.
-  const eventsBeforeStart = start.signature === ''
-  if (eventsBeforeStart) delete part.seal
+  const awaitsSignature = start.signature === ''
+  if (awaitsSignature) delete part.seal
   const number = writer.start(part)
   let sealed = part.seal !== undefined
   const seal = (signature: string): void => {
@@ -359,21 +359,21 @@ function openReasoning(
       else reportDelta(delta, part, context)
     },
     stop() {
-      if (eventsBeforeStart && !sealed) seal('')
+      if (awaitsSignature && !sealed) seal('')
       writer.end(number)
     },
   }
 }
 
 function openCall(
-  written: ToolCallPart,
+  decoded: ToolCallPart,
   start: JsonObject,
   writer: PartWriter,
   context: ExchangeContext,
 ): BlockDecoder {
   // `input: {}` announces deltas. A server that streams no deltas sends the whole input at the start.
   const inputAtStart = isObject(start.input) && Object.keys(start.input).length > 0 ? writeInput(start.input) : ''
-  const part = restoreCall({ ...written, input: '' }, context.request)
+  const part = restoreCall({ ...decoded, input: '' }, context.request)
   const custom = part.custom === true
   const number = writer.start(part)
   let input = ''

@@ -18,7 +18,7 @@ export interface Reference {
   readonly place: ReferencePlace
 }
 
-/** The table's paths as a tree: what may follow at a place. */
+/** The table's paths as a tree. */
 interface Node {
   readonly members: Map<string, Node>
   elements: Node | undefined
@@ -88,7 +88,7 @@ function collect(
     return
   }
   if (!isObject(value)) return
-  // Some servers take one element in place of a list.
+  // Some servers accept one element instead of a list.
   if (elements !== undefined) collect(value, elements, at, holder, found)
   const prefix = at === '' ? '' : `${at}.`
   for (const [name, next] of node.members)
@@ -99,7 +99,7 @@ function collect(
 
 const isHolder = (value: Json | undefined): boolean => typeof value === 'object' && value !== null
 
-/** An id in a list or an object would not be looked up, and a tolerant upstream might read it all the same. */
+/** An id in a list or an object would not be checked, but a tolerant upstream might read it. */
 const noText = (at: string): GatewayError =>
   new GatewayError('invalid_request', `${at}: expected a string, the id of one stored object.`, { param: at })
 
@@ -108,7 +108,7 @@ const backslash = 92
 const isOpen = (code: number): boolean => code === 123 || code === 91
 const isClose = (code: number): boolean => code === 125 || code === 93
 
-/** Checks the members on the way to references in a valid JSON text, by which duplicates can still be told apart. Linear. */
+/** Checks member names on the paths to references. It reads the text, because a parsed value hides duplicates. Linear time. */
 class MemberCheck {
   readonly #text: string
   #at = 0
@@ -159,7 +159,7 @@ class MemberCheck {
   }
 
   #nextFor(node: Node, key: string, seen: Set<string>): Node | undefined {
-    // Some servers take one element in place of a list.
+    // Some servers accept one element instead of a list.
     const next = node.members.get(key) ?? node.elements?.members.get(key) ?? node.any
     if (next === undefined) {
       checkSpelling(node.members.keys(), key)
@@ -229,8 +229,8 @@ const givenTwice = (name: string): GatewayError =>
   new GatewayError('invalid_request', `${name}: it is given more than once.`, { param: name })
 
 /**
- * Checks the top-level members that references stand in, or below, also where a look at the value shows no reference: of a member
- * that is given twice the value holds the last only.
+ * Checks the names of top-level members that can hold references. Needed even if the value holds none: of duplicate members a parsed
+ * value keeps only the last.
  *
  * @param keys all top-level names of the body, duplicates included
  * @throws GatewayError as `findReferences` does
@@ -245,7 +245,7 @@ export function checkTopLevel(scheme: ReferenceScheme, keys: Iterable<string>): 
   }
 }
 
-/** How a kind is named in an error message, in the singular. */
+/** Names of the kinds in error messages, singular. */
 const nouns: Readonly<Record<ReferenceKind, string>> = {
   responses: 'stored response',
   conversations: 'conversation',
@@ -257,10 +257,10 @@ const nouns: Readonly<Record<ReferenceKind, string>> = {
   batches: 'batch',
 }
 
-/** In clients' own words where they have some. */
+/** Error codes that clients know. */
 const codes: Partial<Record<ReferenceKind, string>> = { responses: 'previous_response_not_found' }
 
-/** A reference that the gateway doesn't know as the caller's own. */
+/** Creates the error for a reference that does not belong to the caller, as far as the gateway knows. */
 export const unknownReferenceError = (
   kind: ReferenceKind,
   id: string,

@@ -22,7 +22,7 @@ export interface ReferencePlace {
   readonly path: string
   /** The code that the format's clients know for an id that is not found. Default: that of the kind, if there is one. */
   readonly code?: string
-  /** Whether the value refers to stored state at all. Default: each text that is not empty does. */
+  /** Returns whether the value refers to stored state. Default: every non-empty text does. */
   readonly isReference?: (value: string, holder: JsonObject) => boolean
 }
 
@@ -34,8 +34,8 @@ const of = (kind: ReferenceKind, ...paths: readonly string[]): ReferencePlace[] 
 const googleFiles = 'generativelanguage.googleapis.com'
 
 /**
- * Whether an address names something that the provider reads with the credentials of the gateway's operator: a file of the Gemini
- * Files API, an object in Cloud Storage or S3. Anybody can read any other `http` address.
+ * Returns whether the provider reads a URI with the credentials of the gateway's operator: a file of the Gemini Files API, an object in
+ * Cloud Storage or S3. Other `http` URLs are public.
  */
 export function isStoredUri(uri: string): boolean {
   // Data may be megabytes long.
@@ -51,23 +51,23 @@ export function isStoredUri(uri: string): boolean {
 const withStoredUri = (paths: readonly string[]): ReferencePlace[] =>
   paths.map((path) => ({ kind: 'files', path, refers: isStoredUri }))
 
-/** Anthropic's own skills are there for everybody. */
+/** Anthropic's own skills are public. */
 const isOwnSkill = (_: string, { type }: JsonObject): boolean => type !== 'anthropic'
 
-/** Items whose content the provider may hold back, and the member that has the content where it was sent along. */
+/** Items whose content the provider may store, and the member that holds inline content. */
 const contentOf: Readonly<Record<string, string>> = {
   reasoning: 'encrypted_content',
   image_generation_call: 'result',
 }
 
-/** An item that stands for a stored one: an `item_reference`, whose type may be null or absent, or nothing but an id. */
+/** Returns whether an item refers to a stored one: an `item_reference`, whose type may be null or absent, or only an id. */
 export const isItemReference = ({ type, role, content }: JsonObject): boolean =>
   type === 'item_reference' || ((type === undefined || type === null) && role === undefined && content === undefined)
 
-/** Members that say nothing of an item's content. */
+/** Members that hold no content. */
 const frameMembers: ReadonlySet<string> = new Set(['id', 'type', 'status', 'role'])
 
-/** An item whose content only the provider that made it has. */
+/** Returns whether only the provider that created an item has its content. */
 export const lacksContent = (item: JsonObject): boolean => {
   if (Object.keys(item).every((member) => frameMembers.has(member))) return true
   const member = typeof item.type === 'string' && Object.hasOwn(contentOf, item.type) ? contentOf[item.type] : undefined
@@ -78,7 +78,7 @@ export const lacksContent = (item: JsonObject): boolean => {
   return typeof item[member] !== 'string' || item[member] === ''
 }
 
-/** Files and containers of tools, wherever Responses has a list of tools. */
+/** Places of files and containers in a list of tools of the Responses API. */
 const responsesTools = (tools: string): ReferencePlace[] => [
   ...of('vectorStores', `${tools}.vector_store_ids[]`),
   ...of('containers', `${tools}.container`, `${tools}.environment.container_id`),
@@ -92,13 +92,13 @@ const responsesTools = (tools: string): ReferencePlace[] => [
   ),
 ]
 
-/** Both spellings of a part of generateContent. */
+/** Places in a part of generateContent, in both spellings. */
 const geminiPart = (part: string): ReferencePlace[] =>
   withStoredUri(
     ['.fileData.fileUri', '.fileData.file_uri', '.file_data.fileUri', '.file_data.file_uri'].map((leaf) => part + leaf),
   )
 
-/** Both spellings of generateContent. */
+/** Places in a body of generateContent, in both spellings. */
 const geminiBody = (root: string): ReferencePlace[] => [
   ...of('caches', `${root}cachedContent`, `${root}cached_content`),
   ...[`${root}contents[].parts[]`, `${root}systemInstruction.parts[]`, `${root}system_instruction.parts[]`].flatMap(
@@ -120,7 +120,7 @@ const geminiBody = (root: string): ReferencePlace[] => [
         '.data_store_specs[].dataStore',
       ].map((leaf) => `${root}tools[].retrieval${search}${leaf}`),
     ),
-    // Google calls that address, with a secret that the request names, on behalf of the gateway's operator.
+    // Google calls this endpoint on behalf of the gateway's operator, with a secret that the request names.
     ...['.externalApi', '.external_api'].map((api) => `${root}tools[].retrieval${api}.endpoint`),
     ...['.vertexRagStore', '.vertex_rag_store'].flatMap((store) =>
       [
@@ -135,13 +135,13 @@ const geminiBody = (root: string): ReferencePlace[] => [
   ),
 ]
 
-/** Blocks of Anthropic Messages; documents and tool results hold further ones. */
+/** Places in a block of Anthropic Messages. Documents and tool results hold further blocks. */
 const messagesBlock = (block: string): ReferencePlace[] =>
   of('files', `${block}.file_id`, `${block}.source.file_id`, `${block}.source.content[].source.file_id`)
 
 /**
- * Every reference to stored state that a request can make. The owner check, the documentation's table and the isolation matrix of
- * `npm run torture` are made of it.
+ * All places of references to stored state in requests. The owner check, the documentation's table and the isolation matrix of
+ * `npm run torture` are derived from it.
  *
  * `previous_response_id`, and the ids of input items, are looked up where responses are kept (`operations/responses`). All other
  * references are looked up in the record of what an identity received (`Records.owns`).
@@ -180,7 +180,7 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
   ],
   gemini: [
     ...geminiBody(''),
-    // Counting tokens takes a whole request within the request.
+    // The count endpoint accepts a whole request within its body.
     ...geminiBody('generateContentRequest.'),
     ...geminiBody('generate_content_request.'),
   ],
@@ -190,7 +190,7 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
     'instances[].image.gcsUri',
     'instances[].referenceImages[].referenceImage.gcsUri',
     'instances[].mask.image.gcsUri',
-    // Not read but written, with the same credentials.
+    // Written, with the same credentials.
     'parameters.storageUri',
   ]),
   embeddings: [
@@ -200,7 +200,7 @@ export const referencePlaces: Readonly<Record<ReferenceScheme, readonly Referenc
   ],
 }
 
-/** Further top-level members that an upstream must not read otherwise than the gateway does: what is charged depends on them. */
+/** Further top-level members that gateway and upstream must read the same way, because charges depend on them. */
 export const watchedMembers: { readonly [S in ReferenceScheme]?: readonly string[] } = { responses: ['background'] }
 
 /** The id of a stored object in a response: a later request of the same caller may refer to it. */
@@ -209,7 +209,7 @@ export interface Received {
   readonly id: string
 }
 
-/** The ids among some members of a response; undefined if there is none. */
+/** Returns the ids among members of a response; undefined if there are none. */
 export function receivedReferences(
   kind: ReferenceKind,
   ids: readonly (Json | undefined)[],

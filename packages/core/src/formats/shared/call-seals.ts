@@ -8,32 +8,31 @@ import { loss } from './report.ts'
 import { readSeal, writeSeal } from './seals.ts'
 
 /**
- * In dialects whose tool calls have no field that clients send back untouched, a call's seal travels in an empty piece of
- * reasoning beside it, with the call's id in front of its data.
+ * Seals of tool calls. Some formats have no field in a call that clients send back unchanged. There an empty reasoning part next to the
+ * call carries the call's seal, with the id of the call in front of the data: `@call:<id>:<data>`.
  */
 const mark = '@call:'
 
-/** Whether a mark says what a seal belongs to: something else than the reasoning that carries it. No vendor's seal begins so. */
+/** Returns whether a seal belongs to a part other than the reasoning that carries it. No provider's seal begins with `@`. */
 export const isCarriedSeal = ({ data }: Sealed): boolean => data.startsWith('@')
 
-/** The seal of the reasoning that carries a call's seal. */
+/** Creates the seal of the reasoning part that carries a call's seal. */
 export const sealForCarrier = (call: Pick<ToolCallPart, 'id'>, { issuer, data }: Sealed): Sealed => ({
   issuer,
   data: `${mark}${encodeURIComponent(call.id)}:${data}`,
 })
 
 /**
- * A call's seal in a field of the call itself: the one in which Google's own endpoint for chat has its signatures, because some
- * SDKs send back that one and no other. In messages and responses it is for clients that did not ask for reasoning: they
- * read the first block of an answer as text or a call.
+ * Returns a call's seal as a field of the call. Google's chat endpoint uses the same field for its signatures, and some SDKs send back only
+ * that field. Clients of messages and responses get it if they did not ask for reasoning: they expect no reasoning block.
  */
 export function callSealFields(seal: Sealed, format: Format): { extra_content: JsonObject } {
   const text = writeSeal(seal, format)
-  // A bare one in Google's field would be read as one of an upstream that speaks chat.
+  // A bare seal in Google's field would look like a seal of a chat upstream.
   return { extra_content: seal.issuer === format ? { seal: text } : { google: { thought_signature: text } } }
 }
 
-/** The seal in such a field; undefined for what was not written here. */
+/** Reads the seal from such a field; undefined if `callSealFields` did not write it. */
 export function foreignSealIn(content: JsonObject, format: Format): Sealed | undefined {
   const { google, seal = isObject(google) ? google.thought_signature : undefined } = content
   if (typeof seal !== 'string' || Object.keys(content).length > 1) return undefined
@@ -41,7 +40,7 @@ export function foreignSealIn(content: JsonObject, format: Format): Sealed | und
   return content.seal === undefined && read.issuer === format ? undefined : read
 }
 
-/** Takes such a seal off a call. What else may stand in that field stays. */
+/** Removes such a seal from a call's fields and returns it. Other values of the field stay. */
 export function takeCallSeal(fields: Unread, format: Format): Sealed | undefined {
   const content = fields.extra_content
   const seal = isObject(content) ? foreignSealIn(content, format) : undefined
@@ -59,7 +58,7 @@ export const reportLostSeal = (at: string, context: CodecContext): void =>
     ),
   )
 
-/** Puts carried seals back onto their calls, and takes their carriers out; `own` seals of the dialect carry nothing. */
+/** Moves carried seals back to their calls and removes the parts that carried them. Seals that `own` issued carry nothing. */
 export function attachCallSeals(parts: Part[], own: Format, context: CodecContext): Part[] {
   const carries = (part: Part): part is ReasoningPart & { seal: Sealed } =>
     part.type === 'reasoning' &&

@@ -2,7 +2,7 @@ import type { ErrorKind } from '../../base/error-kinds.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 
-/** What a status says where nothing better is known. The gateway's own call was at fault, or late, at 405, 408, 415 and 499; never the client's. */
+/** Error kinds of statuses without further information. 405, 408, 415 and 499 are faults of the gateway's call, not of the client's. */
 export const kindOfStatus: Readonly<Record<number, ErrorKind>> = {
   401: 'authentication',
   402: 'quota_exceeded',
@@ -21,7 +21,7 @@ export const kindOfStatus: Readonly<Record<number, ErrorKind>> = {
   529: 'overloaded',
 }
 
-/** The HTTP status that an error object names, under whatever status it came: `code: 429`, `status: 400`, `status_code: '503'`. */
+/** Returns the HTTP status that an error object states: `code: 429`, `status: 400`, `status_code: '503'`. */
 export function innerStatus({ code, status, status_code }: JsonObject): number | undefined {
   for (const value of [code, status, status_code]) {
     const number = typeof value === 'string' ? Number(value) : value
@@ -30,10 +30,10 @@ export function innerStatus({ code, status, status_code }: JsonObject): number |
   return undefined
 }
 
-/** A day, as for the header `retry-after`. */
+/** One day, as for the header `retry-after`. */
 const longestSeconds = 24 * 60 * 60
 
-/** Google's RetryInfo among an error's `details`: `"retryDelay": "17s"`. */
+/** Reads the seconds of Google's RetryInfo from an error's `details`: `"retryDelay": "17s"`. */
 export function retryDelay(details: Json | undefined): number | undefined {
   if (!Array.isArray(details)) return undefined
   for (const detail of details) {
@@ -43,13 +43,13 @@ export function retryDelay(details: Json | undefined): number | undefined {
   return undefined
 }
 
-/** Whether clients could act on this detail: it states no delay, or one of at most a day. */
+/** Returns whether a detail states no delay, or one of at most a day. */
 export const isPlausibleDelay = (detail: Json): boolean =>
   !isObject(detail) ||
   detail.retryDelay === undefined ||
   (secondsOf(detail) ?? Number.POSITIVE_INFINITY) <= longestSeconds
 
-/** A protobuf Duration in JSON: seconds with up to nine decimals, and `s`. */
+/** Reads a protobuf Duration in JSON: seconds with up to nine decimals, and `s`. */
 function secondsOf(detail: Json): number | undefined {
   const text = isObject(detail) ? detail.retryDelay : undefined
   return typeof text === 'string' && /^\d+(?:\.\d{1,9})?s$/.test(text) ? Number(text.slice(0, -1)) : undefined

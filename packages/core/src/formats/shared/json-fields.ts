@@ -2,13 +2,13 @@ import { doubleOf, stringifyExact } from '../../base/json/exact-number.ts'
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 
-/** Any value in words: `String` calls what a sender named `toString`. */
+/** Converts any JSON value to text. `String` would call a member that the sender named `toString`. */
 export const toText = (value: Json | undefined): string =>
   typeof value === 'string' ? value : value === undefined ? '' : stringifyExact(value)
 
 /**
- * The fields of an object that nobody has read yet. Decoders take field by field; what is left in the end goes to
- * `extra` and not on the floor. A field of an unexpected type is not taken; null counts as absent and is dropped.
+ * The fields of an object that a decoder has not read yet. A decoder takes one field after the other and keeps the remaining ones in
+ * `extra`. It does not take fields of an unexpected type. Null counts as absent and is removed.
  */
 export interface Unread {
   [key: string]: Json | undefined
@@ -16,26 +16,23 @@ export interface Unread {
 
 export const unread = (source: JsonObject): Unread => ({ ...source })
 
-/**
- * Takes the field, whatever it holds. It stays as `undefined`: an object that a field is deleted from becomes a hash table,
- * and that costs more than all the reading.
- */
+/** Marks a field as read by `undefined`. Deleting it would turn the object into a hash table, which costs more than all the reading. */
 export function drop(from: Unread, key: string): void {
   if (from[key] !== undefined) from[key] = undefined
 }
 
-/** Takes the fields that hold null. */
+/** Removes fields with null. */
 export function dropNulls(from: Unread): void {
   for (const key in from) if (from[key] === null) from[key] = undefined
 }
 
-/** Puts back what nobody read of a field. One that was taken comes behind all others. */
+/** Puts back the unread part of a field. A field that was taken moves to the end. */
 export function putBack(into: Unread, key: string, rest: Json): void {
   if (into[key] === undefined) delete into[key]
   into[key] = rest
 }
 
-/** Takes the field if `fits` says yes. */
+/** Takes a field if `fits` accepts its value. */
 export function take<T extends Json>(from: Unread, key: string, fits: (value: Json) => value is T): T | undefined {
   const value = from[key]
   if (value === undefined) return undefined
@@ -50,7 +47,7 @@ const isArray = (value: Json): value is Json[] => Array.isArray(value)
 const isAny = (value: Json): value is Json => value !== undefined
 
 export const takeString = (from: Unread, key: string): string | undefined => take(from, key, isString)
-/** An integer that no double holds is not taken: no field of a format means one, and what is left is kept or reported. */
+/** Takes a number. An integer that a double cannot represent is left: no field of a format means one, and unread fields are kept or reported. */
 export function takeNumber(from: Unread, key: string): number | undefined {
   const value = from[key]
   if (value === undefined) return undefined
@@ -63,7 +60,7 @@ export const takeObject = (from: Unread, key: string): JsonObject | undefined =>
 export const takeArray = (from: Unread, key: string): Json[] | undefined => take(from, key, isArray)
 export const takeAny = (from: Unread, key: string): Json | undefined => take(from, key, isAny)
 
-/** What nobody read; undefined if that is nothing. */
+/** Returns the unread fields; undefined if there are none. */
 export function leftover(from: Unread): JsonObject | undefined {
   for (const key in from) if (from[key] !== undefined) return onlyLeft(from)
   return undefined
@@ -74,10 +71,7 @@ function onlyLeft(from: Unread): JsonObject {
   return from as JsonObject
 }
 
-/**
- * What stands in `source` beside the known fields and says something. Copies nothing unless there is something: chunks
- * of a stream are read with it.
- */
+/** Returns the fields that are unknown and not empty; undefined if there are none. Copies nothing then, because every stream chunk is read with it. */
 export function fieldsExcept(source: JsonObject, known: ReadonlySet<string>): JsonObject | undefined {
   let found: JsonObject | undefined
   for (const key in source) {
@@ -91,8 +85,8 @@ export function fieldsExcept(source: JsonObject, known: ReadonlySet<string>): Js
 }
 
 /**
- * Sets a member by a name that a sender chose. Assigned, a member named `__proto__` would replace the object's prototype and be
- * lost from its JSON. Object literals, spread and `Object.fromEntries` have no such exception; `Object.assign` has.
+ * Sets a member by a name that a sender chose. Assigning to `__proto__` would replace the prototype and lose the member.
+ * `Object.assign` has the same problem; object literals, spread and `Object.fromEntries` have not.
  */
 export function setOwn<V>(target: { [name: string]: V }, name: string, value: V): void {
   if (name === '__proto__')
@@ -100,12 +94,12 @@ export function setOwn<V>(target: { [name: string]: V }, name: string, value: V)
   else target[name] = value
 }
 
-/** Sets all members of another object, under whatever names. */
+/** Sets all members of another object; see `setOwn`. */
 export function assignOwn<V>(target: { [name: string]: V }, source: { readonly [name: string]: V }): void {
   for (const name of Object.keys(source)) setOwn(target, name, source[name] as V)
 }
 
-/** The named fields of a body, those that are there. */
+/** Returns those of the named fields that are present. */
 export function pick(body: JsonObject, keys: readonly string[]): JsonObject {
   const out: JsonObject = {}
   for (const key of keys) {
@@ -115,11 +109,11 @@ export function pick(body: JsonObject, keys: readonly string[]): JsonObject {
   return out
 }
 
-/** A number of tokens as upstreams write it. */
+/** Reads a token count; undefined for any other value. */
 export const tokensIn = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 
-/** Adds all items to a list, in time of their number. `push(...items)` throws where they are a hundred thousand. */
+/** Appends all items to a list. `push(...items)` throws for about a hundred thousand items. */
 export function append<T>(list: T[], items: readonly T[]): void {
   for (const item of items) list.push(item)
 }

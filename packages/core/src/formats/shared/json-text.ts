@@ -4,7 +4,7 @@ import { isObject } from '../../base/json/object.ts'
 import { nestsDeeper } from '../../base/json/scan.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 
-/** The value a text holds; undefined for a text that is no JSON. */
+/** Parses a text; returns undefined if it is not JSON. */
 export function parseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json
@@ -13,7 +13,7 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
-/** The value a text holds, its numbers exact: for what is written again. Undefined for a text that is no JSON. */
+/** Parses a text with exact numbers, for values that are written again. Returns undefined if it is not JSON. */
 function parseJsonExact(text: string): Json | undefined {
   try {
     return parseExact(text) as Json
@@ -22,47 +22,44 @@ function parseJsonExact(text: string): Json | undefined {
   }
 }
 
-/** Levels that whatever walks a document can take, whoever wrote it. */
+/** Nesting depth that every recursive function can handle. */
 const mostLevels = 1000
 
 /**
- * The value that a text within a document holds, for a place where it becomes part of a document itself; undefined for no JSON,
- * and for one that nests too deep for that: the document's own depth was limited before, that of the texts in it was not.
+ * Parses a text within a document whose value becomes part of a document. Returns undefined if it is not JSON, or if it nests too deep:
+ * the document's depth was checked before, but not the depth of the texts in it.
  */
 export const parseInnerJson = (text: string): Json | undefined =>
   nestsDeeper(text, mostLevels) ? undefined : parseJsonExact(text)
 
-/** The object that such a text holds; undefined for anything else. */
+/** Parses such a text; returns undefined unless it is an object. */
 export function parseInnerObject(text: string): JsonObject | undefined {
   const value = parseInnerJson(text)
   return isObject(value) ? value : undefined
 }
 
-/** From here on a look at each character takes less time than writing them out. */
+/** From this length on, checking each character is faster than escaping. */
 const longText = 8192
-/** What may stand in JSON otherwise than in a text: quotes, backslashes, what is below a blank, and halves of surrogate pairs. */
-const written = /[^ !#-[\]-\ud7ff\ue000-\uffff]/
+/** Characters that JSON escapes: quotes, backslashes, control characters, and halves of surrogate pairs. */
+const escaped = /[^ !#-[\]-\ud7ff\ue000-\uffff]/
 
-/**
- * A text as JSON. As `JSON.stringify`, which builds a long one from pieces of some kilobytes: megabytes of them are copied by one
- * minor collection after the other.
- */
+/** Returns a text as JSON. `JSON.stringify` builds long texts from pieces of some kilobytes, which each minor collection copies again. */
 export const quoteText = (text: string): string =>
-  text.length < longText || written.test(text) ? JSON.stringify(text) : `"${text}"`
+  text.length < longText || escaped.test(text) ? JSON.stringify(text) : `"${text}"`
 
-/** The object a text holds; undefined for anything else. */
+/** Parses a text; returns undefined unless it is an object. */
 export function parseObject(text: string): JsonObject | undefined {
   const value = parseJson(text)
   return isObject(value) ? value : undefined
 }
 
-/** The same with its numbers exact: for what is written again. */
+/** The same with exact numbers, for values that are written again. */
 export function parseObjectExact(text: string): JsonObject | undefined {
   const value = parseJsonExact(text)
   return isObject(value) ? value : undefined
 }
 
-/** The JSON object a text holds; undefined if it holds none. */
+/** Parses a text if it begins as an object; see `parseInnerObject`. */
 export const objectIn = (text: string): JsonObject | undefined =>
   text.trimStart().startsWith('{') ? parseInnerObject(text) : undefined
 
@@ -71,9 +68,10 @@ const closes = (char: number): boolean => char === 0x7d || char === 0x5d // } ]
 const isBlank = (char: number): boolean => char === 0x20 || (char >= 0x09 && char <= 0x0d)
 
 /**
- * Throws GatewayError `upstream_bad_response` for an event that cannot be JSON, by its two ends: half an event in the middle
- * of a stream would leave a hole in an answer that then ends well. Parsing each event to be sure would cost more than all
- * else that a tap does.
+ * Checks the first and last character of an event. Half an event within a stream would leave a gap in a response that then ends
+ * normally. Parsing each event would cost more than the rest of a tap.
+ *
+ * @throws GatewayError `upstream_bad_response` if the event cannot be JSON
  */
 export function checkJsonEnds(data: string): void {
   let from = 0
@@ -84,18 +82,18 @@ export function checkJsonEnds(data: string): void {
   throw invalidEventError()
 }
 
-/** The object that an event holds which is to be read anyway. Throws as `checkWhole` does. */
+/** Parses an event. Throws as `checkJsonEnds` does. */
 export function parseEventObject(data: string): JsonObject {
   const value = parseObject(data)
   if (value === undefined) throw invalidEventError()
   return value
 }
 
-/** For an event that was read, and is none. */
+/** Creates the error for an event that is not JSON. */
 export const invalidEventError = (): GatewayError =>
   new GatewayError('upstream_bad_response', 'The upstream sent an event in its stream that is not JSON.')
 
-/** A whole number as a query writes it; undefined for anything else. */
+/** Parses a whole number of a query string; returns undefined for any other text. */
 export function parseWholeNumber(text: string): number | undefined {
   const number = Number(text)
   return text.trim() !== '' && Number.isSafeInteger(number) ? number : undefined

@@ -19,13 +19,13 @@ const types: Readonly<Record<string, string>> = {
   txt: 'text/plain',
 }
 
-/** The media type that the ending of an address names. */
+/** Returns the media type of a URL's file extension. */
 export function mediaTypeOfUrl(uri: string): string | undefined {
   const ending = /\.([a-z0-9]+)(?:[?#]|$)/i.exec(uri)?.[1]?.toLowerCase()
   return ending === undefined || !Object.hasOwn(types, ending) ? undefined : types[ending]
 }
 
-/** Reports the media type of a file by its address, for formats that have no place for it. The ending of the address may say it anyway. */
+/** Reports the media type of a file by URL for formats without a field for it, unless the file extension implies it. */
 export function reportUrlMediaType({ source, mediaType, at = '' }: MediaPart, report: Report): void {
   if (source.type !== 'url' || mediaType === undefined || mediaTypeOfUrl(source.url) === mediaType) return
   report.add(loss(at, `the media type '${mediaType}' of a file by its address is not sent`, 'unsupported', 'note'))

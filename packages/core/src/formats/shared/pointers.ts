@@ -1,16 +1,16 @@
 import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
-/** One step of a JSON Pointer (RFC 6901). */
+/** Escapes one step of a JSON Pointer (RFC 6901). */
 export const escapeStep = (step: string): string =>
   step.includes('~') || step.includes('/') ? step.replaceAll('~', '~0').replaceAll('/', '~1') : step
 
-/** The pointer to `key` below `base`. */
+/** Returns the JSON Pointer to `key` below `base`. */
 export const pointer = (base: string, key: string | number): string =>
   `${base}/${typeof key === 'number' ? key : escapeStep(key)}`
 
 /**
- * Where the parts of an answer's IR stand in a format's own answers, for loss reports; `{n}` is the number of the choice.
- * Fields of a choice are keyed `choice.finish`; those that are not named stand in the choice under their own name.
+ * JSON Pointers of IR response fields in a format's responses, for loss reports. `{n}` is the number of the choice. Fields of a choice
+ * have keys like `choice.finish`; fields without an entry have the same name in the choice.
  */
 export interface ResponsePointers {
   readonly choice: string
@@ -23,7 +23,7 @@ export interface ResponsePointers {
   readonly [field: `choice.${string}`]: string
 }
 
-/** Codecs name what they lose of an answer as the IR does, or by the pointer its decoder noted: both come out as the latter. */
+/** Translates an IR path of a response to a path of the format. Paths that a decoder recorded stay unchanged. */
 export function responsePath(path: string, pointers: ResponsePointers): string {
   const [, first, second = '', third] = path.split('/')
   if (first === 'usage' || first === 'serviceTier') return pointers[first] + path.slice(first.length + 1)
@@ -34,12 +34,12 @@ export function responsePath(path: string, pointers: ResponsePointers): string {
   return found.replace('{n}', second)
 }
 
-/** The documented defaults of a format's request, by JSON Pointer; `*` stands for any place in a list. */
+/** Documented defaults of request fields, by JSON Pointer. `*` stands for any list index. */
 export interface RequestDefaults {
   readonly [pointer: string]: Json
 }
 
-/** Whether the body's value at the path is the default there, or an object of nothing but defaults. */
+/** Returns whether the value at a path is the default, or an object of defaults only. */
 export function isDefaultValue(path: string, body: JsonObject, defaults: RequestDefaults): boolean {
   let value: Json | undefined = body
   for (const step of path.split('/').slice(1)) {
@@ -63,11 +63,10 @@ interface FieldPointers {
 }
 
 /**
- * The field that an upstream's error names (`max_tokens`, `generation_config.temperature`, `tools[0].name`), in the terms of
- * a client of another format, as far as the two tables know it. Undefined where they do not: a path into the body that was
- * sent upstream would lead a client astray in its own.
+ * Translates the field that an upstream's error names (`max_tokens`, `generation_config.temperature`, `tools[0].name`) to the client's
+ * format. Returns undefined for an unknown field: a path of the upstream's body would mislead the client.
  *
- * @param at where the client's request had its fields, if that is known better than by its format's table
+ * @param at positions of fields in this request; they override the client format's table
  */
 export function translateParam(
   param: string,
@@ -76,7 +75,7 @@ export function translateParam(
   at: { readonly [irField: string]: string } = {},
 ): string | undefined {
   const wanted = plain(`/${param.replace(/\[(\w+)\]/g, '.$1').replaceAll('.', '/')}`)
-  // A group and its first member may stand in the same place: the longer name says more.
+  // A group and its first member may have the same pointer: the longer name is more specific.
   const fields = Object.keys(upstream)
     .filter((field) => plain(upstream[field] ?? '') === wanted)
     .sort((a, b) => b.length - a.length)
@@ -87,5 +86,5 @@ export function translateParam(
   return undefined
 }
 
-/** Some servers write in snake_case what they take in camelCase. */
+/** Some servers write names in snake_case that they accept in camelCase. */
 const plain = (pointer: string): string => pointer.replaceAll('_', '').toLowerCase()

@@ -1,26 +1,27 @@
 import type { Allowance, QuotaState } from '../../base/errors.ts'
 
-/** What a caller has left, in the headers that most clients read: `x-ratelimit-remaining-requests`. */
+/** Encodes the caller's remaining limits as OpenAI's headers, such as `x-ratelimit-remaining-requests`. */
 export function rateLimitHeaders({ requests, tokens, inputTokens, outputTokens }: Allowance): Record<string, string> {
   const headers: Record<string, string> = {}
-  const tell = (name: string, left: QuotaState | undefined): void => {
-    if (left === undefined) return
-    headers[`x-ratelimit-limit-${name}`] = String(left.limit)
-    headers[`x-ratelimit-remaining-${name}`] = String(left.remaining)
-    headers[`x-ratelimit-reset-${name}`] = duration(resetIn(left))
+  const add = (name: string, quota: QuotaState | undefined): void => {
+    if (quota === undefined) return
+    headers[`x-ratelimit-limit-${name}`] = String(quota.limit)
+    headers[`x-ratelimit-remaining-${name}`] = String(quota.remaining)
+    headers[`x-ratelimit-reset-${name}`] = duration(resetIn(quota))
   }
-  tell('requests', requests)
-  tell('tokens', tokens)
-  tell('input-tokens', inputTokens)
-  tell('output-tokens', outputTokens)
+  add('requests', requests)
+  add('tokens', tokens)
+  add('input-tokens', inputTokens)
+  add('output-tokens', outputTokens)
   return headers
 }
 
-/** A plugin's numbers may be any. */
+/** Bounds the numbers of a plugin. */
 const longestMs = 1e12
+/** Returns the milliseconds until a quota resets. */
 export const resetIn = ({ resetMs }: QuotaState): number => (resetMs >= 0 ? Math.min(resetMs, longestMs) : 0)
 
-/** `120ms`, `1.5s`, `6m0s`, `2h30m0s`. */
+/** Formats a duration as OpenAI does: `120ms`, `1.5s`, `6m0s`, `2h30m0s`. */
 function duration(ms: number): string {
   const whole = Math.max(0, Math.ceil(ms))
   if (whole < 1000) return `${whole}ms`

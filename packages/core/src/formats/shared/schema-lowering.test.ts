@@ -158,7 +158,7 @@ describe.each([chatCodec, responsesCodec])('to the strict mode of $format', (ups
     ['a reference to elsewhere', closed({ a: { $ref: 'https://x/y' } }), "'$ref' to elsewhere"],
     ['anything', closed({ a: { description: 'd' } }), 'schema without a type'],
     ['true for a schema', closed({ a: true }), "'properties' with true or false for a schema"],
-    ['a list', { type: 'array', items: string }, 'schema that is not an object’s'],
+    ['a list', { type: 'array', items: string }, 'schema whose root is not an object'],
     ['tuples', closed({ a: { type: 'array', prefixItems: [string] } }), "'prefixItems'"],
   ])('%s is sent as it is, not enforced, and reported', (_, schema, fault) => {
     const sent = send(messagesCodec, schema, upstream)

@@ -4,42 +4,54 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import { setOwn, toText } from './json-fields.ts'
 import { describesObject, mapInner, nested, SchemaGraph, typesOf } from './schema-graph.ts'
 
-/** What a server makes of a JSON Schema that it holds its model to. */
+/**
+ * Schema lowering: rewrites a JSON Schema for a provider whose strict mode accepts only a part of JSON Schema.
+ *
+ *     {properties: {a: {const: 1}},       {properties: {a: {enum: [1]}},     same meaning in other keywords
+ *      required: ['a']}             ──▶    required: ['a'],
+ *                                          additionalProperties: false}      narrower: listed in `changed`
+ *     {minLength: 3}                ──▶    {description: '{minLength: 3}'}    not enforced: listed in `unenforced`
+ *
+ * A rewrite never makes a value valid that the original schema rejects, unless `unenforced` names it. `SchemaGraph` follows the
+ * references, with a bound on the number of steps.
+ */
+
+/** The part of JSON Schema that a provider enforces. */
 export interface SchemaDialect {
-  /** Keywords it takes and enforces, or takes as a hint. */
+  /** Keywords that it enforces, or accepts as a hint. */
   readonly keywords: ReadonlySet<string>
-  /** The `format`s of texts that it takes and enforces. */
+  /** Values of `format` that it enforces. */
   readonly formats: ReadonlySet<string>
-  /** Every object has to say `additionalProperties: false`. */
+  /** Every object needs `additionalProperties: false`. */
   readonly closed?: boolean
-  /** Every property has to be required. */
+  /** Every property must be required. */
   readonly complete?: boolean
-  /** Every schema has to say its type, and the whole has to be an object without alternatives. */
+  /** Every schema needs a type, and the root must be an object without alternatives. */
   readonly typed?: boolean
-  /** A schema may hold itself. */
+  /** Schemas may be recursive. */
   readonly recursive?: boolean
-  /** Beside a `$ref` nothing else may stand. */
+  /** A `$ref` must be the only keyword of its schema. */
   readonly bareRefs?: boolean
   /** The greatest `minItems` it enforces. Default: any. */
   readonly minItems?: number
-  /** Regular expressions that it refuses. */
+  /** Matches regular expressions that it rejects. */
   readonly refusedPattern?: RegExp
-  /** What becomes of a keyword that it does not enforce: it stays where it is, or becomes a sentence of the description. */
+  /** Whether a keyword that it does not enforce stays, or moves into the description. */
   readonly unenforced: 'kept' | 'described'
 }
 
 export interface LoweredSchema {
   /** The same object if nothing had to change. */
   readonly schema: JsonObject
-  /** What is no longer enforced, in words. Empty: whatever fits `schema` fits the schema as it was. */
+  /** Descriptions of rules that are no longer enforced. Empty: every value that fits `schema` fits the original. */
   readonly unenforced: readonly string[]
-  /** What was ruled out that the schema allowed without saying so, and the hints that were left out; in words. */
+  /** Descriptions of values that are newly excluded, and of hints that were left out. */
   readonly changed: readonly string[]
-  /** It holds itself, and the dialect takes no such schema, in whatever words. */
+  /** The schema is recursive, and the dialect has no form for that. */
   readonly circular: boolean
 }
 
-/** Keywords that tell and rule out nothing. */
+/** Keywords that describe, and restrict nothing. */
 const hints: ReadonlySet<string> = new Set([
   '$schema',
   '$id',
@@ -60,8 +72,7 @@ const hints: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The schema in a dialect. What can be said in other words without a change of meaning is; what cannot is never left out in
- * silence, and nothing that the schema refuses becomes valid without being named in `unenforced`.
+ * Rewrites a schema for a dialect.
  *
  * @throws GatewayError `invalid_request` for a schema whose references take too many steps to follow
  */
@@ -73,7 +84,7 @@ export function lowerSchema(graph: SchemaGraph, dialect: SchemaDialect): Lowered
   function lower(source: JsonObject): JsonObject {
     const schema = reword(source, graph, dialect, unenforced)
     const out: JsonObject = {}
-    const told: [string, Json][] = []
+    const described: [string, Json][] = []
     const keys = Object.keys(schema)
     graph.spend(1 + keys.length)
     for (const key of keys) {
@@ -86,10 +97,10 @@ export function lowerSchema(graph: SchemaGraph, dialect: SchemaDialect): Lowered
       } else {
         unenforced.add(fault)
         if (dialect.unenforced === 'kept') setOwn(out, key, mapInner(key, value, lower))
-        else told.push([key, value])
+        else described.push([key, value])
       }
     }
-    if (told.length > 0) describe(out, told)
+    if (described.length > 0) describe(out, described)
     if (dialect.typed && out.type === undefined && out.anyOf === undefined && out.$ref === undefined)
       unenforced.add('schema without a type')
     if (describesObject(out)) closeObject(out, graph, dialect, unenforced, changed)
@@ -100,7 +111,7 @@ export function lowerSchema(graph: SchemaGraph, dialect: SchemaDialect): Lowered
   if (circular) unenforced.add('references in a circle')
   const schema = lower(root)
   if (dialect.typed && !(schema.type === 'object' && schema.anyOf === undefined))
-    unenforced.add('schema that is not an object’s')
+    unenforced.add('schema whose root is not an object')
   return { schema, unenforced: [...unenforced], changed: [...changed], circular }
 }
 
@@ -109,9 +120,9 @@ const isSame = (out: JsonObject, source: JsonObject): boolean => {
   return keys.length === Object.keys(source).length && keys.every((key) => out[key] === source[key])
 }
 
-/** The same meaning in words that the dialect knows. */
+/** Replaces keywords that the dialect lacks by others with the same meaning. */
 function reword(source: JsonObject, graph: SchemaGraph, dialect: SchemaDialect, unenforced: Set<string>): JsonObject {
-  let schema = mergeOnly(source)
+  let schema = mergeSingleAllOf(source)
   const { keywords } = dialect
   const { const: only, oneOf, $ref } = schema
   if (only !== undefined && !keywords.has('const') && (typeof only === 'string' || isNumber(only))) {
@@ -123,7 +134,7 @@ function reword(source: JsonObject, graph: SchemaGraph, dialect: SchemaDialect, 
     schema = { ...rest, anyOf: oneOf }
     if (!graph.areDisjoint(oneOf)) unenforced.add("'oneOf' with choices that overlap")
   }
-  schema = wholeBounds(schema, dialect)
+  schema = closeIntegerBounds(schema, dialect)
   if (dialect.typed && schema.type === undefined) {
     const type = typeOfValues(schema)
     if (type !== undefined) schema = { ...schema, type }
@@ -136,16 +147,16 @@ function reword(source: JsonObject, graph: SchemaGraph, dialect: SchemaDialect, 
   return schema
 }
 
-/** `allOf` with one schema is that schema; the outer description is the nearer one. */
-function mergeOnly(schema: JsonObject): JsonObject {
+/** Replaces an `allOf` of one schema by that schema. The outer description wins. */
+function mergeSingleAllOf(schema: JsonObject): JsonObject {
   if (schema.allOf === undefined) return schema
   const { allOf, ...rest } = schema
   const [only, second] = Array.isArray(allOf) ? allOf : []
-  if (!isObject(only) || second !== undefined || speakOfEachOther(only, rest)) return schema
+  if (!isObject(only) || second !== undefined || interact(only, rest)) return schema
   return Object.keys(rest).every((key) => hints.has(key) || only[key] === undefined) ? { ...only, ...rest } : schema
 }
 
-/** Keywords that mean something else once another of their group stands in the same schema. */
+/** Groups of keywords that change each other's meaning within one schema. */
 const groups: readonly (readonly string[])[] = [
   ['additionalProperties', 'properties', 'patternProperties'],
   ['items', 'prefixItems', 'additionalItems'],
@@ -153,14 +164,14 @@ const groups: readonly (readonly string[])[] = [
   ['if', 'then', 'else'],
 ]
 
-function speakOfEachOther(inner: JsonObject, outer: JsonObject): boolean {
+function interact(inner: JsonObject, outer: JsonObject): boolean {
   if (inner.unevaluatedProperties !== undefined || inner.unevaluatedItems !== undefined) return true
   const has = (schema: JsonObject, group: readonly string[]): boolean => group.some((key) => schema[key] !== undefined)
   return groups.some((group) => has(inner, group) && has(outer, group))
 }
 
-/** For integers "more than 0" is "from 1". */
-function wholeBounds(schema: JsonObject, { keywords }: SchemaDialect): JsonObject {
+/** Replaces exclusive bounds of integers: `exclusiveMinimum: 0` equals `minimum: 1`. */
+function closeIntegerBounds(schema: JsonObject, { keywords }: SchemaDialect): JsonObject {
   if (schema.type !== 'integer') return schema
   let out = schema
   for (const [open, closed, step] of [
@@ -175,7 +186,7 @@ function wholeBounds(schema: JsonObject, { keywords }: SchemaDialect): JsonObjec
   return out
 }
 
-/** The type that all the named values have. */
+/** Returns the common type of the values of `const` or `enum`. */
 function typeOfValues({ const: only, enum: list }: JsonObject): string | undefined {
   const values = only !== undefined ? [only] : Array.isArray(list) ? list : []
   const types = new Set(values.map((value) => (value === null ? 'null' : isNumber(value) ? 'number' : typeof value)))
@@ -183,7 +194,7 @@ function typeOfValues({ const: only, enum: list }: JsonObject): string | undefin
   return types.size === 1 && type !== 'object' ? type : undefined
 }
 
-/** Why a keyword is not enforced, in words; 'hint' for one that enforces nothing anyway and is not taken. */
+/** Returns the reason why a keyword is not enforced, or 'hint' for a descriptive keyword that the dialect does not accept. */
 function faultOf(
   key: string,
   value: Json,
@@ -205,7 +216,7 @@ function faultOf(
   if (key === 'pattern' && typeof value === 'string' && refusedPattern?.test(value)) return `'${key}'`
   if (key === 'enum' && Array.isArray(value) && value.some((item) => isObject(item) || Array.isArray(item)))
     return "'enum' of objects or lists"
-  // A schema may be `true` or `false`, too; dialects take objects only.
+  // JSON Schema allows `true` and `false` as schemas; dialects accept objects only.
   const kind = nested[key]
   const plain = kind === 'one' ? key !== 'additionalProperties' && typeof value === 'boolean' : hasBoolean(kind, value)
   return plain ? `'${key}' with true or false for a schema` : undefined
@@ -216,15 +227,14 @@ function hasBoolean(kind: string | undefined, value: Json): boolean {
   return kind === 'map' && isObject(value) && Object.values(value).some((item) => typeof item === 'boolean')
 }
 
-/** Models read descriptions: what is not enforced can at least be told. */
-function describe(out: JsonObject, told: readonly [string, Json][]): void {
-  const rules = told.map(([key, value]) => `${key}: ${stringifyExact(value)}`).join(', ')
+/** Adds rules that are not enforced to the description, which models read. */
+function describe(out: JsonObject, rules: readonly [string, Json][]): void {
+  const text = rules.map(([key, value]) => `${key}: ${stringifyExact(value)}`).join(', ')
   const { description } = out
-  out.description =
-    typeof description === 'string' && description !== '' ? `${description}\n\n{${rules}}` : `{${rules}}`
+  out.description = typeof description === 'string' && description !== '' ? `${description}\n\n{${text}}` : `{${text}}`
 }
 
-/** What an object has to say for itself: that nothing else may stand in it, and that everything must. */
+/** Adds `additionalProperties: false` and `required` where the dialect demands them. */
 function closeObject(
   out: JsonObject,
   graph: SchemaGraph,
@@ -234,7 +244,7 @@ function closeObject(
 ): void {
   const properties = isObject(out.properties) ? out.properties : {}
   if (dialect.closed && out.additionalProperties !== false) {
-    // An object of any names would become one of none.
+    // A map with any names would allow no name any more.
     if (out.additionalProperties === undefined && out.properties !== undefined)
       changed.add('properties that the schema does not name are ruled out')
     else unenforced.add('objects with properties of any name')
@@ -246,7 +256,7 @@ function closeObject(
   graph.spend(required.length)
   const optional = Object.keys(properties).filter((name) => !named.has(name))
   if (optional.length === 0) return
-  // One that may be null can be written as null in place of being left out. Of any other the model would have to make one up.
+  // The model can write null for an optional property that admits null. It would have to invent a value for any other.
   if (!optional.every((name) => graph.admitsNull(properties[name] ?? null))) unenforced.add('optional properties')
   else {
     changed.add('optional properties are null in place of being left out')
@@ -262,8 +272,8 @@ export interface EnforcedSchema {
 }
 
 /**
- * A schema of another dialect that is to be enforced. Servers refuse most schemas as they are in their strict mode: this one
- * is put in the dialect's words where that keeps the meaning; where not, it is sent as it is, not enforced, and `tell` is told why.
+ * Prepares a schema of another format for strict mode, which rejects most schemas as they are. If a rewrite keeps the meaning, the
+ * rewritten schema is enforced. Otherwise the original is sent without enforcement, and `report` gets the reason.
  *
  * @param at JSON Pointer to the schema or its tool in the client's request
  * @throws GatewayError `invalid_request`, see `lowerSchema`
@@ -273,14 +283,14 @@ export function enforceSchema(
   schema: JsonObject | undefined,
   strict: boolean | undefined,
   at: string,
-  tell: ReportSchemaChange,
+  report: ReportSchemaChange,
 ): EnforcedSchema {
   if (strict !== true || schema === undefined) return { schema, strict }
   const { schema: lowered, unenforced, changed } = lowerSchema(new SchemaGraph(schema, at), dialect)
   if (unenforced.length > 0) {
-    tell(`the schema is sent but not enforced: strict mode takes no ${unenforced.join(', no ')}`, 'warn')
+    report(`the schema is sent but not enforced: strict mode takes no ${unenforced.join(', no ')}`, 'warn')
     return { schema, strict: false }
   }
-  if (changed.length > 0) tell(`the schema is enforced in a narrower form: ${changed.join('; ')}`, 'note')
+  if (changed.length > 0) report(`the schema is enforced in a narrower form: ${changed.join('; ')}`, 'note')
   return { schema: lowered, strict }
 }

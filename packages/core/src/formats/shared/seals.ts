@@ -2,27 +2,33 @@ import type { Format } from '../../base/names.ts'
 import type { Sealed } from '../ir.ts'
 
 /**
- * A seal travels through a foreign dialect as `mgs1.<issuer>.<data>`: stateless, and recognisable when the client sends
- * it back, so that it reaches its issuer again and nobody else. In the issuer's own dialect it travels bare.
+ * Seals: values that only their issuer can read, such as thought signatures and encrypted reasoning. The client stores them and sends
+ * them back in later requests, so that the gateway keeps no state. A prefix names the issuer if the client speaks another format.
+ *
+ *     upstream (messages)           client (chat)                      next request, to messages
+ *     signature: "EqQB…"    ──▶     "mgs1.messages.EqQB…"    ──▶       signature: "EqQB…"
+ *                                                                      to any other format: left out, and reported
+ *
+ * A client that speaks the issuer's format gets the bare value.
  */
 export const sealPrefix = 'mgs1.'
 
-/** The same in base64, for dialects whose seals are bytes: what does not depend on the issuer's first letter. */
+/** The prefix in base64, for formats whose seals are bytes, up to the character that depends on the issuer. */
 export const sealPrefixBase64 = 'bWdzMS5'
 
 /**
- * True if the text of a body can hold a foreign seal: then the bytes must not go upstream as they are. Looked for first by
- * the ends of the prefixes, which begin with letters that are rare in texts: that takes a tenth of the time.
+ * Returns whether the text of a body contains the prefix of a seal of another format. Such a body must not pass unchanged. The search
+ * first looks for the ends of the prefixes, which begin with rare characters: this takes a tenth of the time.
  */
 export const hasSealPrefix = (text: string): boolean =>
   (text.includes(sealPrefix.slice(-2)) && text.includes(`"${sealPrefix}`)) ||
   (text.includes(sealPrefixBase64.slice(-4)) && text.includes(`"${sealPrefixBase64}`))
 
-/** The text that stands for a seal in `format`'s dialect. */
+/** Returns the seal as a client of `format` gets it. */
 export const writeSeal = (seal: Sealed, format: Format): string =>
   seal.issuer === format ? seal.data : `${sealPrefix}${seal.issuer}.${seal.data}`
 
-/** The seal that a text in `format`'s dialect stands for. */
+/** Reads a seal that a client of `format` sent. */
 export function readSeal(text: string, format: Format): Sealed {
   if (!text.startsWith(sealPrefix)) return { issuer: format, data: text }
   const dot = text.indexOf('.', sealPrefix.length)

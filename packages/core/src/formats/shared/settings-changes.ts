@@ -5,15 +5,28 @@ import { pointer } from './pointers.ts'
 import { loss, ownExtra } from './report.ts'
 import { nativeToolName } from './tools.ts'
 
+/**
+ * Changes of settings within a conversation (effort, response format, tools).
+ *
+ * A target accepts some kinds of changes at their place in the conversation. All others are applied to the whole request, so that the
+ * next response has the last values:
+ *
+ *     request   effort: low     system  user  assistant  [effort: high]  user
+ *     accepted  effort: low     system  user  assistant  [effort: high]  user
+ *     otherwise effort: high    system  user  assistant                  user      and a note for the change
+ */
+
 const isSystem = ({ role }: Turn): boolean => role === 'system' || role === 'developer'
 
-/** Few conversations change settings: the others skip the work for changes. */
+/** Returns whether a conversation changes settings. Few do: the others skip this work. */
 export const hasChanges = ({ turns }: ModelRequest): boolean => turns.some(({ changes }) => changes !== undefined)
 
 /**
- * Applies changes of settings that the target does not accept to the whole request: the values at the end of the conversation
- * are those of the next answer. Each such change is reported, unless nothing was said before it. Returns the same request where
- * there is nothing to apply.
+ * Applies changes that the target does not accept to the whole request, and reports each of them. A change before the first turn of the
+ * user loses nothing by that and is not reported. Returns the same request if it changes nothing.
+ *
+ * @param accepted changes that stay at their place
+ * @param own the upstream's format
  */
 export function applySettingsChanges(
   request: ModelRequest,
@@ -22,142 +35,155 @@ export function applySettingsChanges(
   report: Report,
 ): ModelRequest {
   if (!hasChanges(request)) return request
-  const isRemoving = request.turns.some(({ changes }) =>
+  const removesTools = request.turns.some(({ changes }) =>
     changes?.some(({ removedTools }) => removedTools !== undefined),
   )
-  // Tools that are added and removed by turns cannot be told apart from each other: all of these changes stay, or none.
-  const keepsTools = accepted.addedTools === true && (accepted.removedTools === true || !isRemoving)
-  const settled = createSettled(request)
+  // The order of additions and removals decides which tools are offered: all of these changes stay, or none.
+  const keepsTools = accepted.addedTools === true && (accepted.removedTools === true || !removesTools)
+  const acceptedLater: AcceptedChanges = { ...accepted, addedTools: keepsTools, removedTools: keepsTools }
+  const settings = new RequestSettings(request)
   const turns: Turn[] = []
-  let isLeading = true
+  let isBeforeUser = true
   for (const turn of request.turns) {
-    isLeading &&= isSystem(turn)
+    isBeforeUser &&= isSystem(turn)
     if (turn.changes === undefined) {
       turns.push(turn)
       continue
     }
     const kept: SettingsChange[] = []
     for (const change of turn.changes) {
-      const rest = isLeading
-        ? settled.apply(change, {}, true)
-        : settled.apply(change, { ...accepted, addedTools: keepsTools, removedTools: keepsTools }, false)
-      if (rest !== undefined) kept.push(rest)
-      else reportBeside(change, own, report)
+      const remaining = isBeforeUser ? settings.apply(change, {}, false) : settings.apply(change, acceptedLater, true)
+      if (remaining !== undefined) kept.push(remaining)
+      else reportLostBlock(change, own, report)
     }
-    const { changes: _, ...bare } = turn
-    if (kept.length > 0) turns.push({ ...bare, changes: kept })
-    else if (turn.parts.length > 0 || turn.extra !== undefined) turns.push(bare)
+    const { changes: _, ...withoutChanges } = turn
+    if (kept.length > 0) turns.push({ ...withoutChanges, changes: kept })
+    else if (turn.parts.length > 0 || turn.extra !== undefined) turns.push(withoutChanges)
   }
-  settled.report(report)
-  return { ...settled.request(), turns }
+  settings.reportTo(report)
+  return { ...settings.request(), turns }
 }
 
-/** What a change says beside its settings, where nothing of it is left. */
-function reportBeside({ at = '', cache, extra }: SettingsChange, own: UpstreamFormat, report: Report): void {
+/** Reports the cache hint and the extra fields of a change that is applied as a whole: no block is left to carry them. */
+function reportLostBlock({ at = '', cache, extra }: SettingsChange, own: UpstreamFormat, report: Report): void {
   if (cache !== undefined)
     report.add(loss(pointer(at, 'cache_control'), 'the block that it marks is not sent', 'unsupported', 'note'))
   const fields = ownExtra(extra, own, at, report)
   for (const key of Object.keys(fields ?? {})) report.add(loss(pointer(at, key), 'there is no block to carry it'))
 }
 
-interface Settled {
-  /** Applies what is not accepted. Returns the rest of the change; undefined: nothing is left. */
-  apply(change: SettingsChange, accepted: AcceptedChanges, isExact: boolean): SettingsChange | undefined
-  report(report: Report): void
-  request(): ModelRequest
-}
+/** The settings of a request while changes are applied to them. */
+class RequestSettings {
+  readonly #request: ModelRequest
+  #reasoning: ModelRequest['reasoning']
+  #output: ModelRequest['output']
+  readonly #at: { [irField: string]: string }
+  /** Tools that are offered after the changes so far, by `keyOf`. */
+  readonly #offered = new Map<string, Tool>()
+  /** Names of tools that are added by changes that stay at their place. */
+  readonly #addedLater = new Set<string>()
+  /** Details are written at the end: some quote the last value of a setting. */
+  readonly #losses: { readonly at: string; readonly detail: () => string }[] = []
+  #toolCount = 0
 
-function createSettled(request: ModelRequest): Settled {
-  let { reasoning, output } = request
-  const { tools } = request
-  let unnamed = 0
-  const at: { [irField: string]: string } = { ...request.at }
-  const offered = new Map<string, Tool>()
-  const offer = (tool: Tool): void => void offered.set(keyOf(tool, unnamed++), tool)
-  for (const tool of tools?.list ?? []) if (tool.deferred !== true) offer(tool)
-  /** Added by changes that stay. */
-  const kept = new Set<string>()
-  const told: { at: string; detail: () => string }[] = []
-
-  function applyTools({ addedTools, removedTools, at = '' }: SettingsChange, isExact: boolean): void {
-    for (const tool of addedTools ?? []) offer(tool)
-    for (const name of removedTools ?? []) offered.delete(name)
-    if (isExact) return
-    const added = (addedTools ?? []).map(nameOf).join(', ')
-    if (added !== '')
-      told.push({
-        at,
-        detail: () => `tools cannot be added within a conversation here: ${added} is offered from its start`,
-      })
-    if (removedTools !== undefined)
-      told.push({
-        at,
-        detail: () =>
-          `tools cannot be removed within a conversation here: ${removedTools.join(', ')} is left out unless added again`,
-      })
+  constructor(request: ModelRequest) {
+    this.#request = request
+    this.#reasoning = request.reasoning
+    this.#output = request.output
+    this.#at = { ...request.at }
+    for (const tool of request.tools?.list ?? []) if (tool.deferred !== true) this.#offer(tool)
   }
 
-  return {
-    apply(change, accepted, isExact) {
-      const { effort, format, addedTools, removedTools, ...rest } = change
-      const left: SettingsChange = { ...rest }
-      const place = change.at ?? ''
-      if (effort !== undefined && accepted.effort) left.effort = effort
-      else if (effort !== undefined) {
-        reasoning = { ...reasoning, effort }
-        at['reasoning.effort'] = place
-        if (!isExact)
-          told.push({
-            at: place,
-            detail: () =>
-              `the effort cannot change within a conversation here: the last one, '${reasoning?.effort}', applies to all of it`,
-          })
-      }
-      if (format !== undefined && accepted.format) left.format = format
-      else if (format !== undefined) {
-        output = { ...output, format }
-        at['output.format'] = place
-        if (!isExact)
-          told.push({
-            at: place,
-            detail: () => 'the format of answers cannot change within a conversation here: the last one applies',
-          })
-      }
-      if (accepted.addedTools) {
-        if (addedTools !== undefined) left.addedTools = addedTools
-        if (removedTools !== undefined) left.removedTools = removedTools
-        for (const tool of addedTools ?? []) kept.add(nameOf(tool))
-      } else applyTools(change, isExact)
-      const isLeft = left.effort ?? left.format ?? left.addedTools ?? left.removedTools
-      return isLeft === undefined ? undefined : left
-    },
-    report(report) {
-      for (const { at, detail } of told) report.add(loss(at, detail(), 'approximated', 'note'))
-    },
-    request() {
-      const out: ModelRequest = { ...request, at }
-      if (reasoning !== undefined) out.reasoning = reasoning
-      if (output !== undefined) out.output = output
-      const later = (tools?.list ?? []).filter(
-        (tool) => tool.deferred === true && kept.has(nameOf(tool)) && !offered.has(nameOf(tool)),
+  /**
+   * Applies the parts of a change that are not accepted, and returns the accepted ones; undefined if there are none.
+   *
+   * @param isLoss the change took effect in the middle of the conversation: that is reported
+   */
+  apply(change: SettingsChange, accepted: AcceptedChanges, isLoss: boolean): SettingsChange | undefined {
+    const { effort, format, addedTools, removedTools, ...common } = change
+    const kept: SettingsChange = { ...common }
+    const at = change.at ?? ''
+    if (effort !== undefined && accepted.effort) kept.effort = effort
+    else if (effort !== undefined) {
+      this.#reasoning = { ...this.#reasoning, effort }
+      this.#at['reasoning.effort'] = at
+      if (isLoss)
+        this.#addLoss(
+          at,
+          () =>
+            `the effort cannot change within a conversation here: the last one, '${this.#reasoning?.effort}', applies to all of it`,
+        )
+    }
+    if (format !== undefined && accepted.format) kept.format = format
+    else if (format !== undefined) {
+      this.#output = { ...this.#output, format }
+      this.#at['output.format'] = at
+      if (isLoss)
+        this.#addLoss(at, () => 'the format of answers cannot change within a conversation here: the last one applies')
+    }
+    if (accepted.addedTools) {
+      if (addedTools !== undefined) kept.addedTools = addedTools
+      if (removedTools !== undefined) kept.removedTools = removedTools
+      for (const tool of addedTools ?? []) this.#addedLater.add(nameOf(tool))
+    } else this.#applyTools(change, isLoss)
+    const hasSetting = kept.effort ?? kept.format ?? kept.addedTools ?? kept.removedTools
+    return hasSetting === undefined ? undefined : kept
+  }
+
+  #applyTools({ addedTools = [], removedTools = [], at = '' }: SettingsChange, isLoss: boolean): void {
+    for (const tool of addedTools) this.#offer(tool)
+    for (const name of removedTools) this.#offered.delete(name)
+    if (!isLoss) return
+    if (addedTools.length > 0) {
+      const names = addedTools.map(nameOf).join(', ')
+      this.#addLoss(at, () => `tools cannot be added within a conversation here: ${names} is offered from its start`)
+    }
+    if (removedTools.length > 0) {
+      const names = removedTools.join(', ')
+      this.#addLoss(
+        at,
+        () => `tools cannot be removed within a conversation here: ${names} is left out unless added again`,
       )
-      const list = [...offered.values(), ...later]
-      if (tools !== undefined || list.length > 0) out.tools = { ...tools, list }
-      return out
-    },
+    }
+  }
+
+  #offer(tool: Tool): void {
+    this.#offered.set(keyOf(tool, this.#toolCount++), tool)
+  }
+
+  #addLoss(at: string, detail: () => string): void {
+    this.#losses.push({ at, detail })
+  }
+
+  reportTo(report: Report): void {
+    for (const { at, detail } of this.#losses) report.add(loss(at, detail(), 'approximated', 'note'))
+  }
+
+  /** Returns the request with the applied settings. Tools that a later turn adds follow those that are offered from the start. */
+  request(): ModelRequest {
+    const { tools } = this.#request
+    const out: ModelRequest = { ...this.#request, at: this.#at }
+    if (this.#reasoning !== undefined) out.reasoning = this.#reasoning
+    if (this.#output !== undefined) out.output = this.#output
+    const addedLater = (tools?.list ?? []).filter(
+      (tool) => tool.deferred === true && this.#addedLater.has(nameOf(tool)) && !this.#offered.has(nameOf(tool)),
+    )
+    const list = [...this.#offered.values(), ...addedLater]
+    if (tools !== undefined || list.length > 0) out.tools = { ...tools, list }
+    return out
   }
 }
 
 const nameOf = (tool: Tool): string => (tool.type === 'native' ? nativeToolName(tool.value) : tool.name)
 
-/** Tools of a format's own need not have names. */
+/** Returns the name of a tool, or a unique key for a native tool without one. */
 const keyOf = (tool: Tool, count: number): string =>
   tool.type === 'native' && typeof tool.value.name !== 'string' ? `\n${count}` : nameOf(tool)
 
 /**
- * The tools of a request with those that its turns add.
+ * Returns the tools of a request and of its turns. Tools that a turn adds are marked as deferred.
  *
- * @param isHidden whether a tool of the request is not offered at first, according to its own fields
+ * @param isHidden tells whether the fields of a tool say that it is not offered at first
  */
 export function withAddedTools(
   tools: ModelRequest['tools'],

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts'
 import type { Delta, Part } from '../ir.ts'
 
-/** A part that waits for those before it: some formats tell one part after the other, without overlap. */
+/** A part that waits for earlier parts: some formats send one part after the other, without overlap. */
 export interface WaitingPart {
   readonly part: number
   readonly value: Part
@@ -9,7 +9,7 @@ export interface WaitingPart {
   ended: boolean
 }
 
-/** Waiting parts in the order of their start, also found by their number; each operation takes constant time. */
+/** Queue of waiting parts in the order of their start. Every operation takes constant time. */
 export class PartQueue {
   readonly #byNumber = new Map<number, WaitingPart>()
   #list: WaitingPart[] = []
@@ -51,12 +51,12 @@ export class PartQueue {
   }
 }
 
-/** Characters from which on pieces are written out as one. */
-const most = 1024
+/** Characters from which on collected pieces are joined. */
+const pieceChars = 1024
 
 /**
- * A text that grows by many small pieces and is seldom asked for. To the engine, a string to which pieces are added is a chain of
- * all of them, and each link takes ten times the room of a word: a long answer would hold megabytes until its end.
+ * A text that grows by many small pieces and is rarely read. V8 keeps a string that grows by `+` as a chain of its pieces, and each link
+ * takes ten times the memory of a word: a long response would hold megabytes until its end.
  */
 export class GrowingText {
   readonly #written: string[] = []
@@ -72,11 +72,11 @@ export class GrowingText {
   }
 
   add(piece: string): void {
-    if (this.#tail.length < most) {
+    if (this.#tail.length < pieceChars) {
       this.#tail += piece
       return
     }
-    // Unlike a sum, a joined text is made at once.
+    // Unlike `+`, `join` creates a flat string.
     const written = [this.#tail, piece].join('')
     this.#length += written.length
     this.#written.push(written)
@@ -88,23 +88,20 @@ export class GrowingText {
   }
 }
 
-/**
- * Text that is written again and again. What is put together with `+` stays a tree of its parts in V8, and each text that it
- * becomes a part of has to walk it all when it is written out.
- */
+/** Joins texts to a flat string, for text that is written many times. V8 keeps the result of `+` as a tree, which every write walks again. */
 export const joinText = (...parts: readonly string[]): string => parts.join('')
 
 /**
- * Choices that an upstream's response may have where it is translated. A choice costs a decoder and an encoder, which is a thousand
- * times its three bytes (`{},`); no provider offers more than 128.
+ * Choices that a translated response may have. Each choice costs a decoder and an encoder, a thousand times the size of its three bytes
+ * (`{},`). No provider offers more than 128.
  */
-const mostChoices = 1024
+const maxChoices = 1024
 
 /** Throws GatewayError `upstream_bad_response` for a response with more choices. */
 export function checkChoiceCount(count: number): void {
-  if (count > mostChoices)
+  if (count > maxChoices)
     throw new GatewayError(
       'upstream_bad_response',
-      `The upstream sent more than ${mostChoices} choices in one response.`,
+      `The upstream sent more than ${maxChoices} choices in one response.`,
     )
 }

@@ -13,47 +13,61 @@ const LETTER_E = 0x65
 const OPEN = 0x7b
 const CLOSE = 0x7d
 
-/** What stands between two pieces: the text said, a text or a number that says nothing, a count, or nothing more. */
-type Hole = 'text' | 'silent' | 'number' | 'count' | 'end'
+/** The kinds of gaps between fixed pieces: the added text, an ignored text or number, a usage count, or the end of the event. */
+type Gap = 'text' | 'ignored-text' | 'ignored-number' | 'count' | 'end'
 
-/** Where each event tells the usage so far: a member of its own, and the counts in it that grow. */
+/** The member in which each event repeats the usage so far, and the counts in it that grow. */
 export interface RunningUsage {
   readonly key: string
   readonly counts: ReadonlySet<string>
 }
 
-/** Learning costs as much as is saved with two events: a stream that paid for it too often in vain is not learned from any more. */
-const priceOfLearning = 2
-const maxVain = 16
-/** Longer events are neither learned from nor compared: of a long text, the parser finds the end faster. */
+/** Building a template costs as much as two matches save. After too many unused templates a stream builds no more. */
+const templateCost = 2
+const maxUnusedCost = 16
+/** Longer events get no template: the JSON parser finds the end of a long text faster. */
 const maxLength = 8192
-/** V8 copies shorter substrings; a longer one would keep the whole chunk that it was cut from. */
+/** V8 copies substrings up to this length. A longer one would keep the whole chunk in memory that it was cut from. */
 const maxCopied = 12
 
 /**
- * Most of a stream are events that differ from the one before only in the text they add, and perhaps in a number. Of an event
- * that came to one delta, all that directly follow in the same mould come to the same delta with other text: they need not be
- * parsed. (`http/sse/alike.ts` does the like with the bytes of events that tell nothing.)
+ * Decodes text deltas without parsing JSON.
+ *
+ * Most events of a stream differ from the previous event only in the added text, and perhaps in a count. The decoder parses one
+ * event and learns a template from it: fixed pieces, and gaps between them.
+ *
+ *     parsed event    {"index":0,"delta":{"text":"Hello"},"usage":{"output":7}}
+ *     fixed pieces    {"index":0,"delta":{"text":"     "},"usage":{"output": }}
+ *     gaps                                       ^ text                     ^ count
+ *     next event      {"index":0,"delta":{"text":" world"},"usage":{"output":8}}   same pieces: the delta is " world"
+ *     other event     {"index":0,"delta":{"text":"!","x":1}}                       other pieces: parsed, new template
+ *
+ * Measured gain, in process, streams of 203 events, CPU per stream, 30 alternating rounds, Node 20: a whole call takes 1,684 µs without
+ * templates and 1,059 µs with them (chat upstream, messages client), 1,092 and 863 µs (messages upstream, chat client). With one event per
+ * chunk: 1,967 and 1,503 µs, 1,654 and 1,250 µs. The codecs alone: 772 and 343 µs, 423 and 233 µs.
+ *
+ * `http/sse` has a similar template for pass-through, which compares the bytes of events that contain nothing to account for.
  */
 export class TextDeltaTemplate {
-  /** The usage that the event last read tells; undefined if it tells none. */
+  /** The usage in the last matched event; undefined if it has none. */
   usage: JsonObject | undefined
-  /** Members of the event itself whose texts and numbers say nothing. */
-  readonly #silent: ReadonlySet<string>
+  /** Top-level members whose texts and numbers are ignored. */
+  readonly #ignored: ReadonlySet<string>
   readonly #running: RunningUsage | undefined
   #plan: Plan | undefined
   #name: string | undefined
   #choice = 0
   #part = 0
   #type: TextDelta['type'] = 'text'
-  #vain = 0
+  /** Cost of templates that no event has used yet. */
+  #unusedCost = 0
 
-  constructor(silent: ReadonlySet<string>, running?: RunningUsage) {
-    this.#silent = silent
+  constructor(ignored: ReadonlySet<string>, running?: RunningUsage) {
+    this.#ignored = ignored
     this.#running = running
   }
 
-  /** What kind of text the mould is of. */
+  /** The kind of text that the template adds. */
   get type(): TextDelta['type'] {
     return this.#type
   }
@@ -62,11 +76,11 @@ export class TextDeltaTemplate {
     return this.#choice
   }
 
-  /** The text of an event in the mould, never empty; undefined for any other event. */
+  /** Returns the added text of an event that matches, never empty; undefined for any other event. */
   read({ event, data }: SseEvent): string | undefined {
     const plan = this.#plan
     if (plan === undefined || event !== this.#name || data.length > maxLength) return undefined
-    const { pieces, holes, counts } = plan
+    const { pieces, gaps, counts } = plan
     const usage = plan.usage === undefined ? undefined : { ...plan.usage }
     let counted = 0
     let at = 0
@@ -74,56 +88,56 @@ export class TextDeltaTemplate {
     for (let i = 0; i < pieces.length; i++) {
       const piece = pieces[i] as string
       const from = at + piece.length
-      // Five times as fast as `startsWith`, which compares one character at a time.
+      // `startsWith` compares one character at a time, and takes five times as long.
       if (data.slice(at, from) !== piece) return undefined
       at = from
-      switch (holes[i]) {
+      switch (gaps[i]) {
         case 'text':
-          at = closingQuote(data, at)
+          at = endOfString(data, at)
           if (at <= from) return undefined
-          text = textOf(data, from, at)
+          text = decodeText(data, from, at)
           if (text === undefined) return undefined
           break
-        case 'silent':
-          at = closingQuote(data, at)
+        case 'ignored-text':
+          at = endOfString(data, at)
           if (at < 0 || data.slice(from, at).includes('\\')) return undefined
           break
         case 'count':
-        case 'number':
+        case 'ignored-number':
           at = endOfNumber(data, at)
           if (at < 0) return undefined
-          if (holes[i] === 'count' && usage !== undefined) usage[counts[counted++] as string] = integer(data, from, at)
+          if (gaps[i] === 'count' && usage !== undefined) usage[counts[counted++] as string] = integer(data, from, at)
           break
         default:
       }
     }
     if (at !== data.length) return undefined
     this.usage = usage
-    if (this.#vain > 0) this.#vain--
+    if (this.#unusedCost > 0) this.#unusedCost--
     return text
   }
 
-  /** The delta that the event last read comes to. */
+  /** Returns the IR event of the last matched event. */
   delta(text: string): ModelEvent {
     return { type: 'part-delta', choice: this.#choice, part: this.#part, delta: { type: this.#type, text } }
   }
 
   /**
-   * Takes note of an event that had to be parsed.
+   * Builds the template from an event that was parsed, or drops it if the event is no plain text delta.
    *
-   * @param key the member that a text was read from; undefined where it came from no single one
-   * @param came what it came to: nothing but a delta, and the usage where it tells that
+   * @param key the member that holds the text; undefined if no single member does
+   * @param decoded the IR events of this event. Only one delta, with the usage if there is one, makes a template
    */
-  learn({ event, data }: SseEvent, key: string | undefined, came: readonly ModelEvent[]): void {
+  learn({ event, data }: SseEvent, key: string | undefined, decoded: readonly ModelEvent[]): void {
     this.#plan = undefined
-    const [first, second] = came
+    const [first, second] = decoded
     if (key === undefined || first?.type !== 'part-delta' || data.length > maxLength) return
     const { choice, part, delta } = first
-    if (!('text' in delta) || delta.logprobs !== undefined || this.#vain >= maxVain) return
-    this.#vain += priceOfLearning
-    const plan = planOf(data, key, delta.text, this.#silent, this.#running)
+    if (!('text' in delta) || delta.logprobs !== undefined || this.#unusedCost >= maxUnusedCost) return
+    this.#unusedCost += templateCost
+    const plan = planOf(data, key, delta.text, this.#ignored, this.#running)
     const usages = plan?.usage === undefined ? 0 : 1
-    if (came.length !== 1 + usages || (usages === 1 && second?.type !== 'usage')) return
+    if (decoded.length !== 1 + usages || (usages === 1 && second?.type !== 'usage')) return
     this.#plan = plan
     this.#name = event
     this.#choice = choice
@@ -133,32 +147,32 @@ export class TextDeltaTemplate {
 }
 
 interface Plan {
-  /** What is the same in all events, in pieces, and what follows each. */
+  /** The fixed pieces, and the kind of gap after each. */
   readonly pieces: string[]
-  readonly holes: Hole[]
-  /** The usage of the event that was learned from, and the names of the counts in it, in order. */
+  readonly gaps: Gap[]
+  /** The usage of the parsed event, and the names of its counts, in order. */
   usage: JsonObject | undefined
   readonly counts: string[]
 }
 
-/** Undefined where it is not certain which member the text was read from. */
+/** Returns undefined if more than one member could hold the text. */
 function planOf(
   data: string,
   key: string,
   text: string,
-  silent: ReadonlySet<string>,
+  ignored: ReadonlySet<string>,
   running: RunningUsage | undefined,
 ): Plan | undefined {
-  const plan: Plan = { pieces: [], holes: [], usage: undefined, counts: [] }
+  const plan: Plan = { pieces: [], gaps: [], usage: undefined, counts: [] }
   let piece = 0
-  const cut = (from: number, to: number, hole: Hole): void => {
+  const cut = (from: number, to: number, gap: Gap): void => {
     plan.pieces.push(data.slice(piece, from))
-    plan.holes.push(hole)
+    plan.gaps.push(gap)
     piece = to
   }
   let texts = 0
   let depth = 0
-  /** Where the usage ends, once it has begun. */
+  /** End of the usage object, once it was found. */
   let usageEnd = -1
   let at = 0
   while (at < data.length) {
@@ -169,22 +183,22 @@ function planOf(
       at++
       continue
     }
-    const close = closingQuote(data, at + 1)
+    const close = endOfString(data, at + 1)
     if (close < 0) return undefined
-    const colon = behindBlanks(data, close + 1)
+    const colon = skipSpaces(data, close + 1)
     if (data.charCodeAt(colon) !== COLON) {
       at = close + 1
       continue
     }
     const name = data.slice(at + 1, close)
-    // Written otherwise it might be the same.
+    // The same name could also be written without the escape.
     if (name.includes('\\')) return undefined
-    at = behindBlanks(data, colon + 1)
+    at = skipSpaces(data, colon + 1)
     const char = data.charCodeAt(at)
     if (char === QUOTE) {
-      const end = closingQuote(data, at + 1)
+      const end = endOfString(data, at + 1)
       if (end < 0) return undefined
-      if (depth === 1 && silent.has(name)) cut(at + 1, end, 'silent')
+      if (depth === 1 && ignored.has(name)) cut(at + 1, end, 'ignored-text')
       else if (name === key && parseJson(data.slice(at, end + 1)) === text) {
         texts++
         cut(at + 1, end, 'text')
@@ -194,10 +208,10 @@ function planOf(
       if (usageEnd >= 0) return undefined
       usageEnd = endOfObject(data, at)
       plan.usage = parseObject(data.slice(at, usageEnd))
-    } else if (depth === 1 ? silent.has(name) : depth === 2 && at < usageEnd && running?.counts.has(name)) {
+    } else if (depth === 1 ? ignored.has(name) : depth === 2 && at < usageEnd && running?.counts.has(name)) {
       const end = endOfNumber(data, at)
       if (end < 0) continue
-      cut(at, end, depth === 1 ? 'number' : 'count')
+      cut(at, end, depth === 1 ? 'ignored-number' : 'count')
       if (depth === 2) plan.counts.push(name)
       at = end
     }
@@ -207,18 +221,18 @@ function planOf(
   return plan
 }
 
-function behindBlanks(data: string, from: number): number {
+function skipSpaces(data: string, from: number): number {
   let at = from
   while (data.charCodeAt(at) <= SPACE) at++
   return at
 }
 
-/** Where a string ends that begins before `from`; -1 if it does not, or is none. */
-function closingQuote(data: string, from: number): number {
+/** Returns the place of the quote that ends the string around `from`; -1 if there is none. */
+function endOfString(data: string, from: number): number {
   for (let at = from; ; at++) {
     const char = data.charCodeAt(at)
     if (char === QUOTE) return at
-    // Also behind the end, where there is no number.
+    // A control character, or NaN after the end of the text.
     if (!(char >= SPACE)) return -1
     if (char === BACKSLASH) at++
   }
@@ -227,14 +241,14 @@ function closingQuote(data: string, from: number): number {
 function endOfNumber(data: string, from: number): number {
   let at = from
   while (isDigit(data.charCodeAt(at))) at++
-  // What goes on in a fraction or an exponent would be read as the count without it.
-  if (goesOn(data.charCodeAt(at))) return -1
+  // A fraction or an exponent would be cut off.
+  if (continuesNumber(data.charCodeAt(at))) return -1
   return at === from || (at > from + 1 && data.charCodeAt(from) === ZERO) ? -1 : at
 }
 
-const goesOn = (char: number): boolean => char === DOT || (char | 0x20) === LETTER_E
+const continuesNumber = (char: number): boolean => char === DOT || (char | 0x20) === LETTER_E
 
-/** Five times as fast as Number of a slice. */
+/** Takes a fifth of the time of `Number` on a slice. */
 function integer(data: string, from: number, to: number): number {
   if (to - from > 15) return Number(data.slice(from, to))
   let value = 0
@@ -249,7 +263,7 @@ function endOfObject(data: string, from: number): number {
   for (let at = from; at >= 0 && at < data.length; at++) {
     const char = data.charCodeAt(at)
     if (char === QUOTE) {
-      at = closingQuote(data, at + 1)
+      at = endOfString(data, at + 1)
       if (at < 0) return -1
     } else if (char === OPEN) depth++
     else if (char === CLOSE && --depth === 0) return at + 1
@@ -257,7 +271,7 @@ function endOfObject(data: string, from: number): number {
   return -1
 }
 
-function textOf(data: string, from: number, to: number): string | undefined {
+function decodeText(data: string, from: number, to: number): string | undefined {
   if (to - from > maxCopied) return parseJson(data.slice(from - 1, to + 1)) as string | undefined
   const text = data.slice(from, to)
   return text.includes('\\') ? (parseJson(data.slice(from - 1, to + 1)) as string | undefined) : text

@@ -4,13 +4,13 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { type Acceptor, acceptorOf, judgesOutline, withAcceptor } from './acceptors.ts'
 
-/** One thing wrong with a body, as zod found it: where, and in neutral terms what. */
+/** A validation issue of zod: its path, and its kind. */
 export type Issue = z.core.$ZodIssue
 
-/** What a dialect says about an issue. */
+/** An issue in the words of a format. */
 export interface Complaint {
   message: string
-  /** The field, in dots: `messages.2.content`. */
+  /** The field, as a dotted path: `messages.2.content`. */
   param?: string
   code?: string
 }
@@ -28,12 +28,14 @@ function bodyAcceptor(schema: z.ZodType): Acceptor {
   return acceptor
 }
 
-/** The schemas that bodies have been checked against so far. All are constants of modules, so that keeping them costs no memory. */
+/** Returns the schemas that bodies were checked against so far. All are module constants, so that the list holds no further memory. */
 export const bodySchemas = (): readonly z.ZodType[] => [...acceptors.keys()]
 
 /**
- * Checks `body` against `schema` and returns it as it came (zod's copy is thrown away: the wire must see the client's own
- * object). The first issue is told in the dialect's words; zod itself is asked for those of what does not fit only.
+ * Checks a body against a schema and returns the same object, because pass-through needs the client's own members. An acceptor decides;
+ * zod runs only for a body that does not fit, to describe its first issue in the words of the format.
+ *
+ * @throws GatewayError `invalid_request` with `param`
  */
 export function validateBody(
   schema: z.ZodType,
@@ -50,7 +52,7 @@ export function validateBody(
   return body as JsonObject
 }
 
-/** In a union, the branch that got furthest says what is really wrong; if none got in, the union itself does. */
+/** Returns the issue of the union branch that matched furthest; if none matched at all, the issue of the union. */
 function deepest(issue: Issue): Issue {
   if (issue.code !== 'invalid_union') return issue
   let best: Issue | undefined
@@ -63,10 +65,10 @@ function deepest(issue: Issue): Issue {
 }
 
 /**
- * An array of the given elements that is checked up to its first fault. zod's own array collects every one: a body of
- * some megabytes of wrong elements would cost seconds and gigabytes.
+ * Creates an array schema that stops at the first issue. zod's own array collects all issues: some megabytes of wrong elements would cost
+ * seconds and gigabytes.
  *
- * @param error what the dialect's complaint calls the array, where it is none.
+ * @param error description of the array in the error for another type
  */
 export function arrayOf(element: z.ZodType, error?: string) {
   const array = z.array(z.unknown(), error === undefined ? undefined : { error }).superRefine((items, context) => {
@@ -87,14 +89,14 @@ export function arrayOf(element: z.ZodType, error?: string) {
 }
 
 /**
- * Parts of the schemas that every request is checked by, whatever its target (docs/decisions/0031): what the gateway itself has to read,
- * and what the specification requires. Roles, types of parts, enum values and all other fields belong to the provider.
+ * Parts of the schemas for all requests, pass-through included (docs/decisions/0031): fields that the gateway reads, and fields that the
+ * specification requires. The provider checks roles, part types, enum values and all other fields.
  */
 const userMessage = z.looseObject({
   content: z.union([z.string(), z.array(z.unknown())], { error: 'one of a string or array of objects' }),
 })
 
-/** At least one message, each with a role. A user's message has content; what other messages cannot do without is up to the provider. */
+/** Creates a schema for at least one message with a role. User messages need content; the provider checks the others. */
 export function messageList(error?: string) {
   const message = withAcceptor(
     z.looseObject({ role: z.string() }).superRefine((value, context) => {
@@ -110,5 +112,5 @@ export function messageList(error?: string) {
   return arrayOf(message, error).min(1)
 }
 
-/** Null stands for absent, as in all optional fields. */
+/** Null counts as absent, as in all optional fields. */
 export const optionalBoolean = z.boolean().nullish()

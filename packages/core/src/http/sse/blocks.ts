@@ -4,15 +4,15 @@ const LF = 10
 const CR = 13
 
 /**
- * Cuts a byte stream behind the last blank line seen so far: what is complete can go to the client untouched, half an
- * event is held, so that an error event can follow if the rest never comes. Linear, whatever the chunks.
+ * Splits a byte stream after its last blank line so far. Complete events can be sent to the client unchanged. An incomplete event is
+ * held, so that an error event can follow if the stream breaks off. The cost is linear for any split into chunks.
  */
 export interface BlockCutter {
-  /** The bytes complete with this chunk, or undefined if no event was completed. */
+  /** Adds a chunk. Returns the bytes of the events that are now complete, or undefined if there are none. */
   push(chunk: Uint8Array): Uint8Array | undefined
-  /** Bytes held. */
+  /** Number of bytes held. */
   readonly heldBytes: number
-  /** Gives out what is held. */
+  /** Returns the held bytes and holds none. */
   flush(): Uint8Array | undefined
 }
 
@@ -21,17 +21,17 @@ export const createBlockCutter = (): BlockCutter => new Cutter()
 class Cutter implements BlockCutter {
   heldBytes = 0
   #parts: Uint8Array[] | undefined
-  // The last two bytes held: a blank line may straddle chunks.
+  // The last two held bytes: a blank line may be split between chunks.
   #last: number | undefined
   #lastButOne: number | undefined
-  /** A carriage return ended what was given out: a line feed behind it is the other half of that line end. */
-  #halfOut = false
+  /** The returned bytes ended with a carriage return: a line feed at the start of the next chunk belongs to that line end. */
+  #endedWithReturn = false
 
   push(chunk: Uint8Array): Uint8Array | undefined {
     const { length } = chunk
     if (length === 0) return undefined
-    const cut = lastBlankLine(chunk, this.#last, this.#lastButOne) || (this.#halfOut && chunk[0] === LF ? 1 : 0)
-    this.#halfOut = cut === length && chunk[length - 1] === CR
+    const cut = lastBlankLine(chunk, this.#last, this.#lastButOne) || (this.#endedWithReturn && chunk[0] === LF ? 1 : 0)
+    this.#endedWithReturn = cut === length && chunk[length - 1] === CR
     if (cut === 0) {
       this.#hold(chunk)
       return undefined
@@ -60,10 +60,10 @@ class Cutter implements BlockCutter {
   }
 }
 
-/** From here on, searching for line ends takes less time than looking at each byte. */
+/** For longer parts, a search for line ends is faster than a loop over the bytes. */
 const longBytes = 4096
 
-/** Index after the last blank line that ends within `chunk`, 0 if none does. The other two preceded it. */
+/** Returns the index after the last blank line that ends within `chunk`; 0 if there is none. `last` and `lastButOne` precede the chunk. */
 function lastBlankLine(chunk: Uint8Array, last: number | undefined, lastButOne: number | undefined): number {
   if (chunk.length > longBytes && !chunk.includes(LF) && !chunk.includes(CR)) return 0
   for (let i = chunk.length - 1; i >= 0; i--) {
@@ -75,7 +75,7 @@ function lastBlankLine(chunk: Uint8Array, last: number | undefined, lastButOne: 
   return 0
 }
 
-/** Index after the first blank line behind `from`, the whole of its line end taken; the end of `bytes` if there is none. */
+/** Returns the index after the first blank line behind `from`, including its whole line end; the end of `bytes` if there is none. */
 export function blockEnd(bytes: Uint8Array, from: number): number {
   let line = from
   for (let i = from + 1; i < bytes.length; i++) {
@@ -91,10 +91,13 @@ export function blockEnd(bytes: Uint8Array, from: number): number {
   return bytes.length
 }
 
-/** What is searched for both line ends at a time: who writes one of them alone must not have the rest searched for the other each time. */
+/**
+ * Bytes that are searched for both kinds of line ends at a time. In a stream that uses one kind, an unbounded search for the other would
+ * read all remaining bytes each time.
+ */
 const searchedBytes = 65_536
 
-/** Where the next line ends, or the bytes. */
+/** Returns the index of the next line end, or the end of the bytes. */
 function nextLineEnd(bytes: Uint8Array, from: number): number {
   for (let at = from; at < bytes.length; at += searchedBytes) {
     const part = bytes.subarray(at, at + searchedBytes)
@@ -112,7 +115,7 @@ function endsBlankLine(byte: number, previous: number | undefined, before: numbe
   return previous === LF || (previous === CR && (before === LF || before === CR))
 }
 
-/** The text cut behind each blank line, whatever the line ends, also mixed ones. */
+/** Splits text after each blank line, for any kind of line ends, also mixed. */
 export function splitBlocks(text: string): string[] {
   if (!text.includes('\r')) {
     const blocks: string[] = []
@@ -130,9 +133,8 @@ export function splitBlocks(text: string): string[] {
 const COLON = 0x3a
 
 /**
- * Whether bytes of an event stream are comments and blank lines alone, with which an upstream keeps a connection open but says
- * nothing. The rest of a comment that was split between two chunks counts as something said. Costs a look at the first byte of
- * all other chunks.
+ * Whether a chunk of an event stream contains only comments and blank lines, with which an upstream keeps a connection open. The
+ * remainder of a comment that was split between two chunks counts as content. For all other chunks this reads one byte.
  */
 export function isOnlyComments(chunk: Uint8Array): boolean {
   let at = 0

@@ -6,27 +6,29 @@ const byteOrderMark = 0xfeff
 const LF = 10
 const CR = 13
 
-/** Bytes in, whole server-sent events out, at any split of the bytes. */
+/** Decodes a byte stream, split at any position, into complete server-sent events. */
 export interface SseDecoder {
   push(chunk: Uint8Array): SseEvent[]
   pushText(text: string): SseEvent[]
   /**
-   * Ends the input. An event that lacks only its closing blank line is still given out; half an event is not. So is a JSON
-   * object that tells of an error: some servers fail in mid-stream without making an event of it.
+   * Ends the input. An event that lacks only its closing blank line is returned; an incomplete event is not. A JSON object with an
+   * `error` that is not part of an event is returned as an event: some servers fail mid-stream in this way.
    */
   end(): SseEvent[]
-  /** Whether a line began such an object. */
+  /** Whether the stream contains the beginning of such an object. */
   readonly hasBareObject: boolean
 }
 
-/** No error is longer; what is, is something else. */
+/** Longer objects are no errors. */
 const maxBareChars = 65_536
 
 /**
- * @param maxEventChars cap of one unfinished event; beyond it `push` throws `upstream_bad_response`.
+ * Creates a decoder.
+ *
+ * @param maxEventChars largest unfinished event in characters; beyond it `push` throws GatewayError `upstream_bad_response`
  */
 export function createSseDecoder(maxEventChars: number): SseDecoder {
-  // Only who pushes bytes needs one of its own.
+  // Created on first use: callers that push text need none.
   let text: Utf8Decoder | undefined
   let events: SseEvent[] = []
   let overflow = false
@@ -37,22 +39,23 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
     onEvent: ({ event, data }) => events.push(event === undefined ? { data } : { event, data }),
     onError: (error) => {
       if (error.type === 'max-buffer-size-exceeded') overflow = true
-      else if (error.type === 'unknown-field' && error.line !== undefined) keepBare(error.line)
+      else if (error.type === 'unknown-field' && error.line !== undefined) collectBareObject(error.line)
     },
   })
-  let bare = ''
-  const keepBare = (line: string): void => {
-    if ((bare !== '' || line.startsWith('{')) && bare.length + line.length <= maxBareChars) bare += `${line}\n`
+  let bareObject = ''
+  const collectBareObject = (line: string): void => {
+    if ((bareObject !== '' || line.startsWith('{')) && bareObject.length + line.length <= maxBareChars)
+      bareObject += `${line}\n`
   }
-  const take = (): SseEvent[] => {
+  const drain = (): SseEvent[] => {
     if (overflow) throw eventTooLarge()
-    const taken = events
+    const complete = events
     events = []
-    return taken
+    return complete
   }
   /**
-   * The parser gets line feeds only. It takes a byte order mark only as three characters, holds back a line that ends in a
-   * carriage return until more comes (an event too late, where events are judged one by one), and is quadratic on them.
+   * Passes only line feeds to the parser. The parser recognizes a byte order mark only as three characters. It also holds a line that ends
+   * with a carriage return until more text arrives, which delays an event, and takes quadratic time on carriage returns.
    */
   const feed = (piece: string): void => {
     if (piece === '') return
@@ -64,7 +67,7 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
   }
   const pushText = (piece: string): SseEvent[] => {
     feed(piece)
-    return take()
+    return drain()
   }
   return {
     push(chunk) {
@@ -74,37 +77,37 @@ export function createSseDecoder(maxEventChars: number): SseDecoder {
     pushText,
     end() {
       feed(`${text?.end() ?? ''}\n\n`)
-      const events = take().filter(({ data }) => isWhole(data))
-      const error = bare === '' ? undefined : bareError(bare)
+      const events = drain().filter(({ data }) => isWhole(data))
+      const error = bareObject === '' ? undefined : bareError(bareObject)
       return error === undefined ? events : [...events, { data: error }]
     },
     get hasBareObject() {
-      return bare !== ''
+      return bareObject !== ''
     },
   }
 }
 
-let whole: SseEvent[] = []
-let odd = false
-/** One for all: a whole block leaves nothing behind in it. */
-const parser = createParser({
-  onEvent: ({ event, data }) => whole.push(event === undefined ? { data } : { event, data }),
+let blockEvents: SseEvent[] = []
+let isIrregular = false
+/** Shared by all calls: a complete block leaves no state in the parser. */
+const blockParser = createParser({
+  onEvent: ({ event, data }) => blockEvents.push(event === undefined ? { data } : { event, data }),
   onError: () => {
-    odd = true
+    isIrregular = true
   },
 })
 
 /**
- * The events of text that ends with a blank line, or undefined for text that only a decoder of the stream can read: with
- * carriage returns, a byte order mark, or lines that are no fields.
+ * Decodes text that ends with a blank line. Returns undefined for text that requires a decoder of the whole stream: text with carriage
+ * returns, a byte order mark, or lines that are no fields.
  */
 export function decodeBlock(text: string): SseEvent[] | undefined {
   if (text.charCodeAt(0) === byteOrderMark || text.includes('\r') || !text.endsWith('\n\n')) return undefined
-  parser.feed(text)
-  const events = whole
-  whole = []
-  if (!odd) return events
-  odd = false
+  blockParser.feed(text)
+  const events = blockEvents
+  blockEvents = []
+  if (!isIrregular) return events
+  isIrregular = false
   return undefined
 }
 
@@ -117,10 +120,11 @@ function bareError(text: string): string | undefined {
   }
 }
 
+/** Creates the error for an event beyond the size limit. */
 export const eventTooLarge = (): GatewayError =>
   new GatewayError('upstream_bad_response', 'The upstream sent a stream event that is too large.')
 
-/** An event cut in its middle holds broken JSON; a bare word in brackets is the one other thing streams end with. */
+/** Whether data at the end of a stream is complete: a truncated event contains invalid JSON. Some streams end with `[DONE]`. */
 function isWhole(data: string): boolean {
   if (data.startsWith('[') && data.endsWith(']')) return true
   try {
@@ -134,36 +138,36 @@ function isWhole(data: string): boolean {
 const wholeDecoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * Decodes UTF-8 in pieces, as a TextDecoder with `stream` does. Pieces that are ASCII are decoded one by one: that takes a
- * seventh of the time on Node, and gives strings of half the size, which all that is done with them is faster for.
+ * Decodes UTF-8 in pieces, as a TextDecoder with `stream` does. ASCII pieces are decoded independently: that takes a seventh of the time
+ * on Node and yields strings of half the size, on which all further work is faster.
  */
 export class Utf8Decoder {
   #stream: TextDecoder | undefined
   #begun = false
-  /** The streaming decoder may hold half a character. */
-  #half = false
-  /** The piece before was not ASCII, and so is the next, most likely: one by one it would take longer. */
-  #wide = false
+  /** The streaming decoder may hold an incomplete character. */
+  #mayHoldPart = false
+  /** The last piece was not ASCII, so the next one probably is not either: independent decoding would then be slower. */
+  #wasWide = false
 
   push(bytes: Uint8Array): string {
     const { length } = bytes
     if (length === 0) return ''
     const closed = (bytes[length - 1] as number) < 0x80
     let text: string
-    // A byte order mark at the beginning goes.
-    if (closed && !this.#wide && !this.#half && (this.#begun || (bytes[0] as number) < 0x80))
+    // The streaming decoder removes a byte order mark at the beginning.
+    if (closed && !this.#wasWide && !this.#mayHoldPart && (this.#begun || (bytes[0] as number) < 0x80))
       text = wholeDecoder.decode(bytes)
     else {
       this.#stream ??= new TextDecoder('utf-8', { ignoreBOM: this.#begun })
       text = this.#stream.decode(bytes, { stream: true })
-      this.#half = !closed
+      this.#mayHoldPart = !closed
     }
     this.#begun = true
-    this.#wide = text.length !== length
+    this.#wasWide = text.length !== length
     return text
   }
 
-  /** What half a character at the end comes to. */
+  /** Returns the replacement for an incomplete character at the end. */
   end(): string {
     return this.#stream?.decode() ?? ''
   }

@@ -1,15 +1,16 @@
-/** One server-sent event. `data` is the joined data lines; `event` its name, where it has one. */
+/** One server-sent event: its joined data lines, and its name if it has one. The name `:` marks a comment. */
 export interface SseEvent {
   event?: string | undefined
   data: string
 }
 
-/** The wire form of one event, in one piece: some clients lose an event that is split over two reads. */
+/** Encodes an event as one string: some clients lose an event that is split over two reads. */
 export function encodeSse({ event, data }: SseEvent): string {
   if (event === ':') return `: ${data}\n\n`
   return event === undefined ? `data: ${data}\n\n` : `event: ${event}\ndata: ${data}\n\n`
 }
 
+/** Encodes events one after another. */
 export function encodeAllSse(events: readonly SseEvent[]): string {
   let out = ''
   for (const event of events) out += encodeSse(event)
@@ -17,12 +18,12 @@ export function encodeAllSse(events: readonly SseEvent[]): string {
 }
 
 const encoder = new TextEncoder()
-/** As much as the chunks of a stream come to, as a rule. */
+/** Large enough for most chunks of a stream. */
 const scratch = new Uint8Array(65_536)
 
-/** As TextEncoder's `encode`, which counts the bytes before it writes them: up to a third faster. */
+/** Encodes text as UTF-8, up to a third faster than `TextEncoder.encode`, which counts the bytes before it writes them. */
 export function encodeText(text: string): Uint8Array {
   if (text.length * 3 > scratch.length) return encoder.encode(text)
-  // A copy with a buffer of its own: nothing of another call may lie behind a chunk.
+  // Copies into a new buffer: the buffer of a chunk must not contain data of another call.
   return scratch.slice(0, encoder.encodeInto(text, scratch).written)
 }

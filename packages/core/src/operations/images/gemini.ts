@@ -27,7 +27,7 @@ const largeSide = 2000
 function encodeImage(image: ImageInput, report: Report): JsonObject[] {
   if ('data' in image) return [{ inlineData: { mimeType: image.mediaType, data: image.data } }]
   if ('url' in image && !image.url.startsWith('data:')) {
-    report.add(loss(image.at, 'sent by its address, which not every model fetches', 'approximated', 'note'))
+    report.add(loss(image.at, 'sent as a URL, which not every model fetches', 'approximated', 'note'))
     return [{ fileData: { fileUri: image.url } }]
   }
   const detail =

@@ -1,6 +1,6 @@
-import { isThenable } from '../../base/async.ts'
+import { ignoreRejection, isThenable, runSilently, settleWithin } from '../../base/async.ts'
 import { toBase64 } from '../../base/bytes.ts'
-import { ignoreRejection, observe, runSilently, settleWithin, typeNameOf } from '../../base/callbacks.ts'
+import { observe, typeNameOf } from '../../base/callbacks.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { GatewayContext } from '../../calls/call.ts'
@@ -107,7 +107,7 @@ function nextFile(left: { name: string; file: FormFile }[], key: string): FormFi
  * Opens a host's spool. Each write, and each piece that is read, must complete within `ms` or fails the call. Errors of `close` are logged.
  * Throws TypeError if the host returns no spool.
  */
-export function openHostSpool(open: () => Spool, ms: number, logger: Logger): Spool {
+function openHostSpool(open: () => Spool, ms: number, logger: Logger): Spool {
   const spool: unknown = open()
   if (!isSpool(spool)) {
     ignoreRejection(spool)

@@ -1,5 +1,5 @@
-import { isThenable, lazy, monotonicNow } from '../../base/async.ts'
-import { settleWithin, typeNameOf } from '../../base/callbacks.ts'
+import { isThenable, lazy, monotonicNow, settleWithin } from '../../base/async.ts'
+import { typeNameOf } from '../../base/callbacks.ts'
 import type { ResponseStore } from '../../config/stores.ts'
 
 /** Options of `memoryResponseStore`. */

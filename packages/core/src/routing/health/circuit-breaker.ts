@@ -2,6 +2,7 @@ import type { BreakerConfig } from '../../config/config.ts'
 import type { HealthState } from '../../config/stores.ts'
 import type { Caller, CallerCooldowns } from './cooldowns.ts'
 
+/** Defaults of `breaker`. */
 export const defaultBreaker: Readonly<Required<BreakerConfig>> = {
   failures: 5,
   failureRate: 0.5,
@@ -10,27 +11,30 @@ export const defaultBreaker: Readonly<Required<BreakerConfig>> = {
 }
 
 /**
- * The result of a call decides whether the target is used again: by its caller alone, or by every caller. A probe for all is a probe for
- * its caller, too.
+ * Whether the result of a call decides if the target is used again: by its caller only, or by all callers. A probe for all callers is
+ * also a probe for its caller.
  */
 export type Probe = 'none' | 'caller' | 'all'
 
 /**
- * Circuit breakers, one for each target. A breaker opens after some failures in a row, or when a share of the last calls failed. Then
- * one call is let through every `restMs`, and one that succeeds closes it.
+ * The circuit breakers of all targets of an upstream.
  *
- * A failure may be caused by the request, so one caller's failures must not take a target away from the others. Each caller has a
- * breaker of its own, which counts all failures of its calls. The breaker for all callers counts a caller once, however many of its
- * calls fail. Failures of the upstream itself, and failures of callers that cannot be told apart, each count there.
+ *   closed ──(`failures` in a row, or `failureRate` of the last `window` calls)──> open
+ *   open ──(after `restMs`)──> half-open: one call is the probe
+ *   half-open ──(the probe succeeds)──> closed       half-open ──(the probe fails)──> open
+ *
+ * A failure may be caused by the request, so failures of one caller must not make a target unavailable to others. Each caller has its
+ * own breaker per target, which counts all failures of its calls. The breaker for all callers counts a caller once, however many of its
+ * calls fail. It counts each failure of the upstream itself, and each failure of callers that cannot be distinguished.
  */
 export interface CircuitBreaker {
-  /** Milliseconds until the caller may call the target; 0: now. */
+  /** Returns the milliseconds until the caller can call the target; 0: now. */
   waitMs(id: string, caller?: Caller): number
-  /** A call begins. */
+  /** Records the start of a call. */
   startCall(id: string, caller?: Caller): Probe
-  /** The target has answered. */
+  /** Records that the target has responded. */
   recordResponse(id: string, caller: Caller, probe: Probe): void
-  /** A call has ended. */
+  /** Records the end of a call. */
   recordEnd(id: string, caller: Caller, probe: Probe, outcome: CallOutcome): void
 }
 
@@ -39,20 +43,20 @@ interface TargetRecord {
   readonly callers: Map<string, CallerHistory>
 }
 
-/** What is undefined is the default. */
-const given = (settings: BreakerConfig = {}): BreakerConfig =>
+/** Removes undefined settings, so that defaults apply. */
+const definedSettings = (settings: BreakerConfig = {}): BreakerConfig =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 
-/** Bounds the memory: targets may be named by clients, and so may callers. */
+/** Bounds the memory: names of targets and callers may come from clients. */
 const mostRecords = 10_000
 
 export function createCircuitBreaker(
   settings: BreakerConfig | false | undefined,
   state: HealthState,
-  callerRests: CallerCooldowns,
+  callerCooldowns: CallerCooldowns,
 ): CircuitBreaker {
   if (settings === false) return { waitMs: () => 0, startCall: () => 'none', recordResponse() {}, recordEnd() {} }
-  const config = { ...defaultBreaker, ...given(settings) }
+  const config = { ...defaultBreaker, ...definedSettings(settings) }
   const { restMs } = config
   const records = new Map<string, TargetRecord>()
   let size = 0
@@ -73,51 +77,52 @@ export function createCircuitBreaker(
     return record
   }
   const callerHistoryOf = (id: string, caller: string): CallerHistory => {
-    let own = records.get(id)?.callers.get(caller)
-    if (own === undefined) {
+    let history = records.get(id)?.callers.get(caller)
+    if (history === undefined) {
       countRecord()
-      own = new CallerHistory(config)
-      recordOf(id).callers.set(caller, own)
+      history = new CallerHistory(config)
+      recordOf(id).callers.set(caller, history)
     }
-    return own
+    return history
   }
-  const ownRest = (id: string, caller: Caller) => (caller === undefined ? undefined : callerRests.read(id, caller))
-  const restForCaller = (id: string, caller: Caller, forMs = restMs): void => {
-    if (caller !== undefined) callerRests.write(id, caller, forMs, 'failing')
+  const callerCooldown = (id: string, caller: Caller) =>
+    caller === undefined ? undefined : callerCooldowns.read(id, caller)
+  const coolDownForCaller = (id: string, caller: Caller, forMs = restMs): void => {
+    if (caller !== undefined) callerCooldowns.write(id, caller, forMs, 'failing')
   }
-  const restForAll = (id: string): void => state.write(id, { until: Date.now() + restMs, reason: 'failing' })
-  /** Ends the wait for the probe's result: the next caller's call is the probe. */
+  const coolDownForAll = (id: string): void => state.write(id, { until: Date.now() + restMs, reason: 'failing' })
+  /** Stops waiting for the probe's result: the call of the next caller becomes the probe. */
   const releaseProbe = (id: string): void => state.write(id, { until: 0, reason: 'failing' })
 
   return {
     waitMs(id, caller) {
-      const rest = state.read(id)
-      const shared = rest === undefined ? 0 : Math.max(0, rest.until - Date.now())
-      const own = ownRest(id, caller)
-      return own === undefined ? shared : Math.max(shared, own.waitMs)
+      const cooldown = state.read(id)
+      const shared = cooldown === undefined ? 0 : Math.max(0, cooldown.until - Date.now())
+      const forCaller = callerCooldown(id, caller)
+      return forCaller === undefined ? shared : Math.max(shared, forCaller.waitMs)
     },
     startCall(id, caller) {
-      const own = ownRest(id, caller)
-      // Calls that were on their way when the breaker opened, or when the probe was let through, are no probes.
-      if (own !== undefined && own.waitMs > 0) return 'none'
-      const rest = state.read(id)
-      if (rest !== undefined) {
-        if (rest.until > Date.now()) return 'none'
-        // The target rests for everyone else until this call has a result.
-        restForAll(id)
-        // Twice as long for this caller: if its probe has no result, the next probe is for another caller to make.
-        restForCaller(id, caller, 2 * restMs)
+      const forCaller = callerCooldown(id, caller)
+      // Calls that started before the breaker opened, or before the current probe started, are no probes.
+      if (forCaller !== undefined && forCaller.waitMs > 0) return 'none'
+      const cooldown = state.read(id)
+      if (cooldown !== undefined) {
+        if (cooldown.until > Date.now()) return 'none'
+        // All other calls wait until this call has a result.
+        coolDownForAll(id)
+        // Twice as long for this caller: if its probe has no result, another caller makes the next probe.
+        coolDownForCaller(id, caller, 2 * restMs)
         return 'all'
       }
-      if (own === undefined) return 'none'
-      restForCaller(id, caller)
+      if (forCaller === undefined) return 'none'
+      coolDownForCaller(id, caller)
       return 'caller'
     },
     recordResponse(id, caller, probe) {
       if (probe === 'none') return
       const record = records.get(id)
       if (caller !== undefined) {
-        callerRests.forget(id, caller)
+        callerCooldowns.forget(id, caller)
         if (record?.callers.delete(caller) === true) size--
       }
       if (probe === 'caller') return
@@ -126,25 +131,25 @@ export function createCircuitBreaker(
     },
     recordEnd(id, caller, probe, outcome) {
       if (outcome === 'unknown') {
-        // Without this, one caller could keep the breaker open by leaving whenever its call is the probe.
+        // Without this, one caller could keep the breaker open by disconnecting whenever its call is the probe.
         if (probe === 'all' && caller !== undefined) releaseProbe(id)
         return
       }
       const { history } = recordOf(id)
-      const own = caller === undefined ? undefined : callerHistoryOf(id, caller)
+      const callerHistory = caller === undefined ? undefined : callerHistoryOf(id, caller)
       history.add(outcome, caller)
-      own?.add(outcome !== 'ok')
+      callerHistory?.add(outcome !== 'ok')
       if (outcome === 'ok') return
-      // Calls that were on their way when a breaker opened must not prolong the rest.
-      if (probe !== 'none' || (own?.isFailing() === true && ownRest(id, caller) === undefined))
-        restForCaller(id, caller)
+      // Calls that started before a breaker opened must not prolong the cooldown.
+      if (probe !== 'none' || (callerHistory?.isFailing() === true && callerCooldown(id, caller) === undefined))
+        coolDownForCaller(id, caller)
       if (history.isFailing()) {
         if (probe !== 'all' && state.read(id) !== undefined) return
-        // Probes count anew, by the same rules.
+        // After a probe, counting starts again by the same rules.
         history.clear()
-        restForAll(id)
+        coolDownForAll(id)
       } else if (probe === 'all') {
-        if (outcome === 'unavailable' || caller === undefined) restForAll(id)
+        if (outcome === 'unavailable' || caller === undefined) coolDownForAll(id)
         else releaseProbe(id)
       }
     },
@@ -152,8 +157,8 @@ export function createCircuitBreaker(
 }
 
 /**
- * How a call to a target ended, as far as the target's health is concerned. `failed`: it may have been caused by the request.
- * `unavailable`: the upstream itself failed. `unknown`: the call shows nothing, for example because its client left.
+ * The result of a call with respect to the target's health. `failed`: the request may have caused it. `unavailable`: the upstream itself
+ * failed. `unknown`: the call shows nothing, for example because its client disconnected.
  */
 export type CallOutcome = 'ok' | 'failed' | 'unavailable' | 'unknown'
 
@@ -162,10 +167,10 @@ type Config = Required<Pick<BreakerConfig, 'failures' | 'failureRate' | 'window'
 /** The last calls of one caller to one target. */
 export class CallerHistory {
   readonly #config: Config
-  /** The last outcomes, true for a failure; a ring. */
+  /** Ring of the last outcomes: true for a failure. */
   readonly #outcomes: boolean[] = []
   #next = 0
-  #inRow = 0
+  #failuresInRow = 0
   #failed = 0
 
   constructor(config: Config) {
@@ -177,26 +182,26 @@ export class CallerHistory {
     this.#outcomes[this.#next] = failed
     this.#next = (this.#next + 1) % this.#config.window
     if (failed) this.#failed++
-    this.#inRow = failed ? this.#inRow + 1 : 0
+    this.#failuresInRow = failed ? this.#failuresInRow + 1 : 0
   }
 
   isFailing(): boolean {
     const { failures, failureRate, window } = this.#config
-    return this.#inRow >= failures || (this.#outcomes.length >= window && this.#failed / window >= failureRate)
+    return this.#failuresInRow >= failures || (this.#outcomes.length >= window && this.#failed / window >= failureRate)
   }
 }
 
-/** A failure that counts however many there are: the upstream's own, or of a caller that cannot be told apart. */
-const uncaused = true
+/** A failure that always counts: of the upstream itself, or of a caller that cannot be distinguished. */
+const unattributed = true
 
 /** The last calls of all callers to one target. */
 export class TargetHistory {
   readonly #config: Config
-  /** The last outcomes: false for a good one, the caller of a failure, or `uncaused`; a ring. */
+  /** Ring of the last outcomes: false for a success, the caller of a failure, or `unattributed`. */
   #outcomes: (string | boolean)[] = []
   #next = 0
-  /** Failures since the last good call: those without a caller, and the callers of the others. */
-  #uncausedInRow = 0
+  /** Failures since the last success: the number of unattributed ones, and the callers of the others. */
+  #unattributedInRow = 0
   readonly #callersInRow = new Set<string>()
 
   constructor(config: Config) {
@@ -204,33 +209,33 @@ export class TargetHistory {
   }
 
   add(outcome: Exclude<CallOutcome, 'unknown'>, caller: string | undefined): void {
-    const entry = outcome === 'ok' ? false : outcome === 'failed' && caller !== undefined ? caller : uncaused
+    const entry = outcome === 'ok' ? false : outcome === 'failed' && caller !== undefined ? caller : unattributed
     this.#outcomes[this.#next] = entry
     this.#next = (this.#next + 1) % this.#config.window
     if (entry === false) {
-      this.#uncausedInRow = 0
+      this.#unattributedInRow = 0
       if (this.#callersInRow.size > 0) this.#callersInRow.clear()
-    } else if (entry === uncaused) this.#uncausedInRow++
-    // More than these change nothing; without the bound, the set could grow with the number of callers.
+    } else if (entry === unattributed) this.#unattributedInRow++
+    // Further callers change nothing; without this bound, the set could grow with the number of callers.
     else if (this.#callersInRow.size < this.#config.failures) this.#callersInRow.add(entry as string)
   }
 
   isFailing(): boolean {
     const { failures, failureRate, window } = this.#config
-    if (this.#uncausedInRow + this.#callersInRow.size >= failures) return true
+    if (this.#unattributedInRow + this.#callersInRow.size >= failures) return true
     if (this.#outcomes.length < window) return false
     const callers = new Set<string>()
-    let uncausedFailures = 0
+    let unattributedFailures = 0
     for (const entry of this.#outcomes)
       if (typeof entry === 'string') callers.add(entry)
-      else if (entry) uncausedFailures++
-    return (uncausedFailures + callers.size) / window >= failureRate
+      else if (entry) unattributedFailures++
+    return (unattributedFailures + callers.size) / window >= failureRate
   }
 
   clear(): void {
     this.#outcomes = []
     this.#next = 0
-    this.#uncausedInRow = 0
+    this.#unattributedInRow = 0
     this.#callersInRow.clear()
   }
 }

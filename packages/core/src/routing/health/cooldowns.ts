@@ -4,64 +4,75 @@ import type { Cooldown, CooldownReason, HealthState } from '../../config/stores.
 import type { Upstream } from '../../upstreams/upstream.ts'
 import { rendezvous } from '../affinity.ts'
 
-/** Identifies a caller; undefined where callers cannot be told apart (`auth: 'none'`). */
+// Cooldowns: times during which the gateway does not use a target or a key, because of an upstream's response.
+//
+//   HealthState        "openai#1/gpt-5"  until 12:00:05, rate_limited       for all callers; can be shared between processes
+//   CallerCooldowns    "openai#1" + caller "a"  30 s, refused               for one caller, in this process
+//   OverloadMemory     caller "a" + model "gpt-5"  overloaded, 3 calls      the last overload response that a client received
+//
+// A response may be caused by the requests of one caller, so most cooldowns first hold for that caller alone. They hold for all callers
+// once a second caller is affected, or if the upstream stated a limit. The key pool chooses the keys that have no cooldown.
+//
+// HealthState stores times of day. The implementations in this process convert them to durations, so that a correction of the
+// system's time neither ends nor prolongs a cooldown.
+
+/** Identifies a caller; undefined if callers cannot be distinguished (`auth: 'none'`). */
 export type Caller = string | undefined
 
-/** A rest with its end by `monotonicNow`. */
+/** A cooldown of this process. */
 interface TimedCooldown {
+  /** Its end by `monotonicNow`. */
   readonly deadline: number
   readonly reason: CooldownReason
 }
 
 /**
- * The default: what this process knows. What is over is forgotten, at the latest when there is much of it.
- *
- * It keeps how long a rest lasts, not the time of day of its end: a step of the system's time neither ends nor prolongs it. `read`
- * returns the end by the present time of day.
+ * Creates a HealthState in the memory of this process: the default of `health`. It stores at most 10,000 cooldowns; expired ones are
+ * removed first. A correction of the system's time neither ends nor prolongs a cooldown.
  */
 export function memoryHealthState(): HealthState {
-  const rests = new Map<string, TimedCooldown>()
+  const cooldowns = new Map<string, TimedCooldown>()
   return {
     read(id) {
-      const rest = rests.get(id)
-      if (rest === undefined) return undefined
-      return { until: Date.now() + rest.deadline - monotonicNow(), reason: rest.reason }
+      const cooldown = cooldowns.get(id)
+      if (cooldown === undefined) return undefined
+      return { until: Date.now() + cooldown.deadline - monotonicNow(), reason: cooldown.reason }
     },
-    write(id, rest) {
-      if (rest === undefined) rests.delete(id)
+    write(id, cooldown) {
+      if (cooldown === undefined) cooldowns.delete(id)
       else {
-        if (rests.size >= maxEntries) forget(rests)
-        rests.set(id, { deadline: monotonicNow() + rest.until - Date.now(), reason: rest.reason })
+        if (cooldowns.size >= maxEntries) evict(cooldowns)
+        cooldowns.set(id, { deadline: monotonicNow() + cooldown.until - Date.now(), reason: cooldown.reason })
       }
     },
   }
 }
 
-/** Models named by clients (`prefix*` routes) must not fill the memory. */
+/** Bounds the memory: identities and, with `prefix*` routes, model names come from clients. */
 const maxEntries = 10_000
 
-function forget(rests: Map<string, TimedCooldown>): void {
+function evict(cooldowns: Map<string, TimedCooldown>): void {
   const now = monotonicNow()
-  for (const [id, { deadline }] of rests) if (deadline <= now) rests.delete(id)
-  for (const id of rests.keys()) {
-    if (rests.size < maxEntries) break
-    rests.delete(id)
+  for (const [id, { deadline }] of cooldowns) if (deadline <= now) cooldowns.delete(id)
+  for (const id of cooldowns.keys()) {
+    if (cooldowns.size < maxEntries) break
+    cooldowns.delete(id)
   }
 }
 
-/** A rest that holds for one caller: what made it may have been caused by that caller's requests. */
+/** A cooldown for one caller, whose requests may have caused it. */
 export interface CallerCooldown {
-  /** Milliseconds until its end; 0: it is over. */
+  /** Milliseconds until its end; 0: it has ended. */
   readonly waitMs: number
   readonly reason: CooldownReason
 }
 
-/** Rests of targets and keys, by the id of the target or key and by caller. They stay in this process. */
+/** Cooldowns by the id of the target or key and by caller. They are not shared with other processes. */
 export interface CallerCooldowns {
   read(id: string, caller: string): CallerCooldown | undefined
   write(id: string, caller: string, forMs: number, reason: CooldownReason): void
   forget(id: string, caller: string): void
-  /** Whether another caller rests now, too. */
+  /** Whether the target or key has a cooldown for another caller now. */
   hasOther(id: string, caller: string): boolean
 }
 
@@ -72,54 +83,59 @@ interface TimedCooldown {
 }
 
 export function createCallerCooldowns(): CallerCooldowns {
-  const rests = new Map<string, Map<string, TimedCooldown>>()
+  const cooldowns = new Map<string, Map<string, TimedCooldown>>()
   let size = 0
   return {
     read(id, caller) {
-      // Most gateways never have any.
+      // The common case: no caller has a cooldown.
       if (size === 0) return undefined
-      const rest = rests.get(id)?.get(caller)
-      return rest && { waitMs: Math.max(0, rest.deadline - monotonicNow()), reason: rest.reason }
+      const cooldown = cooldowns.get(id)?.get(caller)
+      return cooldown && { waitMs: Math.max(0, cooldown.deadline - monotonicNow()), reason: cooldown.reason }
     },
     write(id, caller, forMs, reason) {
       if (size >= maxEntries) {
-        rests.clear()
+        cooldowns.clear()
         size = 0
       }
-      let own = rests.get(id)
-      if (own === undefined) {
-        own = new Map()
-        rests.set(id, own)
+      let byCaller = cooldowns.get(id)
+      if (byCaller === undefined) {
+        byCaller = new Map()
+        cooldowns.set(id, byCaller)
       }
-      if (!own.has(caller)) size++
-      own.set(caller, { deadline: monotonicNow() + forMs, reason })
+      if (!byCaller.has(caller)) size++
+      byCaller.set(caller, { deadline: monotonicNow() + forMs, reason })
     },
     forget(id, caller) {
-      const own = rests.get(id)
-      if (own?.delete(caller) !== true) return
+      const byCaller = cooldowns.get(id)
+      if (byCaller?.delete(caller) !== true) return
       size--
-      if (own.size === 0) rests.delete(id)
+      if (byCaller.size === 0) cooldowns.delete(id)
     },
     hasOther(id, caller) {
-      for (const [other, { deadline }] of rests.get(id) ?? [])
+      for (const [other, { deadline }] of cooldowns.get(id) ?? [])
         if (other !== caller && deadline > monotonicNow()) return true
       return false
     },
   }
 }
 
-/** A key to call with, or how long until there is one. */
+/** A key to use, or the time until one can be used. */
 export interface KeyChoice {
-  /** Its place in the upstream's list; undefined where the upstream has but one credential. */
+  /** Its place in the upstream's list; undefined if the upstream has one credential. */
   readonly key: number | undefined
-  /** 0: it may be used now. */
+  /** Milliseconds until it can be used; 0: now. */
   readonly waitMs: number
-  /** It was refused or its quota was used up not long ago: others are better. */
+  /** It was refused, or its quota was exhausted, recently: other keys are preferred. */
   readonly doubtful: boolean
 }
 
+/** Chooses among the keys of upstreams. */
 export interface KeyPool {
-  /** @param affinity the same text gets the same key, as long as it does not rest */
+  /**
+   * Chooses a key, by weight or by affinity.
+   *
+   * @param affinity calls with the same text get the same key, unless it has a cooldown
+   */
   choose(
     upstreamName: string,
     upstream: Upstream,
@@ -127,16 +143,17 @@ export interface KeyPool {
     affinity: string | undefined,
     caller?: Caller,
   ): KeyChoice
-  /** As `choose`, without anything being counted: to look at. */
+  /** Returns the best choice without using up the key's turn. */
   peek(upstreamName: string, upstream: Upstream, model: string, caller?: Caller): KeyChoice
   /**
-   * A key was limited, refused or has used up its quota. Undefined `forMs`: nobody said for how long.
+   * Starts a cooldown after a key was rate limited or refused, or its quota was exhausted.
    *
-   * A limit or quota with a time that the upstream stated holds for all callers: they share it. The rest may be about one caller's
-   * requests, and holds for that caller. It holds for all callers once a second one has met it, except for a refusal of the model: that
-   * may be about what either of them asked for.
+   * A limit or quota with a time stated by the upstream holds for all callers, who share it. Other cooldowns may be caused by one
+   * caller's requests and hold for that caller. They hold for all callers once a second one is affected, except for a refusal of the
+   * model, which may be caused by the requests of either.
    *
-   * @param about what it is about: the key as such, or what it may do with this model. Default: limits are about the model.
+   * @param forMs milliseconds stated by the upstream; undefined: none
+   * @param about the key itself, or its use with this model. Default: limits concern the model, everything else the key.
    */
   coolDown(
     upstreamName: string,
@@ -150,53 +167,55 @@ export interface KeyPool {
   ): void
 }
 
-/** Where nobody says how long. A quota is seldom filled up within the minute, a refusal seldom mended. */
-const restMs = { rate_limited: 1000, quota_exceeded: 60_000, refused: 60_000 } as const
-/** No upstream's word keeps a key away for longer. */
-const longestRestMs = 3_600_000
+/** Cooldowns without a stated time. A quota is rarely renewed within a minute, a refusal rarely fixed. */
+const defaultMs = { rate_limited: 1000, quota_exceeded: 60_000, refused: 60_000 } as const
+/** Longest cooldown that an upstream can request. */
+const maxCooldownMs = 3_600_000
 
 const soleKey: KeyChoice = { key: undefined, waitMs: 0, doubtful: false }
 
-/** Keys of an upstream in turn by weight; one that rests is passed over. */
+/** Creates a key pool that uses keys in turn by weight and skips keys with a cooldown. */
 export function createKeyPool(state: HealthState, callerRests: CallerCooldowns): KeyPool {
-  /** Smooth weighted round robin: what each key is owed. */
-  const owed = new Map<string, number[]>()
+  /** Smooth weighted round robin: the credit of each key, by upstream. */
+  const credits = new Map<string, number[]>()
 
   const idOf = (upstreamName: string, key: number | undefined): string => `${upstreamName}#${key ?? 0}`
-  /** Limits are per model at most providers; a refusal and a quota are about the key itself. */
-  const restOf = (
+  /** Most providers limit rates per model; a refusal or quota concerns the key itself. */
+  const cooldownOf = (
     upstreamName: string,
     model: string,
     key: number | undefined,
     caller: Caller,
   ): Cooldown | undefined => {
     const id = idOf(upstreamName, key)
-    return restAt(`${id}/${model}`, caller) ?? restAt(id, caller)
+    return cooldownAt(`${id}/${model}`, caller) ?? cooldownAt(id, caller)
   }
-  const restAt = (place: string, caller: Caller): Cooldown | undefined => {
+  const cooldownAt = (place: string, caller: Caller): Cooldown | undefined => {
     const shared = state.read(place)
     if (shared !== undefined && shared.until > Date.now()) return shared
-    const own = caller === undefined ? undefined : callerRests.read(place, caller)
-    return own !== undefined && own.waitMs > 0 ? { until: Date.now() + own.waitMs, reason: own.reason } : undefined
+    const forCaller = caller === undefined ? undefined : callerRests.read(place, caller)
+    return forCaller !== undefined && forCaller.waitMs > 0
+      ? { until: Date.now() + forCaller.waitMs, reason: forCaller.reason }
+      : undefined
   }
-  const choiceOf = (key: number | undefined, rest: Cooldown | undefined): KeyChoice =>
-    rest === undefined
+  const choiceOf = (key: number | undefined, cooldown: Cooldown | undefined): KeyChoice =>
+    cooldown === undefined
       ? key === undefined
         ? soleKey
         : { key, waitMs: 0, doubtful: false }
-      : rest.reason === 'rate_limited'
-        ? { key, waitMs: Math.max(0, rest.until - Date.now()), doubtful: false }
+      : cooldown.reason === 'rate_limited'
+        ? { key, waitMs: Math.max(0, cooldown.until - Date.now()), doubtful: false }
         : { key, waitMs: 0, doubtful: true }
 
   const sole = (upstreamName: string, model: string, caller: Caller): KeyChoice =>
-    choiceOf(undefined, restOf(upstreamName, model, undefined, caller))
+    choiceOf(undefined, cooldownOf(upstreamName, model, undefined, caller))
   const best = (
     upstreamName: string,
     keys: NonNullable<Upstream['keys']>,
     model: string,
     caller: Caller,
   ): readonly KeyChoice[] => {
-    const choices = keys.map((_, key) => choiceOf(key, restOf(upstreamName, model, key, caller)))
+    const choices = keys.map((_, key) => choiceOf(key, cooldownOf(upstreamName, model, key, caller)))
     const ready = choices.filter(({ waitMs, doubtful }) => waitMs === 0 && !doubtful)
     if (ready.length > 0) return ready
     const doubtful = choices.filter(({ waitMs }) => waitMs === 0)
@@ -216,17 +235,17 @@ export function createKeyPool(state: HealthState, callerRests: CallerCooldowns):
       const weightOf = ({ key }: KeyChoice): number => keys[key as number]?.weight ?? 1
       if (affinity !== undefined)
         return rendezvous(usable, affinity, ({ key }) => idOf(upstreamName, key), weightOf)[0] as KeyChoice
-      const debts = owed.get(upstreamName) ?? keys.map(() => 0)
-      owed.set(upstreamName, debts)
+      const credit = credits.get(upstreamName) ?? keys.map(() => 0)
+      credits.set(upstreamName, credit)
       let total = 0
       let chosen = usable[0] as KeyChoice
       for (const choice of usable) {
         const at = choice.key as number
         total += weightOf(choice)
-        debts[at] = (debts[at] ?? 0) + weightOf(choice)
-        if ((debts[at] ?? 0) > (debts[chosen.key as number] ?? 0)) chosen = choice
+        credit[at] = (credit[at] ?? 0) + weightOf(choice)
+        if ((credit[at] ?? 0) > (credit[chosen.key as number] ?? 0)) chosen = choice
       }
-      debts[chosen.key as number] = (debts[chosen.key as number] ?? 0) - total
+      credit[chosen.key as number] = (credit[chosen.key as number] ?? 0) - total
       return chosen
     },
     coolDown(
@@ -239,17 +258,17 @@ export function createKeyPool(state: HealthState, callerRests: CallerCooldowns):
       caller,
       about = reason === 'rate_limited' ? 'model' : 'key',
     ) {
-      // A sole credential is all there is: leaving it alone for a guess would only turn one failure into many.
+      // An only credential gets no guessed cooldown: that would turn one failure into many.
       if (forMs === undefined && upstream.keys === undefined) return
       const id = idOf(upstreamName, key)
       const place = about === 'model' ? `${id}/${model}` : id
-      const waitMs = Math.min(longestRestMs, forMs ?? restMs[reason])
+      const waitMs = Math.min(maxCooldownMs, forMs ?? defaultMs[reason])
       const isStatedLimit = forMs !== undefined && reason !== 'refused'
       const isAboutRequest = reason === 'refused' && about === 'model'
       if (caller !== undefined && !isStatedLimit && (isAboutRequest || !callerRests.hasOther(place, caller)))
         return callerRests.write(place, caller, waitMs, reason)
       const until = Date.now() + waitMs
-      // A guess does not shorten what an upstream has said to another call.
+      // A guess does not shorten a cooldown that the upstream stated for another call.
       if (forMs === undefined && (state.read(place)?.until ?? 0) > until) return
       state.write(place, { until, reason })
     },
@@ -264,7 +283,7 @@ export interface RecentOverload {
    * first retry. Sparse.
    */
   readonly calls: readonly (number | undefined)[]
-  /** Another call of the identity to the model has succeeded since, or the overload was too long ago to expect another one. */
+  /** Another call of the identity to the model has succeeded since, or the overload is too long ago to expect another one. */
   readonly recovered: boolean
 }
 
@@ -287,28 +306,28 @@ export interface OverloadMemory {
   recover(identityId: string, model: string): void
 }
 
-/** How long a retry of the client is waited for, from the moment for which it is asked to come back. */
+/** How long an entry is kept after the time at which the client was asked to retry. */
 const lifetimeMs = 30_000
 
-/** Bounds the wait that extends the lifetime: an upstream may ask for a day. */
+/** Bounds the wait that prolongs the lifetime: an upstream may request a day. */
 const maxWaitMs = 3_600_000
 
-/** Bounds the wait after which another overload is expected. Anthropic's SDK sleeps for an hour if asked to; other calls go on. */
+/** Bounds the time for which another overload is expected. Anthropic's SDK waits up to an hour if asked to; other calls continue. */
 const maxExpectedMs = 60_000
 
-/** Bounds an entry: the retry number is a client's header. */
+/** Bounds an entry: the number of the retry comes from a header of the client. */
 const maxRetries = 10
 
 interface Entry {
   readonly deadline: number
-  /** Until when another overload is expected. */
+  /** End of the time for which another overload is expected, by `monotonicNow`. */
   expectedUntil: number
   readonly kind: ErrorKind
   readonly calls: (number | undefined)[]
 }
 
 export function createOverloadMemory(): OverloadMemory {
-  // The oldest first: recording an entry again moves it to the end.
+  // In order of age: an entry that is recorded again moves to the end.
   const entries = new Map<string, Entry>()
   const keyOf = (identityId: string, model: string): string => JSON.stringify([identityId, model])
   const findByKey = (key: string): Entry | undefined => {
@@ -322,7 +341,7 @@ export function createOverloadMemory(): OverloadMemory {
     }
   }
   return {
-    // Most gateways have no entry most of the time, and every call asks.
+    // Called for every call; most gateways have no entry most of the time.
     find(identityId, model) {
       const entry = entries.size === 0 ? undefined : findByKey(keyOf(identityId, model))
       return entry && { kind: entry.kind, calls: entry.calls, recovered: entry.expectedUntil <= monotonicNow() }
@@ -343,7 +362,7 @@ export function createOverloadMemory(): OverloadMemory {
     },
     recover(identityId, model) {
       if (entries.size === 0) return
-      // Kept: the other calls that failed are about to be retried by their clients.
+      // The entry stays: clients of other failed calls are about to retry.
       const entry = findByKey(keyOf(identityId, model))
       if (entry !== undefined) entry.expectedUntil = 0
     },

@@ -17,59 +17,79 @@ import {
 import { guardedHealthState } from './guarded-state.ts'
 import { isUpstreamFault } from './upstream-fault.ts'
 
-/** What is known of all targets: who fails, who is limited, who is fast, and how many retries are left. */
+// The health of upstreams, as seen by calls: `availability` before an attempt, `startAttempt` and the returned TrackedAttempt around it.
+//
+//                     ┌ circuit-breaker.ts   is the target failing?            by target and caller
+//   TrackedAttempt ──>├ cooldowns.ts         which key can be used?            by key, model and caller
+//                     ├ Latencies            how long until a first event?     by target
+//                     └ RetryBudget          may the call be retried?          by upstream and caller
+//
+// All state belongs to one upstream of one configuration. A new configuration keeps the state of the upstreams that it does not change.
+
+/** The health of all targets: circuit breakers, cooldowns of keys, latencies and retry budgets. */
 export interface Health {
   readonly latencies: Latencies
-  /** @param identity whose call it is for; null, the default: callers cannot be told apart */
+  /**
+   * Returns whether a target can be called now.
+   *
+   * @param identity the caller. Default: null, callers cannot be distinguished.
+   */
   availability(target: ResolvedTarget, identity?: Identity | null): Availability
+  /** Chooses a key and starts to track a call to the target. */
   startAttempt(target: ResolvedTarget, affinity: string | undefined, identity?: Identity | null): TrackedAttempt
-  /** Takes one retry off an upstream's budget, if there is one left. */
+  /** Spends one retry of the upstream's budget. Returns false if none is left. */
   spendRetry(target: ResolvedTarget, settings: Required<RetryConfig>, identity?: Identity | null): boolean
-  /** What is known of an upstream. */
+  /** Returns the health of an upstream, which is created on first use. */
   upstreamHealth(upstreamName: string): UpstreamHealth
 }
 
-/** What is known of one upstream, and what that was told under. */
+/** The health of one upstream, and the settings that it was created with. */
 interface UpstreamHealth {
   readonly settings: BreakerConfig | false | undefined
   readonly shared: HealthState | undefined
   readonly state: HealthState
-  readonly callerRests: CallerCooldowns
+  readonly callerCooldowns: CallerCooldowns
   readonly breaker: CircuitBreaker
   readonly keys: KeyPool
   readonly budget: RetryBudget
 }
 
-/** What another configuration may go on with. */
+/** The health that a new configuration continues to use. */
 export interface PreviousHealth extends Pick<Health, 'latencies'> {
-  /** By the upstreams' names. */
+  /** By name of the upstream. */
   readonly upstreams: ReadonlyMap<string, UpstreamHealth>
 }
 
-/** Identities without an id cannot be told apart: together they are one caller. */
+/** Returns the caller of an identity. Identities without an id cannot be distinguished and count as one caller. */
 const callerOf = (identity: Identity | null): Caller =>
   identity === null ? undefined : typeof identity.id === 'string' ? identity.id : ''
 
 const ready: Availability = { state: 'ready', waitMs: 0 }
 const doubtful: Availability = { state: 'doubtful', waitMs: 0 }
 
-/** What is known of the upstreams that another configuration has, too: of the same name, at the same address, with the same keys. */
+/** Returns the health of the upstreams that two configurations share: same name, same address, same keys. */
 export function unchangedUpstreams(
-  { latencies, upstreamHealth: known }: Health,
+  { latencies, upstreamHealth }: Health,
   upstreams: GatewayConfig['upstreams'],
   others: GatewayConfig['upstreams'],
 ): PreviousHealth {
   const same = Object.keys(upstreams).filter((name) => {
     const one = upstreams[name]
     const other = others[name]
-    // Whose tokens they are cannot be seen: a function that was made anew may be another account's.
+    // A new `authorize` function may use another account: only the same function counts as unchanged.
     return one?.authorize === other?.authorize && isSame(one, other)
   })
-  return { latencies, upstreams: new Map(same.map((name) => [name, known(name)])) }
+  return { latencies, upstreams: new Map(same.map((name) => [name, upstreamHealth(name)])) }
 }
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
+/**
+ * Creates the health of a configuration's upstreams.
+ *
+ * @param shared the host's HealthState. Default: the memory of this process
+ * @param earlier health of the previous configuration, from `unchangedUpstreams`
+ */
 export function createHealth(
   settings: BreakerConfig | false | undefined,
   shared?: HealthState,
@@ -77,34 +97,34 @@ export function createHealth(
   logger: Logger = console,
 ): Health {
   const latencies = earlier?.latencies ?? createLatencies()
-  // Each upstream has its own: what one that was replaced still has to tell must not fall on another of the same name.
+  // Each upstream has its own state: late results of a replaced upstream must not count against a new one of the same name.
   const all = new Map<string, UpstreamHealth>()
-  // What stays the same is shared with the calls of the configuration before, which go on telling what becomes of them.
+  // Unchanged upstreams share their state with running calls of the previous configuration, which continue to report results.
   for (const [name, one] of earlier?.upstreams ?? [])
     if (one.shared === shared)
       all.set(
         name,
         isSame(one.settings, settings)
           ? one
-          : { ...one, settings, breaker: createCircuitBreaker(settings, one.state, one.callerRests) },
+          : { ...one, settings, breaker: createCircuitBreaker(settings, one.state, one.callerCooldowns) },
       )
-  const known = (upstreamName: string): UpstreamHealth => {
+  const healthOf = (upstreamName: string): UpstreamHealth => {
     let one = all.get(upstreamName)
     if (one === undefined) {
       const state = shared === undefined ? memoryHealthState() : guardedHealthState(shared, logger)
-      const callerRests = createCallerCooldowns()
-      const breaker = createCircuitBreaker(settings, state, callerRests)
-      const keys = createKeyPool(state, callerRests)
-      one = { settings, shared, state, callerRests, breaker, keys, budget: createRetryBudget() }
+      const callerCooldowns = createCallerCooldowns()
+      const breaker = createCircuitBreaker(settings, state, callerCooldowns)
+      const keys = createKeyPool(state, callerCooldowns)
+      one = { settings, shared, state, callerCooldowns, breaker, keys, budget: createRetryBudget() }
       all.set(upstreamName, one)
     }
     return one
   }
   return {
     latencies,
-    upstreamHealth: known,
+    upstreamHealth: healthOf,
     availability({ id, upstreamName, upstream, model }, identity = null) {
-      const { breaker, keys } = known(upstreamName)
+      const { breaker, keys } = healthOf(upstreamName)
       const caller = callerOf(identity)
       const failing = breaker.waitMs(id, caller)
       if (failing > 0) return { state: 'failing', waitMs: failing }
@@ -113,84 +133,95 @@ export function createHealth(
       return choice.doubtful ? doubtful : ready
     },
     startAttempt({ id, upstreamName, upstream, model }, affinity, identity = null) {
-      const { breaker, keys, budget } = known(upstreamName)
+      const { breaker, keys, budget } = healthOf(upstreamName)
       const caller = callerOf(identity)
       let probe = breaker.startCall(id, caller)
       const { key } = keys.choose(upstreamName, upstream, model, affinity, caller)
       budget.recordCall(caller)
-      let told = false
-      let begun = false
+      let ended = false
+      let hasBegun = false
       return {
         key,
         responseBegan(ms, stream) {
-          begun = true
+          hasBegun = true
           breaker.recordResponse(id, caller, probe)
-          // The target is back. How this one answer ends, perhaps much later, is no more than any other's.
+          // The target works again. The end of this response, perhaps much later, counts as that of any other call.
           probe = 'none'
           if (ms !== undefined) latencies.record(id, stream, ms)
         },
         end(error, waitMs) {
-          if (told) return
-          told = true
+          if (ended) return
+          ended = true
           const kind = error?.info.kind
           if (kind === 'rate_limited') keys.coolDown(upstreamName, upstream, model, key, kind, waitMs, caller)
           if (kind === 'quota_exceeded') keys.coolDown(upstreamName, upstream, model, key, kind, waitMs, caller)
           if (kind === 'upstream_auth') {
-            // A 403 may be about this model alone: it must not take the key away from the others.
+            // A 403 may concern this model only: the key stays usable for other models.
             const about = error?.hints?.status === 403 ? 'model' : 'key'
             keys.coolDown(upstreamName, upstream, model, key, 'refused', waitMs, caller, about)
           }
-          // A caller that left, or was answered by another target, has found out nothing. And how long a whole answer takes may be
-          // up to how slowly the client reads it.
+          // A disconnected caller, or another target that responded first, shows nothing about this target. The duration of a whole
+          // response may depend on how slowly the client reads it.
           const isUnknown =
-            kind === 'cancelled' || error?.hints?.ours === true || (kind === 'upstream_total_timeout' && begun)
+            kind === 'cancelled' || error?.hints?.ours === true || (kind === 'upstream_total_timeout' && hasBegun)
           if (isUnknown) return breaker.recordEnd(id, caller, probe, 'unknown')
-          // One key of several was refused: it rests, and the target has others.
+          // One of several keys was refused: it cools down, and the target has others.
           const keyAlone = kind === 'upstream_auth' && upstream.keys !== undefined
           if (error !== undefined && errorKinds[error.info.kind].blamesTarget === true && !keyAlone)
             return breaker.recordEnd(id, caller, probe, isUpstreamFault(error) ? 'unavailable' : 'failed')
-          // It did answer, if only to refuse: it is there.
+          // The target responded, even if it refused the request: it is available.
           breaker.recordResponse(id, caller, probe)
           breaker.recordEnd(id, caller, probe, 'ok')
         },
       }
     },
     spendRetry: ({ upstreamName }, retry, identity = null) =>
-      known(upstreamName).budget.spend(retry, callerOf(identity)),
+      healthOf(upstreamName).budget.spend(retry, callerOf(identity)),
   }
 }
 
-/** How a target stands just now. */
+/** Whether a target can be called now. */
 export interface Availability {
-  /** `doubtful`: it can be called, but one that is `ready` is better. `limited` and `failing`: not before `waitMs` are over. */
+  /** `doubtful`: callable, but a `ready` target is preferred. `limited` and `failing`: not callable for `waitMs` milliseconds. */
   readonly state: 'ready' | 'doubtful' | 'limited' | 'failing'
   readonly waitMs: number
 }
 
-/** One call to a target, from its beginning to its end; each of its ends is told once. */
+/** Tracks one call to a target from its start to its end. */
 export interface TrackedAttempt {
+  /** The chosen key's place in the upstream's list; undefined if the upstream has one credential. */
   readonly key: number | undefined
-  /** The first event, or the whole answer, is there; undefined: how long that took says nothing. */
+  /** Records the first event or the whole response. `ms` is undefined if the time is not representative. */
   responseBegan(ms: number | undefined, stream: boolean): void
-  /** It is over: undefined for well, or what went wrong. */
+  /** Records the end: undefined for success, or the error. Later calls do nothing. */
   end(error: GatewayError | undefined, waitMs?: number): void
 }
 
-/** Whether a target may be called now. */
+/** Whether a target can be called now. */
 export const isCallable = ({ state }: Availability): boolean => state === 'ready' || state === 'doubtful'
 
-/** Why none of a model's targets is called just now, and when to come again. */
-export function unavailableError(model: string, standings: readonly Availability[]): GatewayError {
+/** Creates the error for a model of which no target can be called now, with the time until the first one can. */
+export function unavailableError(model: string, availabilities: readonly Availability[]): GatewayError {
   const name = model.length > 100 ? `${model.slice(0, 100)}…` : model
-  const soonest = standings.reduce((best, standing) => (standing.waitMs < best.waitMs ? standing : best))
+  const soonest = availabilities.reduce((best, availability) =>
+    availability.waitMs < best.waitMs ? availability : best,
+  )
   const retryAfter = Math.max(1, Math.ceil(soonest.waitMs / 1000))
   return soonest.state === 'limited'
-    ? new GatewayError('rate_limited', `The upstream of '${name}' takes no more calls for ${retryAfter} s.`, {
-        retryAfter,
-      })
-    : new GatewayError('overloaded', `The upstream of '${name}' keeps failing and is left alone for ${retryAfter} s.`, {
-        retryAfter,
-      })
+    ? new GatewayError(
+        'rate_limited',
+        `All upstreams for '${name}' have reached their rate limits. Retry in ${retryAfter} s.`,
+        {
+          retryAfter,
+        },
+      )
+    : new GatewayError(
+        'overloaded',
+        `All upstreams for '${name}' are temporarily unavailable (circuit open). Retry in ${retryAfter} s.`,
+        {
+          retryAfter,
+        },
+      )
 }
 
 const slots = 10
@@ -200,21 +231,22 @@ interface Slot {
   second: number
   calls: number
   retries: number
-  /** Who has called; `several` once there are two of them. */
-  caller: Caller | typeof several
-  /** Retries by caller, made with the first retry: most seconds have none. */
-  taken: Map<Caller, number> | undefined
+  /** The only caller in this second; `severalCallers` if there is more than one. */
+  caller: Caller | typeof severalCallers
+  /** Retries by caller. Created with the first retry: most seconds have none. */
+  retriesByCaller: Map<Caller, number> | undefined
 }
 
-const several = Symbol('several callers')
+const severalCallers = Symbol('several callers')
 
 /**
- * How many retries an upstream gets: a share of its calls of the last ten seconds, and a few in any case. Where there are several callers,
- * one of them gets half of it at most, so that the others' failures can still be retried.
+ * The retry budget of one upstream: a share of its calls of the last ten seconds, and a few retries in any case. With several callers,
+ * each gets at most half of it, so that calls of the others can still be retried.
  */
 export interface RetryBudget {
+  /** Counts a call to the upstream. */
   recordCall(caller?: Caller): void
-  /** Takes a retry, if there is one left. */
+  /** Spends a retry. Returns false if none is left. */
   spend(settings: Pick<Required<RetryConfig>, 'budgetRatio' | 'budgetFloor'>, caller?: Caller): boolean
 }
 
@@ -224,7 +256,7 @@ export function createRetryBudget(): RetryBudget {
     calls: 0,
     retries: 0,
     caller: undefined,
-    taken: undefined,
+    retriesByCaller: undefined,
   }))
   const slotNow = (): Slot => {
     const second = Math.floor(monotonicNow() / slotMs)
@@ -234,7 +266,7 @@ export function createRetryBudget(): RetryBudget {
       slot.calls = 0
       slot.retries = 0
       slot.caller = undefined
-      slot.taken = undefined
+      slot.retriesByCaller = undefined
     }
     return slot
   }
@@ -242,90 +274,94 @@ export function createRetryBudget(): RetryBudget {
     recordCall(caller) {
       const slot = slotNow()
       if (slot.calls++ === 0) slot.caller = caller
-      else if (slot.caller !== caller) slot.caller = several
+      else if (slot.caller !== caller) slot.caller = severalCallers
     },
     spend({ budgetRatio, budgetFloor }, caller) {
       const slot = slotNow()
       let calls = 0
       let retries = 0
-      let alone = true
-      const taken = new Map<Caller, number>()
+      let isOnlyCaller = true
+      const retriesByCaller = new Map<Caller, number>()
       for (const one of ring)
         if (one.second > slot.second - slots) {
           calls += one.calls
           retries += one.retries
-          if (one.calls > 0 && one.caller !== caller) alone = false
-          for (const [who, count] of one.taken ?? []) taken.set(who, (taken.get(who) ?? 0) + count)
+          if (one.calls > 0 && one.caller !== caller) isOnlyCaller = false
+          for (const [other, count] of one.retriesByCaller ?? [])
+            retriesByCaller.set(other, (retriesByCaller.get(other) ?? 0) + count)
         }
-      // Retries are calls too: counted among them they would earn further retries.
+      // Retries are not counted as calls: they would earn further retries.
       const allowed = Math.max(budgetFloor, (calls - retries) * budgetRatio)
-      const most = alone ? allowed : Math.max(1, Math.ceil(allowed / 2))
-      // What another caller took while it was alone leaves the share of the others as it is.
+      const allowedForCaller = isOnlyCaller ? allowed : Math.max(1, Math.ceil(allowed / 2))
+      // Retries that another caller made while it was the only one do not reduce the share of the others.
       let counted = 0
-      for (const count of taken.values()) counted += Math.min(count, most)
-      const own = taken.get(caller) ?? 0
-      if (own + 1 > most || counted + 1 > allowed) return false
+      for (const count of retriesByCaller.values()) counted += Math.min(count, allowedForCaller)
+      const ownRetries = retriesByCaller.get(caller) ?? 0
+      if (ownRetries + 1 > allowedForCaller || counted + 1 > allowed) return false
       slot.retries++
-      slot.taken ??= new Map()
-      slot.taken.set(caller, (slot.taken.get(caller) ?? 0) + 1)
+      slot.retriesByCaller ??= new Map()
+      slot.retriesByCaller.set(caller, (slot.retriesByCaller.get(caller) ?? 0) + 1)
       return true
     },
   }
 }
 
-/** How fast targets have been lately: an exponentially weighted mean of the time to the first event, or to a whole answer. */
+/** Recent latencies of targets: an exponentially weighted mean of the time to the first event, or to a whole response. */
 export interface Latencies {
+  /** Adds a measured latency. */
   record(id: string, stream: boolean, ms: number): void
   /**
-   * Milliseconds to be expected. -1 for a target that has not been measured for a minute, once: the one call that is told so
-   * is to find it out; others hear of the last known value, or of Infinity.
+   * As `expectedMs`, and assigns the measurement to this call: if the target has not been measured for a minute, this returns -1 once.
+   * Until the call has responded, others get the last known value, or Infinity.
    */
   claimMeasurement(id: string, stream: boolean): number
-  /** As `expect`, without anyone being sent to find out. */
+  /** Returns the expected milliseconds; -1 for a target that has not been measured for a minute. */
   expectedMs(id: string, stream: boolean): number
 }
 
-/** Share of a new sample: about the last ten calls count. */
-const share = 0.2
+/** Weight of a new sample: about the last ten calls count. */
+const sampleWeight = 0.2
 const staleMs = 60_000
-const most = 10_000
+/** Bounds the memory: models may be named by clients. */
+const maxTargets = 10_000
 
 interface Mean {
   ms: number
   measuredAt: number
-  /** When somebody was sent to find it out. */
-  askedAt: number
+  /** When a call was assigned to measure the target. */
+  claimedAt: number
 }
 
 export function createLatencies(): Latencies {
   const means = new Map<string, Mean>()
-  // Streams and whole answers are apart: a first event comes sooner than an answer's last word.
+  // Streams and whole responses are measured separately: a first event arrives sooner than the end of a response.
   const keyOf = (id: string, stream: boolean): string => (stream ? `~${id}` : id)
   const store = (key: string, mean: Mean): void => {
-    if (means.size >= most) means.clear()
+    if (means.size >= maxTargets) means.clear()
     means.set(key, mean)
   }
-  const isFresh = ({ measuredAt, askedAt }: Mean): boolean => monotonicNow() - Math.max(measuredAt, askedAt) < staleMs
+  const isFresh = ({ measuredAt, claimedAt }: Mean): boolean =>
+    monotonicNow() - Math.max(measuredAt, claimedAt) < staleMs
   return {
     record(id, stream, ms) {
       const key = keyOf(id, stream)
       const now = monotonicNow()
-      const known = means.get(key)
-      if (known === undefined) return store(key, { ms, measuredAt: now, askedAt: now })
-      // What was long ago says nothing any more: a bad hour must not be paid off call by call.
-      known.ms = now - known.measuredAt < staleMs ? known.ms + share * (ms - known.ms) : ms
-      known.measuredAt = now
+      const mean = means.get(key)
+      if (mean === undefined) return store(key, { ms, measuredAt: now, claimedAt: now })
+      // An old mean is replaced, not adjusted: otherwise a slow hour would count for many further calls.
+      mean.ms = now - mean.measuredAt < staleMs ? mean.ms + sampleWeight * (ms - mean.ms) : ms
+      mean.measuredAt = now
     },
     expectedMs(id, stream) {
-      const known = means.get(keyOf(id, stream))
-      return known !== undefined && isFresh(known) ? known.ms : -1
+      const mean = means.get(keyOf(id, stream))
+      return mean !== undefined && isFresh(mean) ? mean.ms : -1
     },
     claimMeasurement(id, stream) {
       const key = keyOf(id, stream)
-      const known = means.get(key)
-      if (known !== undefined && isFresh(known)) return known.ms
-      if (known !== undefined) known.askedAt = monotonicNow()
-      else store(key, { ms: Number.POSITIVE_INFINITY, measuredAt: Number.NEGATIVE_INFINITY, askedAt: monotonicNow() })
+      const mean = means.get(key)
+      if (mean !== undefined && isFresh(mean)) return mean.ms
+      if (mean !== undefined) mean.claimedAt = monotonicNow()
+      else store(key, { ms: Number.POSITIVE_INFINITY, measuredAt: Number.NEGATIVE_INFINITY, claimedAt: monotonicNow() })
       return -1
     },
   }

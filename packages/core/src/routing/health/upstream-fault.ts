@@ -1,8 +1,9 @@
 import type { GatewayError } from '../../base/errors.ts'
+import { codeOf } from '../../http/transport.ts'
 
 /**
- * Codes of a connection that could not be made, as Node, Bun and undici name them. A connection that broke later is not among them: an
- * upstream, or a firewall in front of it, may reset the connection because of what one request contains.
+ * Error codes of failed connections in Node, Bun and undici. A connection that broke later is not included: an upstream, or a firewall in
+ * front of it, may reset the connection because of the content of one request.
  */
 const noConnection: ReadonlySet<string> = new Set([
   'ConnectionRefused',
@@ -16,19 +17,19 @@ const noConnection: ReadonlySet<string> = new Set([
   'FailedToOpenSocket',
 ])
 
-/** Codes of certificates that were not accepted. */
+/** Matches error codes of rejected certificates. */
 const certificate = /CERT|^ERR_TLS|^UNABLE_TO_/
 
 /**
- * Whether the upstream itself failed, whatever the request was: no connection, or no answer within the gateway's own time limit. An
- * error that the upstream sent, and an answer that broke off, may be caused by the request.
+ * Whether the upstream itself failed, independently of the request: no connection, or no response within the gateway's time limit. An
+ * error that the upstream sent, and a truncated response, may be caused by the request.
  */
 export function isUpstreamFault({ info, hints, cause }: GatewayError): boolean {
   switch (info.kind) {
     case 'upstream_connect_timeout':
       return true
     case 'upstream_timeout':
-      // With a status, it is the upstream's own 504.
+      // With a status, the upstream sent a 504 itself.
       return hints?.status === undefined
     case 'upstream_unreachable': {
       const code = codeOf(cause) ?? codeOf(cause instanceof Error ? cause.cause : undefined)
@@ -37,9 +38,4 @@ export function isUpstreamFault({ info, hints, cause }: GatewayError): boolean {
     default:
       return false
   }
-}
-
-const codeOf = (error: unknown): string | undefined => {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : undefined
 }

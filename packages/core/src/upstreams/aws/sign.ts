@@ -1,4 +1,4 @@
-import { settleWithin } from '../../base/callbacks.ts'
+import { settleWithin } from '../../base/async.ts'
 import type { OutgoingCall } from '../upstream.ts'
 
 /** AWS access key, as the providers of `@aws-sdk/credential-providers` return it. */
