@@ -137,9 +137,8 @@ const commonUpstreamNames: Readonly<Record<string, string>> = {
 }
 
 /**
- * Creates a function that returns the provider of an upstream: the configured one, else the one its name implies, else the name
- * itself.
- * The format is no evidence: most providers speak another provider's format.
+ * Creates a function that returns the provider of an upstream: the configured one, else the one its name implies, else the name itself.
+ * The format does not identify a provider: most providers use another provider's format.
  */
 export function createProviderLookup(given: Readonly<Record<string, string>> = {}): (upstream: string) => string {
   return (upstream) => {

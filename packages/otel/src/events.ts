@@ -18,9 +18,8 @@ export interface AttemptEnd {
 }
 
 /**
- * Returns how an attempt ended. The attempt that answered lasts until the end of the call, and an error that broke the call is
- * its error.
- * The other attempts ended with their own errors.
+ * Returns how an attempt ended. The attempt that answered lasts until the end of the call, and an error that ended the call is its
+ * error. The other attempts ended with their own errors.
  */
 export function attemptEnd(event: FinishEvent, index: number): AttemptEnd {
   const { attempts, durationMs } = event

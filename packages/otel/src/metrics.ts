@@ -138,23 +138,23 @@ const instrumentsOf = (meter: Meter): Instruments => {
       metricNames.callDuration,
       's',
       callBuckets,
-      "Duration of a client's call, with all that was tried for it, to the last byte of its answer.",
+      "Duration of a client's call with all its attempts, to the last byte of its response.",
     ),
     callFirstEvent: histogram(
       metricNames.callFirstEvent,
       's',
       callBuckets,
-      "Time from a client's call to the first event of its answer.",
+      "Time from a client's call to the first event of its response.",
     ),
     attempts: meter.createCounter(metricNames.attempts, { unit: '{attempt}', description: 'Calls made to providers.' }),
     losses: meter.createCounter(metricNames.losses, {
       unit: '{loss}',
-      description: 'Fields and blocks of requests and answers that could not be carried whole.',
+      description: 'Fields and blocks of requests and responses that a translation could not preserve.',
     }),
   }
 }
 
-/** Maximum number of distinct names kept for models that have never answered. */
+/** Maximum number of distinct names kept for models without a response so far. */
 const maxUnansweredNames = 100
 /** Maximum number of distinct names in all. */
 const maxNames = 2000

@@ -40,10 +40,8 @@ const isContext = (value: Partial<Context>): boolean =>
   typeof value.getValue === 'function' && typeof value.setValue === 'function'
 
 /**
- * Creates a plugin that emits OpenTelemetry spans and metrics by the semantic conventions for generative AI
- * (docs/observability.md).
- * Without a registered SDK it costs almost nothing. It never throws and never fails a call: failures are reported to
- * OpenTelemetry's
+ * Creates a plugin that emits OpenTelemetry spans and metrics by the semantic conventions for generative AI (docs/observability.md).
+ * Without a registered SDK it costs almost nothing. It never throws and never fails a call: failures are reported to OpenTelemetry's
  * `diag`.
  */
 export function otel(options: OtelOptions = {}): Plugin {

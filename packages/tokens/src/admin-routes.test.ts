@@ -66,14 +66,14 @@ const all = [
   'GET /admin/tokens/{id}/usage',
 ]
 
-describe('who may manage tokens', () => {
-  it('must be said', () => {
+describe('the authorization of the endpoints', () => {
+  it('throws a TypeError without authorize', () => {
     const { tokens } = make()
     for (const options of [undefined, {}, { authorize: true }])
       expect(() => createAdminRoutes(tokens, options as unknown as AdminOptions)).toThrow(/authorize/)
   })
 
-  it('is asked on every endpoint, with method, path and headers', async () => {
+  it('receives method, path and headers of every request', async () => {
     const seen: AuthRequest[] = []
     const { ask, routes } = make((request) => {
       seen.push(request)
@@ -98,7 +98,7 @@ describe('who may manage tokens', () => {
     expect((await ask('GET /admin/tokens', undefined)).status).toBe(status)
   })
 
-  it('may be refused in the words of the host, and its failures are the gateway’s to log', async () => {
+  it('sends errors of the host to the client, and logs its other failures', async () => {
     const refusing = make(() => {
       throw new GatewayError('authentication', 'Log in first.')
     })
@@ -110,7 +110,7 @@ describe('who may manage tokens', () => {
     await expect(failing.ask('GET /admin/tokens', undefined)).rejects.toThrow('the session store is gone')
   })
 
-  it('is asked before anything is read', async () => {
+  it('is checked before the body is read', async () => {
     const { ask, store } = make(() => false)
     expect((await ask('POST /admin/tokens', undefined, { body: '{' })).status).toBe(403)
     expect(store.records.size).toBe(0)
@@ -118,7 +118,7 @@ describe('who may manage tokens', () => {
 })
 
 describe('the endpoints', () => {
-  it('take a token through its life', async () => {
+  it('issue, update, rotate and revoke a token', async () => {
     const { ask, asked } = make()
     const issued = await ask('POST /admin/tokens', undefined, { body: { name: 'laptop', owner: 'ada' } })
     expect(issued).toMatchObject({ status: 201, body: { name: 'laptop', secret: expect.stringMatching(/^mg-/) } })
@@ -149,7 +149,7 @@ describe('the endpoints', () => {
     expect(second.body.tokens[0].id).not.toBe(first.body.tokens[0].id)
   })
 
-  it('tell secrets when they are new and at no other time, and are kept by no cache', async () => {
+  it('return secrets only when they are new, with headers that forbid caching', async () => {
     const { ask } = make()
     const { body, headers } = await ask('POST /admin/tokens', undefined, { body: {} })
     expect(headers?.['cache-control']).toBe('no-store')
@@ -200,7 +200,7 @@ describe('the endpoints', () => {
   })
 })
 
-describe('what a form of another site can send changes nothing', () => {
+describe('requests that a form of another site can send', () => {
   it.each([
     undefined,
     'text/plain',

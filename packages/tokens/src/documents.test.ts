@@ -72,7 +72,7 @@ describe('docs/ledger.md', () => {
   it('names every field of a record, and no other', () =>
     expect(named(table).sort()).toEqual(Object.keys(fields).sort()))
 
-  it('says which of them are always there', () => {
+  it('lists the fields that every record has', () => {
     const always = [...table.matchAll(/^\| `(\w+)` \| yes \|/gm)].map(([, name]) => name)
     expect(always.sort()).toEqual(
       Object.entries(fields)
@@ -81,7 +81,7 @@ describe('docs/ledger.md', () => {
     )
   })
 
-  it.each(Object.entries(parts))('names what is in %s', (field, names) => {
+  it.each(Object.entries(parts))('lists the fields of %s', (field, names) => {
     const row = table.split('\n').find((line) => line.startsWith(`| \`${field}\``)) ?? ''
     for (const name of Object.keys(names)) expect(row).toContain(`\`${name}\``)
   })

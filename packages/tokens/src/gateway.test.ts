@@ -70,7 +70,7 @@ describe.each(dialects)('a %s client', (format, path, body) => {
   const prefix = format === 'messages' ? 'anthropic-ratelimit-requests-' : 'x-ratelimit-'
   const remaining = format === 'messages' ? `${prefix}remaining` : `${prefix}remaining-requests`
 
-  it('is let in with its token, and told what it has left', async () => {
+  it('is accepted with its token, and receives its remaining limits', async () => {
     const { tokens, post, ledger, finished } = setUp()
     const { secret, id } = await tokens.issue({ owner: 'ada', limits: { requests: 5 } })
     const answer = await post(path, secret, body)
@@ -81,7 +81,7 @@ describe.each(dialects)('a %s client', (format, path, body) => {
     await vi.waitFor(() => expect(ledger.records).toMatchObject([{ token: id, owner: 'ada', format, cost: 0.06 }]))
   })
 
-  it('over a limit is told to come again', async () => {
+  it('over a limit gets a 429 with retry-after', async () => {
     const { tokens, post, provider } = setUp()
     const { secret } = await tokens.issue({ limits: { requests: 1, window: 10 } })
     await (await post(path, secret, body)).text()
@@ -95,7 +95,7 @@ describe.each(dialects)('a %s client', (format, path, body) => {
     expect(provider.requests).toHaveLength(1)
   })
 
-  it('over a budget is told not to come again', async () => {
+  it('over a budget gets a 429 that SDKs do not retry', async () => {
     const { tokens, post, provider } = setUp()
     const { secret } = await tokens.issue({ budget: { tokens: 1, period: 'total' } })
     const refused = await post(path, secret, body)
@@ -148,7 +148,7 @@ describe('a revoked token', () => {
   })
 })
 
-describe('what is changed', () => {
+describe('a change of a token', () => {
   it('holds for the next call', async () => {
     const { tokens, chat } = setUp()
     const { secret, id } = await tokens.issue({ limits: { requests: 1 } })
@@ -160,7 +160,7 @@ describe('what is changed', () => {
   })
 })
 
-describe('where authenticate is wrapped', () => {
+describe('a wrapped authenticate', () => {
   const wrapped =
     (plugins: boolean, add: object = {}): Auth =>
     (tokens) => ({
@@ -171,7 +171,7 @@ describe('where authenticate is wrapped', () => {
       ...(plugins ? { plugins: [tokens.plugin] } : {}),
     })
 
-  it('a token with limits is let in by nobody as long as the plugin is not there', async () => {
+  it('rejects tokens with limits if the plugin is missing', async () => {
     const logger = { warn: vi.fn(), error: vi.fn() }
     const { tokens, provider } = setUp({}, wrapped(false))
     const gateway = createGateway({
@@ -198,7 +198,7 @@ describe('where authenticate is wrapped', () => {
     expect(finished[0]?.identity).toMatchObject({ id, tenant: 'x' })
   })
 
-  it.each([false, true])('a copy is not let in while the store is away (a promise: %s)', async (later) => {
+  it.each([false, true])('rejects a copied identity while the store is away (a promise: %s)', async (later) => {
     const storage = memoryStorage()
     const away = (): never => {
       throw new StorageAwayError('gone')
@@ -212,7 +212,7 @@ describe('where authenticate is wrapped', () => {
     expect((await chat(secret)).status).toBe(503)
   })
 
-  it('the plugin counts once, given both ways', async () => {
+  it('counts a call once if the plugin is also given in plugins', async () => {
     const { tokens, chat } = setUp({}, (tokens) => ({ auth: tokens.authenticate, plugins: [tokens.plugin] }))
     const { secret, id } = await tokens.issue({ limits: { requests: 10 } })
     await (await chat(secret)).text()
@@ -231,7 +231,7 @@ describe('where authenticate is wrapped', () => {
 })
 
 describe('usage', () => {
-  it('tells limits, budgets and sums', async () => {
+  it('returns limits, budgets and sums', async () => {
     const { tokens, chat, post } = setUp()
     const { secret, id } = await tokens.issue({
       limits: [
@@ -274,7 +274,7 @@ describe('usage', () => {
 })
 
 describe('200 calls at once', () => {
-  it('spend no more than the budget, and the books agree with what was served', async () => {
+  it('spend no more than the budget, and the ledger agrees with the responses', async () => {
     const { tokens, chat, ledger, provider } = setUp()
     const { secret, id } = await tokens.issue({ budget: { tokens: 1000, period: 'day' } })
     const statuses = await Promise.all(
@@ -303,7 +303,7 @@ describe('200 calls at once', () => {
 })
 
 describe('while the store is away', () => {
-  it('calls are answered 503 at once, in every dialect, with a time to come again', async () => {
+  it('calls get a 503 with retry-after at once, in every format', async () => {
     const storage = memoryStorage()
     const { tokens, post, provider } = setUp({
       storage: {
@@ -331,7 +331,7 @@ describe('while the store is away', () => {
 })
 
 describe('the admin endpoints', () => {
-  it('stand beside the gateway’s own, below its paths, and only for those who may', async () => {
+  it('are served in addition to the gateway’s own, below its base path, and only for authorized requests', async () => {
     const { tokens, gateway } = setUp({}, (tokens) => ({
       auth: tokens.authenticate,
       plugins: [tokens.routes({ authorize: ({ header }) => header('cookie') === 'admin' })],
@@ -363,7 +363,7 @@ describe('the admin endpoints', () => {
     expect(await tokens.get(id)).toHaveProperty('revokedAt')
   })
 
-  it('are there for nobody without authorize', () => {
+  it('are not created without authorize', () => {
     const { tokens } = setUp()
     expect(() => tokens.routes({} as never)).toThrow(TypeError)
   })
@@ -384,7 +384,7 @@ describe('createTokens', () => {
     expect(() => createTokens({ storage: memoryStorage(), ...options })).toThrow(TypeError)
   })
 
-  it('takes prices as a table or ready made; what has none has no cost', async () => {
+  it('accepts prices as a table or an object; calls without a price have no cost', async () => {
     for (const [given, cost] of [
       [prices, 0.06],
       [createPrices(prices), 0.06],
@@ -419,7 +419,7 @@ describe('createTokens', () => {
     expect(both.map(({ status }) => status)).toEqual(statuses)
   })
 
-  it('writes what is not written yet when it is closed, once', async () => {
+  it('writes all unwritten data once when it is closed', async () => {
     const order: string[] = []
     const storage = memoryStorage()
     const tokens = createTokens({

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { safeLogger } from './safe-logger.ts'
 
 describe('a logger', () => {
-  it('that throws is asked, and nobody hears of it', () => {
+  it('does not let failures of the host’s logger reach the caller', () => {
     const full = vi.fn((): void => {
       throw new Error('the log is full')
     })
@@ -11,7 +11,7 @@ describe('a logger', () => {
     logger.error('two', 2)
     expect(full.mock.calls).toEqual([['one'], ['two', 2]])
   })
-  it('is called as a method of its own, and may have no more than one', () => {
+  it('calls the host’s logger as a method, and accepts one with a single method', () => {
     const host = {
       heard: [] as string[],
       warn(message: string) {

@@ -43,7 +43,7 @@ it('writes one line for each record, to a file of the day and the process', asyn
   expect(await idsIn(folder)).toEqual(['1', '2'])
 })
 
-it('makes no file as long as there is nothing to write', async () => {
+it('creates no file until there is a record to write', async () => {
   const folder = tempFolder()
   const ledger = fileLedger({ folder, ...quiet })
   await ledger.flush()
@@ -51,14 +51,14 @@ it('makes no file as long as there is nothing to write', async () => {
   expect(filesIn(folder)).toEqual([])
 })
 
-it('leaves a folder that is there as it is', async () => {
+it('leaves an existing folder unchanged', async () => {
   const folder = tempFolder()
   chmodSync(folder, 0o750)
   await fileLedger({ folder, ...quiet }).close()
   expect(statSync(folder).mode & 0o777).toBe(0o750)
 })
 
-it('fails at once where the folder cannot be made', () => {
+it('throws at once if the folder cannot be created', () => {
   const folder = tempFolder()
   writeFileSync(join(folder, 'file'), '')
   expect(() => fileLedger({ folder: join(folder, 'file'), ...quiet })).toThrow('EEXIST')
@@ -89,7 +89,7 @@ it('does not wait for the clock once there is enough to write', async () => {
   }
 })
 
-it('puts each record into the file of its own day, also after midnight', async () => {
+it('writes each record to the file of its day, also after midnight', async () => {
   const folder = tempFolder()
   const ledger = fileLedger({ folder, ...quiet })
   ledger.append(recordWith({ id: 'a', time: '2026-11-20T23:59:59.999Z' }))
@@ -117,7 +117,7 @@ it.runIf(process.platform === 'linux')('keeps the files of two days open, no mor
   expect(await idsIn(folder)).toEqual(range(28, 1))
 })
 
-it('flushes what was appended, and what another flush has begun with', async () => {
+it('flushes all appended records, including those of a running flush', async () => {
   const folder = tempFolder()
   const ledger = fileLedger({ folder, ...quiet })
   const flushed: Promise<void>[] = []
@@ -131,7 +131,7 @@ it('flushes what was appended, and what another flush has begun with', async () 
   await ledger.close()
 })
 
-it('closes once, with everything written, and takes nothing after', async () => {
+it('closes once, with everything written, and accepts no records after it', async () => {
   const folder = tempFolder()
   const ledger = fileLedger({ folder, ...quiet })
   for (const id of range(2500)) ledger.append(recordWith({ id }))
@@ -140,7 +140,7 @@ it('closes once, with everything written, and takes nothing after', async () => 
   expect(() => ledger.append(recordWith())).toThrow(`ledger in ${folder}: a record was appended after close()`)
 })
 
-it('refuses a record whose day nobody could find again', async () => {
+it('rejects a record with an invalid day', async () => {
   const ledger = fileLedger({ folder: tempFolder(), ...quiet })
   expect(() => ledger.append(recordWith({ time: '../../etc/passwd' }))).toThrow("ledger: time is '../../etc/passwd'")
   await ledger.close()
@@ -173,7 +173,7 @@ function breakDisk(folder: string): () => void {
   }
 }
 
-it('keeps what it cannot write, says so once, and writes it when it can', async () => {
+it('keeps records that it cannot write, warns once, and writes them later', async () => {
   const folder = join(tempFolder(), 'ledger')
   const { lines, logger } = told()
   const ledger = fileLedger({ folder, logger })
@@ -205,7 +205,7 @@ it('tries again by itself', async () => {
   await ledger.close()
 })
 
-it('drops new records once 100,000 wait, counts them, and does not tell of each', async () => {
+it('drops and counts new records once 100,000 wait, without a warning for each', async () => {
   const folder = join(tempFolder(), 'ledger')
   const { lines, logger } = told()
   const ledger = fileLedger({ folder, logger })
@@ -237,7 +237,7 @@ it('drops records that are too large to wait', async () => {
   expect(ledger.dropped).toBe(7)
 })
 
-it('says what is lost when it must close without having written', async () => {
+it('reports the lost records if it is closed while it cannot write', async () => {
   const folder = join(tempFolder(), 'ledger')
   const ledger = fileLedger({ folder, ...quiet })
   breakDisk(folder)

@@ -45,7 +45,7 @@ const full: Required<FinishEvent> = {
   error: new GatewayError('rate_limited', `Said: ${secret}`, { cause: new Error(secret) }),
 } as Required<FinishEvent>
 
-it('says of a call what it was, never what was in it', () => {
+it('describes a call without its content', () => {
   expect(recordOf(full)).toEqual({
     id: 'req_1',
     time: '2026-11-21T10:00:00.000Z',
@@ -74,7 +74,7 @@ it('says of a call what it was, never what was in it', () => {
   expect(JSON.stringify(recordOf(full))).not.toContain(secret)
 })
 
-it('leaves out what is not known', () =>
+it('omits unknown fields', () =>
   expect(Object.keys(recordOf(least)).sort()).toEqual(
     [
       'attempts',
@@ -92,7 +92,7 @@ it('leaves out what is not known', () =>
     ].sort(),
   ))
 
-it('knows a caller without a token, and owners only where they are text', () => {
+it('has a null token for a call without one, and owners only if they are text', () => {
   expect(recordOf(least).token).toBeNull()
   expect(recordOf({ ...least, identity: { id: 'x', owner: { name: secret } } })).not.toHaveProperty('owner')
 })
@@ -124,7 +124,7 @@ it.each([
   expect(record.currency).toBe(cost === undefined ? undefined : 'USD')
 })
 
-it('does not grow with what a client sends', () => {
+it('is bounded, whatever a client sends', () => {
   const long = 'x'.repeat(1_000_000)
   const losses = Array.from(
     { length: 5000 },
@@ -137,7 +137,7 @@ it('does not grow with what a client sends', () => {
   expect(record.losses).toHaveLength(100)
 })
 
-it('is not changed by what happens to the event later', () => {
+it('does not change when the event changes later', () => {
   const attempts = [{ upstream: 'u', model: 'm', reason: 'first' as const, startedMs: 0, status: 200 }]
   const record = recordOf({ ...least, attempts })
   attempts[0] = { ...attempts[0], status: 500 } as (typeof attempts)[0]

@@ -7,13 +7,13 @@ import { readLedger } from './read-ledger.ts'
 const line = (id: string, more = {}): string => `${JSON.stringify(recordWith({ id, ...more }))}\n`
 const write = (folder: string, name: string, text: string | Uint8Array): void => writeFileSync(join(folder, name), text)
 
-it('gives back what was written', async () => {
+it('returns the records that were written', async () => {
   const folder = tempFolder()
   write(folder, '2026-11-21.1-a.jsonl', line('1'))
   expect(await readAll(folder)).toEqual([recordWith({ id: '1' })])
 })
 
-it('reads the days in order, and only those that are asked for', async () => {
+it('reads the requested days in order', async () => {
   const folder = tempFolder()
   for (const day of ['2026-11-22', '2026-11-20', '2026-12-01', '2026-11-21'])
     for (const name of ['2-b', '1-a']) write(folder, `${day}.${name}.jsonl`, line(`${day}.${name}`))
@@ -34,7 +34,7 @@ it('reads the days in order, and only those that are asked for', async () => {
   expect(await days({ from: '2026-12-02' })).toEqual([])
 })
 
-it('leaves files of others alone', async () => {
+it('ignores other files', async () => {
   const folder = tempFolder()
   write(folder, '2026-11-21.1-a.jsonl', line('1'))
   for (const name of ['notes.jsonl', '2026-11-21.jsonl.gz', '2026-11-21.txt', '26-11-21.1-a.jsonl'])
@@ -63,14 +63,14 @@ it.each<[string, string, string[], number]>([
   expect(torn).toEqual(lines === 0 ? [] : [{ file: '2026-11-21.1-a.jsonl', lines }])
 })
 
-it('keeps characters whole that stand across two reads', async () => {
+it('decodes characters that span two reads', async () => {
   const folder = tempFolder()
   const owner = 'ä€😀'.repeat(50_000)
   write(folder, '2026-11-21.1-a.jsonl', line('1', { owner: `x${owner}` }) + line('2', { owner }))
   expect((await readAll(folder)).map((record) => record.owner)).toEqual([`x${owner}`, owner])
 })
 
-it('can be left early, and read again', async () => {
+it('can be stopped early, and read again', async () => {
   const folder = tempFolder()
   write(folder, '2026-11-21.1-a.jsonl', line('1') + line('2'))
   const records = readLedger(folder)
@@ -81,7 +81,7 @@ it('can be left early, and read again', async () => {
     }
 })
 
-it('says what is wrong with a day or a folder', async () => {
+it('throws for an invalid day or an unreadable folder', async () => {
   const folder = tempFolder()
   expect(() => readLedger(folder, { from: '21.11.2026' })).toThrow(
     "readLedger: from is '21.11.2026': write a day such as",

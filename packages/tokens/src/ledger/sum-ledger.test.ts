@@ -97,7 +97,7 @@ it.each<[LedgerKey[], unknown]>([
   ],
 ])('by %j', async (by, rows) => expect(await sumLedger(records, { by })).toEqual(rows))
 
-it('does not add up what is in other currencies', async () => {
+it('sums each currency separately', async () => {
   const both = [recordWith({ cost: 1 }), recordWith({ cost: 2, currency: 'EUR' }), recordWith({ cost: 3 })]
   expect((await sumLedger(both))[0]?.costs).toEqual([
     { amount: 4, currency: 'USD' },
@@ -115,14 +115,14 @@ it('counts a call as unpriced only if a model was at work', async () => {
   expect(await unpriced(recordWith({ cost: 0 }))).toBe(0)
 })
 
-it('sums nothing to zero, and to no rows where they are told apart', async () => {
+it('returns one row of zeros for no records, and no rows if they are grouped', async () => {
   expect(await sumLedger([])).toEqual([
     { calls: 0, failed: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costs: [], unpriced: 0 },
   ])
   expect(await sumLedger([], { by: ['token'] })).toEqual([])
 })
 
-it('says which keys there are', async () =>
+it('lists the known keys in the error for an unknown one', async () =>
   expect(sumLedger([], { by: ['owner' as LedgerKey] })).rejects.toThrow(
     "sumLedger: unknown key 'owner' in by. Known keys: token, model, day",
   ))

@@ -48,7 +48,7 @@ function setUp(settings: Parameters<typeof tokenWith>[0], options: Partial<Admis
 }
 
 describe('a limit', () => {
-  it('lets in as many as it says and tells the next when to come', () => {
+  it('admits calls up to the limit, and rejects the next with a wait', () => {
     const { admit, refused } = setUp({ limits: { requests: 2 } })
     expect(admit().allowance).toEqual({ requests: { limit: 2, remaining: 1, resetMs: 60_000 } })
     admit()
@@ -85,7 +85,7 @@ describe('a limit', () => {
     // What was refused is counted by no one.
     expect(used()).toEqual({ tokens: 130, inputTokens: 90, outputTokens: 40 })
   })
-  it('reserves of the output no more than is likely, unless told otherwise', () => {
+  it('reserves the default number of output tokens, or the configured one', () => {
     const limits = { outputTokens: 1_000_000 }
     const { admit, used } = setUp({ limits })
     admit({ output: 64_000 })
@@ -95,7 +95,7 @@ describe('a limit', () => {
     wide.admit({ output: 64_000 })
     expect(wide.used()).toEqual({ outputTokens: 64_000 })
   })
-  it('takes a call that may write as much as it likes while there is any room, and no other meanwhile', () => {
+  it('admits a call with unbounded output while there is any room, and no further call until it ends', () => {
     const { admit, refused, used } = setUp({ limits: { tokens: 1000 }, budget: { money: 0.01, period: 'day' } })
     const first = admit({ input: 100, output: undefined })
     expect(used()).toEqual({ tokens: 4196, money: 82_920_000 })
@@ -105,7 +105,7 @@ describe('a limit', () => {
     admit({ input: 100, output: 64_000 })
     expect(refused({ input: 10, output: undefined }).info.kind).toBe('rate_limited')
   })
-  it('that a call alone exceeds says so, and nobody is to try again', () => {
+  it('reports a call that alone exceeds it, without a retry', () => {
     const { refused } = setUp({ limits: { inputTokens: 50 } })
     const { info } = refused({ input: 80 })
     expect(info).toMatchObject({ status: 429, code: 'rate_limit_exceeded' })
@@ -113,7 +113,7 @@ describe('a limit', () => {
     expect(info.kind).toBe('quota_exceeded')
     expect(info.message).toContain('Request too large for gpt-5 in input tokens per minute: limit 50, requested 80')
   })
-  it('of calls at a time gives each place back, however the call ended', () => {
+  it('of concurrent calls releases each call, however it ended', () => {
     const { admit, refused, used } = setUp({ limits: { concurrent: 2 } })
     const first = admit()
     const second = admit()
@@ -123,7 +123,7 @@ describe('a limit', () => {
     expect(used()).toEqual({ concurrent: 0 })
     admit()
   })
-  it('of calls at a time holds for as long as a call runs', async () => {
+  it('of concurrent calls holds for as long as a call runs', async () => {
     const { admit, refused, used } = setUp({ limits: { concurrent: 1 } })
     const admission = admit()
     await vi.advanceTimersByTimeAsync(3_600_000)
@@ -132,20 +132,20 @@ describe('a limit', () => {
     expect(used()).toEqual({ concurrent: 0 })
     expect(vi.getTimerCount()).toBe(0)
   })
-  it('for some models is no matter to others, and one count for all of its own', () => {
+  it('for some models does not affect others, and has one count for all of its models', () => {
     const { admit, refused } = setUp({ limits: { models: ['gpt-5*', 'o3'], requests: 2 } })
     admit({ model: 'gpt-5' })
     admit({ model: 'o3' })
     refused({ model: 'gpt-5-mini' })
     expect(admit({ model: 'claude-x' }).allowance).toBeUndefined()
   })
-  it('asks for no estimate that no count needs', () => {
+  it('requests no estimate if no meter needs it', () => {
     const estimate = vi.fn(() => ({ input: 1, output: 1 }))
     const { admit } = setUp({ limits: { requests: 5, concurrent: 5 } })
     admit({ estimate })
     expect(estimate).not.toHaveBeenCalled()
   })
-  it('is told by the tightest of its kind', () => {
+  it('reports the tightest limit of each kind', () => {
     const { admit } = setUp({ limits: [{ requests: 100 }, { requests: 3, window: 'hour' }] })
     expect(admit().allowance?.requests).toEqual({ limit: 3, remaining: 2, resetMs: 3_600_000 })
   })
@@ -169,7 +169,7 @@ describe('a budget', () => {
       'You exceeded your budget for this month: limit 0.01 USD, used 0.009 USD; this call needs about 0.002 USD. It resets at 2026-12-01T00:00:00Z.',
     )
   })
-  it('in tokens says what is left', () => {
+  it('in tokens reports its remainder', () => {
     const { admit } = setUp({
       budget: [
         { tokens: 1000, period: 'total' },
@@ -181,10 +181,10 @@ describe('a budget', () => {
         'total;unit=tokens;limit=1000;remaining=850, day;unit=tokens;limit=400;remaining=250;reset=43200',
     })
   })
-  it('of nothing lets nobody in', () => {
+  it('of zero rejects every call', () => {
     expect(setUp({ budget: { money: 0, period: 'total' } }).refused().message).toContain('limit 0 USD, used 0 USD')
   })
-  it('in money refuses models whose price is unknown, at any of their targets', () => {
+  it('in money rejects models with an unknown price at any of their targets', () => {
     const { refused } = setUp({ budget: { money: 5, period: 'day' } })
     const targets = [
       { upstream: 'openai', model: 'gpt-5' },
@@ -192,7 +192,7 @@ describe('a budget', () => {
     ]
     expect(refused({ targets }).info).toMatchObject({ kind: 'permission', code: 'model_not_priced', param: 'model' })
   })
-  it('in money lets them in if it may, and counts nothing for them', () => {
+  it('in money admits them if configured, and counts nothing for them', () => {
     const { admit, used } = setUp({ budget: { money: 5, period: 'day' } }, { unpriced: 'allow' })
     const targets = [{ upstream: 'other', model: 'mystery' }]
     admit({ targets }).settle?.(endOf('req_1', took(10, 10)))
@@ -203,7 +203,7 @@ describe('a budget', () => {
     admit().settle?.(endOf('req_1', took(10, 10)))
     expect(used()).toEqual({ money: 2_000_000 })
   })
-  it('gives everything back for a call that no model has answered', () => {
+  it('releases the whole reservation of a call without a response', () => {
     const { admit, used } = setUp({
       budget: [
         { money: 1, period: 'day' },
@@ -262,7 +262,7 @@ describe('a store that fails', () => {
     // Whatever it may have sent, it takes back itself: so many calls would push out what others took.
     expect(settled).toEqual([])
   })
-  it('is told later what was settled meanwhile', async () => {
+  it('receives later the settlements that failed', async () => {
     let away = true
     const settled: string[] = []
     const meters: MeterStore = {
@@ -281,7 +281,7 @@ describe('a store that fails', () => {
     expect(logged).toEqual([])
     expect(vi.getTimerCount()).toBe(0)
   })
-  it('is tried once more at the end, and what is lost is logged', async () => {
+  it('is tried once more at close, and lost settlements are logged', async () => {
     const settle = vi.fn(async () => {
       throw new StorageAwayError('gone')
     })
@@ -294,7 +294,7 @@ describe('a store that fails', () => {
   })
 })
 
-describe('a store whose promises are its own', () => {
+describe('a store with promises of another library', () => {
   /** As a query builder gives it: does nothing before it is awaited. */
   const thenable = <T>(run: () => T): Promise<T> =>
     // biome-ignore lint/suspicious/noThenProperty: that is what it is.
@@ -317,7 +317,7 @@ describe('a store whose promises are its own', () => {
 })
 
 describe('a logger that throws', () => {
-  it('keeps no settlement from being tried again', async () => {
+  it('does not prevent the retry of a settlement', async () => {
     const logger = {
       warn: () => undefined,
       error: vi.fn((): void => {

@@ -72,7 +72,7 @@ describe('a response in the background', () => {
     expect((await ask(secret, false)).status).toBe(200)
   })
 
-  it('has unknown usage, not what had come, where the client leaves its stream', async () => {
+  it('has unknown usage, not the usage so far, if the client disconnects', async () => {
     const { tokens, ask, finished } = setUp()
     const { secret } = await tokens.issue({})
     const reply = await ask(secret, true)

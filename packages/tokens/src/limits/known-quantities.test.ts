@@ -58,7 +58,7 @@ async function setUp(price: Price, money: number, usage?: object) {
 describe('a budget in money', () => {
   const speech = { input: 'x'.repeat(4000), voice: 'alloy' } // $0.06 at $15 per million characters
 
-  it('refuses speech that costs more than is left, however many calls come at once', async () => {
+  it('rejects speech that costs more than the remainder, however many calls arrive at once', async () => {
     const { accepted, calls } = await setUp({ characters: 15 }, 0.05)
     expect(await accepted('/v1/audio/speech', speech)).toBe(0)
     expect(calls()).toBe(0)
@@ -68,12 +68,12 @@ describe('a budget in money', () => {
     expect(await accepted('/v1/audio/speech', speech)).toBe(3)
     expect(calls()).toBe(3)
   })
-  it('counts every image that a request asks for', async () => {
+  it('counts every image that is requested', async () => {
     const { post, accepted } = await setUp({ image: 0.04 }, 0.1)
     expect(await post('/v1/images/generations', { prompt: 'a cat', n: 10 })).toBe(429)
     expect(await accepted('/v1/images/generations', { prompt: 'a cat', n: 2 })).toBe(1)
   })
-  it('reserves the price per image where the model has token prices too', async () => {
+  it('reserves the price per image if the model also has token prices', async () => {
     const { accepted } = await setUp({ image: 0.04, input: 0, output: 0 }, 0.1)
     expect(await accepted('/v1/images/generations', { prompt: 'a cat' })).toBe(2)
   })

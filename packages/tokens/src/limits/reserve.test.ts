@@ -19,7 +19,7 @@ const everything: Pick<TokenSettings, 'limits' | 'budget'> = {
   budget: { money: 1, period: 'day' },
 }
 
-describe('what is reserved', () => {
+describe('the reservation', () => {
   it.each([
     ['of nothing that is expected', { input: 0, output: 0 }, 0, 0],
     ['of estimates that are not whole', { input: 1.2, output: 0.5 }, 2, 1],
@@ -52,7 +52,7 @@ describe('what is reserved', () => {
   })
 })
 
-describe("a provider's own secret for realtime sessions", () => {
+describe("a provider's client secret for realtime sessions", () => {
   const call = { operation: 'realtime-sessions' } as const
   it.each<Pick<TokenSettings, 'limits' | 'budget'>>([
     { budget: { money: 1, period: 'total' } },

@@ -50,7 +50,7 @@ describe('counts of an upstream', () => {
 })
 
 describe('a cost', () => {
-  it('is what the budget is charged', () =>
+  it('is charged to the budget', () =>
     expect(settlePriced({ ...took(1000, 0), ...atWork })).toMatchObject({
       actual: { money: 10_000_000 },
       add: { cost: 10_000_000, unpriced: 0 },
@@ -70,7 +70,7 @@ describe('a cost', () => {
     expect(settle({ ...took(1, 1), ...atWork, cost: { amount: 1e300, currency: 'EUR' } })).toMatchObject({
       actual: { money: Number.MAX_SAFE_INTEGER },
     }))
-  it('that is unknown charges what is known of it, where that is more than what was reserved', () => {
+  it('that is unknown charges its known part if that exceeds the reservation', () => {
     const searched = { units: { searches: 1 }, ...atWork }
     const upstream = { upstream: 'openai', upstreamModel: 'gpt-5' }
     expect(settlePriced({ ...took(10, 64_000), ...searched, ...upstream })).toMatchObject({
@@ -85,7 +85,7 @@ describe('a cost', () => {
   })
 })
 
-describe('a call whose end tells nothing', () => {
+describe('a call with unknown usage', () => {
   it.each<[string, Partial<FinishEvent>]>([
     ['finished', { ...atWork, finish: 'queued' }],
     ['left by the client after its answer had begun', { ...atWork, outcome: 'aborted' }],
@@ -94,12 +94,12 @@ describe('a call whose end tells nothing', () => {
   ])('and that was %s keeps what was reserved, of tokens and of money', (_, end) => {
     expect(settlePriced(end)).toMatchObject({ actual: asReserved, add: { unpriced: 1, cost: 0, inputTokens: 0 } })
   })
-  it('and that no model had takes nothing', () => {
+  it('uses nothing if no model worked on it', () => {
     const end: Partial<FinishEvent> = { attempts: [{ ...attempt, status: 429 }], outcome: 'failed', status: 429 }
     expect(settlePriced(end)).toMatchObject({ actual: nothing, add: { unpriced: 0 } })
     expect(settlePriced({ attempts: [] })).toMatchObject({ actual: nothing, add: { unpriced: 0 } })
   })
-  it('is priced as usual where something is told of it', () => {
+  it('is priced as usual if a part of its usage is known', () => {
     const abandoned = { attempts: [attempt], outcome: 'aborted', abandoned: true } as const
     expect(settlePriced({ ...abandoned, ...took(80, 0), basis: 'partial' })).toMatchObject({
       actual: { tokens: 80, money: 800_000 },

@@ -3,7 +3,7 @@ import { daysOf, sumAll, sumBy } from './usage.ts'
 
 const now = Date.parse('2026-11-21T23:59:59Z')
 
-describe('the days asked for', () => {
+describe('the requested days', () => {
   it.each([
     ['the last 30', {}, '2026-10-23', '2026-11-21'],
     ['since a day', { from: '2026-11-20' }, '2026-11-20', '2026-11-21'],
@@ -61,7 +61,7 @@ it('adds rows up, by day, by model and in all; money exactly', () => {
   })
 })
 
-it('is nothing where there is nothing', () => {
+it('is zero without rows', () => {
   expect(sumBy([], () => 'x')).toEqual([])
   expect(sumAll([])).toMatchObject({ calls: 0, cost: 0 })
 })

@@ -159,7 +159,7 @@ describe('a sum', () => {
     expect(totalCost(ratesOf({ input: 0.000499999 }), { usage: tokens({ total: 1 }) })).toBe(0n)
   })
 
-  it('is exact beyond what numbers are', () =>
+  it('is exact beyond the precision of numbers', () =>
     expect(
       totalCost(ratesOf({ input: 0.000000001, output: 9_000_000 }), { usage: tokens({ total: 1e6 }, { total: 1e9 }) }),
     ).toBe(9_000_000_000_000_000_001n))
@@ -219,7 +219,7 @@ const both = (one: { usage: Usage; units: BillableUnits }, other: { usage: Usage
 })
 
 describe('properties', () => {
-  it('two calls cost together what they cost alone', () =>
+  it('the cost of two calls together equals the sum of their costs', () =>
     fc.assert(
       fc.property(fullPrice, use, use, (price, one, other) => {
         const rates = ratesOf(price)
@@ -253,7 +253,7 @@ describe('properties', () => {
     { requiredKeys: [] },
   )
 
-  it('whatever is said of a call, its cost is unknown or a whole number of billionths', () =>
+  it('for any usage, the cost is unknown or a whole number of billionths', () =>
     fc.assert(
       fc.property(anyPrice, anyUse, (price, anything) => {
         const billionths = totalCost(ratesOf(price), anything)
@@ -263,7 +263,7 @@ describe('properties', () => {
       { numRuns: 1000 },
     ))
 
-  it('what overlaps costs no more than each of its parts at the dearest price, and no less than all at the cheapest', () =>
+  it('overlapping parts cost at most the highest price and at least the lowest', () =>
     fc.assert(
       fc.property(rate, rate, rate, count, count, count, (input, cachedInput, audioInput, all, cacheRead, audio) => {
         const price = { input, cachedInput, audioInput }

@@ -79,7 +79,7 @@ describe('a price table', () => {
     expect(() => readPrices(path)).toThrow(`${path}: ${message}`)
   })
 
-  it('names itself "prices" where it comes from no file', () =>
+  it('is called "prices" in messages if it is not from a file', () =>
     expect(() => createPrices({ models: { m: { input: Number.NaN } } })).toThrow(
       'prices: models["m"].input is NaN: write a number without quotes, or leave the field out if it is unknown',
     ))
@@ -93,7 +93,7 @@ describe('a price table', () => {
   })
 })
 
-describe('what a call is likely to cost', () => {
+describe('the estimated cost of a call', () => {
   const prices = createPrices({
     models: {
       cheap: { input: 1, output: 2 },
@@ -119,7 +119,7 @@ describe('what a call is likely to cost', () => {
   ])('%s', (_, models, tokens, billionths) => expect(prices.estimate(to(...models), tokens)).toBe(billionths))
 })
 
-describe('what a finished call cost', () => {
+describe('the cost of a finished call', () => {
   const prices = createPrices({ currency: 'EUR', models: { m: { input: 1, output: 2, request: 0.5 } } })
   const usage = { input: { total: 1000 }, output: { total: 500 } }
   const at = { upstream: 'u', upstreamModel: 'm' }
@@ -154,7 +154,7 @@ describe('what a finished call cost', () => {
     expect(costOfCall(prices, event(more))).toEqual(amount === undefined ? undefined : { amount, currency: 'EUR' }),
   )
 
-  it('is told to the gateway by a plugin', () => {
+  it('is passed to the gateway by a plugin', () => {
     const plugin = pricePlugin(prices)
     expect(plugin.name).toBe('prices')
     expect(plugin.costOf?.(event({ ...at, usage }))).toEqual({ amount: 0.502, currency: 'EUR' })
@@ -222,7 +222,7 @@ it.each([
   expect(find(upstream, model), 'remembered').toBe(found)
 })
 
-it('takes a star for any model, not for any upstream', () => {
+it('matches a star with any model, not with any upstream', () => {
   const find = createFinder({ '*': 'any', 'gpt*': 'gpt', '*/gpt-5': 'slashed' })
   expect(find('openai', 'gpt-5')).toBe('gpt')
   expect(find('openai', 'o5')).toBe('any')

@@ -33,7 +33,7 @@ export function meterStoreContract(
     const { store, hasClock, reserve, enter, settle, used, time, clockedTest } = scene
 
     describe('a reservation', () => {
-      test('is counted by all meters, and told in their order', async () => {
+      test('is counted by all meters, and reported in their order', async () => {
         const before = Date.now()
         const meters = [{ ...perMinute, amount: 3 }, slots, total]
         expect(await reserve(meters)).toMatchObject({ ok: true, at: expect.any(Number) })
@@ -58,7 +58,7 @@ export function meterStoreContract(
         expect(await used(...meters)).toEqual(taken)
       })
 
-      test('may be let in for less than it counts', async () => {
+      test('needs room only for its least amount', async () => {
         const tight = { ...total, limit: 20 }
         const guess = { ...tight, amount: 50, least: 5 }
         await enter([tight])
@@ -75,7 +75,7 @@ export function meterStoreContract(
         expect(refused.ok ? 'let in' : typeof refused.waitMs).toBe('number')
       })
 
-      test('may take what is left, and no more', async () => {
+      test('may use the remainder, and no more', async () => {
         const tight = { ...total, limit: 20 }
         await enter([tight])
         expect((await reserve([{ ...tight, amount: 11 }])).ok).toBe(false)
@@ -84,7 +84,7 @@ export function meterStoreContract(
         expect(await used(tight)).toEqual([20])
       })
 
-      test('of nothing takes nothing, and is refused only where more than the limit is taken', async () => {
+      test('of nothing counts nothing, and is rejected only if the limit is exceeded', async () => {
         const looking = [
           { ...total, limit: 10, amount: 0 },
           { ...perMinute, amount: 0 },
@@ -107,7 +107,7 @@ export function meterStoreContract(
         expect(await reserve([meter])).toMatchObject({ ok: false, refusedBy: 0, waitMs: undefined })
       })
 
-      test('that is made twice is counted once, and let in though its own amounts fill the limit', async () => {
+      test('that is repeated is counted once, and accepted although its own amounts fill the limit', async () => {
         const meters = [{ ...total, limit: 10 }, { ...slots, limit: 1 }, perMinute]
         const { callId } = await enter(meters)
         const again = await reserve(meters, callId)
@@ -125,7 +125,7 @@ export function meterStoreContract(
         expect(await reserve(meters)).toMatchObject({ ok: false, refusedBy: 1 })
       })
 
-      test('is one token’s and one name’s own', async () => {
+      test('counts for one token and one name only', async () => {
         const tight = { ...total, limit: 10 }
         await enter([tight])
         expect((await reserve([tight], 'of another token', 'other')).ok).toBe(true)
@@ -149,14 +149,14 @@ export function meterStoreContract(
         expect(await used(...meters)).toEqual([1 + actual, 1 + actual])
       })
 
-      test('may go above the limit, and nothing is let in then', async () => {
+      test('may exceed the limit, and nothing is admitted then', async () => {
         const entered = await enter([total])
         await settle(entered, 250)
         expect(await used(total)).toEqual([250])
         expect((await reserve([{ ...total, amount: 1 }])).ok).toBe(false)
       })
 
-      test('gives back the place of a running call, and only that one', async () => {
+      test('releases one running call only', async () => {
         const first = await enter([slots])
         await enter([slots])
         expect((await reserve([slots])).ok).toBe(false)
@@ -168,7 +168,7 @@ export function meterStoreContract(
         expect((await reserve([slots])).ok).toBe(false)
       })
 
-      test('counts once, however often it comes', async () => {
+      test('counts once, however often it is repeated', async () => {
         const entered = await enter([total, perMinute])
         const day = dayOf(await time())
         const sums = { day, model: 'm', add: { ...noSums, calls: 1, cost: 5 } }
@@ -186,7 +186,7 @@ export function meterStoreContract(
         expect(await used(total, perMinute, slots)).toEqual([7, 7, 0])
       })
 
-      test('that is there before the reservation leaves that uncounted', async () => {
+      test('that arrives before its reservation leaves the reservation uncounted', async () => {
         const late = { callId: 'late', at: undefined, meters: [total, perMinute, slots] }
         await settle(late, 7)
         await reserve(late.meters, late.callId)
@@ -195,7 +195,7 @@ export function meterStoreContract(
         expect(await used(...late.meters)).toEqual([7, 7, 0])
       })
 
-      test('may come in any order', async () => {
+      test('may arrive in any order', async () => {
         const wide = { ...total, limit: 1000 }
         const entered: Entered[] = []
         for (let n = 0; n < 8; n++) entered.push(await enter([wide]))
@@ -274,8 +274,8 @@ export function meterStoreContract(
 
     metersInTime(scene)
 
-    describe('a look', () => {
-      test('takes nothing, whatever the amounts', async () => {
+    describe('a read', () => {
+      test('counts nothing, whatever the amounts', async () => {
         const meters = [total, perMinute, slots]
         await enter(meters)
         for (let n = 0; n < 30; n++) await store().read('t', meters)
@@ -287,7 +287,7 @@ export function meterStoreContract(
         expect(await store().read('t', [])).toEqual([])
       })
 
-      test('finds what nobody has used yet empty', async () => {
+      test('returns 0 for an unused meter', async () => {
         expect(await used(total, perMinute, slots, perPeriod('day'))).toEqual([0, 0, 0, 0])
       })
     })
@@ -303,7 +303,7 @@ export function meterStoreContract(
           sums: { day, model, add: { ...noSums, ...sums } },
         })
 
-      test('are added for each day and model, and told in their order', async () => {
+      test('are added for each day and model, and returned in order', async () => {
         const today = await time()
         const [first, second, third] = [dayOf(today - 2 * dayMs), dayOf(today - dayMs), dayOf(today)]
         const all = { calls: 1, inputTokens: 20, cachedTokens: 3, outputTokens: 40, cost: 5_000_000_001, unpriced: 1 }
@@ -344,7 +344,7 @@ export function meterStoreContract(
         expect(await store().sums({ tokenId: 't', from: day, to: day })).toEqual([{ ...sums.add, day, model: 'm' }])
       })
 
-      test('are kept under so many names of models for each day, and all others under one', async () => {
+      test('have a limited number of model names for each day, and one name for all others', async () => {
         const today = dayOf(await time())
         for (let n = 0; n < maxModelsPerDay; n++) await add(today, `m${n}`, { calls: 1, cost: 1 })
         await add(today, 'one more', { calls: 1, inputTokens: 5 })
@@ -358,7 +358,7 @@ export function meterStoreContract(
         expect(await store().sums({ tokenId: 'other', from: today, to: today })).toMatchObject([{ model: 'one more' }])
       })
 
-      test('are not touched by a call that leaves no trace there', async () => {
+      test('are not changed by a settlement without sums', async () => {
         await settle(await enter([total]), 3)
         expect(await store().sums({ tokenId: 't', from: '2020-01-01', to: '2199-12-31' })).toEqual([])
       })

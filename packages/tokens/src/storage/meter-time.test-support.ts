@@ -106,7 +106,7 @@ export function metersInTime(scene: MeterScene): void {
     })
 
     if (!hasClock)
-      test('lets calls in again in real time', async () => {
+      test('admits calls again in real time', async () => {
         const short: Meter = { ...perMinute, name: 'window:short', windowMs: 200, limit: 4, amount: 2 }
         for (let round = 0; round < 3; round++) {
           let result = await reserve([short])
@@ -144,7 +144,7 @@ export function metersInTime(scene: MeterScene): void {
         ['month', '2034-12-31T12:00:00.000', '2035-01-01'],
       ]
       if (hasClock)
-        test.for(table)('%s: what is taken at %s counts until %s', async ([period, from, until]) => {
+        test.for(table)('%s: use at %s counts until %s', async ([period, from, until]) => {
           const meter = { ...perPeriod(period), limit: 10 }
           const [start, end] = [Date.parse(`${from}Z`), Date.parse(`${until}T00:00:00Z`)]
           await goTo(start)
@@ -158,7 +158,7 @@ export function metersInTime(scene: MeterScene): void {
           expect(waitOf(await reserve([meter]))).toBe('ok')
         })
 
-      clockedTest('that is the total never begins anew', async (advance) => {
+      clockedTest('that is the total never resets', async (advance) => {
         await enter([{ ...total, amount: 60 }])
         advance(4000 * dayMs)
         expect(await store().read('t', [total])).toEqual([{ name: total.name, limit: 100, used: 60 }])

@@ -50,7 +50,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       for (const { digest } of record.secrets) expect(await store.findByDigest(digest)).toEqual(record)
     })
 
-    test('everything in a record is kept', async () => {
+    test('a record is stored completely', async () => {
       const record = aRecord({
         name: 'a "name" with\nall sorts of 字 and 😀',
         owner: "team'; DROP TABLE tokens; --",
@@ -66,7 +66,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.get(record.id)).toEqual(record)
     })
 
-    test('what is not there is not found', async () => {
+    test('unknown ids and digests are not found', async () => {
       await store.create(aRecord())
       expect(await store.get('tok_none')).toBeUndefined()
       expect(await store.findByDigest(aDigest())).toBeUndefined()
@@ -79,7 +79,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.findByDigest(digestOf(record))).toEqual(record)
     })
 
-    test('an id is given once', async () => {
+    test('an id can be created once', async () => {
       const record = aRecord()
       await store.create(record)
       const second = aRecord({ id: record.id })
@@ -88,7 +88,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.findByDigest(digestOf(second))).toBeUndefined()
     })
 
-    test('a digest belongs to one token; a refused record leaves no trace', async () => {
+    test('a digest belongs to one token; a rejected record changes nothing', async () => {
       const record = aRecord()
       await store.create(record)
       const fresh = aDigest()
@@ -100,7 +100,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.findByDigest(digestOf(record))).toEqual(record)
     })
 
-    test('a change takes the place of the record; digests it leaves out are no longer found', async () => {
+    test('a change replaces the record; digests that it omits are no longer found', async () => {
       const [dropped, kept, added] = [aDigest(), aDigest(), aDigest()]
       const record = aRecord({ secrets: [{ digest: dropped }, { digest: kept }] })
       await store.create(record)
@@ -131,7 +131,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.findByDigest(digestOf(record))).toEqual(second)
     })
 
-    test('each change raises the version by one, whatever it says of it', async () => {
+    test('each change increases the version by one, whatever version it returns', async () => {
       const record = aRecord()
       await store.create(record)
       expect(await store.change(record.id, (before) => before)).toMatchObject({ version: 2 })
@@ -142,7 +142,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.get(record.id)).toMatchObject({ version: 4, name: 'b' })
     })
 
-    test('a change that throws, or takes the digest of another token, changes nothing', async () => {
+    test('a change that throws, or adds the digest of another token, changes nothing', async () => {
       const [record, other] = [aRecord(), aRecord()]
       await store.create(record)
       await store.create(other)
@@ -162,7 +162,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.change(record.id, (before) => ({ ...before, name: 'fine' }))).toMatchObject({ version: 2 })
     })
 
-    test('what was handed out or in can be altered without harm', async () => {
+    test('stored records do not change with the objects of callers', async () => {
       const record = { ...aRecord(), metadata: { list: [1] } }
       await store.create(record)
       record.metadata.list.push(2)
@@ -197,7 +197,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect((await store.list({ owner: 'ann' })).tokens).toContainEqual(changed)
     })
 
-    test('a page has 100 tokens where nothing else is asked for', async () => {
+    test('a page has 100 tokens by default', async () => {
       for (let n = 0; n < 101; n++) await store.create(aRecord())
       const page = await store.list({})
       expect(page.tokens).toHaveLength(100)
@@ -232,7 +232,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.findByDigest(digestOf(won))).toEqual(won)
     })
 
-    test('another process sees a change at its next look', async () => {
+    test('another process sees a change at its next read', async () => {
       const other = under.other ?? store
       const record = aRecord()
       await store.create(record)

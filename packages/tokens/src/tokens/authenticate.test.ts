@@ -48,8 +48,8 @@ async function told(answer: () => unknown): Promise<string> {
   }
 }
 
-describe('a good token', () => {
-  it('is let in at once, as who it is', async () => {
+describe('a valid token', () => {
+  it('is accepted at once, with its identity', async () => {
     const { authenticate, tokens, plugin } = make()
     const settings = { name: 'laptop', owner: 'ada', models: ['gpt-*'], metadata: { team: { name: 'a' } } }
     const { secret, id } = await tokens.issue(settings)
@@ -60,7 +60,7 @@ describe('a good token', () => {
     expect(plugin).toBe(true)
   })
 
-  it('is let in by a store that answers later', async () => {
+  it('is accepted by a store that returns promises', async () => {
     const { authenticate, tokens, store } = make()
     const { secret, id } = await tokens.issue()
     store.later = true
@@ -72,7 +72,7 @@ describe('a good token', () => {
     expect(store.lookups).toBe(1)
   })
 
-  it('has an identity that nobody can change, without secret or digest', async () => {
+  it('has a frozen identity without secret or digest', async () => {
     const { authenticate, tokens } = make()
     const { secret } = await tokens.issue({ models: ['gpt-*'], metadata: { team: { name: 'a' } } })
     const identity = (await authenticate(secret)) as Identity & { metadata: { team: { name: string } } }
@@ -106,8 +106,8 @@ describe('a good token', () => {
   })
 })
 
-describe('is told apart', () => {
-  it('what cannot be a token, without a look-up, and without telling it', async () => {
+describe('an error tells the caller about', () => {
+  it('a text that cannot be a token, without a lookup and without quoting it', async () => {
     const { authenticate, tokens, store } = make()
     const { secret } = await tokens.issue()
     const swapped = secret.slice(0, 10) + (secret[10] === 'a' ? 'b' : 'a') + secret.slice(11)
@@ -173,7 +173,7 @@ describe('is told apart', () => {
   })
 })
 
-it('a token of another digest that a store gives back is nobody', async () => {
+it('rejects a record of another digest that a store returns', async () => {
   const { authenticate, tokens, store } = make()
   await tokens.issue()
   const [record] = store.records.values()
@@ -182,7 +182,7 @@ it('a token of another digest that a store gives back is nobody', async () => {
 })
 
 describe('while the store is away', () => {
-  it.each([false, true])('it is a 503 with a time to come again (a promise: %s)', async (later) => {
+  it.each([false, true])('calls get a 503 with retry-after (a promise: %s)', async (later) => {
     const { authenticate, tokens, store } = make()
     const { secret } = await tokens.issue()
     store.away = true
@@ -192,7 +192,7 @@ describe('while the store is away', () => {
     expect(failure).toMatchObject({ info: { kind: 'unavailable', status: 503, retryAfter: 1 } })
   })
 
-  it('the last known answer counts, if so configured; what has run out has run out', async () => {
+  it('the last known state counts if configured, and expiry still applies', async () => {
     const { authenticate, tokens, store, pass } = make({ staleMs: 10_000 })
     const [good, revoked, expiring, unseen] = await Promise.all([
       tokens.issue(),
@@ -215,7 +215,7 @@ describe('while the store is away', () => {
   })
 })
 
-describe('where no gateway counts', () => {
+describe('without a gateway that counts', () => {
   it.each([{ limits: { requests: 60 } }, { budget: { tokens: 1000, period: 'day' } } as const])(
     'a token with %o is not let in, and the host is told what to do',
     async (settings) => {
@@ -226,7 +226,7 @@ describe('where no gateway counts', () => {
     },
   )
 
-  it('a token without limits is let in', async () => {
+  it('a token without limits is accepted', async () => {
     const { authenticate, tokens } = make({ started: false })
     const { secret } = await tokens.issue()
     expect(await told(() => authenticate(secret))).toBe('let in')

@@ -30,7 +30,7 @@ const refusal = (promise: Promise<unknown>): Promise<unknown> =>
   )
 
 describe('issue', () => {
-  it('tells the secret once, and keeps only its digest', async () => {
+  it('returns the secret once, and stores only its digest', async () => {
     const { tokens, store } = make()
     const { secret, ...token } = await tokens.issue({
       name: 'laptop',
@@ -98,13 +98,13 @@ describe('issue', () => {
     expect(store.records.size).toBe(0)
   })
 
-  it('takes null and undefined for not said', async () => {
+  it('treats null and undefined as absent', async () => {
     const { tokens } = make()
     const settings = { name: undefined, owner: null, limits: null } as unknown as TokenSettings
     expect(await tokens.issue(settings)).not.toHaveProperty('owner')
   })
 
-  it('keeps what it was given, whatever becomes of it', async () => {
+  it('copies its settings', async () => {
     const { tokens } = make()
     const metadata = { plan: 'pro', since: new Date(0) }
     const models = ['gpt-*']
@@ -119,7 +119,7 @@ describe('issue', () => {
 })
 
 describe('update', () => {
-  it('changes what is given, takes out what is null, and leaves the rest', async () => {
+  it('changes given settings, removes those that are null, and leaves the others', async () => {
     const { tokens, changed, store } = make()
     const { id, secret } = await tokens.issue({
       name: 'laptop',
@@ -137,7 +137,7 @@ describe('update', () => {
     expect(changed).toEqual([id])
   })
 
-  it('changes nothing where one setting cannot be', async () => {
+  it('changes nothing if one setting is invalid', async () => {
     const { tokens } = make()
     const { id } = await tokens.issue({ name: 'laptop' })
     expect(await refusal(tokens.update(id, { name: 'desk', models: [] }))).toMatchObject({ param: 'models' })
@@ -146,7 +146,7 @@ describe('update', () => {
 })
 
 describe('revoke', () => {
-  it('is for good, and done once', async () => {
+  it('is final, and repeatable', async () => {
     const { tokens, pass, changed } = make()
     const { id } = await tokens.issue()
     expect(await tokens.revoke(id)).toMatchObject({ id, revokedAt: start })
@@ -158,7 +158,7 @@ describe('revoke', () => {
 })
 
 describe('rotate', () => {
-  it('tells a new secret; the old one is good for a day', async () => {
+  it('returns a new secret; the old one stays valid for a day', async () => {
     const { tokens, store } = make()
     const { id, secret: old } = await tokens.issue()
     const { secret, ...token } = await tokens.rotate(id)
@@ -181,7 +181,7 @@ describe('rotate', () => {
     expect(store.records.get(id)?.secrets.map(({ validUntil }) => validUntil)).toEqual([undefined, start, start, start])
   })
 
-  it('never ends a secret that was promised to be good, and forgets those that are not', async () => {
+  it('never ends a secret before its grace period, and forgets expired ones', async () => {
     const { tokens, store, pass } = make()
     const { id } = await tokens.issue()
     for (let time = 0; time < 20; time++) await tokens.rotate(id)
@@ -230,7 +230,7 @@ describe('a token that is not there', () => {
   })
 })
 
-it.each([false, true])('a store that is away is a 503 with a time to come again (a promise: %s)', async (later) => {
+it.each([false, true])('calls get a 503 with retry-after while the store is away (a promise: %s)', async (later) => {
   const { tokens, store } = make()
   const { id } = await tokens.issue()
   store.away = true

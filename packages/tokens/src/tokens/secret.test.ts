@@ -34,7 +34,7 @@ describe('a secret', () => {
       expect(tokenPattern.test(text)).toBe(false)
   })
 
-  it('is told by its beginning', () => {
+  it('has a hint of its first characters', () => {
     expect(hintOf('mg-Ab3dEfgh')).toBe('mg-Ab3d')
   })
 })

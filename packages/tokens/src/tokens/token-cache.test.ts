@@ -46,7 +46,7 @@ const away = (): never => {
 }
 
 describe('an answer of the store', () => {
-  it('is good for cacheMs, and given at once', () => {
+  it('is used for cacheMs, without a promise', () => {
     const { cache, asked, pass } = make()
     const first = cache.find('x')
     expect(first).toMatchObject({ id: 'a' })
@@ -76,7 +76,7 @@ describe('an answer of the store', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('is given at once when it came late, too', async () => {
+  it('is returned without a promise after it arrived late', async () => {
     const { cache, answers } = make()
     answers(async () => record('a'))
     await cache.find('x')
@@ -97,7 +97,7 @@ describe('an answer of the store', () => {
     expect(asked).toEqual(['x', 'xy', 'y', 'X'])
   })
 
-  it('that there is no such token is good for half of it', () => {
+  it('for an unknown token is used for half of cacheMs', () => {
     const { cache, asked, answers, pass } = make()
     answers(() => undefined)
     expect(cache.find('x')).toBeUndefined()
@@ -109,7 +109,7 @@ describe('an answer of the store', () => {
     expect(cache.find('x')).toMatchObject({ id: 'a' })
   })
 
-  it('that a token is gone takes its place', () => {
+  it('for a deleted token replaces it', () => {
     const { cache, answers, pass } = make({ staleMs: 60_000 })
     cache.find('x')
     pass(500)
@@ -120,7 +120,7 @@ describe('an answer of the store', () => {
     expect(() => cache.find('x')).toThrow(StorageAwayError)
   })
 
-  it('is asked for each time where cacheMs is 0', () => {
+  it('is looked up each time if cacheMs is 0', () => {
     const { cache, asked } = make({ cacheMs: 0 })
     for (let call = 0; call < 3; call++) cache.find('x')
     expect(asked).toHaveLength(3)
@@ -135,7 +135,7 @@ describe('many callers at once', () => {
     expect(asked).toEqual(['x', 'y'])
   })
 
-  it('do not wait for a question that is older than an answer may be, nor take its answer for the newer one', async () => {
+  it('do not share a lookup older than cacheMs, nor use its result in place of the newer one', async () => {
     const { cache, asked, answers, pass } = make()
     const given: ((found: TokenRecord) => void)[] = []
     answers(() => new Promise((resolve) => given.push(resolve)))
@@ -154,7 +154,7 @@ describe('many callers at once', () => {
     expect(cache.find('x')).toMatchObject({ version: 2 })
   })
 
-  it('share its failure, and the next one asks anew', async () => {
+  it('share its failure, and the next one looks it up again', async () => {
     const { cache, asked, answers } = make()
     answers(async () => away())
     const all = await Promise.allSettled([cache.find('x'), cache.find('x')])
@@ -165,8 +165,8 @@ describe('many callers at once', () => {
   })
 })
 
-describe('what is changed here', () => {
-  it('is asked for anew at once', () => {
+describe('a token that this process changes', () => {
+  it('is looked up again at once', () => {
     const { cache, asked } = make()
     cache.find('x')
     cache.forget('b')
@@ -198,7 +198,7 @@ describe('what is changed here', () => {
 })
 
 describe('while the store is away', () => {
-  it('nobody is let in by default', () => {
+  it('no token is accepted by default', () => {
     const { cache, answers, pass } = make()
     cache.find('x')
     answers(away)
@@ -219,7 +219,7 @@ describe('while the store is away', () => {
     await expect((async () => cache.find('x'))()).rejects.toThrow(StorageAwayError)
   })
 
-  it('it is not asked for each call', () => {
+  it('the store is not asked for each call', () => {
     const { cache, asked, answers, pass } = make({ staleMs: 60_000 })
     cache.find('x')
     answers(away)
@@ -231,7 +231,7 @@ describe('while the store is away', () => {
     expect(asked).toHaveLength(3)
   })
 
-  it('what was never asked for, or was unknown, is not known', () => {
+  it('tokens that were never looked up, or were unknown, stay unknown', () => {
     const { cache, answers, pass } = make({ staleMs: 60_000 })
     answers(() => undefined)
     cache.find('x')

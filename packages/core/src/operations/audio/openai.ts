@@ -33,8 +33,8 @@ const upload = {
   temperature: z.number().min(0).max(1).nullish(),
 }
 
-export const translationSchema = z.looseObject(upload)
-export const transcriptionSchema = z.looseObject({
+const translationSchema = z.looseObject(upload)
+const transcriptionSchema = z.looseObject({
   ...upload,
   language: word,
   languages: words,
@@ -46,7 +46,7 @@ export const transcriptionSchema = z.looseObject({
   stream: z.boolean().nullish(),
 })
 
-export const uploadFields: FieldTypes = {
+const uploadFields: FieldTypes = {
   file: 'file',
   model: 'text',
   prompt: 'text',
@@ -63,7 +63,7 @@ export const uploadFields: FieldTypes = {
   stream: 'boolean',
 }
 
-export const speechSchema = z.looseObject({
+const speechSchema = z.looseObject({
   model: z.string().min(1),
   input: z.string().min(1),
   voice: z.union([z.string().min(1), z.looseObject({})], { error: 'one of a string or an object' }),

@@ -5,8 +5,8 @@ import { fromWav, toWav } from './wav.ts'
 
 const speech = { model: 'real', input: 'Hellö', voice: 'alloy' }
 
-describe('speech on the wire', () => {
-  it('passes the sound as it comes, under its own type', async () => {
+describe('speech that is passed through', () => {
+  it('keeps its bytes and its content type', async () => {
     const sound = [new Uint8Array([255, 251, 0]), new Uint8Array([13, 10, 0, 128])]
     const { post, seen, finished } = set({ a: asBytes(sound, 'audio/mpeg') })
     const reply = await post('/v1/audio/speech', { ...speech, model: 'alias' })
@@ -21,7 +21,7 @@ describe('speech on the wire', () => {
     })
   })
 
-  it('begins before the upstream has ended', async () => {
+  it('begins before the upstream has finished', async () => {
     let release = (): void => {}
     const held = new Promise<void>((resolve) => {
       release = resolve
@@ -45,7 +45,7 @@ describe('speech on the wire', () => {
     expect((await reader?.read())?.done).toBe(true)
   })
 
-  it('that is cut breaks, and never looks whole', async () => {
+  it('is an error if it is cut off', async () => {
     const { post, finished } = set({ a: asBytes(['abc'], 'audio/mpeg', true) })
     const reply = await post('/v1/audio/speech', speech)
     expect(reply.status).toBe(200)
@@ -53,7 +53,7 @@ describe('speech on the wire', () => {
     expect(finished).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'upstream_truncated' } } }])
   })
 
-  it('that falls silent breaks', async () => {
+  it('is an error if the upstream stops sending', async () => {
     const never = () =>
       new Response(new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array([1])) }), {
         headers: { 'content-type': 'audio/mpeg' },
@@ -63,7 +63,7 @@ describe('speech on the wire', () => {
     expect(finished).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'upstream_idle_timeout' } } }])
   })
 
-  it('is stopped when the client leaves', async () => {
+  it('is cancelled when the client disconnects', async () => {
     let cancelled = false
     const endless = () =>
       new Response(
@@ -90,7 +90,7 @@ describe('speech on the wire', () => {
     ['with a web page', asBytes(['<html>'], 'text/html')],
     ['with an error under 200', asJson({ error: { message: 'no' } })],
     ['with an error', asJson({ error: { message: 'no' } }, { status: 500 })],
-  ])('that ends %s is an error, and the next target is asked', async (_how, answer) => {
+  ])('falls back to the next target if it ends %s', async (_how, answer) => {
     const { post, seen } = set({ a: answer, b: asBytes(['ok'], 'audio/wav') }, { retry: { attempts: 2 } })
     const reply = await post('/v1/audio/speech', { ...speech, model: 'both' })
     expect([await reply.text(), seen.length]).toEqual(['ok', 2])
@@ -99,7 +99,7 @@ describe('speech on the wire', () => {
     expect(await alone.json()).toHaveProperty('error.message')
   })
 
-  it('passes events for those who ask for them', async () => {
+  it('passes events to clients that request them', async () => {
     const events = [
       'data: {"type":"speech.audio.delta","audio":"AAAA"}\n\n',
       'data: {"type":"speech.audio.done","usage":{"input_tokens":3,"output_tokens":5,"total_tokens":8}}\n\n',
@@ -114,7 +114,7 @@ describe('speech on the wire', () => {
     )
   })
 
-  it('that comes as sound where events were asked for is an error', async () => {
+  it('is an error if audio arrives instead of the requested events', async () => {
     const { post } = set({ a: asBytes(['abc'], 'audio/mpeg') })
     expect((await post('/v1/audio/speech', { ...speech, stream_format: 'sse' })).status).toBe(502)
   })
@@ -127,7 +127,7 @@ describe('speech on the wire', () => {
     [{ ...speech, voice: undefined }, 'voice'],
     [{ ...speech, speed: 9 }, 'speed'],
     [{ ...speech, model: 'claude-x' }, 'model'],
-  ])('refuses %j, naming %s', async (body, param) => {
+  ])('rejects %j with the parameter %s', async (body, param) => {
     const { post, seen } = set({ a: asJson({}), m: asJson({}) })
     const reply = await post('/v1/audio/speech', body)
     expect([reply.status, seen.length]).toEqual([400, 0])
@@ -135,7 +135,7 @@ describe('speech on the wire', () => {
   })
 })
 
-describe('speech by a model that speaks', () => {
+describe('speech by a general model', () => {
   const samples = new Uint8Array([1, 0, 2, 0, 255, 127])
   const spoken = (mimeType = 'audio/L16;codec=pcm;rate=24000', data = 'AQACAP9/') => ({
     candidates: [{ content: { parts: [{ inlineData: { mimeType, data } }] }, finishReason: 'STOP' }],
@@ -143,7 +143,7 @@ describe('speech by a model that speaks', () => {
   })
   const asked = { ...speech, model: 'gemini-tts' }
 
-  it('comes as a WAV file', async () => {
+  it('is returned as a WAV file', async () => {
     const { post, seen, finished } = set({ g: asJson(spoken()) })
     const reply = await post('/v1/audio/speech', { ...asked, instructions: 'Cheerfully', speed: 2 })
     expect(reply.headers.get('content-type')).toBe('audio/wav')
@@ -168,7 +168,7 @@ describe('speech by a model that speaks', () => {
   it.each([
     ['pcm', 'audio/pcm', spoken()],
     ['pcm', 'audio/pcm', spoken('audio/wav', btoa(String.fromCharCode(...toWav(samples, 24000))))],
-  ])('comes as %s', async (format, type, answer) => {
+  ])('is returned as %s', async (format, type, answer) => {
     const { post, finished } = set({ g: asJson(answer) })
     const reply = await post('/v1/audio/speech', { ...asked, voice: 'Puck', response_format: format })
     expect(reply.headers.get('content-type')).toBe(type)
@@ -176,7 +176,7 @@ describe('speech by a model that speaks', () => {
     expect(finished[0]?.losses).toEqual([])
   })
 
-  it('comes as events', async () => {
+  it('is returned as events', async () => {
     const { post } = set({ g: asJson(spoken()) })
     const reply = await post('/v1/audio/speech', { ...asked, response_format: 'pcm', stream_format: 'sse' })
     expect((await reply.text()).split('\n\n').slice(0, 2)).toEqual([
@@ -188,14 +188,14 @@ describe('speech by a model that speaks', () => {
   it.each([
     [{ response_format: 'mp3' }, 'response_format'],
     [{ voice: { id: 'voice_1' } }, 'voice'],
-  ])('is refused with %j', async (more, param) => {
+  ])('rejects %j', async (more, param) => {
     const { post, seen } = set({ g: asJson(spoken()) })
     const reply = await post('/v1/audio/speech', { ...asked, ...more })
     expect([reply.status, seen.length]).toEqual([400, 0])
     expect(await reply.json()).toMatchObject({ error: { param } })
   })
 
-  it.each([said('no'), spoken('audio/mystery'), {}])('that does not come is an error: %j', async (answer) => {
+  it.each([said('no'), spoken('audio/mystery'), {}])('is an error without audio: %j', async (answer) => {
     const { post } = set({ g: asJson(answer) })
     expect((await post('/v1/audio/speech', { ...asked, response_format: 'wav' })).status).toBe(502)
   })

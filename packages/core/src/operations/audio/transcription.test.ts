@@ -7,7 +7,7 @@ const delta = 'data: {"type":"transcript.text.delta","delta":"Hel"}\n\n'
 const done =
   'data: {"type":"transcript.text.done","text":"Hello","usage":{"type":"tokens","input_tokens":14,"input_token_details":{"text_tokens":0,"audio_tokens":14},"output_tokens":2,"total_tokens":16}}\n\n'
 
-describe('transcription on the wire', () => {
+describe('transcription that is passed through', () => {
   it.each([
     ['json', '{"text":"Hello","usage":{"type":"duration","seconds":9}}', 'application/json'],
     ['verbose_json', '{"text":"Hello","duration":9,"segments":[{"id":0}]}', 'application/json'],
@@ -15,7 +15,7 @@ describe('transcription on the wire', () => {
     ['srt', '1\n00:00:00,000 --> 00:00:01,000\nHello\n', 'text/plain; charset=utf-8'],
     ['vtt', 'WEBVTT\n\n00:00.000 --> 00:01.000\nHello\n', 'text/vtt'],
     ['text', '', 'text/plain'],
-  ])('passes %s as it comes', async (format, text, type) => {
+  ])('passes %s unchanged', async (format, text, type) => {
     const { gateway, seen, finished } = set({ a: asBytes([text], type) })
     const reply = await upload(gateway, [
       ['file', recording()],
@@ -31,7 +31,7 @@ describe('transcription on the wire', () => {
     if (type.includes('json')) expect(finished[0]?.units).toEqual({ seconds: 9 })
   })
 
-  it('passes a stream of events, and counts', async () => {
+  it('passes a stream of events and counts its usage', async () => {
     const { gateway, finished } = set({ a: asStream([delta, done]) })
     const reply = await upload(gateway, [
       ['file', recording()],
@@ -42,7 +42,7 @@ describe('transcription on the wire', () => {
     expect(finished[0]).toMatchObject({ outcome: 'finished', stream: true, usage: { input: { total: 14, audio: 14 } } })
   })
 
-  it('tells of a stream that is cut', async () => {
+  it('reports a stream that is cut off', async () => {
     const { gateway, finished } = set({ a: asStream([delta]) })
     const reply = await upload(gateway, [
       ['file', recording()],
@@ -55,7 +55,7 @@ describe('transcription on the wire', () => {
     expect(finished[0]).toMatchObject({ outcome: 'failed' })
   })
 
-  it('gives a streaming client its events where the model does not stream', async () => {
+  it('sends events to a streaming client if the model does not stream', async () => {
     const { gateway, finished } = set({ a: asJson({ text: 'Hello', usage: { type: 'duration', seconds: 9 } }) })
     const reply = await upload(gateway, [
       ['file', recording()],
@@ -70,7 +70,7 @@ describe('transcription on the wire', () => {
     expect(finished[0]).toMatchObject({ outcome: 'finished', units: { seconds: 9 } })
   })
 
-  it('asks the next target with the same upload', async () => {
+  it('sends the same upload to the next target', async () => {
     const { gateway, seen } = set({
       a: asJson({ error: { message: 'busy' } }, { status: 503 }),
       b: asJson({ text: 'x' }),
@@ -116,14 +116,14 @@ describe('transcription on the wire', () => {
       ],
       'model',
     ],
-  ] as const)('refuses %j, naming %s', async (fields, param) => {
+  ] as const)('rejects %j with the parameter %s', async (fields, param) => {
     const { gateway, seen } = set({ a: asJson({}), m: asJson({}) })
     const reply = await upload(gateway, fields)
     expect([reply.status, seen.length]).toEqual([400, 0])
     expect(await reply.json()).toMatchObject({ error: { param, type: 'invalid_request_error' } })
   })
 
-  it('refuses what is larger than the limit, and what is no upload', async () => {
+  it('rejects a body above the limit, and a body that is not an upload', async () => {
     const { gateway, post, seen } = set({ a: asJson({}) }, { limits: { uploadBytes: 300 } })
     const large = await upload(gateway, [
       ['file', new File([new Uint8Array(1000)], 'a.wav')],
@@ -134,7 +134,7 @@ describe('transcription on the wire', () => {
     expect(seen).toEqual([])
   })
 
-  it('keeps uploads within the limit for other bodies where there is nothing but memory', async () => {
+  it('applies the limit of other bodies to uploads that are held in memory', async () => {
     const { gateway } = set({ a: asJson({}) }, { limits: { bodyBytes: 300 } })
     expect(
       (
@@ -147,8 +147,8 @@ describe('transcription on the wire', () => {
   })
 })
 
-describe('transcription by a model that hears', () => {
-  it('is asked for in words', async () => {
+describe('transcription by a general model', () => {
+  it('is requested by an instruction', async () => {
     const { gateway, seen, finished } = set({ g: asJson(said(' Hello \n')) })
     const reply = await upload(gateway, [
       ['file', new File([new Uint8Array([1, 2, 3])], 'a.mp3')],
@@ -182,7 +182,7 @@ describe('transcription by a model that hears', () => {
     ])
   })
 
-  it('answers text as text, a stream as a stream, silence as nothing', async () => {
+  it('returns text as text, a stream as a stream, and silence as an empty text', async () => {
     const { gateway } = set({ g: asJson(said('Hello')) })
     const text = await upload(gateway, [
       ['file', recording()],
@@ -209,7 +209,7 @@ describe('transcription by a model that hears', () => {
     ).toMatchObject({ text: '' })
   })
 
-  it('translates', async () => {
+  it('translates to English', async () => {
     const { gateway, seen } = set({ g: asJson(said('Hello')) })
     const reply = await upload(
       gateway,
@@ -223,18 +223,21 @@ describe('transcription by a model that hears', () => {
     expect(seen[0]?.body).toContain('into English')
   })
 
-  it.each(['srt', 'vtt', 'verbose_json', 'diarized_json'])('is refused as %s: there are no times', async (format) => {
-    const { gateway, seen } = set({ g: asJson(said('Hello')) })
-    const reply = await upload(gateway, [
-      ['file', recording()],
-      ['model', 'gemini-x'],
-      ['response_format', format],
-    ])
-    expect([reply.status, seen.length]).toEqual([400, 0])
-    expect(await reply.json()).toMatchObject({ error: { param: 'response_format' } })
-  })
+  it.each(['srt', 'vtt', 'verbose_json', 'diarized_json'])(
+    'rejects the format %s, which requires timestamps',
+    async (format) => {
+      const { gateway, seen } = set({ g: asJson(said('Hello')) })
+      const reply = await upload(gateway, [
+        ['file', recording()],
+        ['model', 'gemini-x'],
+        ['response_format', format],
+      ])
+      expect([reply.status, seen.length]).toEqual([400, 0])
+      expect(await reply.json()).toMatchObject({ error: { param: 'response_format' } })
+    },
+  )
 
-  it('that was cut at a limit is no answer', async () => {
+  it('is an error if it was cut at a token limit', async () => {
     const { gateway } = set({ g: asJson(said('Hel', 'MAX_TOKENS')) })
     expect(
       (
@@ -246,7 +249,7 @@ describe('transcription by a model that hears', () => {
     ).toBe(502)
   })
 
-  it('refuses a file too large to be written into a body', async () => {
+  it('rejects a file that is too large for a JSON body', async () => {
     const { gateway, seen } = set({ g: asJson(said('x')) })
     const big = new File([new Uint8Array(16 * 1024 * 1024)], 'a.wav')
     const reply = await upload(gateway, [

@@ -35,8 +35,8 @@ const textOf = (text: string) =>
     .map((choice) => choice.text)
     .join('')
 
-describe('completions at an upstream that has them', () => {
-  it('pass byte for byte', async () => {
+describe('completions that are passed through', () => {
+  it('keep their bytes', async () => {
     const odd = '{ "choices":[ {} ], "big":12345678901234567890, "usage":{"prompt_tokens":1,"completion_tokens":0} }'
     const { post, seen, finished } = setUp({ a: () => new Response(odd) })
     const body = '{ "model":"alias", "prompt":[[1,2],[3]], "suffix":"h\\u00ef", "invented":12345678901234567890 }'
@@ -46,7 +46,7 @@ describe('completions at an upstream that has them', () => {
     expect(finished[0]).toMatchObject({ operation: 'completions', lane: 'wire', usage: { input: { total: 1 } } })
   })
 
-  it('stream byte for byte, usage read on the side', async () => {
+  it('stream byte for byte while usage is read', async () => {
     const counted = `data: ${JSON.stringify({ ...answer, choices: [] })}\n\n`
     const events = [piece('hel'), piece('lo', 'length'), counted, 'data: [DONE]\n\n']
     const { post, finished } = setUp({ a: asStream(events) })
@@ -58,7 +58,7 @@ describe('completions at an upstream that has them', () => {
   it.each([
     ['breaks', [piece('hel')]],
     ['says an error', [piece('hel'), 'data: {"error":{"message":"broken"}}\n\n']],
-  ])('end in an error where the upstream %s', async (_, events) => {
+  ])('end in an error if the upstream %s', async (_, events) => {
     const { post, finished } = setUp({ a: asStream(events) })
     const text = await (await post(path, { model: 'real', prompt: 'x', stream: true })).text()
     expect(text.startsWith(piece('hel'))).toBe(true)
@@ -67,7 +67,7 @@ describe('completions at an upstream that has them', () => {
     expect(finished[0]).toMatchObject({ outcome: 'failed' })
   })
 
-  it('are kept alive by comments: an empty chunk of chat would be read as text', async () => {
+  it('are kept alive by comments, because clients read an empty chunk as text', async () => {
     const events = [piece('a'), piece('b', 'stop'), 'data: [DONE]\n\n']
     const { post } = setUp({ a: asStream(events, 60) }, { limits: { heartbeatMs: 20 } })
     const text = await (await post(path, { model: 'real', prompt: 'x', stream: true })).text()
@@ -81,12 +81,12 @@ const chatty = {
   models: { real: 'a' },
 } as never
 
-describe('completions at an upstream that only chats', () => {
+describe('completions that are translated to chat', () => {
   it.each([
     ['a', 'real', completion, { messages: [{ role: 'user', content: 'once' }], max_tokens: 9, stop: ['x'] }],
     ['m', 'claude-x', message, { messages: [{ role: 'user', content: 'once' }], max_tokens: 9, stop_sequences: ['x'] }],
     ['g', 'gemini-x', generated, { generationConfig: { maxOutputTokens: 9, stopSequences: ['x'] } }],
-  ])('are a turn of a conversation: %s', async (host, model, body, asked) => {
+  ])('become a turn of a conversation: %s', async (host, model, body, asked) => {
     const { post, seen, finished } = setUp({ [host]: asJson(body) }, host === 'a' ? chatty : {})
     const reply = await post(path, { model, prompt: ['once'], max_tokens: 9, stop: 'x', temperature: 0.5 })
     expect(await reply.json()).toEqual({
@@ -118,7 +118,7 @@ describe('completions at an upstream that only chats', () => {
     expect(finished[0]).toMatchObject({ stream: true, outcome: 'finished' })
   })
 
-  it('count in a last chunk where the client asks', async () => {
+  it('contain usage in a last chunk if the client requests it', async () => {
     const { post } = setUp({ g: asStream(generatedEvents) })
     const asked = { model: 'gemini-x', prompt: 'once', stream: true, stream_options: { include_usage: true } }
     const chunks = eventsOf(await (await post(path, asked)).text())
@@ -126,7 +126,7 @@ describe('completions at an upstream that only chats', () => {
     expect(chunks[0].usage).toBeNull()
   })
 
-  it('end in an error where the upstream breaks', async () => {
+  it('end in an error if the upstream breaks off', async () => {
     const { post } = setUp({ a: asStream(sse.slice(0, 2)) }, chatty)
     const text = await (await post(path, { model: 'real', prompt: 'once', stream: true })).text()
     expect(eventsOf(text).at(-1)).toMatchObject({ error: { code: 'upstream_truncated' } })
@@ -182,7 +182,7 @@ describe('completions at an upstream that only chats', () => {
     [{ max_tokens: undefined }, '"/max_tokens";kind=approximated;severity=note'],
     [{ logit_bias: { '50256': -100 } }, '"/logit_bias";kind=unsupported;severity=warn'],
     [{ invented: 1 }, '"/invented";kind=unsupported;severity=warn'],
-  ])('tell what is lost of %j', async (extra, told) => {
+  ])('report the losses of %j', async (extra, told) => {
     const { post } = setUp({ m: asJson(message) })
     const reply = await post(path, { model: 'claude-x', prompt: 'once', max_tokens: 5, ...extra })
     expect(reply.status).toBe(200)
@@ -197,14 +197,14 @@ describe('completions at an upstream that only chats', () => {
     [{ prompt: null }, 'prompt'],
     [{ prompt: 'x', max_tokens: 0 }, 'max_tokens'],
     [{ prompt: 'x', n: 2 }, 'n'],
-  ])('are refused for %j, which no message can say', async (body, param) => {
+  ])('reject %j, which chat cannot express', async (body, param) => {
     const { post, seen } = setUp({ m: asJson(message) })
     const reply = await post(path, { model: 'claude-x', ...body })
     expect([reply.status, seen.length]).toEqual([400, 0])
     expect(await reply.json()).toMatchObject({ error: { param } })
   })
 
-  it('tell an upstream’s complaint with the client’s own field', async () => {
+  it('name the client’s own field in an upstream’s error', async () => {
     const { post } = setUp(
       {
         a: asJson(
@@ -235,7 +235,7 @@ describe('completions', () => {
     [{ model: 'real', prompt: 'x', stream: 'yes' }, 'stream'],
     [{ model: 'real', prompt: 'x', suffix: 5 }, 'suffix'],
     [{ model: 'real', prompt: 'x', logit_bias: { a: 'b' } }, 'logit_bias.a'],
-  ])('are refused for %j, naming %s', async (body, param) => {
+  ])('reject %j with the parameter %s', async (body, param) => {
     const { post, seen } = setUp({ a: asJson(answer) })
     const reply = await post(path, body)
     expect([reply.status, seen.length]).toEqual([400, 0])

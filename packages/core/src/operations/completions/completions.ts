@@ -13,7 +13,7 @@ import { encodeStream } from './stream.ts'
  * Returns a codec that reads and writes completions for clients and speaks chat to upstreams: completions replace the client half of the
  * chat codec.
  */
-export function completionsCodec(body: JsonObject): Codec {
+function completionsCodec(body: JsonObject): Codec {
   const echo = echoOf(body)
   return {
     ...chatCodec,

@@ -89,7 +89,7 @@ describe('embeddings for OpenAI’s clients', () => {
     ['v', 'http://v/v1/embeddings', { model: 'v', input: ['a', 'b'], output_dimension: 2, truncation: false }],
     ['j', 'http://j/v1/embeddings', { model: 'j', input: ['a', 'b'], dimensions: 2, embedding_type: 'float' }],
   ]
-  it.each(bodies)('are asked of %s in its own words', async (model, url, body) => {
+  it.each(bodies)('are requested from %s in its own dialect', async (model, url, body) => {
     const set = gatewayTo()
     const reply = await set.post('/v1/embeddings', { model, input: ['a', 'b'], dimensions: 2, user: 'me' })
     expect(await reply.json()).toEqual({
@@ -104,13 +104,13 @@ describe('embeddings for OpenAI’s clients', () => {
     expect(set.finished[0]).toMatchObject({ lane: 'translate', usage: { input: { total: 7 }, output: { total: 0 } } })
   })
 
-  it.each(['g', 'c', 'v', 'j'])('come from %s in the encoding asked for', async (model) => {
+  it.each(['g', 'c', 'v', 'j'])('come from %s in the requested encoding', async (model) => {
     const set = gatewayTo()
     const reply = await set.post('/v1/embeddings', { model, input: ['a', 'b'], encoding_format: 'base64' })
     expect((await reply.json()).data[0].embedding).toBe(halves)
   })
 
-  it('come as numbers from an upstream that answers in base64 all the same', async () => {
+  it('are decoded to numbers if the upstream always sends base64', async () => {
     const set = gatewayTo({ v: asJson({ data: [{ embedding: halves, index: 0 }], usage: { total_tokens: 1 } }) })
     const reply = await set.post('/v1/embeddings', { model: 'v', input: 'a' })
     expect((await reply.json()).data).toEqual([{ object: 'embedding', index: 0, embedding: [0.5, -0.25] }])
@@ -121,7 +121,7 @@ describe('embeddings for OpenAI’s clients', () => {
     ['v', 'document', { input_type: 'document' }],
     ['j', 'search_query', { task: 'retrieval.query' }],
     ['g', 'clustering', { requests: [{ taskType: 'CLUSTERING' }, { taskType: 'CLUSTERING' }] }],
-  ])('are tuned by %s where the client writes the input_type of compatible servers: %s', async (model, word, body) => {
+  ])('pass the input_type of compatible servers on to %s: %s', async (model, word, body) => {
     const set = gatewayTo()
     const reply = await set.post('/v1/embeddings', { model, input: ['a', 'b'], input_type: word })
     expect(reply.headers.get('modelgate-loss') ?? '').not.toContain('input_type')
@@ -134,14 +134,14 @@ describe('embeddings for OpenAI’s clients', () => {
     [{ invented: { x: 1 } }, 'g', '"/invented";kind=unsupported;severity=warn'],
     [{}, 'c', '"/input_type";kind=approximated;severity=note'],
     [{ dimensions: 3 }, 'j', '"";kind=approximated;severity=warn;in=answer'],
-  ])('tell what is lost of %j at %s', async (extra, model, told) => {
+  ])('report the losses of %j at %s', async (extra, model, told) => {
     const set = gatewayTo()
     const reply = await set.post('/v1/embeddings', { model, input: ['a', 'b'], ...extra })
     expect(reply.status).toBe(200)
     expect(reply.headers.get('modelgate-loss')).toContain(told)
   })
 
-  it.each(['g', 'c', 'v', 'j'])('are refused by %s for tokens, which mean nothing to it', async (model) => {
+  it.each(['g', 'c', 'v', 'j'])('reject tokens for %s, which cannot read them', async (model) => {
     for (const input of [
       [1, 2],
       [[1], [2]],
@@ -154,7 +154,7 @@ describe('embeddings for OpenAI’s clients', () => {
     }
   })
 
-  it('say zero, and that it is made up, where nobody counted tokens', async () => {
+  it('report a usage of zero as a loss if the upstream counted no tokens', async () => {
     const set = gatewayTo({ g: asJson({ embeddings: [{ values: [1] }] }) })
     const reply = await set.post('/v1/embeddings', { model: 'g', input: 'a' })
     expect(await reply.json()).toMatchObject({ usage: { prompt_tokens: 0, total_tokens: 0 } })
@@ -167,7 +167,7 @@ describe('embeddings for OpenAI’s clients', () => {
     ['the same place twice', { data: [0, 0].map((index) => ({ embedding: [1], index })) }],
     ['a place that is none', { data: [0, 5].map((index) => ({ embedding: [1], index })) }],
     ['no vector', { data: [0, 1].map((index) => ({ embedding: 'x', index })) }],
-  ])('are an upstream’s failure if it answers with %s', async (_, body) => {
+  ])('are an upstream error if the response is %s', async (_, body) => {
     const set = gatewayTo({ v: asJson(body) })
     const reply = await set.post('/v1/embeddings', { model: 'v', input: ['a', 'b'] })
     expect(reply.status).toBe(502)
@@ -190,20 +190,20 @@ describe('embeddings for OpenAI’s clients', () => {
     [{ model: 'o', input: 'x', dimensions: 'x' }, 'dimensions', 'invalid_type'],
     [{ model: 'o', input: 'x', encoding_format: 'hex' }, 'encoding_format', 'invalid_value'],
     [{ model: 'o', input: 'x', user: 5 }, 'user', 'invalid_type'],
-  ])('are refused for %j, naming %s', async (body, param, code) => {
+  ])('reject %j with the parameter %s', async (body, param, code) => {
     const set = gatewayTo()
     const reply = await set.post('/v1/embeddings', body)
     expect([reply.status, set.seen.length]).toEqual([400, 0])
     expect(await reply.json()).toMatchObject({ error: { param, code, type: 'invalid_request_error' } })
   })
 
-  it('are not streamed: the field is one that embeddings do not have', async () => {
+  it('ignore stream, which embeddings do not have', async () => {
     const set = gatewayTo()
     const reply = await set.post('/v1/embeddings', { model: 'o', input: 'x', stream: true })
     expect(await reply.json()).toEqual(list)
   })
 
-  it('tell an upstream’s complaint in the client’s words, a field of its own not at all', async () => {
+  it('name the client’s field in an upstream’s error, and no field of the upstream’s own', async () => {
     const set = gatewayTo({
       v: asJson({ detail: 'output_dimension is not supported' }, { status: 400 }),
       j: asJson({ error: { message: 'bad', param: 'embedding_type' } }, { status: 400 }),
@@ -214,7 +214,7 @@ describe('embeddings for OpenAI’s clients', () => {
     expect(await fromJina.json()).toMatchObject({ error: { message: 'bad', param: null } })
   })
 
-  it('cannot be had of an upstream that has none, nor chat of one that only embeds', async () => {
+  it('are rejected for an upstream without embeddings, as chat is for one with embeddings only', async () => {
     const { post, chat } = setUp({})
     expect(await (await post('/v1/embeddings', { model: 'claude-x', input: 'x' })).json()).toMatchObject({
       error: { param: 'model', message: expect.stringContaining('embeddings') },
@@ -228,7 +228,7 @@ describe('embeddings for OpenAI’s clients', () => {
 describe('embeddings for Google’s clients', () => {
   const one = { content: { parts: [{ text: 'a' }] } }
 
-  it('pass byte for byte to an upstream of the dialect', async () => {
+  it('pass unchanged to an upstream of the same dialect', async () => {
     const set = gatewayTo({ g: () => new Response('{ "embedding":{"values":[1.0]} }') })
     const body = '{ "model":"models/g", "content":{"parts":[{"text":"a"}]}, "task_type":"CLUSTERING" }'
     const reply = await set.post('/v1beta/models/g:embedContent', body)
@@ -262,7 +262,7 @@ describe('embeddings for Google’s clients', () => {
     ['c', { texts: ['a', 'b'], input_type: 'search_query', output_dimension: 2 }, undefined],
     ['v', { input: ['a', 'b'], input_type: 'query', output_dimension: 2 }, undefined],
     ['j', { input: ['a', 'b'], task: 'retrieval.query', dimensions: 2 }, undefined],
-  ])('are asked of %s in its own words', async (model, body, told) => {
+  ])('are requested from %s in its own dialect', async (model, body, told) => {
     const set = gatewayTo()
     const requests = batch.requests.map((request) => ({ ...request, model: `models/${model}` }))
     const reply = await set.post(`/v1beta/models/${model}:batchEmbedContents`, { requests })
@@ -276,7 +276,7 @@ describe('embeddings for Google’s clients', () => {
     else expect(header).toContain(told)
   })
 
-  it('are one for one content', async () => {
+  it('return one vector for one content', async () => {
     const set = gatewayTo({ v: asJson({ data: [{ index: 0, embedding: [1, 2] }], usage: { total_tokens: 2 } }) })
     const asked = {
       ...one,
@@ -290,7 +290,7 @@ describe('embeddings for Google’s clients', () => {
     )
   })
 
-  it('go with an image where the upstream takes one, and are refused where it takes none', async () => {
+  it('include an image if the upstream accepts one, and are rejected otherwise', async () => {
     const image = { inline_data: { mime_type: 'image/png', data: 'iVBORw0KGgo=' } }
     const body = { content: { parts: [{ text: 'logo' }, image] } }
     const one = { embeddings: { float: [[1, 2]] } }
@@ -310,7 +310,7 @@ describe('embeddings for Google’s clients', () => {
     }
   })
 
-  it('of several texts are of their lines where an input is one text', async () => {
+  it('join several texts of a content if the upstream accepts one text', async () => {
     const set = gatewayTo({ v: asJson({ data: [{ embedding: [1] }] }) })
     const parts = [{ text: 'a' }, { text: 'b' }]
     const reply = await set.post('/v1beta/models/v:embedContent', { content: { parts } })
@@ -318,7 +318,7 @@ describe('embeddings for Google’s clients', () => {
     expect(reply.headers.get('modelgate-loss')).toBe('"/content";kind=approximated;severity=note')
   })
 
-  it('are refused where each input wants another size, which only their own upstream can do', async () => {
+  it('reject different sizes for each input unless the upstream has the same dialect', async () => {
     const requests = [2, 3].map((outputDimensionality) => ({ ...one, outputDimensionality }))
     const set = gatewayTo()
     expect((await set.post('/v1beta/models/g:batchEmbedContents', { requests })).status).toBe(200)
@@ -342,7 +342,7 @@ describe('embeddings for Google’s clients', () => {
     ['batchEmbedContents', { requests: [5] }, 'requests[0]'],
     ['batchEmbedContents', { requests: [one, { ...one, model: 'models/other' }] }, 'requests[1].model'],
     ['batchEmbedContents', { requests: [{}] }, 'requests[0].content'],
-  ])('are refused by %s for %j, naming %s', async (action, body, field) => {
+  ])('are rejected by %s for %j with the parameter %s', async (action, body, field) => {
     const set = gatewayTo()
     const reply = await set.post(`/v1beta/models/g:${action}`, body)
     expect([reply.status, set.seen.length]).toEqual([400, 0])

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { validateInstances } from './gemini-validate.ts'
 
-it('refuses a prompt for an image among the texts of :predict, which would be counted as a text', () => {
+it('rejects an image prompt among the texts of :predict, which would be billed as text', () => {
   expect(() => validateInstances({ instances: [{ content: 'a' }, { prompt: 'a cat' }] })).toThrow(
     'Invalid value at \'instances[1]\': unknown name "prompt".',
   )

@@ -178,7 +178,7 @@ export interface DecodedRequest {
  *
  * @param at position of the request in the client's body
  */
-export function decodeSingleRequest(source: JsonObject, at: string, { report }: OperationContext): DecodedRequest {
+function decodeSingleRequest(source: JsonObject, at: string, { report }: OperationContext): DecodedRequest {
   const { content, embedContentConfig, ...fields } = copyInCamelCase(source)
   const settings: Settings = {}
   const places: DecodedRequest['at'] = {}

@@ -12,7 +12,7 @@ describe('vectors', () => {
     expect(toBase64(toNumbers(own))).toBe(own)
   })
 
-  it('may be long', () => {
+  it('are encoded if they are long', () => {
     const long = Array.from({ length: 20_000 }, (_, index) => Math.sin(index))
     expect(bitsOf(toNumbers(toBase64(long)))).toEqual(bitsOf(long))
     expect(sizeOf(toBase64(long))).toBe(20_000)
@@ -25,7 +25,7 @@ describe('vectors', () => {
     },
   )
 
-  it.each([[[0.5]], ['AAAAPw==']])('are %j', (value) => {
+  it.each([[[0.5]], ['AAAAPw==']])('are valid as %j', (value) => {
     expect(decodeVector(value as never)).toBe(value)
     expect(sizeOf(value as never)).toBe(1)
   })

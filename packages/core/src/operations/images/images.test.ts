@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { asJson, asStream } from '../../gateway/create-gateway.test-support.ts'
 import { completed, drawn, made, partial, png, set } from './images.test-support.ts'
 
-describe('image generation on the wire', () => {
-  it('passes byte for byte but for the model’s name, and counts images', async () => {
+describe('image generation that is passed through', () => {
+  it('changes only the model’s name, and counts images', async () => {
     const odd = `{ "created":1, "data":[{"b64_json":"aW1n"},{"url":"http://x"}], "big":12345678901234567890 }`
     const { post, seen, finished } = set({
       a: () => new Response(odd, { headers: { 'content-type': 'application/json' } }),
@@ -15,7 +15,7 @@ describe('image generation on the wire', () => {
     expect(finished[0]).toMatchObject({ operation: 'images', lane: 'wire', units: { images: 2 } })
   })
 
-  it('passes partial images, and counts', async () => {
+  it('passes partial images and counts usage', async () => {
     const parts = [partial(0), partial(1), completed]
     const { post, finished } = set({ a: asStream(parts) })
     const reply = await post('/v1/images/generations', {
@@ -33,14 +33,14 @@ describe('image generation on the wire', () => {
     ['before the image', [partial(0)], {}],
     ['in the middle of an event', [partial(0), completed.slice(0, -30)], {}],
     ['before the second image', [completed], { n: 2 }],
-  ])('tells of a stream that is cut %s', async (_when, parts, asked) => {
+  ])('reports a stream that is cut off %s', async (_when, parts, asked) => {
     const { post, finished } = set({ a: asStream(parts) })
     const reply = await post('/v1/images/generations', { model: 'real', prompt: 'x', stream: true, ...asked })
     expect(await reply.text()).toMatch(/event: error\ndata: \{"type":"error","error":\{"message":.*upstream_truncated/)
     expect(finished[0]).toMatchObject({ outcome: 'failed' })
   })
 
-  it('turns a whole answer into the event that a streaming client waits for', async () => {
+  it('converts a whole response to the event that a streaming client expects', async () => {
     const { post, finished } = set({ a: asJson(made) })
     const reply = await post('/v1/images/generations', { model: 'real', prompt: 'x', stream: true, size: '1024x1024' })
     expect(reply.headers.get('content-type')).toContain('text/event-stream')
@@ -64,7 +64,7 @@ describe('image generation on the wire', () => {
     [{ model: 'real', prompt: 'x', size: 5 }, 'size'],
     [{ model: 'real', prompt: 'x', stream: 'yes' }, 'stream'],
     [{ model: 'claude-x', prompt: 'x' }, 'model'],
-  ])('refuses %j, naming %s', async (body, param) => {
+  ])('rejects %j with the parameter %s', async (body, param) => {
     const { post, seen } = set({ a: asJson(made), m: asJson(made) })
     const reply = await post('/v1/images/generations', body)
     expect([reply.status, seen.length]).toEqual([400, 0])
@@ -72,8 +72,8 @@ describe('image generation on the wire', () => {
   })
 })
 
-describe('image generation by other dialects', () => {
-  it('asks a model that answers with images', async () => {
+describe('image generation in other dialects', () => {
+  it('calls a model with image output', async () => {
     const { post, seen, finished } = set({ g: asJson(drawn([{ text: 'Here:' }, png])) })
     const reply = await post('/v1/images/generations', {
       model: 'gemini-image',
@@ -107,7 +107,7 @@ describe('image generation by other dialects', () => {
     ])
   })
 
-  it('asks Imagen by predict', async () => {
+  it('calls Imagen through :predict', async () => {
     const { post, seen, finished } = set({
       g: asJson({
         predictions: [
@@ -144,7 +144,7 @@ describe('image generation by other dialects', () => {
     ])
   })
 
-  it('answers a streaming client with one event', async () => {
+  it('sends one event to a streaming client', async () => {
     const { post, finished } = set({ g: asJson(drawn()) })
     const reply = await post('/v1/images/generations', { model: 'gemini-image', prompt: 'x', stream: true })
     expect(await reply.text()).toMatch(
@@ -159,7 +159,7 @@ describe('image generation by other dialects', () => {
     ['gemini-image', drawn([{ text: 'I cannot.' }]), 502, 'upstream_bad_response'],
     ['imagen-4', { predictions: [{ raiFilteredReason: 'Filtered.' }] }, 400, 'moderation_blocked'],
     ['imagen-4', {}, 502, 'upstream_bad_response'],
-  ])('an answer of %s without an image is an error: %j', async (model, body, status, code) => {
+  ])('reports a response of %s without an image as an error: %j', async (model, body, status, code) => {
     const { post } = set({ g: asJson(body) })
     const reply = await post('/v1/images/generations', { model, prompt: 'x' })
     expect([reply.status, ((await reply.json()) as { error: { code: string } }).error.code]).toEqual([status, code])

@@ -189,12 +189,12 @@ const shared = {
   input_fidelity: word,
 }
 
-export const generationSchema = z.looseObject({ ...shared, prompt: z.string().min(1) })
+const generationSchema = z.looseObject({ ...shared, prompt: z.string().min(1) })
 
 const file = z.looseObject({ filename: z.string() }, { error: 'a file' })
 const reference = z.union([z.string(), z.looseObject({})], { error: 'an object' })
 
-export const editSchema = z.looseObject({
+const editSchema = z.looseObject({
   ...shared,
   prompt: z.string().min(1),
   // OpenAI uses `images`; xAI also `image`.
@@ -202,10 +202,10 @@ export const editSchema = z.looseObject({
   image: z.union([reference, arrayOf(reference).min(1)], { error: 'an object' }).nullish(),
   mask: reference.nullish(),
 })
-export const editFormSchema = z.looseObject({
+const editFormSchema = z.looseObject({
   ...shared,
   prompt: z.string().min(1),
   image: arrayOf(file).min(1),
   mask: file.nullish(),
 })
-export const variationFormSchema = z.looseObject({ ...shared, model: z.string().min(1).nullish(), image: file })
+const variationFormSchema = z.looseObject({ ...shared, model: z.string().min(1).nullish(), image: file })

@@ -64,7 +64,7 @@ const nasty = [
 ]
 
 describe('an upload', () => {
-  it.each(nasty)('keeps a file of %j, however its bytes are cut', async (content) => {
+  it.each(nasty)('keeps a file of %j, however its bytes are split', async (content) => {
     const body = write([field('model', 'whisper'), file('file', 'a.wav', latin(content)), field('n', '2')])
     for (let cut = 0; cut <= body.length; cut++) {
       const form = await parse(inPieces(body, cut))
@@ -75,7 +75,7 @@ describe('an upload', () => {
     expect((await bytesOf(single))[0]).toEqual(latin(content))
   })
 
-  it('keeps any files and fields in any pieces, and again after it was written for the upstream', async () => {
+  it('keeps all files and fields for any split, also after encoding for the upstream', async () => {
     const content = fc.array(fc.constantFrom('\r', '\n', '-', '\0', 'a', '\xff', '--', boundary.slice(0, 9)), {
       maxLength: 60,
     })
@@ -98,7 +98,7 @@ describe('an upload', () => {
     )
   })
 
-  it('keeps each part’s header but the model’s', async () => {
+  it('keeps the headers of all parts except the model', async () => {
     const odd = {
       head: 'content-disposition: form-data; name="file"; filename="C:\\\\fakepath\\\\ \\"日本\\" ü.wav"\r\ncontent-type: audio/x; a=b\r\ncontent-length: 3',
       bytes: utf8('abc'),
@@ -124,7 +124,7 @@ describe('an upload', () => {
     expect(form.value.file).toMatchObject({ filename: 'C:\\fakepath\\ "日本" ü.wav' })
   })
 
-  it('names the model where the client did not, and in every field that others could take for it', async () => {
+  it('sets the model if the client did not, and in every field that could be read as the model', async () => {
     const none = await encodeForm(await parse(inPieces(write([field('x', '1')]))), 'real', 'B')
     expect(new TextDecoder().decode(none.body as Uint8Array)).toContain('name="model"\r\n\r\nreal\r\n')
     const two = await encodeForm(await parse(inPieces(write([field('model', 'a'), field('Model', 'b')]))), 'real', 'B')
@@ -133,14 +133,14 @@ describe('an upload', () => {
     expect(text).not.toMatch(/\r\n\r\n[ab]\r\n/)
   })
 
-  it('may have words before and behind it, other boundaries among them', async () => {
+  it('may have text before and after it, including other boundaries', async () => {
     const after = `words\r\n--${boundary}\r\nContent-Disposition: form-data; name="model"\r\n\r\nsmuggled\r\n--${boundary}--`
     const body = write([field('model', 'a')], 'words\r\n', after)
     for (let cut = 0; cut <= body.length; cut++)
       expect((await parse(inPieces(body, cut))).value).toEqual({ model: 'a' })
   })
 
-  it('that is cut off anywhere before its end is refused', async () => {
+  it('is rejected if it is cut off anywhere', async () => {
     const body = write([field('model', 'm'), file('file', 'a.wav', latin('abc\r\n--def'))])
     // The closing dashes are the end; the line break after them is not needed.
     for (let end = 0; end < body.length - 2; end++)
@@ -162,11 +162,11 @@ describe('an upload', () => {
     ['too many parts', type, write(Array.from({ length: 300 }, () => field('a[]', 'x'))), /more than 256 parts/],
     ['a huge field', type, write([field('prompt', 'x'.repeat(5_000_000))]), /fields are larger/],
     ['the model twice', type, write([field('model', 'a'), field('model', 'b')]), /more than once/],
-  ])('of %s is refused', async (_what, contentType, body, message) => {
+  ])('of %s is rejected', async (_what, contentType, body, message) => {
     await expect(parse(inPieces(body, 10, 20), contentType)).rejects.toThrow(message)
   })
 
-  it('reads lists with and without brackets, numbers, and what nobody knows', async () => {
+  it('decodes lists with and without brackets, numbers, and unknown fields', async () => {
     const parts = [
       file('image[]', 'a', utf8('1')),
       file('image[]', 'b', utf8('2')),

@@ -107,7 +107,7 @@ function nextFile(left: { name: string; file: FormFile }[], key: string): FormFi
  * Opens a host's spool. Each write, and each piece that is read, must complete within `ms` or fails the call. Errors of `close` are logged.
  * Throws TypeError if the host returns no spool.
  */
-export function openHostSpool(open: () => Spool, ms: number, logger: Logger): Spool {
+function openHostSpool(open: () => Spool, ms: number, logger: Logger): Spool {
   const spool: unknown = open()
   if (!isSpool(spool)) {
     ignoreRejection(spool)

@@ -24,11 +24,11 @@ describe('the setting `references`', () => {
     [{ files: 'all' }, "write 'own', 'pass', or a list of ids"],
     [{ files: ['a', 1] }, "write 'own', 'pass', or a list of ids"],
     [['files'], 'references is not an object'],
-  ])('is refused with the fix where it is wrong: %j', (references, words) => {
+  ])('is rejected with the fix if it is invalid: %j', (references, words) => {
     expect(() => gateway({ references })).toThrow(words)
   })
 
-  it('passes unknown ids of the kinds that are set to pass, and no others', async () => {
+  it('accepts unknown ids only of the configured kinds', async () => {
     const { messages, seen } = setUp({ m: asJson(message) }, { references: { containers: 'pass' } })
     expect((await messages({ container: 'container_1' })).status).toBe(200)
     const file = { type: 'document', source: { type: 'file', file_id: 'file_1' } }
@@ -41,14 +41,14 @@ describe('the setting `references`', () => {
   })
 })
 
-describe('a container that a response named', () => {
+describe('a container in a response', () => {
   const container = { id: 'container_1', expires_at: '2027-01-01T00:00:00Z' }
   const streamed = [
     event('message_start', { message: { ...message, content: [], stop_reason: null } }),
     event('message_delta', { delta: { stop_reason: 'end_turn', container }, usage: { output_tokens: 1 } }),
     event('message_stop', {}),
   ]
-  it.each([false, true])('belongs to the caller of that response only, streamed: %s', async (stream) => {
+  it.each([false, true])('belongs only to the caller of that response, streamed: %s', async (stream) => {
     const { post, seen } = setUp({ m: stream ? asStream(streamed) : asJson({ ...message, container }) }, { auth })
     const ask = async (body: object, token: string) => {
       const reply = await post(
@@ -73,7 +73,7 @@ describe('an address that is a stored file in another format', () => {
     ['gs://bucket/cat.png', 400],
     ['https://generativelanguage.googleapis.com/v1beta/files/abc', 400],
     ['https://example.com/cat.png', 200],
-  ])('%s is answered %i', async (url, status) => {
+  ])('%s results in %i', async (url, status) => {
     const { chat, seen } = setUp({ g: asJson(generated) })
     const content = [{ type: 'image_url', image_url: { url } }]
     expect((await chat({ model: 'gemini-x', messages: [{ role: 'user', content }] })).status).toBe(status)
@@ -93,13 +93,13 @@ describe('an address that is a stored file in another format', () => {
   })
 })
 
-describe('an item whose content only its provider has', () => {
+describe('an item without content', () => {
   const input = [
     { role: 'user', content: 'hi' },
     { type: 'reasoning', id: 'rs_1', summary: [] },
     { role: 'user', content: 'go on' },
   ]
-  it('is sent to no upstream that could have it from another caller', async () => {
+  it('is not sent to an upstream that could have it from another caller', async () => {
     const { post, seen } = setUp({ a: asJson({ id: 'resp_1', object: 'response', status: 'completed', output: [] }) })
     const refused = await post('/v1/responses', { model: 'real', input })
     expect(refused.status).toBe(400)
@@ -125,7 +125,7 @@ describe('an item whose content only its provider has', () => {
   })
 })
 
-describe('a member that decides what a request refers to', () => {
+describe('a member with a reference', () => {
   const response = { id: 'resp_up', object: 'response', status: 'completed', output: [] }
   it.each([
     '{"model":"real","input":"x","Previous_Response_Id":"a"}',
@@ -137,7 +137,7 @@ describe('a member that decides what a request refers to', () => {
     '{"model":"real","input":"x","prompt":{"id":["a"]}}',
     '{"model":"real","input":"x","previous_response_id":{"id":"a"}}',
     '{"model":"real","input":"x","background":"true"}',
-  ])('is refused twice, in another case, and as anything but a text: %s', async (body) => {
+  ])('is rejected as a duplicate, in another case, and if it is not a string: %s', async (body) => {
     for (const responses of [{ store: memoryResponseStore() }, { store: false as const }]) {
       const { post, seen } = setUp({ a: asJson(response) }, { responses })
       expect((await post('/v1/responses', body)).status).toBe(400)
@@ -145,7 +145,7 @@ describe('a member that decides what a request refers to', () => {
     }
   })
 
-  it('may stand in tool arguments and schemas, where it means something else', async () => {
+  it('is accepted in tool arguments and schemas, where it has no meaning', async () => {
     const { messages, chat } = setUp({ m: asJson(message), a: asJson(completion) })
     const input = { file_id: 'f', File_Id: 'g', container: 'c' }
     const call = { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input }] }
@@ -159,9 +159,9 @@ describe('a member that decides what a request refers to', () => {
   })
 })
 
-describe('a store that nobody chose', () => {
+describe('the default store', () => {
   const words = /kept in the memory of this process and end with it/
-  it('is warned of once for each logger', () => {
+  it('causes one warning for each logger', () => {
     const logger = { warn: vi.fn(), error: vi.fn() }
     const one = gateway({ logger })
     gateway({ logger })
@@ -173,7 +173,7 @@ describe('a store that nobody chose', () => {
     ['the host chose it', { responses: { store: memoryResponseStore() } }],
     ['nothing is kept', { responses: { store: false } }],
     ["auth is 'none'", { auth: 'none' }],
-  ])('is not warned of where %s', (_, config) => {
+  ])('causes no warning if %s', (_, config) => {
     const logger = { warn: vi.fn(), error: vi.fn() }
     gateway({ logger, ...config })
     expect(logger.warn).not.toHaveBeenCalled()

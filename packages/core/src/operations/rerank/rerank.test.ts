@@ -36,7 +36,7 @@ describe('rerank', () => {
     ['/v1/rerank', 'j', 'http://j/v1/rerank'],
     ['/v1/rerank', 't', 'http://t/v1/rerank'],
     ['/v1/v2/rerank', 'c', 'http://c/v2/rerank'],
-  ])('passes byte for byte from %s to an upstream of the dialect: %s', async (path, model, url) => {
+  ])('passes unchanged from %s to an upstream of the same dialect: %s', async (path, model, url) => {
     const odd = '{ "results":[ ], "big":12345678901234567890, "usage":{"total_tokens":2} }'
     const set = gatewayTo({ [model]: () => new Response(odd) })
     const body = `{ "model":"${model}", "query":"q", "documents":["h\\u00ef"], "invented": 12345678901234567890 }`
@@ -50,7 +50,7 @@ describe('rerank', () => {
     ['/v2/rerank', 'j', 'http://j/v1/rerank', { documents, top_n: 2, return_documents: false }],
     ['/v2/rerank', 'v', 'http://v/v1/rerank', { documents, top_k: 2 }],
     ['/v1/rerank', 'v', 'http://v/v1/rerank', { documents, top_k: 2 }],
-  ])('is asked from %s of %s in its own words', async (path, model, url, body) => {
+  ])('is translated from %s to the dialect of %s', async (path, model, url, body) => {
     const set = gatewayTo()
     const reply = await set.post(path, { model, query: 'q', documents, top_n: 2 })
     expect(set.seen[0]?.url).toBe(url)
@@ -60,7 +60,7 @@ describe('rerank', () => {
     expect(set.finished[0]).toMatchObject({ lane: 'translate', usage: { input: { total: 9 }, output: { total: 0 } } })
   })
 
-  it('answers in the form of each path', async () => {
+  it('responds in the shape of each path', async () => {
     const asked = { model: 'v', query: 'q', documents }
     const v2 = await gatewayTo().post('/v2/rerank', asked)
     expect(await v2.json()).toEqual({
@@ -79,7 +79,7 @@ describe('rerank', () => {
     })
   })
 
-  it('gives the client its own documents back, all their fields too', async () => {
+  it('returns the client’s documents with all their fields', async () => {
     const set = gatewayTo()
     const own = [{ text: 'a', title: 'A' }, 'b', { text: 'c' }]
     const reply = await set.post('/v1/rerank', { model: 'v', query: 'q', documents: own, return_documents: true })
@@ -91,20 +91,20 @@ describe('rerank', () => {
     expect(reply.headers.get('modelgate-loss')).toBe('"/documents/0";kind=approximated;severity=note')
   })
 
-  it('ranks the fields that are named, as Cohere does', async () => {
+  it('ranks the named fields as Cohere does', async () => {
     const set = gatewayTo()
     const own = [{ title: 'T', text: 'x', year: 2020 }, 'plain', { text: 'only' }]
     await set.post('/v1/rerank', { model: 'v', query: 'q', documents: own, rank_fields: ['title', 'year', 'text'] })
     expect(sent(set).documents).toEqual(['title: T\nyear: 2020\ntext: x', 'plain', 'text: only'])
   })
 
-  it('ranks a field once that is named twice', async () => {
+  it('ranks a field once if it is named twice', async () => {
     const set = gatewayTo()
     await set.post('/v1/rerank', { model: 'v', query: 'q', documents: [{ a: 'x' }], rank_fields: ['a', 'a'] })
     expect(sent(set).documents).toEqual(['a: x'])
   })
 
-  it('is best first, and cut where the upstream did not', async () => {
+  it('sorts and truncates results if the upstream did not', async () => {
     const data = [0.1, 0.9, 0.5].map((relevance_score, index) => ({ index, relevance_score }))
     const set = gatewayTo({ v: asJson({ data }) })
     const reply = await set.post('/v2/rerank', { model: 'v', query: 'q', documents, top_n: 2 })
@@ -116,12 +116,12 @@ describe('rerank', () => {
     ['/v2/rerank', { priority: 5 }, '"/priority";kind=unsupported;severity=note'],
     ['/v2/rerank', { invented: 5 }, '"/invented";kind=unsupported;severity=warn'],
     ['/v1/rerank', { max_chunks_per_doc: 5 }, '"/max_chunks_per_doc";kind=unsupported;severity=warn'],
-  ])('tells what is lost on %s of %j', async (path, extra, told) => {
+  ])('reports the losses on %s of %j', async (path, extra, told) => {
     const reply = await gatewayTo().post(path, { model: 'v', query: 'q', documents, ...extra })
     expect([reply.status, reply.headers.get('modelgate-loss')]).toEqual([200, told])
   })
 
-  it('refuses a document that is no text where only texts are ranked', async () => {
+  it('rejects a document without text for upstreams that rank only texts', async () => {
     const set = gatewayTo()
     const reply = await set.post('/v1/rerank', { model: 'v', query: 'q', documents: ['a', { image: 'http://i' }] })
     expect([reply.status, set.seen.length]).toEqual([400, 0])
@@ -134,7 +134,7 @@ describe('rerank', () => {
     ['half a document', { data: [{ index: 0.5, relevance_score: 1 }] }],
     ['a document twice', { data: [ranked[0], ranked[0]] }],
     ['no score', { data: [{ index: 0 }] }],
-  ])('is an upstream’s failure if it answers with %s', async (_, body) => {
+  ])('is an upstream error if the response is %s', async (_, body) => {
     const reply = await gatewayTo({ v: asJson(body) }).post('/v2/rerank', { model: 'v', query: 'q', documents })
     expect(reply.status).toBe(502)
   })
@@ -152,7 +152,7 @@ describe('rerank', () => {
     ['/v2/rerank', { model: 'c', query: 'q', documents: [{ text: 'a' }] }, 'documents.0'],
     ['/v2/rerank', { model: 'c', query: 'q', documents, top_n: 1.5 }, 'top_n'],
     ['/v2/rerank', { model: 'none', query: 'q', documents }, 'model'],
-  ])('refuses on %s %j, naming %s to every kind of client', async (path, body, param) => {
+  ])('rejects on %s %j with the parameter %s for all clients', async (path, body, param) => {
     const set = gatewayTo()
     const reply = await set.post(path, body)
     expect([reply.status, set.seen.length]).toEqual([param === 'model' && 'model' in body ? 404 : 400, 0])
@@ -160,7 +160,7 @@ describe('rerank', () => {
     expect(told).toMatchObject({ message: expect.any(String), error: { param, message: told.message } })
   })
 
-  it('tells an upstream’s error, and a wrong token, to every kind of client', async () => {
+  it('reports an upstream’s error and an invalid token to all clients', async () => {
     const set = gatewayTo({ c: asJson({ id: 'x', message: 'too many documents' }, { status: 400 }) })
     const reply = await set.post('/v2/rerank', { model: 'c', query: 'q', documents })
     expect(await reply.json()).toMatchObject({

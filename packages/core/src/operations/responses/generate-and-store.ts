@@ -38,7 +38,7 @@ export async function generateAndStore(
 }
 
 /** A call whose response is stored. */
-export interface StoringCall {
+interface StoringCall {
   readonly records: CallerRecords
   readonly resolved: ResolvedRequest
   readonly record: CallRecord
@@ -59,7 +59,7 @@ const storedEvents: readonly string[] = [
  * Stores the response in a reply before its last bytes are sent, so that the client's next request finds it. If the store fails, the client
  * still receives the response, with `store: false`.
  */
-export async function storeReply(reply: Reply, storing: StoringCall): Promise<Reply> {
+async function storeReply(reply: Reply, storing: StoringCall): Promise<Reply> {
   const { body } = reply
   if (reply.status !== 200 || body === null) return reply
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return { ...reply, body: storeStream(body, storing) }

@@ -79,7 +79,7 @@ const maxItemLookups = 5000
  * @throws GatewayError `invalid_request` for an id of another caller, an unknown id, an incomplete conversation, or a duplicate field;
  * `request_too_large` beyond `maxChars`; `internal` if the store cannot be read
  */
-export async function resolveStoredResponses(
+async function resolveStoredResponses(
   request: RequestBody,
   records: CallerRecords,
   policy: ReferencePolicy,

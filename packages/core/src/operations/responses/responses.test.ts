@@ -45,8 +45,8 @@ function setUpState(answers: Parameters<typeof setUp>[0], config: Parameters<typ
   return { ...setting, ask, call, sentTexts }
 }
 
-describe('an upstream without a memory', () => {
-  it.each([false, true])('goes on from an earlier response, streamed: %s', async (stream) => {
+describe('an upstream without stored responses', () => {
+  it.each([false, true])('continues an earlier response, streamed: %s', async (stream) => {
     const { ask, sentTexts } = setUpState({ m: stream ? asStream(streamed('second')) : said('second') })
     const one = await ask({ input: 'first', instructions: 'be kind', stream })
     expect(one).toMatchObject({ store: true, previous_response_id: null })
@@ -62,7 +62,7 @@ describe('an upstream without a memory', () => {
     expect(sentTexts()).not.toContain('third')
   })
 
-  it('takes references to items, with and without their type', async () => {
+  it('resolves references to items, with and without a type', async () => {
     const { ask, sentTexts } = setUpState({ m: said('second') })
     const { output } = await ask({ input: 'first' })
     const id = output[0]?.id
@@ -72,7 +72,7 @@ describe('an upstream without a memory', () => {
     }
   })
 
-  it('counts and explains what it stands for', async () => {
+  it('counts and explains the resolved request', async () => {
     const { ask, post, gateway, seen } = setUpState({ m: asJson({ ...message, input_tokens: 7 }) })
     const { id } = await ask({ input: 'first' })
     const body = { model: 'claude-x', input: 'third', previous_response_id: id }
@@ -84,7 +84,7 @@ describe('an upstream without a memory', () => {
     expect(JSON.stringify(plan[0]?.request?.body)).toMatch(/first.*hello.*third/)
   })
 
-  it('carries thinking from one turn to the next', async () => {
+  it('keeps reasoning from one turn to the next', async () => {
     const thinking = { type: 'thinking', thinking: 'hm', signature: 'c2lnbmVk' }
     const { ask, seen } = setUpState({
       m: asJson({ ...message, content: [thinking, { type: 'text', text: 'second' }] }),
@@ -94,7 +94,7 @@ describe('an upstream without a memory', () => {
     expect(JSON.parse(seen.at(-1)?.body ?? '').messages[1].content[0]).toEqual(thinking)
   })
 
-  it('keeps nothing of a call that says so, or where nothing is kept', async () => {
+  it('stores nothing with store: false, or if storing is disabled', async () => {
     const { ask, call } = setUpState({ m: said('x') })
     const { id, store } = await ask({ input: 'first', store: false })
     expect(store).toBe(false)
@@ -106,7 +106,7 @@ describe('an upstream without a memory', () => {
     expect((await none.call('GET', kept.id)).status).toBe(404)
   })
 
-  it('shows a response to its owner only', async () => {
+  it('returns a response only to its owner', async () => {
     const { ask, call, sentTexts } = setUpState({ m: said('secret') })
     const { id, output } = await ask({ input: 'first' })
     expect((await call('GET', id)).body).toMatchObject({ id, object: 'response', status: 'completed' })
@@ -127,7 +127,7 @@ describe('an upstream without a memory', () => {
     expect((await call('GET', id)).status).toBe(200)
   })
 
-  it('lets nobody take another’s name for an item', async () => {
+  it('does not let a caller claim the item id of another', async () => {
     const { ask, sentTexts } = setUpState({ m: said('hers') })
     const { output } = await ask({ input: 'first' })
     const id = output[0]?.id
@@ -144,7 +144,7 @@ describe('an upstream without a memory', () => {
     expect(sentTexts()).toContain('his')
   })
 
-  it('takes no more by reference than a request may hold', async () => {
+  it('limits referenced content to the size of a request', async () => {
     const { ask, seen } = setUpState({ m: said('x') }, { limits: { bodyBytes: 20_000 } })
     const { id } = await ask({ input: [{ type: 'message', id: 'big', role: 'user', content: 'y'.repeat(10_000) }] })
     const calls = seen.length
@@ -156,7 +156,7 @@ describe('an upstream without a memory', () => {
     expect(seen).toHaveLength(calls + 1)
   })
 
-  it('lists input items by page, cancels none, deletes', async () => {
+  it('lists input items by page, rejects cancel, and deletes', async () => {
     const { ask, call } = setUpState({ m: said('x') })
     const input = ['a', 'b', 'c'].map((content) => ({ role: 'user', content }))
     const { id } = await ask({ input })
@@ -172,7 +172,7 @@ describe('an upstream without a memory', () => {
     expect((await call('GET', id)).status).toBe(404)
   })
 
-  it('says so when a part of the conversation is gone', async () => {
+  it('reports that a part of the conversation is missing', async () => {
     const { ask, call } = setUpState({ m: said('x') })
     const one = await ask({ input: 'first' })
     const two = await ask({ input: 'second', previous_response_id: one.id })
@@ -190,7 +190,7 @@ describe('an upstream without a memory', () => {
       delete() {},
     }
 
-    it('a store that fails costs memory, not answers', async () => {
+    it('returns the response if the store fails', async () => {
       const { ask, logged } = setUpState(answers, { responses: { store: broken } })
       expect((await ask({ input: 'first', stream })).output).toHaveLength(1)
       expect(JSON.stringify(logged)).toContain('could not be kept')
@@ -200,7 +200,7 @@ describe('an upstream without a memory', () => {
       ['its store fails', { responses: { store: broken } }],
       ['it is too large', { responses: { store: memoryResponseStore({ maxChars: 4000 }) } }],
       ['nothing is kept', { responses: { store: false } }],
-    ] as const)('a response is not said to be kept where %s', async (_, config) => {
+    ] as const)('returns store: false if %s', async (_, config) => {
       const { ask, call } = setUpState(answers, config)
       const { id, store, output } = await ask({ input: 'first', stream })
       expect({ store, output }).toMatchObject({ store: false, output: [{ content: [{ text: 'x' }] }] })
@@ -208,7 +208,7 @@ describe('an upstream without a memory', () => {
     })
   })
 
-  it('nothing but the word for it differs in a stream that cannot be kept', async () => {
+  it('changes only store in a stream that cannot be stored', async () => {
     const events = [...streamed('x'), ': behind the end\n\n']
     const textWith = async (store: ResponseStore): Promise<string> => {
       // In one piece, so that there is something in front of what is told otherwise, and behind it.
@@ -224,7 +224,7 @@ describe('an upstream without a memory', () => {
     expect(lost).toBe(kept.slice(0, end) + kept.slice(end).replace('"store":true', '"store":false'))
   })
 
-  it('a response that fails is not said to be kept', async () => {
+  it('returns store: false for a failed response', async () => {
     const { post, gateway } = setUpState({ m: asStream(streamed('x').slice(0, 3)) })
     const headers = { authorization: 'Bearer ann' }
     const reply = await post('/v1/responses', { model: 'claude-x', input: 'first', stream: true }, headers)
@@ -236,14 +236,14 @@ describe('an upstream without a memory', () => {
   })
 })
 
-describe('a store that holds what nobody put there', () => {
+describe('a store with invalid values', () => {
   const kept = { kind: 'kept', owner: 'ann', response: {}, input: [] }
   const records = ['{"kind":', 'null', '"text"', '[]', '{}', JSON.stringify({ ...kept, owner: undefined })].concat(
     [{ response: 'text' }, { input: null }, { previous: 1 }, { kind: 'forwarded' }, { kind: 'other' }].map((change) =>
       JSON.stringify({ ...kept, ...change }),
     ),
   )
-  it.each(records)('costs the call that needs it, and is told clearly: %s', async (text) => {
+  it.each(records)('fails only the call that needs the value, with a clear error: %s', async (text) => {
     const store: ResponseStore = {
       get: (key) => (key.startsWith('response:') ? text : undefined),
       set() {},
@@ -259,15 +259,15 @@ describe('a store that holds what nobody put there', () => {
     expect(JSON.stringify(logged)).not.toContain('TypeError')
   })
 
-  it.each(['{"type":', 'null', '[]'])('items too: %s', async (text) => {
+  it.each(['{"type":', 'null', '[]'])('fails for items too: %s', async (text) => {
     const store: ResponseStore = { get: (key) => (key.startsWith('item:') ? text : undefined), set() {}, delete() {} }
     const { ask } = setUpState({ m: said('x') }, { responses: { store } })
     await expect(ask({ input: [{ type: 'item_reference', id: 'msg_x' }] })).rejects.toThrow(/500.*damaged/)
   })
 })
 
-describe('a store that never answers', () => {
-  it.each(['get', 'set'] as const)('holds no call for ever: %s', async (hanging) => {
+describe('a store that never responds', () => {
+  it.each(['get', 'set'] as const)('does not block a call forever: %s', async (hanging) => {
     vi.useFakeTimers()
     const never = (): Promise<never> => new Promise(() => {})
     const store: ResponseStore = { get: () => undefined, set() {}, delete() {}, [hanging]: never }
@@ -282,11 +282,11 @@ describe('a store that never answers', () => {
   })
 })
 
-describe('an upstream with a memory of its own', () => {
+describe('an upstream that stores responses', () => {
   const output = [{ id: 'msg_up', type: 'message', role: 'assistant', content: [] }]
   const response = { id: 'resp_up', object: 'response', status: 'completed', deleted: true, output }
 
-  it('is sent the reference as it came, and asked for what it keeps', async () => {
+  it('receives the unchanged reference, and requests for stored responses', async () => {
     const { ask, call, seen } = setUpState({ a: asJson(response) })
     const body = { model: 'real', input: 'x' }
     await ask(body)
@@ -309,7 +309,7 @@ describe('an upstream with a memory of its own', () => {
   it.each([
     [{ error: { message: 'key sk-canary-aaaaaaaa at http://a/v1' } }, 502],
     ['<html>http://a/secret</html>', 502],
-  ])('shows nothing of its insides: %j', async (body, status) => {
+  ])('does not expose internal details: %j', async (body, status) => {
     let told: unknown = response
     const { ask, call } = setUpState({
       a: () => new Response(typeof told === 'string' ? told : JSON.stringify(told)),
@@ -324,7 +324,7 @@ describe('an upstream with a memory of its own', () => {
     expect((await call('GET', 'resp_up')).status).toBe(200)
   })
 
-  it('owns what it has only begun, and keeps nothing it says it does not keep', async () => {
+  it('owns a response from its first event, unless it reports store: false', async () => {
     const { ask, call } = setUpState({ a: asJson({ ...response, status: 'queued' }) })
     await ask({ model: 'real', input: 'x', background: true })
     expect((await call('POST', 'resp_up/cancel')).status).toBe(200)
@@ -352,7 +352,7 @@ describe('an upstream with a memory of its own', () => {
       'behind others',
       `${event('response.output_text.delta', { delta: long })}${event('response.failed', { response })}`,
     ],
-  ])('owns what it has streamed, however the event is written: %s', async (_, last) => {
+  ])('owns a streamed response in every notation of its events: %s', async (_, last) => {
     let streams = asStream([event('response.in_progress', { response: {} }), last])
     const { post, call } = setUpState({ a: (...call) => streams(...call) })
     const headers = { authorization: 'Bearer ann' }
@@ -363,14 +363,14 @@ describe('an upstream with a memory of its own', () => {
     expect((await call('GET', 'resp_up', 'bob')).status).toBe(404)
   })
 
-  it('is not shown a second name that nobody checked', async () => {
+  it('does not receive a second id that was not checked', async () => {
     const { post, seen } = setUpState({ a: asJson(response) })
     const body = '{"model":"real","input":"x","previous_response_id":"a","previous_response_id":"b"}'
     expect((await post('/v1/responses', body, { authorization: 'Bearer ann' })).status).toBe(400)
     expect(seen).toHaveLength(0)
   })
 
-  it('is sent the conversation that the gateway keeps', async () => {
+  it('receives a conversation that the gateway stores', async () => {
     const { ask, seen } = setUpState({ m: said('second'), a: asJson(response) })
     const one = await ask({ input: 'first' })
     await ask({ model: 'real', input: 'third', previous_response_id: one.id })

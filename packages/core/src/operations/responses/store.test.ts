@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { memoryResponseStore } from './store.ts'
 
-describe('the store in memory', () => {
-  it('forgets what is too old, and the oldest of too much', () => {
+describe('the in-memory store', () => {
+  it('drops expired entries, and the oldest ones above the limit', () => {
     let time = 0
     const store = memoryResponseStore({ maxChars: 1000, now: () => time })
     const value = 'x'.repeat(20)

@@ -22,7 +22,7 @@ const total: Meter = { name: 'total', limit: 10, amount: 2, kind: 'period', peri
 const reservation = { callId: 'call', tokenId: 'tok', meters: [total] }
 
 describe('the folder', () => {
-  test('is made for this user only, and so are its files', async () => {
+  test('is created for this user only, with its files', async () => {
     const storage = folderStorage(folder)
     await storage.tokens.create(aRecord())
     await storage.meters.reserve(reservation)
@@ -34,7 +34,7 @@ describe('the folder', () => {
     await storage.close()
   })
 
-  test('is as its owner left it, if it is there', async () => {
+  test('keeps its mode if it exists', async () => {
     mkdirSync(folder, { recursive: true, mode: 0o750 })
     await folderStorage(folder).close()
     expect(statSync(folder).mode & 0o777).toBe(0o750)
@@ -65,7 +65,7 @@ describe('the folder', () => {
   })
 })
 
-describe('a folder that cannot be used is told at once, by name and reason', () => {
+describe('the error for an unusable folder names it and the reason for', () => {
   test('a file in its place', () => {
     const file = join(place, 'file')
     writeFileSync(file, '')
@@ -86,7 +86,7 @@ describe('a folder that cannot be used is told at once, by name and reason', () 
       expect(() => folderStorage(folder)).toThrow('this process may not write there')
     })
 
-  test('what is no database', () => {
+  test('a file that is not a database', () => {
     mkdirSync(folder, { recursive: true })
     writeFileSync(
       join(folder, 'tokens.db'),
@@ -116,7 +116,7 @@ describe('a folder that cannot be used is told at once, by name and reason', () 
   })
 })
 
-test('a full disk is said to be one, and changes nothing', async () => {
+test('reports a full disk, and changes nothing', async () => {
   const file = join(place, 'small.db')
   const schema = ['CREATE TABLE texts (text TEXT) STRICT']
   const database = openDatabase(file, { pragmas: ['max_page_count = 4'], schema })
@@ -139,7 +139,7 @@ test('a full disk is said to be one, and changes nothing', async () => {
 describe('while another process writes', () => {
   const aMoment = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-  test('a change waits for it without stopping this one, and is made', async () => {
+  test('a change waits without blocking this process, and is made', async () => {
     const storage = folderStorage(folder)
     const record = aRecord()
     await storage.tokens.create(record)
@@ -155,7 +155,7 @@ describe('while another process writes', () => {
     await storage.close()
   })
 
-  test('a look-up waits 100 ms at most, and then tells that the storage is away', async () => {
+  test('a lookup waits at most 100 ms, and then throws StorageAwayError', async () => {
     const storage = folderStorage(folder)
     const record = aRecord()
     await storage.tokens.create(record)
@@ -176,7 +176,7 @@ describe('at the start of a gateway', () => {
   beforeEach(() => void warnings.splice(0))
   const open = () => folderStorage(folder, { logger: { warn: (message) => warnings.push(message) } })
 
-  test('warns of another process that counts in the folder, and says what to do', async () => {
+  test('warns about another process that counts in the folder, with a remedy', async () => {
     const first = open()
     await first.meters.reserve(reservation)
     const second = open()
@@ -190,7 +190,7 @@ describe('at the start of a gateway', () => {
     await first.close()
   })
 
-  test('leaves the counting to the first process that has a call to count', async () => {
+  test('leaves counting to the first process with a call to count', async () => {
     const [first, second] = [open(), open()]
     first.check?.()
     second.check?.()

@@ -53,8 +53,8 @@ const used = async (meters: Meters) => (await meters.read('tok', [total()]))[0]?
 const calls = async (meters: Meters) => (await meters.sums({ tokenId: 'tok', from: day, to: day }))[0]?.calls
 const reserve = async (meters: Meters, call: ReturnType<typeof aCall>) => meters.reserve(call)
 
-describe('counts are written behind', () => {
-  test('within 100 ms of the first change, all in one transaction', async () => {
+describe('the writing of counts', () => {
+  test('happens within 100 ms of the first change, in one transaction', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const meters = open()
     await meters.reserve(aCall())
@@ -68,7 +68,7 @@ describe('counts are written behind', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('of what changed only', async () => {
+  test('contains changed entries only', async () => {
     const meters = open()
     await meters.reserve(aCall())
     await meters.reserve({ ...aCall(), tokenId: 'other' })
@@ -84,7 +84,7 @@ describe('counts are written behind', () => {
     expect(values.filter(([value]) => value === '"spoilt"')).toHaveLength(1)
   })
 
-  test('at last by close, which leaves nothing unwritten', async () => {
+  test('is completed by close', async () => {
     const meters = open()
     for (let n = 0; n < 5; n++) {
       const call = aCall()
@@ -97,7 +97,7 @@ describe('counts are written behind', () => {
     expect(await calls(again)).toBe(5)
   })
 
-  test('again and again while they cannot be, and nothing is lost', async () => {
+  test('is repeated until it succeeds, without a loss', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const meters = open()
     await meters.reserve(aCall())
@@ -117,7 +117,7 @@ describe('counts are written behind', () => {
     expect(await used(open())).toBe(30)
   })
 
-  test('a counter that is past is gone from the file', async () => {
+  test('deletes expired counters from the file', async () => {
     const file = join(folder, 'meters.db')
     let now = Date.UTC(2026, 10, 21)
     const meters = createFolderMeters(folder, 'meters.db', createProcessLock(folder, 'counting.lock'), {
@@ -137,7 +137,7 @@ describe('counts are written behind', () => {
 })
 
 describe('one process counts in a folder', () => {
-  test('who only looks takes nothing, and sees what was written', async () => {
+  test('a process that only reads does not take the lock, and sees the written counts', async () => {
     const [looking, counting] = [open(), open()]
     expect(await used(looking)).toBe(0)
     expect(await calls(looking)).toBeUndefined()
@@ -150,7 +150,7 @@ describe('one process counts in a folder', () => {
     expect(warnings).toEqual([])
   })
 
-  test('a second one goes on from what the first has written, tells of it once, and refuses in the end', async () => {
+  test('a second process continues from the written counts, warns once, and then rejects calls', async () => {
     const [first, second] = [open(), open(200)]
     await first.reserve(aCall(total(40)))
     first.flush()
@@ -166,7 +166,7 @@ describe('one process counts in a folder', () => {
     expect(await reserve(first, aCall())).toMatchObject({ ok: true, states: [{ used: 20 }] })
   })
 
-  test('when the first is gone, the second takes over and adds what it counted meanwhile', async () => {
+  test('when the first has ended, the second takes over and adds its own counts', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
     first.flush()
@@ -187,7 +187,7 @@ describe('one process counts in a folder', () => {
     expect(warnings).toEqual([expect.anything(), expect.stringContaining('this process now counts')])
   })
 
-  test('one that is closed when the first is gone writes what it counted', async () => {
+  test('a second process that is closed after the first has ended writes its counts', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
     await second.settle(settled(aCall(), 4))
@@ -226,7 +226,7 @@ describe('the calls of a second process', () => {
     expect(warnings[0]).toContain("The use of this process's calls is added to the counts there")
   })
 
-  test('are kept in the folder when it is closed while another counts, also those of unlimited tokens', async () => {
+  test('are written to the folder when it is closed while another counts, also for unlimited tokens', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
     first.flush()
@@ -239,7 +239,7 @@ describe('the calls of a second process', () => {
     expect(await calls(first)).toBe(2)
   })
 
-  test('are counted for the time at which they were made', async () => {
+  test('are counted at their own time', async () => {
     const minute: Meter = { name: 'minute', limit: 100, amount: 10, kind: 'window', windowMs: 60_000 }
     vi.setSystemTime('2026-11-21T23:59:59Z')
     const [first, second] = [open(), open()]
@@ -300,7 +300,7 @@ describe('the calls of a second process', () => {
     rmSync(copy, { recursive: true })
   })
 
-  test('wait in memory while the file cannot be written, and are told of once', async () => {
+  test('wait in memory while the file cannot be written, with one warning', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
     await second.settle(settled(aCall(), 4))
@@ -317,7 +317,7 @@ describe('the calls of a second process', () => {
     expect(await used(first)).toBe(17)
   })
 
-  test('that were never written are added by itself when it takes over', async () => {
+  test('that were not written are added by the process itself when it takes over', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
     await second.settle(settled(aCall(), 4))
@@ -349,7 +349,7 @@ describe('the calls of a second process', () => {
     expect(warnings.filter((warning) => warning.includes('cannot be read'))).toHaveLength(1)
   })
 
-  test('cannot be read from a damaged file, which is told at the start', async () => {
+  test('cannot be read from a damaged file, which is reported at the start', async () => {
     writeFileSync(join(folder, pendingFile), 'no database '.repeat(500))
     expect(() => open().check()).toThrow(/pending\.db is not a database\. Restore it/)
     const meters = open()

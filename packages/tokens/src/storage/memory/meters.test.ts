@@ -51,10 +51,10 @@ it('answers at once, without a promise', () => {
   expect(answers.filter((answer) => answer instanceof Promise)).toEqual([])
 })
 
-describe('what is saved', () => {
+describe('saved counts', () => {
   const counted = [perMinute, perPeriod('day'), perPeriod('week'), perPeriod('month'), total]
 
-  it('gives the same counts and sums again, then and later', async () => {
+  it('restore the same counts and sums, then and later', async () => {
     let time = start
     const now = () => time
     const { onChange, saved } = keeper()
@@ -85,7 +85,7 @@ describe('what is saved', () => {
     }
   })
 
-  it('is told for each change before the call is answered, and not for a look or a refusal', async () => {
+  it('are reported for each change before reserve returns, and not for reads or rejections', async () => {
     const told: SavedEntry[] = []
     const meters = createMemoryMeters({ now: () => start, onChange: (entry) => told.push(entry) })
     const tight = { ...total, limit: 10 }
@@ -98,7 +98,7 @@ describe('what is saved', () => {
     expect(told.map(({ key }) => key)).toEqual([told[0]?.key, told[0]?.key])
   })
 
-  it('goes on being counted', async () => {
+  it('continue to count', async () => {
     const { onChange, saved } = keeper()
     const before = createMemoryMeters({ now: () => start, onChange })
     for (let n = 0; n < 9; n++) await before.reserve({ callId: `a${n}`, tokenId: 't', meters: [perMinute] })
@@ -115,7 +115,7 @@ describe('what is saved', () => {
   })
 })
 
-describe('what is past', () => {
+describe('an expired counter', () => {
   it('is dropped: 100,000 tokens with a second’s window leave but those of the last seconds', async () => {
     let time = start
     const { onChange, most, size } = keeper()
@@ -193,7 +193,7 @@ describe('a clock that is set', () => {
     expect((await meters.reserve({ callId: 'b', tokenId: 't', meters: [full] })).ok).toBe(true)
   })
 
-  it('right after it was years ahead gives nobody more room for calls that end now', async () => {
+  it('right after it was years ahead makes no room for calls that end now', async () => {
     let time = start + 3650 * dayMs
     const meters = createMemoryMeters({ now: () => time })
     await meters.reserve({ callId: 'a', tokenId: 't', meters: windows })
@@ -203,7 +203,7 @@ describe('a clock that is set', () => {
     expect(await meters.read('t', windows)).toMatchObject([{ used: 0 }, { used: 0 }])
   })
 
-  it('right after it was years ahead gives no second budget, and keeps nobody out for longer than a period lasts', async () => {
+  it('right after it was years ahead grants no second budget, and rejects calls for at most one period', async () => {
     let time = start + 3650 * dayMs
     const meters = createMemoryMeters({ now: () => time })
     const tight = windows.map((meter) => ({ ...meter, limit: meter.amount }))
@@ -258,7 +258,7 @@ describe('a clock that is set', () => {
       expect(await meters.read('t', [one])).toMatchObject([{ used: 0 }])
     })
 
-    it('ahead over the end of a period and back again gives one budget for each, not two', async () => {
+    it('ahead over the end of a period and back grants one budget for each period', async () => {
       const meters = createMemoryMeters()
       const day = { ...perPeriod('day'), limit: 10 }
       vi.setSystemTime(Date.parse('2026-11-21T23:58:00Z'))
@@ -274,7 +274,7 @@ describe('a clock that is set', () => {
       expect(await reserve('g')).toBe(true)
     })
 
-    it('ahead over the end of a period drops no budget of tokens that nobody used meanwhile', async () => {
+    it('ahead over the end of a period keeps the budgets of tokens without calls', async () => {
       const meters = createMemoryMeters()
       const day = { ...perPeriod('day'), limit: 10 }
       await meters.reserve({ callId: 'a', tokenId: 't', meters: [day] })
@@ -284,7 +284,7 @@ describe('a clock that is set', () => {
       expect((await meters.reserve({ callId: 'b', tokenId: 't', meters: [day] })).ok).toBe(false)
     })
 
-    it('counts what a call took in the period of its reservation, whatever the clock did since', async () => {
+    it('counts the use of a call in the period of its reservation, whatever the clock does', async () => {
       const meters = createMemoryMeters()
       const counted = [perMinute, perPeriod('day')]
       vi.setSystemTime(Date.parse('2026-11-21T00:02:00Z'))
@@ -297,7 +297,7 @@ describe('a clock that is set', () => {
   })
 })
 
-it('a renewal that is there before its reservation does not keep those behind it from running out', async () => {
+it('a renewal that arrives before its reservation does not prevent later leases from expiring', async () => {
   let time = start
   const meters = createMemoryMeters({ now: () => time })
   const wide = { ...slots, limit: 9 }
@@ -311,7 +311,7 @@ it('a renewal that is there before its reservation does not keep those behind it
   expect(await meters.read('t', [wide])).toMatchObject([{ used: 1 }])
 })
 
-describe('as time passes, calls come and go, and settlements repeat', () => {
+describe('random calls over time, with repeated settlements', () => {
   // Before the end of a day, a week and a month at once.
   const begin = Date.parse('2027-01-31T23:30:00Z')
   const meters: Meter[] = [
@@ -410,7 +410,7 @@ describe('as time passes, calls come and go, and settlements repeat', () => {
   }
   const read = (store: MeterStore, of: readonly Meter[] = meters) => store.read('t', of) as readonly { used: number }[]
 
-  it('counts as a plain list of all that happened does', () => {
+  it('counts the same as a plain list of all events', () => {
     fc.assert(
       fc.property(fc.array(step('any'), { minLength: 5, maxLength: 60 }), (steps) => {
         const { store, saved, pass, now } = run(steps, (store, model) => {
@@ -427,7 +427,7 @@ describe('as time passes, calls come and go, and settlements repeat', () => {
     )
   })
 
-  it('is never over a limit by reservations, and left with what the calls took and none that runs', () => {
+  it('never exceeds a limit by reservations, and ends with the use of all calls and no running call', () => {
     fc.assert(
       fc.property(fc.array(step('amount'), { minLength: 5, maxLength: 60 }), (steps) => {
         const { store, model, calls, pass } = run(steps, (store) => {

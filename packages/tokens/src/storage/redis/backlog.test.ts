@@ -22,13 +22,13 @@ const make = () => {
 const away = new StorageAwayError('away')
 
 describe('settlements', () => {
-  it('are written at once while Redis is there', async () => {
+  it('are written at once while Redis is available', async () => {
     const { backlog, written } = make()
     await backlog.add(settlement(1), true)
     expect([written, backlog.size()]).toEqual([['call-1'], 0])
   })
 
-  it('are kept while it is away, and written in their order', async () => {
+  it('are queued while it is away, and written in order', async () => {
     const { redis, backlog, written, told } = make()
     redis.fails = () => away
     await backlog.add(settlement(1), true)
@@ -41,7 +41,7 @@ describe('settlements', () => {
     expect([backlog.size(), told]).toEqual([0, ['250 settlements that waited for Redis are written']])
   })
 
-  it('wait on when Redis goes away in the middle of it', async () => {
+  it('stay queued if Redis goes away during the flush', async () => {
     const { redis, backlog, written } = make()
     for (let n = 1; n <= 3; n++) await backlog.add(settlement(n), false)
     redis.fails = (callId) => (callId === 'call-2' ? away : undefined)
@@ -62,7 +62,7 @@ describe('settlements', () => {
     expect([written, backlog.size()]).toEqual([['call-1'], 0])
   })
 
-  it('are dropped, the oldest first, when too many wait, and that is said', async () => {
+  it('are dropped, the oldest first, if too many wait, with a warning', async () => {
     const { backlog, written, dropped, told } = make()
     for (let n = 1; n <= maxBacklog + 3; n++) await backlog.add(settlement(n), false)
     expect([backlog.size(), dropped]).toEqual([maxBacklog, ['call-1', 'call-2', 'call-3']])
@@ -72,7 +72,7 @@ describe('settlements', () => {
     expect(told[1]).toBe('10000 settlements that waited for Redis are written; 3 were dropped and are not counted')
   })
 
-  it('that only take a reservation back never push out what a call took', async () => {
+  it('that only cancel a reservation never displace the use of a call', async () => {
     const { backlog, written, dropped } = make()
     const add = { calls: 1, inputTokens: 0, cachedTokens: 0, outputTokens: 0, cost: 0, unpriced: 0 }
     const real = (n: number): Settlement => ({ ...settlement(n), sums: { day: '2026-11-21', model: 'm', add } })

@@ -75,7 +75,7 @@ describe('a script', () => {
     expect(sent).toEqual([['EVALSHA', 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db', '1', 'k', 'a']])
   })
 
-  it('is sent as a text where it is not known', async () => {
+  it('is sent as text if Redis does not know it', async () => {
     const { command, sent } = sending(new Error('NOSCRIPT No matching script.'), '1')
     expect(await evaluate(command, one, ['k', 'l'], [])).toBe('1')
     expect(sent[1]).toEqual(['EVAL', 'return 1', '2', 'k', 'l'])

@@ -34,7 +34,7 @@ const make = () => {
 }
 
 describe('a guard', () => {
-  it('hands on what Redis answers', async () => {
+  it('returns the replies of Redis', async () => {
     const { get, guard, sent } = make()
     expect(await get()).toBe('GET')
     expect(guard.awayMs()).toBeUndefined()
@@ -78,7 +78,7 @@ describe('a guard', () => {
     guard.close()
   })
 
-  it('fails at once while Redis is away, and asks nothing but whether it is back', async () => {
+  it('fails at once while Redis is away, and sends only probes', async () => {
     const { redis, outcome, get, sent } = make()
     redis.does = 'fail'
     await outcome()
@@ -102,7 +102,7 @@ describe('a guard', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('does not do a second time what has an effect each time', async () => {
+  it('does not repeat work that is not repeatable', async () => {
     const { redis, guard, sent } = make()
     redis.does = 'fail'
     await expect(guard.run((send) => send('k', ['SET']), { repeatable: false })).rejects.toThrow(/Socket closed/)
@@ -110,7 +110,7 @@ describe('a guard', () => {
     guard.close()
   })
 
-  it('has a limit of its own for commands that no call waits for, and a longer one until Redis was reached', async () => {
+  it('has a separate limit for commands, and a longer one until Redis was reached', async () => {
     const guard = createGuard({
       command: (_, [ms]) => new Promise((resolve) => setTimeout(() => resolve(ms), Number(ms))),
       timeoutMs: 100,
@@ -131,7 +131,7 @@ describe('a guard', () => {
     guard.close()
   })
 
-  it('has one probe on its way at a time, and gives a lost one up after five seconds', async () => {
+  it('sends one probe at a time, and repeats a lost one after five seconds', async () => {
     const { redis, outcome, sent } = make()
     redis.does = 'nothing'
     await outcome()
@@ -154,7 +154,7 @@ describe('a guard', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('hands on what the work throws, and what Redis answers to a wrong command, and stays', async () => {
+  it('passes errors of the work and error replies on, without counting Redis as away', async () => {
     const { guard } = make()
     await expect(guard.run(async () => Promise.reject(new Error('exists already')))).rejects.toThrow('exists already')
     const refusing = createGuard({
@@ -168,7 +168,7 @@ describe('a guard', () => {
     expect(refusing.awayMs()).toBeUndefined()
   })
 
-  it('that is closed refuses, and leaves no timer', async () => {
+  it('rejects work after close, and leaves no timer', async () => {
     const { redis, outcome, guard, get } = make()
     redis.does = 'fail'
     await outcome()

@@ -68,7 +68,7 @@ describe('the share of a limit', () => {
     expect((await enterAll(2, minute)).entered).toBe(5)
   })
 
-  it('is no reason to tell a client that its call is too large', async () => {
+  it('does not make a call too large for its limit', async () => {
     const { enter } = make()
     expect(await enter(4, { ...minute, amount: 3 })).toBe('away')
     expect(await enter(4, { ...minute, amount: 11 })).toBe(0)
@@ -76,23 +76,23 @@ describe('the share of a limit', () => {
 })
 
 describe('the share of a budget', () => {
-  it('is none where nothing is known of it', async () => {
+  it('is zero if the budget is unknown', async () => {
     expect(await make().enter(1, total)).toBe('away')
   })
 
-  it('is what was left of it, divided', async () => {
+  it('is the remainder, divided', async () => {
     const { known, enterAll } = make()
     await known(total, 40)
     expect(await enterAll(2, total)).toEqual({ entered: 3, outcome: 'away' })
   })
 
-  it('is none where it was used up, and clients are told so', async () => {
+  it('is zero if the budget is spent, with the error of the limit', async () => {
     const { known, enter } = make()
     await known(total, 95)
     expect(await enter(1, total)).toBe(0)
   })
 
-  it('counts what calls really took', async () => {
+  it('counts the actual use of calls', async () => {
     const { known, enterAll, settle } = make()
     await known(total, 0)
     expect((await enterAll(2, total)).entered).toBe(5)
@@ -103,7 +103,7 @@ describe('the share of a budget', () => {
     expect((await enterAll(2, total)).entered).toBe(0)
   })
 
-  it('is new for the next outage, less what is not written yet', async () => {
+  it('is computed again for the next outage, less the unwritten use', async () => {
     const { shares, known, enterAll, settle } = make()
     await known(total, 0)
     expect((await enterAll(2, total)).entered).toBe(5)
@@ -117,7 +117,7 @@ describe('the share of a budget', () => {
     expect((await enterAll(2, total)).entered).toBe(1)
   })
 
-  it('begins anew with the day', async () => {
+  it('resets with the day', async () => {
     const { known, enterAll } = make()
     await known(day, 100, Date.parse('2026-11-22T00:00:00Z'))
     expect(await enterAll(2, day)).toEqual({ entered: 0, outcome: 0 })
@@ -128,7 +128,7 @@ describe('the share of a budget', () => {
   })
 })
 
-it('what is left of a budget is not raised by calls of the day before', async () => {
+it('calls of the previous day do not raise the remainder of a budget', async () => {
   const { shares, known, enterAll, settle } = make()
   const [today, tomorrow] = [Date.parse('2026-11-22T00:00:00Z'), Date.parse('2026-11-23T00:00:00Z')]
   await known(day, 0, today)
@@ -143,7 +143,7 @@ it('what is left of a budget is not raised by calls of the day before', async ()
   expect((await enterAll(2, day)).entered).toBe(0)
 })
 
-it('a call that one share refuses is counted by none, and the first that refuses is told', async () => {
+it('a call that one share rejects is counted by none, and the first one is reported', async () => {
   const { enter, enterAll, known } = make()
   await known(total, 100)
   for (let n = 0; n < 20; n++) expect(await enter(2, minute, total)).toBe(1)

@@ -112,7 +112,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('meter
     expect(await meters.sums({ tokenId: 't', from: sums.day, to: sums.day })).toMatchObject([{ calls: 1 }])
   })
 
-  it('count once what several limits are for', async () => {
+  it('count a call once if several limits share a counter', async () => {
     const { meters } = on(connection)
     const id = callId()
     const two = [window, { ...window, limit: 2 }].map((meter) => ({ ...meter, amount: 2 }))
@@ -155,13 +155,13 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('meter
     expect(await meters.read('t', [slots])).toMatchObject([{ used: 0 }])
   })
 
-  it('count a running call by its renewal where Redis does not know it', async () => {
+  it('count a running call by its renewal if Redis does not know it', async () => {
     const { meters } = on(connection)
     await meters.renew([{ callId: callId(), tokenId: 't', meters: [window, slots] }])
     expect(await meters.read('t', [window, slots])).toMatchObject([{ used: 0 }, { used: 1 }])
   })
 
-  it('leave nothing behind for ever but what has no end', async () => {
+  it('let all keys expire except totals', async () => {
     const { meters, command, prefix } = on(connection)
     const total: Meter = { kind: 'period', name: 'period:total', period: 'total', limit: 10, amount: 1 }
     const all = [window, month, slots, total]

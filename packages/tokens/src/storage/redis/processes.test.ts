@@ -29,7 +29,7 @@ describe('the number of processes', () => {
     processes.close()
   })
 
-  it('is asked for with calls, only now and then, and without them every five seconds', async () => {
+  it('is updated with calls at intervals, and without calls every five seconds', async () => {
     const { processes, announced } = make()
     await vi.advanceTimersByTimeAsync(60_000)
     expect(announced()).toBe(0)
@@ -64,7 +64,7 @@ describe('the number of processes', () => {
     expect(processes.count()).toBe(1)
   })
 
-  it('stays what it was while Redis does not answer', async () => {
+  it('stays unchanged while Redis does not respond', async () => {
     const { redis, command, processes } = make()
     redis.alive = 3
     await processes.announce(command)

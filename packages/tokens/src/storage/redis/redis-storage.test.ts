@@ -181,7 +181,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       },
     )
 
-    it('does not take a long pause of this process for one of Redis', async () => {
+    it('does not mistake a long pause of this process for one of Redis', async () => {
       const { storage, told } = await join(connected)
       await storage.tokens.create(token)
       const found = storage.tokens.get('t')
@@ -195,7 +195,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       expect(told).toEqual([])
     })
 
-    it('lets in no more than the limit once more, all processes together, and counts each call once in the end', async () => {
+    it('admits at most the limit once more in all processes together, and counts each call once in the end', async () => {
       const { storage: one } = await join(connected)
       const { storage: two } = await join(connected)
       await meet(one, two)
@@ -220,7 +220,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       expect(await one.meters.read('t', [requests])).toMatchObject([{ used: 80 }])
     })
 
-    it('lets in what was left of a budget, in parts, and nothing of a budget that it does not know', async () => {
+    it('admits shares of the known remainder of a budget, and nothing of an unknown budget', async () => {
       const { storage: one } = await join(connected)
       const { storage: two } = await join(connected)
       await meet(one, two)
@@ -242,7 +242,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       expect(await one.meters.read('t', [budget])).toMatchObject([{ used: 1000 }])
     })
 
-    it('tells what is left for this process while Redis is away', async () => {
+    it('reports the remainder of this process’s share while Redis is away', async () => {
       const { storage: one } = await join(connected)
       const { storage: two } = await join(connected)
       await meet(one, two)
@@ -257,7 +257,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       redis.thaw()
     })
 
-    it('does not keep what it refused, though Redis carries it out later', async () => {
+    it('does not count a rejected call, even if Redis executes its reservation later', async () => {
       const { storage } = await join(connected, { away: { localMs: 0 } })
       await enter(storage, requests)
       redis.freeze()
@@ -283,7 +283,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       expect(await enter(storage, requests)).toBeDefined()
     })
 
-    it('says what was not written when it is closed while Redis is away', async () => {
+    it('reports unwritten settlements if it is closed while Redis is away', async () => {
       const { storage, told } = await join(connected)
       const call = await enter(storage, requests)
       redis.freeze()
@@ -293,7 +293,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       redis.thaw()
     })
 
-    it('lets nobody in before Redis was ever reached', async () => {
+    it('admits no calls before Redis was reached once', async () => {
       const { storage } = await join(connected)
       redis.freeze()
       await expect(enter(storage, requests)).rejects.toThrow(/not been reached yet/)
@@ -302,7 +302,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
   },
 )
 
-describe('what is no time is refused', () => {
+describe('rejects invalid times', () => {
   const client = { sendCommand: async () => null }
   it.each([
     ['timeoutMs', { timeoutMs: 0 }],

@@ -88,7 +88,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       expect(warnings).toEqual([])
     })
 
-    it('repeats what a lost connection took once, and counts it once', async () => {
+    it('repeats work that a lost connection interrupted, and counts it once', async () => {
       const { storage, warnings } = await join({ timeoutMs: 3000 })
       await storage.tokens.create(token)
       expect(await admit(storage)).toBe(true)

@@ -54,7 +54,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('token
     await server?.close()
   })
 
-  it('are found by what the record holds, wherever a change was interrupted', async () => {
+  it('are found by the digests of the record, wherever a change was interrupted', async () => {
     const outcomes = new Set<string>()
     for (let commands = 0; ; commands++) {
       const { tokens, prefix } = on(connection)
@@ -81,7 +81,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('token
     expect([...outcomes]).toEqual(['a,b', 'c,b'])
   })
 
-  it('are there or not, wherever the creation was interrupted, and can be created then', async () => {
+  it('exist or not, wherever the creation was interrupted, and can be created again', async () => {
     for (let commands = 0; ; commands++) {
       const { tokens, prefix } = on(connection)
       const half = on(connection, prefix, commands).tokens
@@ -131,7 +131,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('token
     expect([await ids('me'), await ids('you')]).toEqual([['t'], []])
   })
 
-  it('fill their pages past entries that are none', async () => {
+  it('fill their pages despite stale entries', async () => {
     const { tokens, prefix } = on(connection)
     for (let n = 10; n < 30; n++) {
       // Every other one was interrupted before its record was written.
