@@ -13,7 +13,6 @@ const goal = 1
 
 /** Folders above the goal, with their share rounded up. It must not grow; lower the figure after a rewrite. */
 const ceilings: Readonly<Record<string, number>> = {
-  'packages/bench': 5,
   'packages/cli': 21,
   'packages/core': 15,
   'packages/express': 22,

@@ -74,9 +74,9 @@ export function laneFor(client: Codec, upstream: UpstreamCodec, value: JsonObjec
     now: () => 1_800_000_000,
     maxEventChars: 1_000_000,
     maxDepth: 1000,
-    clean: (error) => error,
+    toClientErrorInfo: (error) => error,
     redactor: redactorOf(openai()),
-    tellLosses: false,
+    reportsLateLosses: false,
   })
 }
 

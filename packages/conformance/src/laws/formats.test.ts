@@ -15,7 +15,7 @@ import { type ResponseContent, readRecording } from '../base/response-content.ts
 import { cut } from '../base/upstream-fetch.ts'
 import {
   comparableValue,
-  contentOf,
+  conversationTexts,
   createContext,
   createExchange,
   eventsOf,
@@ -75,7 +75,9 @@ describe.each(codecs.map((codec) => ({ format: codec.format, codec })))('laws of
   test('preserves every text, tool call and tool result of a conversation', () => {
     fc.assert(
       fc.property(requests, (request) => {
-        expect(contentOf(codec.decodeRequest(encode(request), createContext()))).toEqual(contentOf(request))
+        expect(conversationTexts(codec.decodeRequest(encode(request), createContext()))).toEqual(
+          conversationTexts(request),
+        )
       }),
       runs,
     )

@@ -14,7 +14,7 @@ import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import {
   comparableValue,
-  contentOf,
+  conversationTexts,
   createContext,
   createExchange,
   fieldAt,
@@ -51,7 +51,11 @@ const doneAnyway = ({ reasoning }: ModelRequest, field: string): boolean =>
   field === 'output.includeUsage' || (field === 'reasoning.adaptive' && reasoning?.adaptive === false)
 
 /** Translates the events of an upstream response to the client's format. */
-function told(client: Codec, upstream: Codec, events: readonly ReturnType<typeof streamOf>[number][]): ModelEvent[] {
+function translateEvents(
+  client: Codec,
+  upstream: Codec,
+  events: readonly ReturnType<typeof streamOf>[number][],
+): ModelEvent[] {
   const exchange = createExchange()
   const decoded = run(upstream.decodeStream(exchange), events)
   return run(client.decodeStream(createExchange()), run(client.encodeStream(exchange), decoded))
@@ -76,7 +80,7 @@ describe.each(pairs)('translation $name', ({ client, upstream }) => {
           const value = comparableValue(field, fieldAt(decoded, field), reported)
           expect([field, fieldAt(back, field)]).toMatchObject([field, value])
         }
-        expect(contentOf(back)).toEqual(contentOf(decoded))
+        expect(conversationTexts(back)).toEqual(conversationTexts(decoded))
       }),
       runs,
     )
@@ -90,7 +94,9 @@ describe.each(pairs)('translation $name', ({ client, upstream }) => {
         const answer = client.encodeResponse(upstream.decodeResponse(structuredClone(wire), exchange), exchange)
         const whole: ModelResponse = client.decodeResponse(structuredClone(answer), createExchange())
         expect(gistOf(whole)).toEqual(gistOf(response))
-        expect(gistOf(fold(told(client, upstream, streamOf(upstream, response, count))))).toEqual(gistOf(response))
+        expect(gistOf(fold(translateEvents(client, upstream, streamOf(upstream, response, count))))).toEqual(
+          gistOf(response),
+        )
       }),
       runs,
     )
@@ -105,7 +111,7 @@ describe.each(pairs)('translation $name', ({ client, upstream }) => {
             ({ type }) => type === 'response-end',
           )
         const whole = wire.findIndex((_, length) => ends(length + 1))
-        const events = told(client, upstream, wire.slice(0, at % (whole + 1)))
+        const events = translateEvents(client, upstream, wire.slice(0, at % (whole + 1)))
         expect(events.filter(({ type }) => type === 'error' || type === 'response-end')).toHaveLength(1)
         expect(events.at(-1)?.type).toBe('error')
       }),

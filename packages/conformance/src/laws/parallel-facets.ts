@@ -11,7 +11,7 @@ export interface ConversationContent {
   /** Instructions in any role. */
   readonly system: string
   /** Texts and media of the user, in order. */
-  readonly said: readonly string[]
+  readonly userTexts: readonly string[]
   /** Results of tools, in order. */
   readonly results: readonly string[]
   readonly tools: readonly Json[]
@@ -21,7 +21,16 @@ export interface ConversationContent {
   readonly stream: boolean
 }
 export type Facet = keyof ConversationContent
-export const facets: readonly Facet[] = ['system', 'said', 'results', 'tools', 'choice', 'output', 'sampling', 'stream']
+export const facets: readonly Facet[] = [
+  'system',
+  'userTexts',
+  'results',
+  'tools',
+  'choice',
+  'output',
+  'sampling',
+  'stream',
+]
 
 /** Returns the request of an exchange in the IR; undefined if the recording has none. */
 export function decodedRequest(exchange: Exchange): ModelRequest | undefined {
@@ -44,7 +53,7 @@ export function spokenIn(request: ModelRequest): ConversationContent {
       .flatMap(({ parts }) => parts.map(describePart))
       .join('\n')
       .trim(),
-    said: user.filter(({ type }) => type !== 'tool-result').map((part) => withoutIds(describePart(part))),
+    userTexts: user.filter(({ type }) => type !== 'tool-result').map((part) => withoutIds(describePart(part))),
     results: user.flatMap((part) =>
       part.type === 'tool-result' ? [unwrapped(part.parts.map(describePart).join('\n'))] : [],
     ),

@@ -30,12 +30,12 @@ export const reasons: readonly Reason[] = [
     reason: 'this vendor has no `required`: the library names the only tool',
   },
   {
-    facet: 'said',
+    facet: 'userTexts',
     where: /anthropic-messages\/.*handles_multiple_pdfs/,
     reason: 'this provider fetches documents by URL, for the others the library does',
   },
   {
-    facet: 'said',
+    facet: 'userTexts',
     where: /(gemini|ollama_granite).*can_understand_remote_images_without_extension/,
     reason: 'these providers do not fetch images by URL: the library does',
   },
@@ -55,7 +55,7 @@ export const reasons: readonly Reason[] = [
     reason: 'sends the same request twice, streamed and unstreamed',
   },
   { facet: 'tools', where: /chat_web_search_with/, reason: 'each vendor has its own server-side search' },
-  ...(['system', 'said', 'results', 'tools'] as const).map((facet) => ({
+  ...(['system', 'userTexts', 'results', 'tools'] as const).map((facet) => ({
     facet,
     where: /test_tool_search__test_(cross_provider|live_tool_search)/,
     reason: 'each vendor has its own blocks for found tools; two versions of the library word their prompt differently',

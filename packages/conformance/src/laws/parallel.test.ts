@@ -26,7 +26,7 @@ function momentsOf({ exchanges }: Scenario): Spoke[][] {
     const request = decodedRequest(exchange)
     if (request === undefined) continue
     const spoken = spokenIn(request)
-    const moment = JSON.stringify([spoken.said[0], spoken.said.length, spoken.results.length])
+    const moment = JSON.stringify([spoken.userTexts[0], spoken.userTexts.length, spoken.results.length])
     moments.set(moment, [...(moments.get(moment) ?? []), { exchange, spoken }])
   }
   return [...moments.values()].filter((list) => new Set(list.map(({ exchange }) => exchange.format)).size > 1)

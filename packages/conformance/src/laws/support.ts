@@ -222,7 +222,7 @@ export const comparableValue = (field: string, value: unknown, reported: readonl
       })
 
 /** Returns every text, call and result of a conversation, in order. */
-export const contentOf = (request: ModelRequest): unknown[] =>
+export const conversationTexts = (request: ModelRequest): unknown[] =>
   request.turns.flatMap(({ parts }) =>
     parts.map((part) =>
       part.type === 'tool-result'

@@ -60,9 +60,9 @@ function laneOf(upstream: Codec, client: Codec, stream: boolean): Lane {
     now: () => 1_800_000_000,
     maxEventChars: 1_000_000,
     maxDepth: 1000,
-    clean: (error) => error,
+    toClientErrorInfo: (error) => error,
     redactor: redactorOf(openai()),
-    tellLosses: false,
+    reportsLateLosses: false,
   })
 }
 

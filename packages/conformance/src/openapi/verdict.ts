@@ -15,7 +15,7 @@ export interface Exemption {
   /** Only with models of few features. Default: all models. */
   readonly humble?: true
   /** The loss is reported under its enclosing part: a loss at this path must exist. */
-  readonly told?: { readonly path: string; readonly detail: RegExp }
+  readonly reportedAt?: { readonly path: string; readonly detail: RegExp }
   readonly why: string
 }
 
@@ -97,7 +97,7 @@ const isSynonym = (probe: Probe, { meanings }: Journey): boolean =>
   probe.standard === true || meanings.some(({ at, value }) => at.test(probe.path) && value === probe.value)
 
 function covers(
-  { from, at, value, to, humble, told }: Exemption,
+  { from, at, value, to, humble, reportedAt: told }: Exemption,
   probe: Probe,
   { losses }: Carried,
   journey: Journey,

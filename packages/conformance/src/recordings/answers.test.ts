@@ -25,7 +25,7 @@ const floors: Readonly<Record<Format, { bodies: number; streams: number }>> = {
 }
 
 /** Returns the client's response if the upstream returns the recording. */
-async function told(exchange: Exchange, format: Format): Promise<{ status: number; text: string }> {
+async function clientResponse(exchange: Exchange, format: Format): Promise<{ status: number; text: string }> {
   const { stream } = exchange
   const served = serveBytes(exchange.answer, { stream })
   const answer = await gatewayFor(exchange, served.fetch).fetch(
@@ -59,7 +59,7 @@ describe.skipIf(!haveRecordings)('recorded responses', () => {
           const own = format === exchange.format
           if (use.kind === 'broken') {
             await check(`broken as expected: ${use.why}`, exchange, async () => {
-              const { status, text } = await told(exchange, format)
+              const { status, text } = await clientResponse(exchange, format)
               const read = readRecording({ format, stream: exchange.stream, answer: text })
               // In pass-through, a JSON object stays unchanged, whatever its content.
               if (!own || exchange.stream) expect([status, read]).toEqual([status, undefined])
@@ -67,7 +67,7 @@ describe.skipIf(!haveRecordings)('recorded responses', () => {
             continue
           }
           await check(`${exchange.format}→${format} ${exchange.stream ? 'streams' : 'bodies'}`, exchange, async () => {
-            const { status, text } = await told(exchange, format)
+            const { status, text } = await clientResponse(exchange, format)
             if (own && !exchange.stream) expect(text).toBe(exchange.answer)
             const read = readRecording({ format, stream: exchange.stream, answer: text }, own)
             if (read === undefined) throw new Error(`no answer: ${status} ${text.slice(-300)}`)

@@ -63,11 +63,11 @@ export async function command(
 ): Promise<number> {
   try {
     const { values, positionals } = read(argv)
-    if (values.help === true) return said(out, help)
-    if (values.version === true) return said(out, version)
+    if (values.help === true) return writeLine(out, help)
+    if (values.version === true) return writeLine(out, version)
     const only = listOf(values.only, '--only')
     const skip = listOf(values.skip, '--skip') ?? []
-    if (values.list === true) return said(out, listed(only, skip, out.columns))
+    if (values.list === true) return writeLine(out, listed(only, skip, out.columns))
     const [url, ...more] = positionals
     if (url === undefined) throw new Misuse('Missing base URL of the server, such as http://localhost:8787')
     if (more.length > 0) throw new Misuse(`Unexpected argument '${more[0]}': pass one URL`)
@@ -87,7 +87,7 @@ export async function command(
   }
 }
 
-function said(out: Terminal, words: string): number {
+function writeLine(out: Terminal, words: string): number {
   out.write(`${words}\n`)
   return 0
 }

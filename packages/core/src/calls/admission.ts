@@ -13,40 +13,40 @@ import type { TargetCall } from './call.ts'
 type Admitted = Pick<TargetCall, 'shared' | 'inbound' | 'record' | 'request' | 'signal'>
 
 /**
- * Asks the plugins whether a call may go on, one after the other. A promise only where a plugin answers with one. Throws what
- * a plugin refuses it with; what was admitted before that is settled with the call.
+ * Calls the `admit` hooks of the plugins in turn. Returns a promise only if a plugin does. Throws the error of the plugin that rejects the
+ * call; admissions of earlier plugins are settled with the call.
  */
 export function admitCall(call: Admitted, targets: readonly ResolvedTarget[]): void | Promise<void> {
   const { plugins } = call.shared
-  let asked: AdmitCall | undefined
+  let event: AdmitCall | undefined
   for (let at = 0; at < plugins.length; at++) {
     const plugin = plugins[at]
     if (plugin?.admit === undefined) continue
-    asked ??= askedOf(call, targets)
-    const answer: unknown = plugin.admit(asked)
-    if (isThenable(answer)) return admitRemaining(call, asked, answer, at)
-    note(call.record, answer, plugin)
+    event ??= createAdmitCall(call, targets)
+    const admission: unknown = plugin.admit(event)
+    if (isThenable(admission)) return admitRemaining(call, event, admission, at)
+    recordAdmission(call.record, admission, plugin)
   }
 }
 
 async function admitRemaining(
   call: Admitted,
-  asked: AdmitCall,
+  event: AdmitCall,
   first: PromiseLike<unknown>,
   at: number,
 ): Promise<void> {
   const { shared, record, signal } = call
   const rest = shared.plugins.slice(at)
   for (const plugin of rest) {
-    const answer: unknown = plugin === rest[0] ? first : plugin.admit?.(asked)
-    note(record, isThenable(answer) ? await admissionOf(call, answer, plugin) : answer, plugin)
+    const admission: unknown = plugin === rest[0] ? first : plugin.admit?.(event)
+    recordAdmission(record, isThenable(admission) ? await awaitAdmission(call, admission, plugin) : admission, plugin)
   }
-  // Whoever left meanwhile is not called for.
+  // The client disconnected during admission.
   if (signal.aborted) throw stopReason(signal)
 }
 
-/** What `admit` resolves to. One that comes too late still holds what it has reserved, so it is settled with the call all the same. */
-async function admissionOf(
+/** Awaits an admission. One that resolves too late still holds its reservation, so it is settled with the call as well. */
+async function awaitAdmission(
   { shared, record, signal }: Admitted,
   pending: PromiseLike<unknown>,
   { name }: Plugin,
@@ -75,12 +75,12 @@ async function admissionOf(
   }
 }
 
-/** Puts an admission down for the answer's headers and for `settle`. Throws for what is none: the call is refused. */
-function note(record: CallRecord, admission: unknown, { name }: Plugin): void {
+/** Records an admission, for the headers of the response and for `settle`. Throws for any other value: the call is rejected. */
+function recordAdmission(record: CallRecord, admission: unknown, { name }: Plugin): void {
   if (admission === undefined || admission === null) return
   if (!isAdmission(admission))
     throw new TypeError(
-      `admit of plugin '${name}' returned ${typeNameOf(admission)}: return undefined or an admission such as { settle(event) {} } to let the call in, and throw a GatewayError to refuse it`,
+      `admit of plugin '${name}' returned ${typeNameOf(admission)}: return undefined or an admission such as { settle(event) {} } to admit the call, and throw a GatewayError to reject it`,
     )
   record.admissions ??= []
   const { headers, settle } = admission
@@ -89,7 +89,7 @@ function note(record: CallRecord, admission: unknown, { name }: Plugin): void {
     record.admissions.push(admission)
     return
   }
-  // The error must not carry it either; what was reserved is given back.
+  // The error must not carry the header either. The reservation is released.
   if (settle !== undefined) record.admissions.push({ settle: (event) => admission.settle?.(event) })
   throw new TypeError(`admit of plugin '${name}' returned the header '${bad[0].slice(0, 100)}', which cannot be sent`)
 }
@@ -97,7 +97,7 @@ function note(record: CallRecord, admission: unknown, { name }: Plugin): void {
 const isAdmission = (value: unknown): value is Admission =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-function askedOf({ record, inbound, request }: Admitted, targets: readonly ResolvedTarget[]): AdmitCall {
+function createAdmitCall({ record, inbound, request }: Admitted, targets: readonly ResolvedTarget[]): AdmitCall {
   const { requestId, identity, operation, format, model, stream } = record
   let estimated: ReturnType<AdmitCall['estimate']> | undefined
   return {
@@ -112,7 +112,7 @@ function askedOf({ record, inbound, request }: Admitted, targets: readonly Resol
     targets: targets.map(({ upstreamName: upstream, model }) => ({ upstream, model })),
     estimate() {
       estimated ??=
-        record.expected === undefined ? estimate(record.tokenCounting, request) : ofExpected(record.expected)
+        record.expected === undefined ? estimate(record.tokenCounting, request) : estimateFromExpected(record.expected)
       return estimated
     },
     header: (name) => inbound.header(name),
@@ -121,7 +121,12 @@ function askedOf({ record, inbound, request }: Admitted, targets: readonly Resol
 
 const nothing = { input: 0, output: 0 } as const
 
-const ofExpected = ({ input = 0, output = 0, units, least }: ExpectedUse): ReturnType<AdmitCall['estimate']> => ({
+const estimateFromExpected = ({
+  input = 0,
+  output = 0,
+  units,
+  least,
+}: ExpectedUse): ReturnType<AdmitCall['estimate']> => ({
   input,
   output,
   ...(units === undefined ? {} : { units }),
@@ -152,8 +157,8 @@ function largestAt(body: JsonObject, paths: readonly string[]): number | undefin
 const unbounded = -1
 
 /**
- * The bound in a field. `unbounded` for a value that is none: nothing else checks it, some servers generate without a bound for a negative
- * number, and others read a number in a string.
+ * Returns the bound in a field, `unbounded` for an invalid value. Nothing else checks it: some servers generate without a bound for a
+ * negative number, and others accept a number in a string.
  */
 function boundAt(body: JsonObject, path: string): number | undefined {
   let at: Json | undefined = body

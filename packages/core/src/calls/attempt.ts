@@ -2,8 +2,14 @@ import { createCanceller, maxTimerMs, monotonicNow, type Signal, stopReason } fr
 import { GatewayError } from '../base/errors.ts'
 import { put } from '../base/json/object.ts'
 import type { Inbound } from '../http/inbound.ts'
-import type { Transport, TransportRequest, TransportResponse } from '../http/transport.ts'
-import { bytesToUtf8, streamToUtf8, unreadableResponse } from '../http/transport.ts'
+import {
+  bytesToUtf8,
+  streamToUtf8,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+  unreadableResponse,
+} from '../http/transport.ts'
 import type { Lane, TargetRequest } from '../lanes/lane.ts'
 import type { TrackedAttempt } from '../routing/health/health.ts'
 import { retryScope } from '../routing/retry-policy.ts'
@@ -21,37 +27,37 @@ import type { AttemptFailure, AttemptLog, AttemptResult, StreamTimes } from './c
 import { awaitFirstEvent } from './relay-stream.ts'
 import {
   awaitFirstChunk,
-  bodyHeaders,
+  contentLengthOf,
   contentTypeOf,
   createPump,
   isJson,
   lazyStream,
-  lengthOf,
-  once,
+  oneChunk,
   type Pump,
+  passedHeaders,
 } from './response-body.ts'
 import { firstByteTimeout, idleTimeout, totalTimeout, truncated } from './timeout-errors.ts'
 
-/** What an attempt is made of. */
+/** Inputs of an attempt. */
 export interface AttemptOptions {
   readonly target: ResolvedTarget
   readonly request: TargetRequest
   readonly stream: boolean
-  /** Which of the upstream's keys is used. */
+  /** Index of the upstream's key. */
   readonly key: number | undefined
-  /** Client headers, of which the upstream's own list picks. */
+  /** Client headers. The upstream's list selects those that are passed. */
   readonly inbound: Pick<Inbound, 'header'>
   /** Headers that plugins add. */
   readonly extraHeaders: Readonly<Record<string, string>> | undefined
   readonly transport: Transport
-  /** The call's: the client's leaving aborts it. */
+  /** The call's signal: aborted when the client disconnects. */
   readonly signal: Signal
   readonly limits: AttemptLimits
-  /** Milliseconds for which a stream's first event is waited for here; then the stream is handed over without one. */
+  /** Milliseconds to wait for a stream's first event. After that the stream is relayed without one. */
   readonly holdMs: number
-  /** Filled in as the answer comes, which for a stream may be after the attempt's end. */
+  /** Filled in as the response arrives, for a stream even after the attempt's end. */
   readonly log: AttemptLog
-  readonly ticket: TrackedAttempt
+  readonly trackedAttempt: TrackedAttempt
   /** The transport may send it twice. */
   readonly resend: boolean
 }
@@ -65,85 +71,85 @@ export interface AttemptLimits {
   readonly answerBytes: number
 }
 
-/** How the failure of an attempt is told, by what it was doing. */
+/** Maps a failure to an error for the current phase of the attempt. */
 type FailureMapper = (cause: unknown) => GatewayError
 
 /**
- * One call to one target: send, wait (bounded) for an answer or a stream's first real event, classify. An object rather than
- * a function with functions in it: one is made for each call, and what it allocates is felt.
+ * One call to one target: sends the request, waits for a response or a stream's first event within the limits, classifies the result. A
+ * class rather than a function with closures, which would allocate more for each call.
  */
 export class Attempt {
-  /** It is over, or a stream has been handed on. */
+  /** The attempt has ended, or its stream is being relayed. */
   settled = false
   readonly #options: AttemptOptions
-  /** Of this attempt alone: the clock stops it, the client's leaving, and whoever is better without it. */
+  /** Aborted by a limit, by a client that disconnects, or by a faster attempt. */
   readonly #canceller = createCanceller()
   readonly #startedAt = monotonicNow()
   readonly #totalUntil: number
-  // One timer for all limits, moved when it rings: making one for each would be felt.
+  // One timer for all limits, re-armed when it fires: one timer for each limit costs measurable time.
   #deadline: number
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** The answer has begun: from now on silence counts. */
-  #begun = false
-  /** Which limit was hit. */
+  /** The response has begun: the limit for silence applies. */
+  #hasBegun = false
+  /** The error of the limit that was exceeded. */
   #expired: GatewayError | undefined
-  #doing: FailureMapper = unreachable
-  /** Why it was stopped from outside. */
-  #stopped: Pick<Signal, 'reason'> | undefined
+  #toError: FailureMapper = unreachable
+  /** The reason of an abort from outside. */
+  #abortedBy: Pick<Signal, 'reason'> | undefined
 
   constructor(options: AttemptOptions) {
     this.#options = options
     const { limits, signal, stream } = options
     this.#totalUntil = limits.totalMs < maxTimerMs ? this.#startedAt + limits.totalMs : Number.POSITIVE_INFINITY
     this.#deadline = this.#startedAt + limits.firstByteMs
-    // Whole answers: once they have begun, the limit for silence may be the shorter one.
+    // Once a whole response has begun, the limit for silence may be the shorter one.
     const soonest = stream ? limits.firstByteMs : Math.min(limits.firstByteMs, limits.idleMs)
     this.#timer = setTimeout(ring, Math.min(soonest, limits.totalMs), this)
     if (signal.aborted) this.handleEvent()
     else signal.addEventListener('abort', this)
   }
 
-  /** Never rejects: what went wrong is a value, so that the caller can go on to the next target. */
+  /** Never rejects: a failure is a value, so that the caller can try the next target. */
   async run(): Promise<AttemptResult | AttemptFailure> {
     const { signal, stream, request, limits } = this.#options
     try {
       if (stream && request.upgrade === undefined) return await this.#openStream()
       const response = await this.#send()
-      if (request.upgrade !== undefined) return await this.#upgraded(response)
+      if (request.upgrade !== undefined) return await this.#acceptUpgrade(response)
       const refused = this.#receive(response)
       if (refused !== undefined) throw await refused
-      this.#begun = true
-      this.#heard()
-      this.#doing = truncated
+      this.#hasBegun = true
+      this.#restartIdleLimit()
+      this.#toError = truncated
       const { passes } = request.lane
-      if (passes !== undefined && !isJson(response)) return await this.#passBytes(response, passes)
-      const bytes = bytesToUtf8(await response.bytes(limits.answerBytes, () => this.#heard()), response)
+      if (passes !== undefined && !isJson(response)) return await this.#openBytes(response, passes)
+      const bytes = bytesToUtf8(await response.bytes(limits.answerBytes, () => this.#restartIdleLimit()), response)
       clearTimeout(this.#timer)
-      this.#doing = keepFailure
-      const whole = this.#inClientsSight(() => request.lane.readResponse(bytes))
-      this.#answered()
+      this.#toError = keepFailure
+      const whole = this.#withClientError(() => request.lane.readResponse(bytes))
+      this.#recordResponse()
       return { kind: 'whole', response: whole }
     } catch (cause) {
-      return this.#failure(cause)
+      return this.#toFailure(cause)
     } finally {
       this.settled = true
-      // A stream's relay listens to the client itself.
+      // A stream's relay listens to the client's signal itself.
       signal.removeEventListener('abort', this)
     }
   }
 
-  /** Stops it, and what has come of it. */
+  /** Cancels the attempt and the response that has begun. */
   cancel(reason?: unknown): void {
-    this.#stopped ??= { reason }
+    this.#abortedBy ??= { reason }
     this.#abort(reason)
   }
 
-  /** The call is over. */
+  /** Listener of the call's signal. */
   handleEvent(): void {
     this.cancel(this.#options.signal.reason)
   }
 
-  /** The timer. */
+  /** Called by the timer. */
   ring(): void {
     const { limits } = this.#options
     const now = monotonicNow()
@@ -155,7 +161,7 @@ export class Attempt {
     this.#expired =
       now >= this.#totalUntil
         ? totalTimeout(limits.totalMs)
-        : this.#begun
+        : this.#hasBegun
           ? idleTimeout()
           : firstByteTimeout(limits.firstByteMs)
     this.#canceller.abort()
@@ -166,8 +172,8 @@ export class Attempt {
     this.#canceller.abort(reason)
   }
 
-  async #upgraded(response: TransportResponse): Promise<AttemptResult> {
-    const { log, ticket } = this.#options
+  async #acceptUpgrade(response: TransportResponse): Promise<AttemptResult> {
+    const { log, trackedAttempt: ticket } = this.#options
     const refused = response.status === 101 ? undefined : this.#receive(response)
     if (refused !== undefined) throw await refused
     if (response.status !== 101) {
@@ -177,52 +183,58 @@ export class Attempt {
     clearTimeout(this.#timer)
     log.status = response.status
     log.latencyMs = monotonicNow() - this.#startedAt
-    // The latency of a connection says nothing about that of responses.
+    // The latency of a connection is not recorded: it says nothing about that of responses.
     ticket.responseBegan(undefined, true)
     return { kind: 'upgraded' }
   }
 
-  async #passBytes(response: TransportResponse, passes: NonNullable<Lane['passes']>): Promise<AttemptResult> {
+  async #openBytes(response: TransportResponse, passes: NonNullable<Lane['passes']>): Promise<AttemptResult> {
     const pump = createPump(await awaitFirstChunk(response, passes))
     clearTimeout(this.#timer)
-    this.#answered()
-    const length = lengthOf(response)
-    return { kind: 'bytes', pump, headers: this.#redacted(bodyHeaders(response, length)), length, ...this.#handOn() }
+    this.#recordResponse()
+    const length = contentLengthOf(response)
+    return {
+      kind: 'bytes',
+      pump,
+      headers: this.#redactHeaders(passedHeaders(response, length)),
+      length,
+      ...this.#relayOptions(),
+    }
   }
 
-  /** Of the headers that pass with such an answer. */
-  #redacted(headers: Readonly<Record<string, string>>): Record<string, string> {
+  /** Removes the upstream's secrets from headers that pass. */
+  #redactHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
     const { upstream } = this.#options.target
     return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redact(value, upstream)]))
   }
 
   async #openStream(): Promise<AttemptResult> {
     const { request, holdMs, target } = this.#options
-    const pump: Pump = createPump(lazyStream(() => this.#firstOfStream(pump)))
+    const pump: Pump = createPump(lazyStream(() => this.#openEvents(pump)))
     const stream = request.lane.openStream()
     try {
       await awaitFirstEvent(pump, stream, holdMs)
     } catch (cause) {
       pump.close()
       const { error } = stream.state
-      // An error response that was being read keeps its own status, also when reading it took too long.
-      if (this.#doing !== keepFailure) this.#doing = interruptedResponse
-      // That the answer stopped is the reader's word: before the first event the cause knows better.
-      const unsaid = error === undefined || error.kind === 'upstream_truncated'
-      throw unsaid ? cause : toClientError(error, error.status, target.upstream)
+      // An error response that was being read keeps its own status, even if reading it timed out.
+      if (this.#toError !== keepFailure) this.#toError = interruptedResponse
+      // The stream's decoder reports a truncation for any end. Before the first event, the cause is more exact.
+      const isUnspecific = error === undefined || error.kind === 'upstream_truncated'
+      throw isUnspecific ? cause : toClientError(error, error.status, target.upstream)
     }
     clearTimeout(this.#timer)
-    if (stream.state.started || stream.state.ended) this.#answered()
-    const { abort, times, onFirst } = this.#handOn()
+    if (stream.state.started || stream.state.ended) this.#recordResponse()
+    const { abort, times, onFirst } = this.#relayOptions()
     return { kind: 'stream', pump, stream, abort, times, onFirst }
   }
 
   /**
-   * What whoever takes the answer over needs of this attempt. Not the attempt itself: with it the request, in all its forms,
-   * would stay in memory as long as a stream runs.
+   * Returns what a relay needs. It must not hold the attempt: the request, in all its forms, would stay in memory as long as the
+   * stream lasts.
    */
-  #handOn(): { readonly abort: () => void; readonly times: StreamTimes; readonly onFirst: () => void } {
-    const { log, ticket, limits } = this.#options
+  #relayOptions(): { readonly abort: () => void; readonly times: StreamTimes; readonly onFirst: () => void } {
+    const { log, trackedAttempt: ticket, limits } = this.#options
     const startedAt = this.#startedAt
     const canceller = this.#canceller
     const times = {
@@ -231,18 +243,18 @@ export class Attempt {
       firstUntil: startedAt + limits.firstByteMs,
       totalUntil: this.#totalUntil,
     }
-    return { abort: () => canceller.abort(), times, onFirst: () => answeredNow(log, ticket, startedAt, true) }
+    return { abort: () => canceller.abort(), times, onFirst: () => recordLatency(log, ticket, startedAt, true) }
   }
 
-  async #firstOfStream(pump: Pump): Promise<AsyncIterable<Uint8Array>> {
+  async #openEvents(pump: Pump): Promise<AsyncIterable<Uint8Array>> {
     let response: TransportResponse
     try {
       response = await this.#send()
     } catch (cause) {
-      if (wasResent(cause)) this.#options.log.resent = true
-      throw this.#reason(cause)
+      if (isResentFailure(cause)) this.#options.log.resent = true
+      throw this.#errorFor(cause)
     }
-    this.#doing = interruptedResponse
+    this.#toError = interruptedResponse
     const refused = this.#receive(response)
     if (refused !== undefined) throw await refused
     pump.delimited = response.delimited === true
@@ -250,12 +262,12 @@ export class Attempt {
     const { toEvents } = this.#options.request.hosting ?? {}
     if (type.includes('event-stream') || !/json|html|^audio\//.test(type))
       return toEvents === undefined ? streamToUtf8(response) : toEvents(response.stream())
-    return await this.#noStream(response, type)
+    return await this.#readNonStream(response, type)
   }
 
   #send(): Promise<TransportResponse> {
     const { target, key, request, inbound, extraHeaders, transport, stream, limits, resend } = this.#options
-    if (this.#stopped !== undefined) throw stopReason(this.#stopped)
+    if (this.#abortedBy !== undefined) throw stopReason(this.#abortedBy)
     const { lane, url, upgrade } = request
     const { upstream } = target
     let headers = upgrade?.headers(key) ?? requestHeaders(upstream, key, stream, (name) => inbound.header(name))
@@ -279,28 +291,28 @@ export class Attempt {
     return addCredentials(upstream, call, signal).then((headers) => transport({ ...sent, headers }))
   }
 
-  /** An answer has begun. Why it is none, where it says so. */
+  /** Records the status and id of a response. Returns its error unless the status is good. */
   #receive(response: TransportResponse): Promise<GatewayError> | undefined {
     const { log, request, target } = this.#options
     log.status = response.status
     if (response.resent === true) log.resent = true
     const id = response.header('x-request-id') ?? response.header('request-id')
-    // Into traces and ledgers nothing goes that an upstream could hide there.
+    // An upstream could put a secret into its id, which reaches traces and ledgers.
     if (id !== undefined) log.upstreamRequestId = redact(id, target.upstream)
     if (response.status >= 200 && response.status < 300) return undefined
-    this.#doing = keepFailure
+    this.#toError = keepFailure
     return readUpstreamError(response, request.codec, target.upstream)
   }
 
-  /** What answers a streaming call with something else than events. */
-  async #noStream(response: TransportResponse, type: string): Promise<AsyncIterable<Uint8Array>> {
+  /** Handles a response to a streaming call that is not an event stream. */
+  async #readNonStream(response: TransportResponse, type: string): Promise<AsyncIterable<Uint8Array>> {
     const { request, limits, target } = this.#options
     const { asEvents } = request.lane
     if (asEvents !== undefined && isJson(response)) {
       const bytes = bytesToUtf8(await response.bytes(limits.answerBytes), response)
-      return once(this.#inClientsSight(() => asEvents(bytes)))
+      return oneChunk(this.#withClientError(() => asEvents(bytes)))
     }
-    // A provider may answer a stream request with a JSON error under 200.
+    // A provider may respond to a streaming request with a JSON error under 200.
     const error = type.includes('json') ? await readErrorUnder200(response, request.codec) : undefined
     response.discard()
     if (error !== undefined) throw toClientError(error, error.status, target.upstream)
@@ -310,18 +322,18 @@ export class Attempt {
     )
   }
 
-  /** An upstream that keeps sending, if only blanks while its model thinks, is not silent. */
-  #heard(): void {
+  /** Restarts the limit for silence. An upstream that sends blanks while its model thinks is not silent. */
+  #restartIdleLimit(): void {
     this.#deadline = monotonicNow() + this.#options.limits.idleMs
   }
 
-  #answered(): void {
-    const { log, ticket, stream } = this.#options
-    answeredNow(log, ticket, this.#startedAt, stream)
+  #recordResponse(): void {
+    const { log, trackedAttempt: ticket, stream } = this.#options
+    recordLatency(log, ticket, this.#startedAt, stream)
   }
 
-  /** An error in place of the answer, under a good status, needs the same care as one under an error status. */
-  #inClientsSight<T>(read: () => T): T {
+  /** Redacts and classifies an error under a good status as one under an error status. */
+  #withClientError<T>(read: () => T): T {
     try {
       return read()
     } catch (cause) {
@@ -334,26 +346,26 @@ export class Attempt {
     }
   }
 
-  /** A failure's true reason: whoever stopped it, the clock, or what it was doing. */
-  #reason(cause: unknown): GatewayError {
-    if (this.#stopped !== undefined) return stopReason(this.#stopped)
-    return this.#doing === keepFailure ? keepFailure(cause) : (this.#expired ?? this.#doing(cause))
+  /** Returns the reason of a failure: an abort from outside, a limit, or the current phase. */
+  #errorFor(cause: unknown): GatewayError {
+    if (this.#abortedBy !== undefined) return stopReason(this.#abortedBy)
+    return this.#toError === keepFailure ? keepFailure(cause) : (this.#expired ?? this.#toError(cause))
   }
 
-  #failure(cause: unknown): AttemptFailure {
-    const { log, ticket, target } = this.#options
+  #toFailure(cause: unknown): AttemptFailure {
+    const { log, trackedAttempt: ticket, target } = this.#options
     this.#abort()
-    const reason = this.#reason(cause)
-    // Whoever read the answer may have repeated what the upstream said.
+    const reason = this.#errorFor(cause)
+    // The message may quote the upstream.
     const error = redactError(reason, target.upstream)
     log.error = error.info.kind
-    // Of the cause itself: who stopped it, or the clock, has the word on the error, and knows nothing of it.
-    if (wasResent(cause)) log.resent = true
+    // Read from the cause: the error of a limit or an abort does not know it.
+    if (isResentFailure(cause)) log.resent = true
     log.latencyMs ??= monotonicNow() - this.#startedAt
     const { hints } = error
     ticket.end(error, hints?.waitMs)
-    // The same target is not called again after a time limit of the gateway's own, if the upstream says that a retry is useless, or
-    // if it has no such endpoint.
+    // The same target is not retried after a limit of the gateway, if the upstream says that a retry is useless, or if it has no
+    // such endpoint.
     const noMore = reason === this.#expired || hints?.neverRetry === true || hasNoEndpoint(log.status)
     const retry = retryScope(error)
     return { error, retry: noMore && retry === 'same-target' ? 'other-target' : retry }
@@ -362,23 +374,24 @@ export class Attempt {
 
 const ring = (attempt: Attempt): void => attempt.ring()
 
-/** The first event, or the whole answer, is there. Said once. */
-function answeredNow(log: AttemptLog, ticket: TrackedAttempt, startedAt: number, stream: boolean): void {
+/** Records the latency of the first event or of the whole response, once. */
+function recordLatency(log: AttemptLog, ticket: TrackedAttempt, startedAt: number, stream: boolean): void {
   if (log.latencyMs !== undefined) return
   log.latencyMs = monotonicNow() - startedAt
   ticket.responseBegan(log.latencyMs, stream)
 }
 
-/** How transports tell of a call that was sent twice and failed. */
-const wasResent = (cause: unknown): boolean => cause instanceof Error && 'resent' in cause && cause.resent === true
+/** Whether a transport reports that a failed request was sent twice. */
+const isResentFailure = (cause: unknown): boolean =>
+  cause instanceof Error && 'resent' in cause && cause.resent === true
 
 const hasNoEndpoint = (status = 0): boolean =>
   (status >= 300 && status < 400) || status === 404 || status === 405 || status === 415 || status === 501
 
-/** It had the answer, or the upstream's own words for there being none: the clock has no say any more. */
+/** The mapper once the response or the upstream's own error is there: limits no longer apply. */
 const keepFailure: FailureMapper = (cause) => interruptedResponse(cause)
 
-/** What is no error of ours breaks the answer off. */
+/** Maps a failure before the first event. */
 const interruptedResponse = (cause: unknown): GatewayError =>
   cause instanceof GatewayError
     ? cause

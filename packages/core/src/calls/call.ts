@@ -77,13 +77,13 @@ export type AttemptLog = { -readonly [K in keyof AttemptEvent]: AttemptEvent[K] 
 export interface Candidate {
   readonly target: ResolvedTarget
   /** The call does not use this target, or no longer does. */
-  out: boolean
+  isOut: boolean
   /** Attempts so far. */
-  calls: number
+  attempts: number
   /** The earliest time of its next attempt, by `monotonicNow`. */
   readyAt: number
   /** The target gets the whole request: nothing but notes is lost. */
-  lossless: boolean
+  isLossless: boolean
   /** Set by `prepareTarget`, also where a loss rejects the request. */
   request: TargetRequest | undefined
   /** The reason why the target cannot be sent the request. */

@@ -4,31 +4,31 @@ import type { TrackedAttempt } from '../routing/health/health.ts'
 import type { Attempt } from './attempt.ts'
 import type { AttemptFailure, AttemptLog, AttemptResult, Step } from './call.ts'
 
-/** An attempt on its way. */
+/** An attempt in progress. */
 export interface RunningAttempt {
   readonly step: Step
   readonly attempt: Attempt
   readonly done: Promise<AttemptResult | AttemptFailure>
-  readonly ticket: TrackedAttempt
+  readonly trackedAttempt: TrackedAttempt
   readonly log: AttemptLog
 }
 
-/** What came of one attempt, or of two side by side. */
+/** The outcome of one attempt, or of two in parallel. */
 interface Outcome {
-  readonly answered?: { readonly launched: RunningAttempt; readonly result: AttemptResult }
-  /** Without an answer there is at least one; a hedge's stands before the other. */
+  readonly winner?: { readonly launched: RunningAttempt; readonly result: AttemptResult }
+  /** Without a winner there is at least one failure. That of the hedge comes first. */
   readonly failed: readonly { readonly step: Step; readonly failure: AttemptFailure }[]
 }
 
-async function alone(launched: RunningAttempt): Promise<Outcome> {
+async function awaitAlone(launched: RunningAttempt): Promise<Outcome> {
   const result = await launched.done
   return 'error' in result
     ? { failed: [{ step: launched.step, failure: result }] }
-    : { answered: { launched, result }, failed: [] }
+    : { winner: { launched, result }, failed: [] }
 }
 
-/** A second attempt beside the first, where that has not answered after a while. The first to answer wins. */
-export async function hedged(
+/** Starts a second attempt if the first has not responded after `hedgeMs`. The first response wins, and the other attempt is cancelled. */
+export async function raceHedge(
   first: RunningAttempt,
   hedgeMs: number,
   another: () => Promise<RunningAttempt | undefined>,
@@ -40,31 +40,31 @@ export async function hedged(
   const early = await Promise.race([first.done, slow])
   clearTimeout(timer)
   const second = early === 'slow' ? await another() : undefined
-  if (second === undefined) return alone(first)
+  if (second === undefined) return awaitAlone(first)
   const failed: { step: Step; failure: AttemptFailure }[] = []
   const running = new Set([first, second])
   while (running.size > 0) {
-    const [who, result] = await Promise.race([...running].map(async (one) => [one, await one.done] as const))
-    running.delete(who)
+    const [attempted, result] = await Promise.race([...running].map(async (one) => [one, await one.done] as const))
+    running.delete(attempted)
     if ('error' in result) {
-      // The hedge first: the one that was called by right decides where to go on.
-      if (who !== first) failed.unshift({ step: who.step, failure: result })
+      // The hedge's failure comes first: that of the planned attempt decides how the call continues.
+      if (attempted !== first) failed.unshift({ step: attempted.step, failure: result })
       else {
-        failed.push({ step: who.step, failure: result })
-        // The request's own fault. (The hedge's word is not enough: its target may be less able.)
-        if (result.retry === 'none') for (const other of running) giveUp(other)
+        failed.push({ step: attempted.step, failure: result })
+        // The request itself is at fault. The hedge cannot tell: its target may support less.
+        if (result.retry === 'none') for (const other of running) cancelAttempt(other)
         if (result.retry === 'none') break
       }
       continue
     }
-    for (const other of running) giveUp(other)
-    return { answered: { launched: who, result }, failed }
+    for (const other of running) cancelAttempt(other)
+    return { winner: { launched: attempted, result }, failed }
   }
   return { failed }
 }
 
-/** Its answer, should one come at the same moment, is nobody's. */
-function giveUp({ attempt, log, done, ticket }: RunningAttempt): void {
+/** Cancels the losing attempt. A response that arrives at the same moment is discarded. */
+function cancelAttempt({ attempt, log, done, trackedAttempt: ticket }: RunningAttempt): void {
   log.error ??= 'cancelled'
   const reason = new GatewayError('cancelled', 'Another target was faster.')
   attempt.cancel(reason)

@@ -5,12 +5,8 @@ import type { AttemptLog, TargetCall } from './call.ts'
 
 type StartedCall = Pick<TargetCall, 'shared' | 'inbound' | 'record' | 'request'>
 
-/** Tells the plugins that a call begins. */
+/** Notifies the plugins that a call begins. */
 export function notifyRequest({ shared, inbound, record, request }: StartedCall): void {
-  record.pluginsNotified = true
-  // Books of a stream are open as long as it runs: they must not hold a body that others let go of.
-  if (request.outline === undefined) record.body = request.value
-  else record.estimatedInputTokens = request.outline.tokens
   for (const plugin of shared.plugins) {
     if (plugin.onRequest === undefined) continue
     const { requestId, identity, operation, format, model, stream } = record
@@ -36,7 +32,7 @@ export function notifyRequest({ shared, inbound, record, request }: StartedCall)
 
 const traceHeaderNames = ['traceparent', 'tracestate'] as const
 
-/** What a call upstream carries beside the upstream's own headers: the trace that it is part of, as the client or a plugin has it. */
+/** Returns headers for an upstream call in addition to the upstream's own: the client's trace context, and what plugins add. */
 export function traceHeaders(
   { shared, inbound, record }: Pick<TargetCall, 'shared' | 'inbound' | 'record'>,
   log: AttemptLog,
@@ -44,7 +40,7 @@ export function traceHeaders(
   let headers: Record<string, string> | undefined
   for (const name of traceHeaderNames) {
     const value = inbound.header(name)
-    // Without the parent the state means nothing.
+    // `tracestate` has no meaning without its parent.
     if (value === undefined || !isValidHeader([name, value])) break
     headers = { ...headers, [name]: value }
   }
@@ -53,9 +49,9 @@ export function traceHeaders(
     const { upstream, model, reason } = log
     const attempt = record.attempts.length
     const event = { requestId: record.requestId, upstream, model, attempt, reason }
-    const added = observedValue(shared.logger, 'onUpstream', () => copyOf(plugin.onUpstream?.(event)), plugin)
+    const added = observedValue(shared.logger, 'onUpstream', () => checkedHeaders(plugin.onUpstream?.(event)), plugin)
     if (added === undefined) continue
-    // Another parent's state would be beside the point.
+    // The state belongs to the client's parent, which a plugin has replaced.
     if (added.traceparent !== undefined && headers?.tracestate !== undefined) {
       const { tracestate: _other, ...rest } = headers
       headers = rest
@@ -65,9 +61,9 @@ export function traceHeaders(
   return headers
 }
 
-/** Headers that can be sent; throws a TypeError for anything else. A copy: reading them must not fail later. */
-function copyOf(added: unknown): Readonly<Record<string, string>> | undefined {
-  // A promise is for `observedValue` to see.
+/** Returns a copy of headers that can be sent: a getter of the plugin must not fail later. Throws a TypeError for anything else. */
+function checkedHeaders(added: unknown): Readonly<Record<string, string>> | undefined {
+  // `observedValue` reports a promise.
   if (added === undefined || added === null || isThenable(added)) return added as undefined
   if (typeof added !== 'object' || Array.isArray(added))
     throw new TypeError(`it returned ${typeNameOf(added)}: return headers such as { 'x-trace': '1' }, or undefined`)

@@ -60,10 +60,10 @@ function callWith(write: RequestWriter['write']): PreparingCall {
 }
 const candidateFor = (of = target()): Candidate => ({
   target: of,
-  out: false,
-  calls: 0,
+  isOut: false,
+  attempts: 0,
   readyAt: 0,
-  lossless: false,
+  isLossless: false,
   request: undefined,
   refusal: undefined,
   policy: 'warn',
@@ -134,7 +134,7 @@ describe('prepareTarget', () => {
     const first = await prepareTarget(call, candidate, undefined)
     expect(first).toBeDefined()
     expect(await prepareTarget(call, candidate, undefined)).toBe(first)
-    expect([count, candidate.out, candidate.lossless, candidate.refusal]).toEqual([1, false, true, undefined])
+    expect([count, candidate.isOut, candidate.isLossless, candidate.refusal]).toEqual([1, false, true, undefined])
   })
 
   it.each([
@@ -147,7 +147,7 @@ describe('prepareTarget', () => {
     const call = callWith(() => written('{}', [loss(severity)]))
     const candidate = candidateFor()
     const request = await prepareTarget(call, candidate, policy)
-    expect([request === undefined, candidate.out, candidate.lossless]).toEqual([out, out, lossless])
+    expect([request === undefined, candidate.isOut, candidate.isLossless]).toEqual([out, out, lossless])
     expect(candidate.refusal?.info).toEqual(
       out
         ? expect.objectContaining({ kind: 'invalid_request', param: 'seed', code: 'unsupported_parameter' })
@@ -161,7 +161,7 @@ describe('prepareTarget', () => {
     const candidate = candidateFor(target({ onLoss: 'reject' }))
     const call = callWith(() => written('{}', [loss('warn')]))
     expect(await prepareTarget(call, candidate, undefined)).toBeUndefined()
-    expect([candidate.policy, candidate.out]).toEqual(['reject', true])
+    expect([candidate.policy, candidate.isOut]).toEqual(['reject', true])
   })
 
   it('accepts a note of the configuration’s own overrides under the policy reject', async () => {
@@ -171,7 +171,7 @@ describe('prepareTarget', () => {
       candidate,
       'reject',
     )
-    expect([candidate.out, candidate.lossless]).toEqual([false, true])
+    expect([candidate.isOut, candidate.isLossless]).toEqual([false, true])
   })
 
   const boom = (): never => {
@@ -192,7 +192,7 @@ describe('prepareTarget', () => {
   ])('takes the target out of the search, with the reason, if the writer %s', async (_, write, kind, message) => {
     const candidate = candidateFor(target({ overrides: { a: 1 } }))
     expect(await prepareTarget(callWith(write), candidate, undefined)).toBeUndefined()
-    expect(candidate.out).toBe(true)
+    expect(candidate.isOut).toBe(true)
     expect(candidate.refusal?.info).toMatchObject({ kind, message })
   })
 

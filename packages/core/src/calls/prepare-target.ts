@@ -21,10 +21,14 @@ export function prepareTarget(
   candidate: Candidate,
   requestedPolicy: OnLoss | undefined,
 ): TargetRequest | undefined | Promise<TargetRequest | undefined> {
-  if (candidate.request !== undefined) return candidate.out ? undefined : candidate.request
+  if (candidate.request !== undefined) return candidate.isOut ? undefined : candidate.request
   const { target } = candidate
   try {
-    candidate.policy = effectiveLossPolicy(requestedPolicy, target.onLoss ?? call.shared.onLoss, call.record.identity)
+    const configured = target.onLoss ?? call.shared.onLoss
+    candidate.policy =
+      requestedPolicy === undefined
+        ? configured
+        : effectiveLossPolicy(requestedPolicy, configured, call.record.identity)
     const written = call.writer.write(target, candidate.policy)
     if (!(written instanceof Promise)) return accept(call, candidate, written)
     return written
@@ -40,13 +44,13 @@ function accept(call: PreparingCall, candidate: Candidate, written: TargetReques
   const request = withOverrides(call, candidate.target, written)
   candidate.request = request
   const { losses } = request.lane.report
-  const refused = lossError(losses, candidate.policy)
+  const refused = losses.length === 0 ? undefined : lossError(losses, candidate.policy)
   if (refused !== undefined) {
     // Shows in the call record what would have been lost, if no target responds.
     if (record.attempts.length === 0) record.losses = losses
     return skip(call, candidate, refused)
   }
-  candidate.lossless = losses.every(({ severity }) => severity === 'note')
+  candidate.isLossless = losses.every(({ severity }) => severity === 'note')
   return request
 }
 
@@ -55,7 +59,7 @@ function skip({ record }: PreparingCall, candidate: Candidate, error: GatewayErr
   const { upstreamName: upstream, model } = candidate.target
   const { kind, message: reason, param } = error.info
   candidate.refusal = error
-  candidate.out = true
+  candidate.isOut = true
   // An upstream without the endpoint is none of the operation's targets.
   if (kind === 'not_implemented') return undefined
   record.skipped ??= []

@@ -6,22 +6,22 @@ import type { Pump } from './response-body.ts'
 import { clientStalled, idleTimeout, totalTimeout, truncated } from './timeout-errors.ts'
 
 export interface BytesTimes {
-  /** Milliseconds of silence of the upstream until it is given up. */
+  /** Milliseconds without bytes of the upstream until the response fails. */
   readonly idleMs: number
   /** When the upstream was called, by `monotonicNow`. */
   readonly startedAt: number
-  /** When all must be over, by `monotonicNow`, also if the reader does not pull. */
+  /** Deadline of the whole response, by `monotonicNow`, even if the reader does not pull. */
   readonly totalUntil: number
-  /** Milliseconds without a pull until the client is given up; Infinity: no limit. */
+  /** Milliseconds without a pull until the client counts as stalled; Infinity: no limit. */
   readonly clientStallMs: number
 }
 
 /**
- * Bytes that pass as they are (speech, subtitles), pulled no faster than the client reads. They have no place for an error:
- * what breaks off throws, so that the adapter breaks the connection and nobody takes half a file for a whole one.
+ * Relays bytes unchanged (speech, subtitles), no faster than the client reads. They have no place for an error: a failure throws, so that
+ * the adapter breaks the connection and no client mistakes half a file for a whole one.
  *
- * @param length bytes that were announced to the client: the body that is passed on has neither more nor fewer
- * @param onEnd called exactly once, however it ends, also if nobody ever reads and the signal aborts
+ * @param length bytes that the headers announce: the relayed body has exactly as many
+ * @param onEnd called exactly once, even if the body is never read and the signal aborts
  */
 export function relayBytes(
   pump: Pump,
@@ -50,18 +50,18 @@ export function relayBytes(
       finish({ outcome: 'failed', error: stopped })
     }
   }
-  /** Ends the body although its reader does not pull it. */
+  /** Ends the body while its reader does not pull it. */
   const cut = (error: GatewayError, outcome: RelayEnd['outcome']): void => {
     unread.stop()
     stopped ??= error
     finish({ outcome, error })
     body.onCut?.(error)
   }
-  const late = (): GatewayError => totalTimeout(totalUntil - startedAt)
+  const totalTimeoutError = (): GatewayError => totalTimeout(totalUntil - startedAt)
   const unread = new UnreadTimer(
     {
-      onTotal() {
-        if (!over) cut(late(), 'failed')
+      onTotalTimeout() {
+        if (!over) cut(totalTimeoutError(), 'failed')
       },
       onStalled: () => cut(clientStalled(clientStallMs), 'aborted'),
     },
@@ -78,7 +78,7 @@ export function relayBytes(
       const item = await pump.next(Math.max(0, Math.min(idleMs, totalUntil - monotonicNow())))
       if (over) return ended()
       const now = monotonicNow()
-      if (now >= totalUntil && item !== 'end') throw late()
+      if (now >= totalUntil && item !== 'end') throw totalTimeoutError()
       if (item === 'tick') throw idleTimeout()
       if (item !== 'end') {
         left -= item.length

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { monotonicNow } from '../base/async.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { ResponseStream, StreamState } from '../lanes/lane.ts'
-import { awaitFirstEvent, type RelayEnd, relay } from './relay-stream.ts'
+import { awaitFirstEvent, type RelayEnd, relayStream } from './relay-stream.ts'
 import { createPump } from './response-body.ts'
 import { finalErrorGraceMs } from './timeout-errors.ts'
 
@@ -58,7 +58,7 @@ async function run(
 ) {
   const ends: RelayEnd[] = []
   const { heartbeatMs = 100, idleMs = 1000, readDelay = 0 } = options
-  const out = relay(
+  const out = relayStream(
     createPump(script(steps)),
     toyStream(),
     { heartbeatMs, idleMs },
@@ -124,7 +124,7 @@ describe('relay', () => {
         closed = true
       }
     })()
-    const out = relay(
+    const out = relayStream(
       createPump(source),
       toyStream(),
       { heartbeatMs: 100, idleMs: 1000 },
@@ -141,7 +141,7 @@ describe('relay', () => {
   it('a signal that aborts ends a stream that nobody ever read', async () => {
     const ends: RelayEnd[] = []
     const controller = new AbortController()
-    relay(
+    relayStream(
       createPump(script([Number.POSITIVE_INFINITY])),
       toyStream(),
       { heartbeatMs: 100, idleMs: 1000 },
@@ -155,7 +155,7 @@ describe('relay', () => {
   it('a gateway that must stop ends the stream with an error, also in the middle of a silence', async () => {
     const ends: RelayEnd[] = []
     const controller = new AbortController()
-    const out = relay(
+    const out = relayStream(
       createPump(script(['.', Number.POSITIVE_INFINITY])),
       toyStream(),
       { heartbeatMs: 1e6, idleMs: 1e6 },
@@ -179,7 +179,7 @@ describe('relay', () => {
     const stream = toyStream()
     const pump = createPump(script(['.!']))
     await awaitFirstEvent(pump, stream, 100)
-    const out = relay(pump, stream, { heartbeatMs: 1e6, idleMs: 1e6 }, controller.signal, (end) => ends.push(end))
+    const out = relayStream(pump, stream, { heartbeatMs: 1e6, idleMs: 1e6 }, controller.signal, (end) => ends.push(end))
     controller.abort(new GatewayError('overloaded', 'stopping'))
     let got = ''
     for await (const chunk of out) got += text(chunk)
@@ -191,7 +191,7 @@ describe('relay', () => {
   it('a gateway that must stop settles streams whose clients do not read, and keeps its last word for them', async () => {
     const ends: RelayEnd[] = []
     const controller = new AbortController()
-    const out = relay(
+    const out = relayStream(
       createPump(script(['.', Number.POSITIVE_INFINITY])),
       toyStream(),
       { heartbeatMs: 1e6, idleMs: 1e6 },
@@ -217,7 +217,7 @@ describe('relay', () => {
       },
     }
     const { signal } = new AbortController()
-    const out = relay(createPump(script(['.'])), stream, { heartbeatMs: 100, idleMs: 1000 }, signal, (end) =>
+    const out = relayStream(createPump(script(['.'])), stream, { heartbeatMs: 100, idleMs: 1000 }, signal, (end) =>
       ends.push(end),
     )
     const reading = (async () => {
@@ -229,7 +229,7 @@ describe('relay', () => {
 
   it('a client that closes right after the terminal event has aborted nothing', async () => {
     const ends: RelayEnd[] = []
-    const out = relay(
+    const out = relayStream(
       createPump(script(['.!', Number.POSITIVE_INFINITY])),
       toyStream(),
       { heartbeatMs: 100, idleMs: 1000 },
@@ -260,7 +260,7 @@ describe('a client that does not read', () => {
     })()
     const now = monotonicNow()
     const { totalMs, ...more } = times
-    const body = relay(
+    const body = relayStream(
       createPump(source),
       toyStream(),
       { heartbeatMs: 1e6, idleMs: 1e6, startedAt: now, ...more, ...(totalMs && { totalUntil: now + totalMs }) },

@@ -1,11 +1,10 @@
-import type { Signal } from '../base/async.ts'
-import { maxTimerMs, monotonicNow } from '../base/async.ts'
+import { maxTimerMs, monotonicNow, type Signal } from '../base/async.ts'
 import { concatBytes } from '../base/bytes.ts'
 import { type ErrorInfo, errorFromInfo, GatewayError } from '../base/errors.ts'
 import type { BodySink, CutBody, PulledBody } from '../http/inbound.ts'
 import { isOnlyComments } from '../http/sse/blocks.ts'
 import type { ResponseStream } from '../lanes/lane.ts'
-import type { Pump, Pumped, PumpWaiter } from './response-body.ts'
+import type { Pump, PumpItem, PumpWaiter } from './response-body.ts'
 import {
   clientStalled,
   finalErrorGraceMs,
@@ -16,38 +15,38 @@ import {
 } from './timeout-errors.ts'
 
 export interface RelayTimes {
-  /** Silence towards the client until a heartbeat. */
+  /** Milliseconds without bytes for the client until a heartbeat. */
   readonly heartbeatMs: number
-  /** Milliseconds without an event of the upstream until it is given up; comments are no events. */
+  /** Milliseconds without an event of the upstream until the stream fails. Comments are not events. */
   readonly idleMs: number
-  /** Milliseconds without a pull until the client is given up. Default: no such limit. */
+  /** Milliseconds without a pull until the client counts as stalled. Default: no limit. */
   readonly clientStallMs?: number
   /** When the upstream was called, by `monotonicNow`. */
   readonly startedAt?: number
-  /** Until when, by `monotonicNow`, the first event must be there; the limit for silence holds from then on. Default: no such limit. */
+  /** Deadline of the first event, by `monotonicNow`. The limit for silence applies from then on. Default: no limit. */
   readonly firstUntil?: number
-  /** Until when all must be over, also if the reader does not pull. Default: no limit. */
+  /** Deadline of the whole stream, even if the reader does not pull. Default: no limit. */
   readonly totalUntil?: number
-  /** Called when the first event comes, once. */
+  /** Called once, with the first event. */
   readonly onFirst?: () => void
 }
 
-/** An upstream has said its last word but not closed: how long the connection may take to become free again. */
+/** Milliseconds for which the rest of a complete stream is read, so that the connection can be used again. */
 const drainMs = 1000
 
-/** A stream that ended before its first real event: an empty one, or something else than events. */
-const nothingSaid = (): GatewayError =>
+/** The error for a stream that ends before its first event. */
+const emptyStream = (): GatewayError =>
   new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
 
-/** What the client is told of any failure; strangers' errors stay in the process. */
+/** Returns the error for the client. Other exceptions than GatewayError are not shown. */
 const infoOf = (error: unknown): ErrorInfo =>
   error instanceof GatewayError
     ? error.info
     : new GatewayError('internal', 'The gateway failed to handle the answer.').info
 
 /**
- * Waits for a stream's first real event, so that an upstream's failure can still become a status, for at most `holdMs`:
- * clients give up on silent headers. Throws what went wrong before the first event.
+ * Waits for a stream's first event for at most `holdMs`, so that an upstream's failure can still become a status. Clients time out
+ * without headers. Throws the failure before the first event.
  */
 export async function awaitFirstEvent(pump: Pump, stream: ResponseStream, holdMs: number): Promise<void> {
   const until = monotonicNow() + holdMs
@@ -60,10 +59,10 @@ export async function awaitFirstEvent(pump: Pump, stream: ResponseStream, holdMs
       stream.end(pump.delimited)
       if (stream.state.ended) return
       const { error } = stream.state
-      throw error === undefined || error.kind === 'upstream_truncated' ? nothingSaid() : errorFromInfo(error)
+      throw error === undefined || error.kind === 'upstream_truncated' ? emptyStream() : errorFromInfo(error)
     }
     stream.push(item)
-    // However the bytes were split: an error behind the first real event belongs to the stream.
+    // An error after the first event belongs to the stream, even if it arrived in the same chunk.
     if (stream.state.error !== undefined && !stream.state.started) throw errorFromInfo(stream.state.error)
   }
 }
@@ -72,18 +71,18 @@ function endQuietly(stream: ResponseStream): void {
   try {
     stream.end()
   } catch {
-    // What broke in it is nobody's any more.
+    // The stream has ended for the client: its failure has no receiver.
   }
 }
 
 /**
- * The client's bytes, pulled no faster than the client reads. Nothing ends well here that did not end well upstream: a
- * cut, a stall or a broken event becomes one error event in the client's dialect.
+ * Relays a stream to the client, no faster than the client reads. A truncated, stalled or broken stream ends with one error event in the
+ * client's format.
  *
- * @param signal aborted when the client has left, or does not read (`cancelled`); aborted with another GatewayError as its reason, it ends the stream with that error.
- * @param onEnd called exactly once, however the stream ends, also if nobody ever reads it and the signal aborts.
+ * @param signal aborted when the client disconnects or stalls (`cancelled`). Another GatewayError as its reason ends the stream with that error
+ * @param onEnd called exactly once, even if the stream is never read and the signal aborts
  */
-export function relay(
+export function relayStream(
   pump: Pump,
   stream: ResponseStream,
   times: RelayTimes,
@@ -91,21 +90,21 @@ export function relay(
   onEnd: (end: RelayEnd) => void,
 ): PulledBody & CutBody {
   let over = false
-  let booked = false
-  /** The clock as it was last read: once for what arrives, and once for a pull that comes later than what was handed over. */
+  let isReported = false
+  /** The clock, read once for each chunk and for each pull that comes later than the last chunk. */
   let now = monotonicNow()
   let lastIn = now
   let lastOut = now
-  let handedOver = now
+  let deliveredAt = now
   const { firstUntil = never, totalUntil = never, clientStallMs = never } = times
-  const limitOf = (until: number): number | undefined =>
+  const durationUntil = (until: number): number | undefined =>
     times.startedAt === undefined ? undefined : until - times.startedAt
   let waiting = times.firstUntil !== undefined && !stream.state.started
 
-  const closeBooks = (end: RelayEnd): void => {
-    if (booked) return
-    booked = true
-    if (lastWords !== undefined) clearTimeout(lastWords)
+  const reportEnd = (end: RelayEnd): void => {
+    if (isReported) return
+    isReported = true
+    if (finalErrorTimer !== undefined) clearTimeout(finalErrorTimer)
     signal.removeEventListener('abort', onAbort)
     if (end.outcome === 'finished') pump.drain(drainMs)
     else pump.close()
@@ -113,57 +112,57 @@ export function relay(
   }
   const finish = (end: RelayEnd): void => {
     over = true
-    closeBooks(end)
+    reportEnd(end)
   }
-  // A client that leaves once the whole answer is out has not aborted anything: some always do.
-  const endSoFar = (): RelayEnd => {
+  // A client that disconnects after the whole response has aborted nothing. Some clients always do.
+  const currentEnd = (): RelayEnd => {
     if (stream.state.error && !stream.state.ended) return { outcome: 'failed', error: stream.state.error }
-    // A format without a terminal event knows that it was whole only when it is asked.
+    // A format without a terminal event decides at its end whether the response is whole.
     if (!stream.state.ended) endQuietly(stream)
     return { outcome: stream.state.ended ? 'finished' : 'aborted' }
   }
-  const leave = (error?: GatewayError): void => {
+  const endByClient = (error?: GatewayError): void => {
     unread?.stop()
-    const end = endSoFar()
+    const end = currentEnd()
     finish(error === undefined || end.outcome !== 'aborted' ? end : { outcome: 'aborted', error })
   }
-  // A client that left gets nothing more; a gateway that must stop says so in the client's dialect.
+  // A client that disconnected gets nothing more. A gateway that shuts down sends an error in the client's format.
   let stopped: GatewayError | undefined
-  let lastWords: ReturnType<typeof setTimeout> | undefined
+  let finalErrorTimer: ReturnType<typeof setTimeout> | undefined
   const onAbort = (): void => {
     const { reason } = signal
     if (!(reason instanceof GatewayError) || reason.info.kind === 'cancelled') {
-      leave(reason instanceof GatewayError ? reason : undefined)
+      endByClient(reason instanceof GatewayError ? reason : undefined)
       return
     }
-    // A client that does not read even this much is not waited for; should it read later, the words are still there.
-    lastWords = setTimeout(
-      () => closeBooks(stopped === undefined ? endSoFar() : { outcome: 'failed', error: stopped }),
+    // The call ends even if the client does not read this error. It stays available for a later pull.
+    finalErrorTimer = setTimeout(
+      () => reportEnd(stopped === undefined ? currentEnd() : { outcome: 'failed', error: stopped }),
       finalErrorGraceMs,
     )
-    // What has come to its end already needs no other one.
+    // A stream that has ended keeps its own end.
     if (!stream.state.ended && stream.state.error === undefined) {
       stopped = reason
       pump.close()
     }
   }
-  /** Why the client gets nothing more. */
-  let cutBy: GatewayError | undefined
+  /** The reason why the client gets nothing more. */
+  let cutError: GatewayError | undefined
   const unread =
     clientStallMs === never && totalUntil === never
       ? undefined
       : new UnreadTimer(
           {
-            onTotal() {
+            onTotalTimeout() {
               if (over || stopped !== undefined) return
-              // Kept for the client, should it read again.
-              stopped = totalTimeout(limitOf(totalUntil))
-              closeBooks({ outcome: 'failed', error: stopped })
+              // Kept for a later pull of the client.
+              stopped = totalTimeout(durationUntil(totalUntil))
+              reportEnd({ outcome: 'failed', error: stopped })
             },
             onStalled() {
-              cutBy = clientStalled(clientStallMs)
-              if (!over) leave(cutBy)
-              body.onCut?.(cutBy)
+              cutError = clientStalled(clientStallMs)
+              if (!over) endByClient(cutError)
+              body.onCut?.(cutError)
             },
           },
           clientStallMs,
@@ -174,48 +173,48 @@ export function relay(
   if (!over) unread?.start(now)
 
   const fail = (error: unknown, out: Uint8Array | undefined): IteratorResult<Uint8Array> => {
-    // First: an encoder that fails as well must not keep the call open.
-    closeBooks({ outcome: 'failed', error })
+    // First, since an encoder that fails as well must not keep the call open.
+    reportEnd({ outcome: 'failed', error })
     const bytes = stream.fail(infoOf(error))
     over = true
     return { done: false, value: out === undefined ? bytes : concatBytes([out, bytes]) }
   }
 
-  /** What there is for the client already; undefined while only the upstream can tell. */
+  /** Returns the next chunk for the client, or the end; undefined if it depends on the upstream. */
   const ready = (): IteratorResult<Uint8Array> | undefined => {
     if (over) {
-      if (cutBy !== undefined) throw cutBy
+      if (cutError !== undefined) throw cutError
       return theEnd
     }
     if (stopped !== undefined) return fail(stopped, stream.take())
     const value = stream.take()
     if (stream.state.ended || stream.state.error !== undefined) {
-      finish(endSoFar())
+      finish(currentEnd())
       return value === undefined ? theEnd : { done: false, value }
     }
     if (value === undefined) return undefined
     lastOut = now
     return { done: false, value }
   }
-  /** The limits' own answer to silence: undefined while there is time left. */
+  /** Returns a heartbeat or the error of a limit during silence; undefined while there is time left. */
   const silence = (): IteratorResult<Uint8Array> | undefined => {
-    if (now >= totalUntil) return fail(totalTimeout(limitOf(totalUntil)), undefined)
+    if (now >= totalUntil) return fail(totalTimeout(durationUntil(totalUntil)), undefined)
     if (waiting ? now >= firstUntil : now - lastIn >= times.idleMs)
-      return fail(waiting ? firstByteTimeout(limitOf(firstUntil)) : idleTimeout(), undefined)
+      return fail(waiting ? firstByteTimeout(durationUntil(firstUntil)) : idleTimeout(), undefined)
     if (now - lastOut < times.heartbeatMs) return undefined
     lastOut = now
     return { done: false, value: stream.heartbeat() }
   }
-  /** What the upstream's bytes, or their end, come to at once; undefined: see `ready`. */
-  const take = (item: Pumped): IteratorResult<Uint8Array> | undefined => {
+  /** Processes bytes of the upstream, or their end. Returns an error chunk; undefined: see `ready`. */
+  const process = (item: PumpItem): IteratorResult<Uint8Array> | undefined => {
     if (item === 'tick') return silence()
     if (item === 'end') {
       stream.end(pump.delimited)
       return stream.state.ended || stream.state.error !== undefined ? undefined : fail(truncated(), stream.take())
     }
     if (!isOnlyComments(item)) lastIn = now
-    // An upstream that never falls silent may still take too long.
-    if (now >= totalUntil) return fail(totalTimeout(limitOf(totalUntil)), stream.take())
+    // An upstream that is never silent may still exceed the total limit.
+    if (now >= totalUntil) return fail(totalTimeout(durationUntil(totalUntil)), stream.take())
     stream.push(item)
     if (waiting && stream.state.started) {
       waiting = false
@@ -223,10 +222,10 @@ export function relay(
     }
     return undefined
   }
-  const arrived = (item: Pumped): IteratorResult<Uint8Array> | undefined => {
+  const arrived = (item: PumpItem): IteratorResult<Uint8Array> | undefined => {
     if (over || stopped !== undefined) return undefined
     try {
-      return take(item)
+      return process(item)
     } catch (error) {
       return broken(error)
     }
@@ -234,11 +233,11 @@ export function relay(
   const broken = (error: unknown): IteratorResult<Uint8Array> | undefined =>
     over || stopped !== undefined ? undefined : fail(truncated(error), stream.take())
 
-  /** Who waits for the next bytes. */
+  /** The sink that waits for the next bytes. */
   let client: BodySink | undefined
-  /** Within a sink's `onResult`: a pull that comes now is not late. */
-  let isHandingOver = false
-  const answer = <T>(find: (what: T) => IteratorResult<Uint8Array> | undefined, what: T): void => {
+  /** True within the sink's `onResult`: the clock need not be read again for its pull. */
+  let isDelivering = false
+  const deliver = <T>(find: (what: T) => IteratorResult<Uint8Array> | undefined, what: T): void => {
     let result: IteratorResult<Uint8Array> | undefined
     let failure: { readonly error: unknown } | undefined
     try {
@@ -251,7 +250,7 @@ export function relay(
       pump.listen(Math.min(lastOut + times.heartbeatMs, silentUntil, totalUntil), upstream)
       return
     }
-    handedOver = now
+    deliveredAt = now
     const to = client
     client = undefined
     if (result === undefined || failure !== undefined) {
@@ -259,56 +258,56 @@ export function relay(
       to?.onError(failure?.error)
       return
     }
-    isHandingOver = true
+    isDelivering = true
     to?.onResult(result)
-    isHandingOver = false
+    isDelivering = false
     if (result.done === true) unread?.stop()
-    else if (client === undefined) unread?.start(handedOver)
+    else if (client === undefined) unread?.start(deliveredAt)
   }
-  // Nothing is made for one chunk alone: thousands of streams wait at the same time, and what each of them waits with is
-  // carried along by every minor collection.
+  // Made once for a stream, not for each chunk: thousands of streams wait at the same time, and every minor collection copies
+  // their young objects.
   const upstream: PumpWaiter = {
     onItem(item) {
       now = monotonicNow()
-      answer(arrived, item)
+      deliver(arrived, item)
     },
     onError(error) {
       now = monotonicNow()
-      answer(broken, error)
+      deliver(broken, error)
     },
   }
   const pull = (to: BodySink): void => {
     client = to
     unread?.pulled()
-    if (!isHandingOver) {
+    if (!isDelivering) {
       now = monotonicNow()
-      // While the client did not read, nobody listened to the upstream: that silence is not its own.
-      lastIn += now - handedOver
+      // While the client did not read, the relay did not listen to the upstream: that time is not silence.
+      lastIn += now - deliveredAt
     }
-    answer(ready, undefined)
+    deliver(ready, undefined)
   }
-  const body = new RelayedBody(pull, leave)
+  const body = new RelayedBody(pull, endByClient)
   return body
 }
 
 const never = Number.POSITIVE_INFINITY
 
-/** A class, as an object with a member of a computed name is made in the slowest way there is. */
+/** A class, since V8 creates objects with a computed member name slowly. */
 class RelayedBody implements PulledBody, CutBody {
   readonly pull: PulledBody['pull']
   onCut: CutBody['onCut'] = undefined
-  readonly #leave: () => void
+  readonly #endByClient: () => void
 
-  constructor(pull: PulledBody['pull'], leave: () => void) {
+  constructor(pull: PulledBody['pull'], endByClient: () => void) {
     this.pull = pull
-    this.#leave = leave
+    this.#endByClient = endByClient
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
     return {
       next: () => new Promise((onResult, onError) => this.pull({ onResult, onError })),
       return: async () => {
-        this.#leave()
+        this.#endByClient()
         return theEnd
       },
     }
@@ -317,24 +316,23 @@ class RelayedBody implements PulledBody, CutBody {
 
 const theEnd: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-/** Handlers for time limits that end while no reader pulls a body. */
-export interface UnreadBody {
-  /** The call's total time limit is over. Called once at most. */
-  onTotal(): void
-  /** The client has not pulled for as long as it may. Called once at most; nothing follows. */
+/** Handlers for time limits that are exceeded while the client does not pull. */
+export interface UnreadHandlers {
+  /** The total limit is exceeded. Called once at most. */
+  onTotalTimeout(): void
+  /** The client has stalled. Called once at most, and last. */
   onStalled(): void
 }
 
 /**
- * The time limits of a body whose client does not pull it: nothing else runs then that could notice. One timer, made when a chunk
- * has been handed over and the next one is not pulled at once. It is not re-armed for each chunk: when it rings, it looks how much
- * time is left.
+ * Enforces the time limits of a body that its client does not pull, when no other code runs. One timer, started when a chunk was
+ * delivered and the next one is not pulled at once. It is not re-armed for each chunk: when it fires, it checks the time left.
  */
 export class UnreadTimer {
-  readonly #body: UnreadBody
+  readonly #body: UnreadHandlers
   readonly #stallMs: number
   #totalUntil: number
-  /** When the last chunk was handed over; undefined while the client waits for the next one. */
+  /** When the last chunk was delivered; undefined while the client waits for the next one. */
   #since: number | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -342,13 +340,13 @@ export class UnreadTimer {
    * @param stallMs milliseconds without a pull; Infinity: no limit
    * @param totalUntil by `monotonicNow`; Infinity: no limit
    */
-  constructor(body: UnreadBody, stallMs: number, totalUntil: number) {
+  constructor(body: UnreadHandlers, stallMs: number, totalUntil: number) {
     this.#body = body
     this.#stallMs = stallMs
     this.#totalUntil = totalUntil
   }
 
-  /** A chunk has been handed over, and the client has not asked for the next one. */
+  /** A chunk was delivered, and the client has not pulled the next one. */
   start(since: number): void {
     this.#since = since
     if (this.#timer === undefined) this.#arm(monotonicNow())
@@ -371,14 +369,14 @@ export class UnreadTimer {
     unref(this.#timer)
   }
 
-  /** The timer. */
+  /** Called by the timer. */
   ring(): void {
     this.#timer = undefined
     if (this.#since === undefined) return
     const now = monotonicNow()
     if (now >= this.#totalUntil) {
       this.#totalUntil = Number.POSITIVE_INFINITY
-      this.#body.onTotal()
+      this.#body.onTotalTimeout()
     }
     if (now - this.#since >= this.#stallMs) this.#body.onStalled()
     else this.#arm(now)
@@ -387,13 +385,13 @@ export class UnreadTimer {
 
 const ring = (timer: UnreadTimer): void => timer.ring()
 
-/** On Node: a body that was dropped unread must not keep the process alive. */
+/** On Node, a body that is never read must not keep the process alive. */
 function unref(timer: unknown): void {
   if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function')
     timer.unref()
 }
 
-/** How a relayed stream ended, for the books. */
+/** The outcome of a relayed response. */
 export interface RelayEnd {
   readonly outcome: 'finished' | 'failed' | 'aborted'
   readonly error?: unknown

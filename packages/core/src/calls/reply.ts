@@ -15,33 +15,30 @@ import type { Upstream } from '../upstreams/upstream.ts'
 import { redactError, redactInfo } from '../upstreams/upstream-error.ts'
 import type { GatewayContext, TargetCall } from './call.ts'
 import { relayBytes } from './relay-bytes.ts'
-import { type RelayEnd, relay } from './relay-stream.ts'
+import { type RelayEnd, relayStream } from './relay-stream.ts'
 import type { TargetResponse } from './try-targets.ts'
 
-/** Seconds told to clients that may retry when nobody knows better: several clients do not retry without a number. */
+/** Seconds in `retry-after` if the upstream states none: several clients do not retry without a number. */
 const defaultRetrySeconds = 2
 
-/** The names under which clients look for a call's id, and our own. */
+/** The headers with the call's id: those that clients of each provider read, and the gateway's own. */
 export const idHeaders = (requestId: string): Record<string, string> => ({
   'x-request-id': requestId,
   'request-id': requestId,
   'modelgate-request-id': requestId,
 })
 
-/** For responses to GET, and errors: caches between may keep those unasked, and a caller's key need not stand in `authorization`. */
+/** For responses to GET and errors: caches may store them by default, and a caller's key may be in a header that they ignore. */
 export const notCached = { 'cache-control': 'no-store' } as const
 
-/**
- * The same with where the call went: names as the configuration has them, and how many calls upstream it took; and what those
- * that let it in want told.
- */
+/** Returns the headers of a call: its ids, its upstream and model, the number of attempts, skipped targets, and headers of admissions. */
 export function callHeaders(record: CallRecord): Record<string, string> {
   const { requestId, upstream, upstreamModel, attempts, admissions, skipped } = record
   if (upstream === undefined || upstreamModel === undefined || admissions !== undefined || skipped !== undefined) {
     const headers = idHeaders(requestId)
     if (admissions !== undefined) Object.assign(headers, admissionHeaders(record))
-    if (upstream !== undefined) headers['modelgate-upstream'] = headerText(upstream)
-    if (upstreamModel !== undefined) headers['modelgate-model'] = headerText(upstreamModel)
+    if (upstream !== undefined) headers['modelgate-upstream'] = encodeHeaderText(upstream)
+    if (upstreamModel !== undefined) headers['modelgate-model'] = encodeHeaderText(upstreamModel)
     headers['modelgate-attempts'] = String(attempts.length)
     if (skipped !== undefined) headers['modelgate-skipped'] = skippedHeader(skipped)
     return headers
@@ -50,26 +47,26 @@ export function callHeaders(record: CallRecord): Record<string, string> {
     'x-request-id': requestId,
     'request-id': requestId,
     'modelgate-request-id': requestId,
-    'modelgate-upstream': headerText(upstream),
-    'modelgate-model': headerText(upstreamModel),
+    'modelgate-upstream': encodeHeaderText(upstream),
+    'modelgate-model': encodeHeaderText(upstreamModel),
     'modelgate-attempts': String(attempts.length),
   }
 }
 
-/** Targets named in the header. The rest is counted. */
-const mostSkipped = 10
+/** Targets that the header names. Others are counted. */
+const maxSkipped = 10
 
 /** A structured-field list (RFC 9651): `"claude";model="claude-opus-5";param="reasoning_effort"`. */
 function skippedHeader(skipped: readonly SkippedTarget[]): string {
-  const items = skipped.slice(0, mostSkipped).map(({ upstream, model, param }) => {
+  const items = skipped.slice(0, maxSkipped).map(({ upstream, model, param }) => {
     const named = `${sfString(upstream)};model=${sfString(model)}`
     return param === undefined ? named : `${named};param=${sfString(param.slice(0, 200))}`
   })
-  if (skipped.length > mostSkipped) items.push(`"...";more=${skipped.length - mostSkipped}`)
+  if (skipped.length > maxSkipped) items.push(`"...";more=${skipped.length - maxSkipped}`)
   return items.join(', ')
 }
 
-/** What those that let a call in want told, in the words of the client's format. */
+/** Returns the headers of admissions: allowances in the client's format, and plugins' own headers. */
 export function admissionHeaders({ admissions = [], format }: CallRecord): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { allowance, headers: own } of admissions) {
@@ -79,8 +76,8 @@ export function admissionHeaders({ admissions = [], format }: CallRecord): Recor
   return headers
 }
 
-/** Model names may come from clients, and hold what no header may. */
-const headerText = (text: string): string =>
+/** Model names may come from clients, and contain characters that no header may. */
+const encodeHeaderText = (text: string): string =>
   /^[\x21-\x7e]+$/.test(text) ? text : encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, ''))
 
 export const json = 'application/json; charset=utf-8'
@@ -96,15 +93,15 @@ export const jsonReply = ({ requestId }: Pick<CallRecord, 'requestId'>, body: Js
 export function errorReply(error: GatewayError, codec: WireCodec, requestId: string): Reply {
   const { info } = error
   const { clientRetry } = errorKinds[info.kind]
-  // Some clients retry because of `retry-after` alone, whatever the code is.
+  // Some clients retry because of `retry-after` alone, whatever the status is.
   const wait =
     clientRetry === 'never'
       ? undefined
       : (info.retryAfter ?? (clientRetry === 'later' ? defaultRetrySeconds : undefined))
-  const { retryAfter: _said, ...rest } = info
-  // Some dialects say it in the body too, and their clients read it only there.
-  const told = wait === undefined ? rest : { ...rest, retryAfter: wait }
-  const { status, headers, body } = codec.encodeError(told, requestId)
+  const { retryAfter: _, ...others } = info
+  // Clients of some formats read the wait from the body only.
+  const shown = wait === undefined ? others : { ...others, retryAfter: wait }
+  const { status, headers, body } = codec.encodeError(shown, requestId)
   return {
     status,
     headers: {
@@ -124,10 +121,7 @@ export function errorReply(error: GatewayError, codec: WireCodec, requestId: str
 export const isStream = ({ body }: Reply): boolean =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 
-/**
- * Adds what tells clients, and whoever stands in between, that events follow; a plugin's own words for it win. One by one: a copy of
- * both takes several microseconds.
- */
+/** Adds the headers of an event stream. Plugins' headers win. Set one by one, since a merged copy takes several microseconds. */
 export function addStreamHeaders(headers: Record<string, string>): void {
   headers['content-type'] ??= 'text/event-stream; charset=utf-8'
   // no-transform keeps compressing middlewares and proxies from holding events back.
@@ -136,46 +130,47 @@ export function addStreamHeaders(headers: Record<string, string>): void {
 }
 
 export interface ReplyCall extends TargetCall {
-  /** Called when a streamed answer is over. */
+  /** Ends the call. Called when a streamed response is complete, failed or aborted. */
   readonly end: (ending: CallEnding) => void
-  /** A streamed answer is framed as one JSON array instead of events. */
+  /** A streamed response is one JSON array instead of events. */
   readonly jsonArray: boolean
 }
 
-/** The reply with a good answer. The call record is complete once it is over; a stream then ends its call. */
+/** Creates the reply with a target's response, and completes the call record. A stream ends its call after the last byte. */
 export function toReply(
   call: ReplyCall,
-  { request: { lane }, policy, result, ticket, log, target: { upstream } }: TargetResponse,
+  { request: { lane }, policy, result, trackedAttempt: ticket, log, target: { upstream } }: TargetResponse,
 ): Reply | Promise<Reply> {
-  // What closures below hold is held as long as a stream runs: the call itself, and with it the request, must not be.
+  // The closures below last as long as the stream: they must not hold the call, which holds the request.
   const { shared, record, end, signal, inbound } = call
-  const losses = policy === 'ignore' ? undefined : lossHeader(lane.report.losses)
+  const { losses } = lane.report
   const headers: Record<string, string> = callHeaders(record)
-  if (losses !== undefined) headers['modelgate-loss'] = losses
+  const loss = losses.length === 0 || policy === 'ignore' ? undefined : lossHeader(losses)
+  if (loss !== undefined) headers['modelgate-loss'] = loss
   if (result.kind === 'whole') {
     const { usage, units, finish, received, body, contentType = json } = result.response
     record.firstEventAt = performance.now()
     ticket.end(undefined)
     if (finish !== undefined) record.finish = finish
-    if (usage === undefined) record.estimateOutput = () => saidBy(record, body)
+    if (usage === undefined) record.estimateOutput = () => estimateWholeOutput(record, body)
     if (usage !== undefined) record.usage = usage
     if (units !== undefined) record.units = units
     headers['content-type'] = contentType
     const reply = { status: 200, headers, body }
-    // Before the answer leaves, so that the next request may refer to it.
-    return received === undefined ? reply : claim(shared, record, received).then(() => reply)
+    // Recorded before the response is sent, so that the next request may refer to it.
+    return received === undefined ? reply : recordReceivedIds(shared, record, received).then(() => reply)
   }
-  if (result.kind === 'upgraded') throw new TypeError('A WebSocket is no answer to relay')
+  if (result.kind === 'upgraded') throw new TypeError('A WebSocket has no response to relay')
   const { abort } = result
   const finish = ({ outcome, error: cause }: RelayEnd): void => {
-    const error = redacted(cause, upstream)
+    const error = redactFailure(cause, upstream)
     if (outcome !== 'finished') abort()
-    const why = outcome === 'finished' ? undefined : failureOf(error)
-    if (why !== undefined) log.error ??= why.info.kind
-    ticket.end(why, why?.hints?.waitMs)
+    const failure = outcome === 'finished' ? undefined : toStreamFailure(error)
+    if (failure !== undefined) log.error ??= failure.info.kind
+    ticket.end(failure, failure?.hints?.waitMs)
     end(error === undefined ? { status: 200, outcome } : { status: 200, outcome, error })
   }
-  // An adapter that watches the connection knows better than pulls do whether a client reads.
+  // An adapter that watches the connection detects stalled clients better than pulls do.
   const clientStallMs = inbound.watchClient === undefined ? shared.limits.clientStallMs : Number.POSITIVE_INFINITY
   if (result.kind === 'bytes') {
     record.firstEventAt = performance.now()
@@ -191,15 +186,15 @@ export function toReply(
     record.firstEventAt = performance.now()
     onFirst()
   }
-  // Field by field: what follows a spread is defined one by one in the slowest way there is.
+  // Field by field: V8 defines members after a spread one by one, slowly.
   const times = { heartbeatMs, startedAt, idleMs, firstUntil, totalUntil, clientStallMs, onFirst: first }
-  const body = relay(pump, stream, times, signal, (ending) => {
-    const { usage, units, finish: word, received } = stream.state
-    if (received !== undefined) void claim(shared, record, received)
-    if (stream.said !== undefined) record.estimateOutput = stream.said
+  const body = relayStream(pump, stream, times, signal, (ending) => {
+    const { usage, units, finish: finishReason, received } = stream.state
+    if (received !== undefined) void recordReceivedIds(shared, record, received)
+    if (stream.estimatedTokens !== undefined) record.estimateOutput = stream.estimatedTokens
     if (usage !== undefined) record.usage = usage
     if (units !== undefined) record.units = units
-    if (word !== undefined) record.finish = word
+    if (finishReason !== undefined) record.finish = finishReason
     finish(ending)
   })
   addStreamHeaders(headers)
@@ -207,8 +202,8 @@ export function toReply(
   return { status: 200, headers, body }
 }
 
-/** CallerRecords the ids of stored objects as the caller's. Never rejects: without the record later references are refused, nothing else. */
-async function claim(
+/** Records the ids of stored objects as the caller's. Never rejects: a failure only means that later references are rejected. */
+async function recordReceivedIds(
   { claim, logger }: GatewayContext,
   record: CallRecord,
   received: readonly Received[],
@@ -220,8 +215,8 @@ async function claim(
   }
 }
 
-/** About how many tokens a whole answer says that nobody has counted. */
-function saidBy({ tokenCounting: counted, format }: CallRecord, body: string | Uint8Array): number {
+/** Estimates the output tokens of a whole response without usage. */
+function estimateWholeOutput({ tokenCounting: counted, format }: CallRecord, body: string | Uint8Array): number {
   if (counted?.output === undefined) return 0
   try {
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body)
@@ -234,14 +229,14 @@ function saidBy({ tokenCounting: counted, format }: CallRecord, body: string | U
   }
 }
 
-/** The error of a stream, as plugins may see it. */
-function redacted(error: unknown, upstream: Upstream): unknown {
+/** Removes the upstream's secrets from a stream's error. */
+function redactFailure(error: unknown, upstream: Upstream): unknown {
   if (error instanceof GatewayError) return redactError(error, upstream)
   return error === undefined || error instanceof Error ? error : redactInfo(error as ErrorInfo, upstream)
 }
 
-/** What a target is blamed for: its stream's own error or ours about it; a client's leaving is nobody's fault. */
-function failureOf(error: unknown): GatewayError {
+/** Returns the failure that counts against the target's health. A client that disconnects is no failure of the target. */
+function toStreamFailure(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   if (error === undefined) return new GatewayError('cancelled', 'The client left.')
   return errorFromInfo(error as ErrorInfo)

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { fetchTransport } from '../http/fetch-transport.ts'
 import type { TransportResponse } from '../http/transport.ts'
-import { awaitFirstChunk, bodyHeaders, isJson, lengthOf } from './response-body.ts'
+import { awaitFirstChunk, contentLengthOf, createPump, isJson, passedHeaders } from './response-body.ts'
 
 const answering = (headers: Readonly<Record<string, string>>): TransportResponse => ({
   status: 200,
@@ -25,8 +25,8 @@ describe('the length of bytes that pass as they are', () => {
     ['is unknown of what is no number', { 'content-length': '1e3' }, undefined],
     ['is unknown of a negative one', { 'content-length': '-1' }, undefined],
   ] as [string, Record<string, string>, number | undefined][])('%s', (_, headers, length) => {
-    expect(lengthOf(answering(headers))).toBe(length)
-    expect(bodyHeaders(answering(headers), length)['content-length']).toBe(length?.toString())
+    expect(contentLengthOf(answering(headers))).toBe(length)
+    expect(passedHeaders(answering(headers), length)['content-length']).toBe(length?.toString())
   })
 
   it.each(['content-length', 'content-encoding', 'transfer-encoding'])(
@@ -56,7 +56,7 @@ describe('the content type of bytes that pass as they are', () => {
     ['', 'application/octet-stream'],
     [`audio/${'x'.repeat(500)}`, 'application/octet-stream'],
   ])('%j is passed on as %j, and browsers are told not to guess', (given, passed) => {
-    expect(bodyHeaders(answering({ 'content-type': given }), undefined)).toEqual({
+    expect(passedHeaders(answering({ 'content-type': given }), undefined)).toEqual({
       'content-type': passed,
       'x-content-type-options': 'nosniff',
     })
@@ -67,5 +67,105 @@ describe('the content type of bytes that pass as they are', () => {
     await expect(awaitFirstChunk(answering({ 'content-type': 'TEXT/HTML' }), 'any')).rejects.toMatchObject({
       info: { kind: 'upstream_bad_response' },
     })
+  })
+})
+
+const byte = (n: number) => new Uint8Array([n])
+
+/** A source driven by hand. */
+function handSource() {
+  const waiting: { resolve(result: IteratorResult<Uint8Array>): void; reject(error: unknown): void }[] = []
+  const state = { pulls: 0, closed: 0 }
+  const source: AsyncIterable<Uint8Array> = {
+    [Symbol.asyncIterator]: () => ({
+      next: () => {
+        state.pulls++
+        return new Promise((resolve, reject) => waiting.push({ resolve, reject }))
+      },
+      return: async () => {
+        state.closed++
+        return { done: true, value: undefined }
+      },
+    }),
+  }
+  return {
+    source,
+    state,
+    give: (n: number) => waiting.shift()?.resolve({ done: false, value: byte(n) }),
+    finish: () => waiting.shift()?.resolve({ done: true, value: undefined }),
+    fail: (error: unknown) => waiting.shift()?.reject(error),
+  }
+}
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+describe('pump', () => {
+  it('ticks when the time is up and resumes the same pull, losing nothing', async () => {
+    const { source, give, state } = handSource()
+    const pump = createPump(source)
+    const first = pump.next(100)
+    await vi.advanceTimersByTimeAsync(100)
+    expect(await first).toBe('tick')
+    give(1)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(await pump.next(100)).toEqual(byte(1))
+    expect(state.pulls).toBe(1)
+    pump.close()
+  })
+
+  it('passes the end and errors on, and stays ended', async () => {
+    const one = handSource()
+    const pump = createPump(one.source)
+    const end = pump.next(100)
+    one.finish()
+    expect(await end).toBe('end')
+    expect(await pump.next(100)).toBe('end')
+    const two = handSource()
+    const failing = createPump(two.source).next(100)
+    two.fail(new Error('reset'))
+    await expect(failing).rejects.toThrow('reset')
+    expect(vi.getTimerCount()).toBeLessThanOrEqual(2)
+  })
+
+  it('keeps one timer for a whole stream and none after close', async () => {
+    const { source, give, state } = handSource()
+    const pump = createPump(source)
+    for (let i = 0; i < 50; i++) {
+      const next = pump.next(1000)
+      give(i)
+      expect(await next).toEqual(byte(i))
+      expect(vi.getTimerCount()).toBe(1)
+    }
+    pump.close()
+    expect(vi.getTimerCount()).toBe(0)
+    expect(state.closed).toBe(1)
+  })
+
+  it('honours a shorter limit than the timer already set', async () => {
+    const { source } = handSource()
+    const pump = createPump(source)
+    const long = pump.next(10_000)
+    await vi.advanceTimersByTimeAsync(10_000)
+    await long
+    void pump.next(10_000)
+    const short = pump.next(5)
+    await vi.advanceTimersByTimeAsync(5)
+    expect(await short).toBe('tick')
+    pump.close()
+  })
+
+  it('drains what is left, then closes; a source that never ends is cut off', async () => {
+    const { source, give, state } = handSource()
+    const pump = createPump(source)
+    const first = pump.next(100)
+    give(1)
+    await first
+    pump.drain(1000)
+    await vi.advanceTimersByTimeAsync(10)
+    give(2)
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(state.closed).toBe(1)
+    expect(vi.getTimerCount()).toBe(0)
   })
 })

@@ -3,44 +3,44 @@ import { GatewayError } from '../base/errors.ts'
 import type { TransportResponse } from '../http/transport.ts'
 import type { Lane } from '../lanes/lane.ts'
 
-/** All at once, as a stream. */
-export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+/** Returns bytes as a stream of one chunk. */
+export async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** In lower case, as media types are compared; '' where the upstream does not say one. */
+/** Returns the content type in lower case; '' if the upstream states none. */
 export const contentTypeOf = (response: TransportResponse): string =>
   (response.header('content-type') ?? '').toLowerCase()
 
 export const isJson = (response: TransportResponse): boolean => contentTypeOf(response).includes('json')
 
-/** A media type that may stand in a header of our own, with parameters. */
+/** A media type with parameters that is safe in a response header. */
 const sendable = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+[ \t]*(?:;[ \t\x21-\x7e]*)?$/
 const longestType = 200
 
-/** What the client must know of bytes that pass as they are. Nothing else of the upstream's headers describes them. */
-export function bodyHeaders(response: TransportResponse, length: number | undefined): Record<string, string> {
+/** Returns the headers of bytes that pass unchanged. No other header of the upstream is passed. */
+export function passedHeaders(response: TransportResponse, length: number | undefined): Record<string, string> {
   const type = response.header('content-type') ?? ''
   return {
     'content-type': type.length <= longestType && sendable.test(type) ? type : 'application/octet-stream',
-    // An upstream's bytes must not become a page or a script in a browser that guesses what they are.
+    // A browser must not guess that an upstream's bytes are a page or a script.
     'x-content-type-options': 'nosniff',
     ...(length === undefined ? {} : { 'content-length': String(length) }),
   }
 }
 
 /**
- * How many bytes the body has, where that is known of the bytes as they are handed over: the length of an encoded body is another
- * one, and a client that reads by it would take the rest of the body for the next response.
+ * Returns the length of the decoded body, if known. A content encoding has another length: a client that trusts it would read the rest of
+ * the body as the next response.
  */
-export function lengthOf(response: TransportResponse): number | undefined {
+export function contentLengthOf(response: TransportResponse): number | undefined {
   const encoding = response.header('content-encoding') ?? ''
   const length = response.header('content-length') ?? ''
   const isEncoded = encoding !== '' && encoding.toLowerCase() !== 'identity'
   return isEncoded || !/^\d{1,15}$/.test(length) ? undefined : Number(length)
 }
 
-/** The body once its first bytes are there: until then a failure can still become a status. */
+/** Waits for the first bytes of a body: until then a failure can still become a status. */
 export async function awaitFirstChunk(
   response: TransportResponse,
   passes: NonNullable<Lane['passes']>,
@@ -71,15 +71,15 @@ export async function awaitFirstChunk(
 }
 
 /**
- * A stream whose answer has not begun: opened by the first pull, so that the wait for the upstream's headers is bounded
- * like the wait for its first event.
+ * Creates a stream that the first pull opens, so that the wait for the upstream's headers has the same limit as the wait for its first
+ * event.
  */
 export const lazyStream = (open: () => Promise<AsyncIterable<Uint8Array>>): AsyncIterable<Uint8Array> =>
   new LazyStream(open)
 
-/** It is iterated once. */
+/** Can be iterated once. */
 class LazyStream implements AsyncIterableIterator<Uint8Array> {
-  // Forgotten once it has been called: it holds the request, and a stream may run for long.
+  // Dropped after its call: it holds the request, and a stream may last long.
   #open: (() => Promise<AsyncIterable<Uint8Array>>) | undefined
   #opened: AsyncIterator<Uint8Array> | undefined
   #left = false
@@ -114,32 +114,32 @@ class LazyStream implements AsyncIterableIterator<Uint8Array> {
   }
 }
 
-/** What `next` of a pump found: bytes, the end, or that the time was up first. */
-export type Pumped = Uint8Array | 'end' | 'tick'
+/** The result of a pull: bytes, the end, or a timeout (`tick`). */
+export type PumpItem = Uint8Array | 'end' | 'tick'
 
 export interface PumpWaiter {
-  onItem(item: Pumped): void
+  onItem(item: PumpItem): void
   onError(error: unknown): void
 }
 
 /**
- * Pulls from a source with a time limit on each pull, without losing what comes late: after a tick, the next call
- * resumes the same pull. One timer serves a whole stream; it is not re-armed for every chunk.
+ * Pulls from a source with a time limit for each pull. After a timeout, the next call resumes the same pull, so no bytes are lost. One timer
+ * serves a whole stream; it is not re-armed for each chunk.
  */
 export interface Pump {
-  /** See TransportResponse. Known once the source has begun. */
+  /** See TransportResponse. Set once the response has begun. */
   delimited: boolean
   /** Rejects as the source does. */
-  next(timeoutMs: number): Promise<Pumped>
+  next(timeoutMs: number): Promise<PumpItem>
   /**
-   * The same without a promise: the waiter is told once, perhaps before this returns. One at a time.
+   * Does the same without a promise: calls the waiter once, perhaps before this returns. One waiter at a time.
    *
    * @param deadline by `monotonicNow`
    */
   listen(deadline: number, waiter: PumpWaiter): void
-  /** Stops the timer and closes the source, at once; a pending `next` finds the end. */
+  /** Stops the timer and closes the source. A pending `next` resolves to the end. */
   close(): void
-  /** Reads what is left for at most `limitMs`, so that the connection can serve again, then closes. */
+  /** Reads the rest for at most `limitMs`, so that the connection can be used again, then closes. */
   drain(limitMs: number): void
 }
 
@@ -149,7 +149,7 @@ class SourcePump implements Pump {
   delimited = false
   readonly #iterator: AsyncIterator<Uint8Array>
   #pulling = false
-  #arrived: { readonly value: Pumped } | { readonly error: unknown } | undefined
+  #arrived: { readonly value: PumpItem } | { readonly error: unknown } | undefined
   #waiter: PumpWaiter | undefined
   #deadline = 0
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -160,7 +160,7 @@ class SourcePump implements Pump {
     this.#iterator = source[Symbol.asyncIterator]()
   }
 
-  next(timeoutMs: number): Promise<Pumped> {
+  next(timeoutMs: number): Promise<PumpItem> {
     return new Promise((onItem, onError) => this.listen(monotonicNow() + timeoutMs, { onItem, onError }))
   }
 
@@ -181,7 +181,7 @@ class SourcePump implements Pump {
       this.#pulling = true
       this.#iterator.next().then(this.#onItem, this.#onError)
     }
-    // What is here already needs no timer: it comes before this.
+    // Bytes that are already there arrive before this microtask, and need no timer.
     if (this.#timer === undefined || this.#timerAt > this.#deadline) queueMicrotask(() => this.#arm())
   }
 
@@ -189,15 +189,15 @@ class SourcePump implements Pump {
     this.#disarm()
     if (this.#over) return
     this.#over = true
-    // A source that fails while being closed has nothing left to say.
+    // A failure while closing has no receiver.
     this.#iterator.return?.().catch(() => {})
-    // Whoever waits is told at once; a source may take its time, or never answer.
+    // The waiter gets the end at once: a source may close slowly, or never.
     if (this.#waiter !== undefined) this.#deliver({ value: 'end' })
   }
 
   drain(limitMs: number): void {
     const until = monotonicNow() + limitMs
-    const step = (item: Pumped): Promise<void> | undefined => {
+    const step = (item: PumpItem): Promise<void> | undefined => {
       if (item !== 'end' && item !== 'tick' && monotonicNow() < until)
         return this.next(until - monotonicNow()).then(step)
       this.close()
@@ -208,10 +208,10 @@ class SourcePump implements Pump {
       .catch(() => this.close())
   }
 
-  // Made once for a stream, not for each of its chunks: thousands of streams wait at the same time, and all that they wait with
-  // is carried along by every minor collection.
+  // Made once for a stream, not for each chunk: thousands of streams wait at the same time, and every minor collection copies
+  // their young objects.
   readonly #onItem = (result: IteratorResult<Uint8Array>): void => {
-    // A source of the host's may say anything; throwing here would be a rejection that nobody handles, and no end.
+    // A host's source may return anything. An exception here would be an unhandled rejection, and the stream would never end.
     if (typeof result !== 'object' || result === null) {
       this.#onError(new TypeError('The source gave no iterator result.'))
       return
@@ -227,7 +227,7 @@ class SourcePump implements Pump {
     this.#deliver({ error })
   }
 
-  #deliver(item: { readonly value: Pumped } | { readonly error: unknown }): void {
+  #deliver(item: { readonly value: PumpItem } | { readonly error: unknown }): void {
     const waiter = this.#waiter
     if (waiter === undefined) {
       this.#arrived = item
@@ -243,7 +243,7 @@ class SourcePump implements Pump {
     if (this.#timer !== undefined && this.#timerAt <= this.#deadline) return
     this.#disarm()
     this.#timerAt = this.#deadline
-    // Rounded up: timers drop fractions, and one that is early by a part of a millisecond would ring twice.
+    // Rounded up: timers drop fractions, and one that fires early would have to be armed again.
     this.#timer = setTimeout(ring, Math.max(0, Math.ceil(this.#deadline - monotonicNow())), this)
   }
 
@@ -252,7 +252,7 @@ class SourcePump implements Pump {
     this.#timer = undefined
   }
 
-  /** The timer. */
+  /** Called by the timer. */
   ring(): void {
     this.#timer = undefined
     if (this.#waiter === undefined) return

@@ -1,7 +1,7 @@
 import { GatewayError } from '../base/errors.ts'
 import { unreadableResponse } from '../http/transport.ts'
 
-// Each limit has its own kind of error, so that books and clients can tell which one it was.
+// Each limit has its own kind of error, so that call records and clients show which one was exceeded.
 
 const within = (ms: number | undefined): string => (ms === undefined ? 'in time' : `within ${ms / 1000} s`)
 
@@ -24,10 +24,10 @@ export const clientStalled = (ms: number): GatewayError =>
     { code: 'client_stalled' },
   )
 
-/** How long a gateway that stops waits for clients to take their last error. */
+/** Milliseconds for which a gateway that shuts down waits for clients to read their last error. */
 export const finalErrorGraceMs = 1000
 
-/** The upstream's bytes ended before its answer did. A GatewayError is passed on as it is. */
+/** The error for bytes that end before the response does. Returns a GatewayError unchanged. */
 export const truncated = (cause?: unknown): GatewayError =>
   cause instanceof GatewayError
     ? cause

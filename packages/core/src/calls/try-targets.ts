@@ -14,114 +14,124 @@ import { checkNamedModels, type Plan, type ResolvedTarget } from '../routing/rou
 import { admitCall } from './admission.ts'
 import { Attempt, type AttemptLimits } from './attempt.ts'
 import type { AttemptFailure, AttemptLog, AttemptResult, Candidate, SelectingCall, Step, TargetCall } from './call.ts'
-import { hedged, type RunningAttempt } from './hedge.ts'
+import { type RunningAttempt, raceHedge } from './hedge.ts'
 import { notifyRequest, traceHeaders } from './plugin-hooks.ts'
 import { TargetSelector } from './target-selector.ts'
 
-/** What answered, and under which policy for losses. */
+/** The response of a target, and the policy for losses under which it was called. */
 export interface TargetResponse {
   readonly request: TargetRequest
   readonly policy: OnLoss
   readonly result: AttemptResult
-  readonly ticket: TrackedAttempt
+  readonly trackedAttempt: TrackedAttempt
   readonly log: AttemptLog
   readonly target: ResolvedTarget
 }
 
 /**
- * Calls the model's targets until one answers: the plan's order, the same target again where that may help, then the next
- * (docs/routing.md). Throws the GatewayError that says most: the last attempt's, or why no target could be called at all.
- *
- * @param options what the operation leaves out. Default: nothing
+ * Calls the model's targets until one responds: in the plan's order, with retries of the same target before the next one
+ * (docs/routing.md). Throws the GatewayError of the last attempt, or the reason why no target could be called.
  */
 export async function tryTargets(call: TargetCall): Promise<TargetResponse> {
   const { shared, record, signal } = call
   const { health } = shared
-  notifyRequest(call)
+  recordRequest(call)
+  const hasPlugins = shared.plugins.length > 0
+  if (hasPlugins) notifyRequest(call)
   const plan = planFor(call)
-  const admitted = admitCall(call, plan.targets)
-  // Not awaited needlessly: counting in this process is done at once.
-  if (admitted !== undefined) await admitted
-  // A target's `when` is told at once what the request uses.
+  if (hasPlugins) {
+    const admitted = admitCall(call, plan.targets)
+    // Limits that this process counts are checked without a promise.
+    if (admitted !== undefined) await admitted
+  }
+  // Conditions (`when`) read the features of a request synchronously.
   const whole = plan.conditional && call.codec !== undefined ? loadFullCodec(call.codec) : undefined
   const selection = selectTargets(call, plan, whole instanceof Promise ? await whole : whole)
   const { affinity } = selection
-  const groups = candidatesOf(call, selection)
-  const search = new TargetSelector(call, plan, groups)
+  const groups = createCandidates(call, selection)
+  const selector = new TargetSelector(call, plan, groups)
   const hedgeMs = call.search?.hedges === false ? undefined : plan.hedgeMs
-  const first = search.first()
-  // Not awaited needlessly: most requests are made ready at once.
+  const first = selector.first()
+  // Most requests are prepared without a promise.
   let current = first instanceof Promise ? await first : first
   while (current !== undefined) {
     if (current.waitMs > 0) await sleep(current.waitMs, signal)
-    // While it slept, or others were chosen for beside it, somebody may have found out that the target is gone.
+    // Another call may have found the target failing during the wait or the selection.
     if (current.reason !== 'first' || current.waitMs > 0)
       if (health.availability(current.candidate.target, record.identity).state === 'failing') {
-        current = await search.instead()
+        current = await selector.replacement()
         continue
       }
-    // Whoever left while the request was made ready (an upload came, code was loaded) is not called for.
+    // The client disconnected while the request was prepared.
     if (signal.aborted) throw stopReason(signal)
-    const started = launch(call, current, affinity, search)
+    const started = startAttempt(call, current, affinity, selector)
     if (hedgeMs === undefined) {
       const result = await started.done
       if (!('error' in result)) {
-        search.answered()
-        return answeredBy(started, result)
+        selector.succeed()
+        return toTargetResponse(started, result)
       }
       warnOfRefusal(call, current, result)
-      current = await search.after(current, result)
+      current = await selector.afterFailure(current, result)
       continue
     }
-    const { answered, failed } = await hedged(started, hedgeMs, async () => {
-      const other = search.left() > 0 ? await search.fresh() : undefined
-      // It may have answered while an upload was made ready.
+    const { winner: answered, failed } = await raceHedge(started, hedgeMs, async () => {
+      const other = selector.attemptsLeft() > 0 ? await selector.nextUntried() : undefined
+      // The first attempt may have ended while an upload was prepared.
       if (
         other === undefined ||
         started.attempt.settled ||
         !health.spendRetry(other.target, plan.retry, record.identity)
       )
         return undefined
-      return launch(call, search.step(other, 'hedge'), affinity, search)
+      return startAttempt(call, selector.step(other, 'hedge'), affinity, selector)
     })
     for (const { step: tried, failure } of failed) warnOfRefusal(call, tried, failure)
     if (answered !== undefined) {
       const { launched, result } = answered
-      search.answered()
+      selector.succeed()
       recordTarget(record, launched.step.candidate.target, launched.step.request)
-      return answeredBy(launched, result)
+      return toTargetResponse(launched, result)
     }
     current = undefined
-    // What went wrong with the one that was only called beside the other is not the call's to tell.
+    // The failure of a hedge is not the call's error.
     for (const { step: tried, failure } of failed)
-      if (tried.reason === 'hedge') tried.candidate.out = failure.retry !== 'same-target'
-      else current = await search.after(tried, failure)
+      if (tried.reason === 'hedge') tried.candidate.isOut = failure.retry !== 'same-target'
+      else current = await selector.afterFailure(tried, failure)
   }
-  throw search.failure()
+  throw selector.finalError()
 }
 
-/** The selected targets in the order in which they are tried. */
-function candidatesOf({ shared, record }: TargetCall, selection: TargetSelection): readonly (readonly Candidate[])[] {
+/** Returns the selected targets in the order in which they are tried. */
+function createCandidates(
+  { shared, record }: TargetCall,
+  selection: TargetSelection,
+): readonly (readonly Candidate[])[] {
   const { targets } = selection
   const [sole] = targets
-  if (sole !== undefined && targets.length === 1) return [[candidateOf(sole)]]
+  if (sole !== undefined && targets.length === 1) return [[createCandidate(sole)]]
   return orderTargets(selection, shared.health.latencies, record.stream).map((group) =>
-    group.map((target) => candidateOf(target)),
+    group.map((target) => createCandidate(target)),
   )
 }
 
-export const candidateOf = (target: ResolvedTarget): Candidate => ({
+export const createCandidate = (target: ResolvedTarget): Candidate => ({
   target,
-  out: false,
-  calls: 0,
+  isOut: false,
+  attempts: 0,
   readyAt: 0,
-  lossless: false,
+  isLossless: false,
   request: undefined,
   refusal: undefined,
   policy: 'warn',
 })
 
-function launch(call: TargetCall, step: Step, affinity: string | undefined, search: TargetSelector): RunningAttempt {
+function startAttempt(
+  call: TargetCall,
+  step: Step,
+  affinity: string | undefined,
+  selector: TargetSelector,
+): RunningAttempt {
   const { shared, record, inbound, transport, signal } = call
   const { candidate, request, reason, waitMs } = step
   const { target } = candidate
@@ -134,9 +144,9 @@ function launch(call: TargetCall, step: Step, affinity: string | undefined, sear
   }
   if (ticket.key !== undefined) log.key = ticket.key
   if (waitMs > 0) log.waitedMs = waitMs
-  candidate.calls++
+  candidate.attempts++
   record.attempts.push(log)
-  // The first one to be called stands for the call until another answers.
+  // The call record shows the planned target unless a hedge wins.
   if (reason !== 'hedge') recordTarget(record, target, request)
   const attempt = new Attempt({
     target,
@@ -144,25 +154,29 @@ function launch(call: TargetCall, step: Step, affinity: string | undefined, sear
     stream: record.stream,
     key: ticket.key,
     inbound,
-    extraHeaders: traceHeaders(call, log),
+    extraHeaders:
+      shared.plugins.length > 0 || inbound.header('traceparent') !== undefined ? traceHeaders(call, log) : undefined,
     transport,
     signal,
     limits: limitsFor(target, shared.limits),
-    holdMs: Math.max(0, search.holdUntil - monotonicNow()),
+    holdMs: Math.max(0, selector.holdUntil - monotonicNow()),
     log,
-    ticket,
-    // The first one in any case: an idle connection that has just been closed is no failure.
-    resend: reason === 'first' || search.left() > 0,
+    trackedAttempt: ticket,
+    // Always allowed for the first attempt: an idle connection that was just closed is no failure.
+    resend: reason === 'first' || selector.attemptsLeft() > 0,
   })
-  return { step, attempt, done: attempt.run(), ticket, log }
+  return { step, attempt, done: attempt.run(), trackedAttempt: ticket, log }
 }
 
-function answeredBy({ step, ticket, log }: RunningAttempt, result: AttemptResult): TargetResponse {
+function toTargetResponse(
+  { step, trackedAttempt: ticket, log }: RunningAttempt,
+  result: AttemptResult,
+): TargetResponse {
   const { request, candidate } = step
-  return { request, policy: candidate.policy, result, ticket, log, target: candidate.target }
+  return { request, policy: candidate.policy, result, trackedAttempt: ticket, log, target: candidate.target }
 }
 
-/** Also where another target saves the call: somebody has to mend it. */
+/** Warns about rejected credentials, even if another target responds: the operator has to fix them. */
 function warnOfRefusal({ shared, record }: TargetCall, { candidate }: Step, { error }: AttemptFailure): void {
   if (error.info.kind !== 'upstream_auth') return
   const { upstreamName } = candidate.target
@@ -180,11 +194,11 @@ function recordTarget(record: CallRecord, target: ResolvedTarget, { lane }: Targ
   record.losses = lane.report.losses
 }
 
-/** The gateway's, for targets without limits of their own. */
+/** The gateway's limits, for targets without their own. */
 const commonLimits = new WeakMap<Required<Limits>, AttemptLimits>()
 
-function limitsFor({ limits: own }: ResolvedTarget, limits: Required<Limits>): AttemptLimits {
-  if (own !== undefined) return limitsOf(own, limits)
+function limitsFor({ limits: targetLimits }: ResolvedTarget, limits: Required<Limits>): AttemptLimits {
+  if (targetLimits !== undefined) return limitsOf(targetLimits, limits)
   let common = commonLimits.get(limits)
   if (common === undefined) {
     common = limitsOf({}, limits)
@@ -204,16 +218,24 @@ function limitsOf(own: TargetLimits, limits: Required<Limits>): AttemptLimits {
   }
 }
 
-/** The targets that a request is meant for, and how its call chooses among them. */
+/** The targets whose conditions match a request, and how to order them. */
 export interface TargetSelection {
-  /** As configured: not in the order in which they are tried. */
+  /** In the configured order, not in that in which they are tried. */
   readonly targets: readonly ResolvedTarget[]
   readonly strategy: Plan['strategy']
-  /** The call shares this with others that should reach the same target and key. */
+  /** Calls with the same value should reach the same target and key. */
   readonly affinity: string | undefined
 }
 
-/** The plan for a call's model. Throws a GatewayError if its caller may not use the model, or another one that the request names. */
+/** Puts the request into the call record. From here on the call is settled. */
+export function recordRequest({ record, request }: Pick<SelectingCall, 'record' | 'request'>): void {
+  record.pluginsNotified = true
+  // The record of a stream lasts as long as the stream: it must not hold a large body.
+  if (request.outline === undefined) record.body = request.value
+  else record.estimatedInputTokens = request.outline.tokens
+}
+
+/** Returns the plan for the call's model. Throws a GatewayError if the caller may not use it, or another model that the request names. */
 export function planFor(call: SelectingCall): Plan {
   const { shared, record } = call
   const plan = shared.router.plan(record.model, record.identity)
@@ -221,25 +243,29 @@ export function planFor(call: SelectingCall): Plan {
   return plan
 }
 
-/** @param codec of a chat request, for the features that a target's `when` may ask for. Needed where the plan is conditional */
+/**
+ * Selects the targets whose conditions match the request.
+ *
+ * @param codec of a generation request, for features in conditions. Needed if the plan is conditional
+ */
 export function selectTargets(call: SelectingCall, plan: Plan, codec: Codec | undefined): TargetSelection {
   const { request, record, inbound } = call
   const fields = bodyFields(request)
   const continues = continuesState(call.codec, fields)
   const strategy = effectiveStrategy(plan.strategy, continues)
   const affinity = callAffinity(call.codec, strategy, continues, fields, record.identity, inbound)
-  const targets = plan.conditional ? targetsMeantFor(call, codec, plan.targets) : plan.targets
+  const targets = plan.conditional ? matchingTargets(call, codec, plan.targets) : plan.targets
   return { targets, strategy, affinity }
 }
 
-/** The selected targets in the order in which they are tried, those of the same priority together. */
+/** Returns the selected targets in the order in which they are tried, grouped by priority. */
 export const orderTargets = (
   { targets, strategy, affinity }: TargetSelection,
   latencies: Pick<Latencies, 'expectedMs' | 'claimMeasurement'>,
   stream: boolean,
 ): readonly (readonly ResolvedTarget[])[] => orderByStrategy(targets, strategy, { latencies, stream, affinity })
 
-function targetsMeantFor(
+function matchingTargets(
   { request, inbound, record, shared }: SelectingCall,
   codec: Codec | undefined,
   targets: readonly ResolvedTarget[],

@@ -7,28 +7,28 @@ import type { ErrorInfo } from '../base/errors.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { UpstreamFormat } from '../base/names.ts'
 
-/** What a call is billed by, where that is not tokens. */
+/** Billable units other than tokens. */
 export interface BillableUnits {
-  /** Images made. */
+  /** Generated images. */
   readonly images?: number
-  /** Seconds of audio read. */
+  /** Seconds of audio input. */
   readonly seconds?: number
-  /** Characters spoken. */
+  /** Characters of generated speech. */
   readonly characters?: number
   /** Searches that the provider made for the model; for rerank, one for every 100 documents. */
   readonly searches?: number
 }
 
-/** Fields only the named format understands, verbatim, keyed as on its wire. */
+/** Fields that only the named format has, verbatim. */
 export type Extra = { readonly [F in UpstreamFormat]?: JsonObject }
 
-/** A value only its issuer can read back: a thought signature, encrypted reasoning, a file id. */
+/** A value that only its issuer can read: a thought signature, encrypted reasoning, a file id. */
 export interface Sealed {
   readonly issuer: UpstreamFormat
   readonly data: string
 }
 
-/** Where a node stood in the body its sender wrote (a JSON Pointer), so that a loss can name it. No meaning beyond reports. */
+/** JSON Pointer of a node in the sender's body, for loss reports only. */
 export interface Located {
   at?: string
 }
@@ -63,7 +63,7 @@ export interface Sampling {
   stop?: string[]
   /** Upper bound of generated tokens, reasoning included. */
   maxTokens?: number
-  /** Number of answers wanted (`n`). */
+  /** Number of requested choices (`n`). */
   choices?: number
 }
 export type ToolChoice =
@@ -77,7 +77,7 @@ export interface Reasoning {
   budgetTokens?: number
   /** The model decides how much to reason. `false`: an effort is asked for, but reasoning as such is not. */
   adaptive?: boolean
-  /** Reasoning switched off by name (`thinking: {type: 'disabled'}`), as opposed to not mentioned. */
+  /** Reasoning is explicitly disabled (`thinking: {type: 'disabled'}`), rather than absent. */
   off?: boolean
   summary?: 'auto' | 'concise' | 'detailed' | 'none'
 }
@@ -90,10 +90,10 @@ export interface Output {
   /** Asked for log probabilities; the number is how many alternatives (0: none beside the chosen token). */
   logprobs?: number
   verbosity?: 'low' | 'medium' | 'high'
-  /** The client asked for usage in the stream. */
+  /** The client requested usage in the stream. */
   includeUsage?: boolean
 }
-/** How much a model is to reason. Models that lack a level get the nearest one that they have. */
+/** How much a model reasons. Models without a level get their nearest one. */
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 /**
@@ -135,7 +135,7 @@ export interface ReasoningPart extends Annotated {
   type: 'reasoning'
   text: string
   summary?: boolean
-  /** The text is withheld by the issuer; only the seal stands for it (redacted thinking). */
+  /** The issuer withholds the text; only the seal represents it (redacted thinking). */
   redacted?: boolean
   seal?: Sealed
 }
@@ -159,12 +159,12 @@ export interface ToolResultPart extends Annotated {
   parts: Part[]
   isError?: boolean
 }
-/** A block one format invented (server tool use, code execution, compaction): kept whole, encoded only by its owner. */
+/** A block of a single format (server tool use, code execution, compaction), kept verbatim and encoded only by its owner. */
 export interface NativePart extends Annotated {
   type: 'native'
   format: UpstreamFormat
   value: JsonObject
-  /** Bookkeeping between the owner's client and its server: whoever cannot write it reports a note. */
+  /** Bookkeeping between client and provider: its loss is a note. */
   incidental?: boolean
 }
 export type Source =
@@ -204,11 +204,11 @@ export interface ModelResponse {
 }
 /** Earlier reasoning of the request that failed a check of who may read it, and where. */
 export interface ReasoningCheck extends Located {
-  /** The check: it was made for another organization, user, model or conversation; or it ends with its turn. */
+  /** The failed check: the reasoning belongs to another organization, user, model or conversation, or ended with its turn. */
   reason: 'organization' | 'user' | 'model' | 'conversation' | 'turn'
-  /** Where the part stood in the client's request; absent where the upstream's words do not tell. */
+  /** JSON Pointer of the part in the client's request, if the upstream states it. */
   place?: string
-  /** The model was shown it all the same. Default: it was removed. */
+  /** The model still got the part. Default: it was removed. */
   isShown?: true
   extra?: Extra
 }
@@ -230,11 +230,11 @@ export interface Finish {
     | 'pause'
     | 'error'
     | 'other'
-  /** The stop sequence that was hit, where the upstream says it. */
+  /** The matched stop sequence, if the upstream reports it. */
   sequence?: string
-  /** The upstream's own word, always set: the same format writes it back unchanged. */
+  /** The upstream's own finish reason: the same format writes it back unchanged. */
   raw?: { format: UpstreamFormat; value: string }
-  /** What the upstream said about the ending beyond the word (`stop_details`, refusal explanation). */
+  /** The upstream's explanation of the finish reason (`stop_details`, refusal explanation). */
   explanation?: string
   extra?: Extra
 }
@@ -252,7 +252,7 @@ export interface Usage {
     tool?: number
   }
   output: { total: number; reasoning?: number; audio?: number; image?: number }
-  /** The usage object as the upstream wrote it: the same format writes back what the fields above do not say. */
+  /** The upstream's own usage object: the same format writes back its other fields. */
   raw?: { format: UpstreamFormat; value: JsonObject }
 }
 
@@ -275,7 +275,7 @@ export type ModelEvent =
   | { type: 'part-start'; choice: number; part: number; value: Part }
   | { type: 'part-delta'; choice: number; part: number; delta: Delta }
   | { type: 'part-end'; choice: number; part: number }
-  /** Its checks replace those of the start. */
+  /** The checks replace those of `response-start`. */
   | {
       type: 'choice-end'
       choice: number
@@ -284,7 +284,7 @@ export type ModelEvent =
       reasoningChecks?: ReasoningCheck[]
       extra?: Extra
     }
-  /** The usage known so far; a later one replaces an earlier one. The tier where only the end tells which one served. */
+  /** The usage so far; it replaces an earlier one. The tier, if only the end of the stream names it. */
   | { type: 'usage'; usage: Usage; serviceTier?: string }
   | { type: 'native'; format: UpstreamFormat; value: JsonObject }
   | { type: 'error'; error: ErrorInfo }
@@ -299,7 +299,7 @@ export type TextDelta = { type: 'text' | 'reasoning' | 'refusal' | 'input'; text
 /** Every field either reaches the other side or ends up here. `path` is a JSON Pointer into the body its sender wrote. */
 export interface Loss {
   path: string
-  /** Whose body the path points into: the client's request (default), or the upstream's answer. */
+  /** The body that the path points into: the client's request (default), or the upstream's response. */
   side?: 'answer'
   kind: 'unsupported' | 'approximated' | 'clamped' | 'moved' | 'unknown'
   /** `fatal` always answers 400; `warn` follows the `onLoss` policy; `note` never refuses a call. */

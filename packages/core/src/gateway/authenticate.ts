@@ -7,9 +7,9 @@ import { type Inbound, offeredToken } from '../http/inbound.ts'
 import type { Route } from '../operations/route.ts'
 
 /**
- * The client's credential, wherever its kind of client puts it: every SDK has its own habit, and a base URL is often
- * pointed at us with the wrong one, so all header forms are read on every route. The query form is read only where the
- * route says so (SPECIFICATION, Authentication 3): URLs end up in logs.
+ * Reads the client's credential. Each SDK has its own header, and clients often call a route of another provider's format: every
+ * header is read on every route. The query is read only where the route allows it (SPECIFICATION, Authentication 3), since URLs end
+ * up in logs.
  */
 export function readCredential(inbound: Inbound, route: Route): string | undefined {
   const authorization = inbound.header('authorization')
@@ -25,8 +25,8 @@ export function readCredential(inbound: Inbound, route: Route): string | undefin
 }
 
 /**
- * The caller, or a 401 GatewayError. With `auth: 'none'` the identity is null; a request from another site's page is a 403. A promise only where `auth`
- * makes one; throws or rejects alike.
+ * Returns the caller's identity: null with `auth: 'none'`. Returns a promise only if `auth` does. Throws or rejects with a GatewayError: 401
+ * for an unknown credential, 403 for a request from another site's page under `auth: 'none'`.
  *
  * @param callbackMs for how long a promise of `auth` is awaited
  * @param signal ends that wait too
@@ -73,16 +73,16 @@ function failed(cause: unknown): GatewayError {
 }
 
 function assertIdentity(identity: unknown): Identity {
-  // Falsy, not only null: a function that compares tokens answers false, which must let nobody in.
+  // Falsy, not only null: a function that compares tokens returns false, which must reject the caller.
   if (!identity)
     throw new GatewayError('authentication', 'Incorrect API key provided: the token is unknown, expired or revoked.')
   if (typeof identity !== 'object')
     throw new TypeError(`auth returned ${typeof identity}: return an identity such as { id: 'me' }, or null`)
   const { id, models, onLoss } = identity as { readonly [field in keyof Identity]?: unknown }
-  // Limits, stored responses and logs go by the id: callers without one would share them.
+  // Limits, stored responses and logs use the id: callers without one would share them.
   if (typeof id !== 'string' || id === '')
     throw wrongField('id', id, 'a string of at least one character that is the same for each call of this caller')
-  // A text has most methods of a list, and would be read letter by letter.
+  // A string has most methods of an array, and would be read letter by letter.
   if (models !== undefined && !Array.isArray(models)) throw wrongField('models', models, "a list such as ['gpt-*']")
   if (onLoss !== undefined && onLoss !== null && !Array.isArray(onLoss))
     throw wrongField('onLoss', onLoss, "a list such as ['warn', 'reject']")
@@ -94,15 +94,19 @@ const wrongField = (field: string, value: unknown, wanted: string): TypeError =>
     `auth returned an identity whose ${field} is ${value === '' ? 'empty' : typeNameOf(value)}: give it ${wanted}`,
   )
 
-/** Content types that browsers send to another site without asking it first. */
-const unasked: ReadonlySet<string> = new Set(['text/plain', 'multipart/form-data', 'application/x-www-form-urlencoded'])
+/** Content types that browsers send to another site without a CORS preflight. */
+const withoutPreflight: ReadonlySet<string> = new Set([
+  'text/plain',
+  'multipart/form-data',
+  'application/x-www-form-urlencoded',
+])
 
-/** Operations that a browser can be made to call from a page of any site, although they are no POST with a body. */
+/** Operations that a page of any site can make a browser call, although they are not a POST with a body. */
 const withoutBody: ReadonlySet<Route['operation']> = new Set<Route['operation']>(['cancel-response', 'realtime'])
 
 /**
- * Refuses what a page of another site can have a browser send unasked: a WebSocket, or a POST with the content type of a form. For
- * anything else browsers ask first (CORS), and whoever answers that decides. Only needed where no credential is asked for.
+ * Rejects requests that a page of another site can make a browser send without a CORS preflight: a WebSocket, or a POST with the content
+ * type of a form. Needed only without authentication.
  *
  * @throws GatewayError `permission`, or `unsupported_media_type` for a body without a content type
  */
@@ -113,11 +117,11 @@ export function checkSameSite(inbound: Inbound, { method, operation }: Pick<Rout
   if (type === undefined && !hasNoBody)
     throw new GatewayError('unsupported_media_type', "The request has no content type: send 'application/json'.")
   const essence = type?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  if (!hasNoBody && !unasked.has(essence)) return
+  if (!hasNoBody && !withoutPreflight.has(essence)) return
   if (isCrossSite(inbound))
     throw new GatewayError(
       'permission',
-      "Browsers may not send this from a page of another origin, since this gateway asks for no credentials (auth: 'none'). Configure auth, or call it from its own origin.",
+      "Browsers may not send this from a page of another origin, since this gateway requires no credentials (auth: 'none'). Configure auth, or call it from its own origin.",
     )
 }
 

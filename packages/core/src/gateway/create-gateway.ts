@@ -18,12 +18,13 @@ import { type AdapterFunctions, setAdapterFunctions } from './adapter.ts'
 import type { ExplainOptions, Gateway } from './gateway.ts'
 import { preload } from './preload.ts'
 import { ActiveCalls, authenticateCall, beginCall, GatewayCall, runCall, transportFor } from './run-call.ts'
-import { createSnapshot, warnOfMemory } from './snapshot.ts'
+import { createSnapshot, warnAboutMemoryStore } from './snapshot.ts'
 
 /**
- * Makes a gateway. The configuration is checked here, once; a TypeError says what to write instead.
- * Translators and the checks of bodies (zod) begin to load in the background; a call that comes before them waits for those it
- * needs (docs/decisions/0018).
+ * Creates a gateway. Translators and the validation of bodies (zod) load in the background; a call that arrives earlier waits for those
+ * it needs (docs/decisions/0018).
+ *
+ * @throws TypeError for an invalid configuration, with what to write instead
  *
  * @example
  * const gateway = createGateway({
@@ -37,22 +38,22 @@ export function createGateway<const U extends string, I extends Identity = Ident
 ): Gateway {
   // Functions of the configuration get the identities that its own `auth` returned.
   const config = options as GatewayConfig
-  /** What calls that arrive now begin under. */
+  /** The configuration for new calls. */
   let current = createSnapshot(config)
   const webTransport = fetchTransport()
   const running = new ActiveCalls()
   let closing: Promise<void> | undefined
 
   let called = false
-  // No async function: it would add a promise to each call.
+  // Not an async function, which would add a promise to each call.
   const handle: AdapterFunctions['handle'] = (inbound, transport = webTransport) => {
     called = true
-    const setup = current
+    const snapshot = current
     const requestId = newId('req_')
-    const found = setup.match(inbound.method, inbound.path)
+    const found = snapshot.match(inbound.method, inbound.path)
     const codec = codecFor(found, inbound)
     if (found !== null && closing === undefined) {
-      const call = beginCall(running, setup, found, codec, requestId, inbound, transportFor(setup, transport))
+      const call = beginCall(running, snapshot, found, codec, requestId, inbound, transportFor(snapshot, transport))
       return runCall(call, found)
     }
     const error =
@@ -66,16 +67,16 @@ export function createGateway<const U extends string, I extends Identity = Ident
     match: (method, path) => current.match(method, path),
     handle,
     async realtime<Socket>(inbound: Inbound, dial: RealtimeTransport<Socket>): Promise<RealtimeOpening<Socket>> {
-      const setup = current
+      const snapshot = current
       const requestId = newId('req_')
-      const found = setup.match(inbound.method, inbound.path)
+      const found = snapshot.match(inbound.method, inbound.path)
       const codec = codecFor(found, inbound)
       const refuse = (error: GatewayError) => ({ ok: false, reply: errorReply(error, codec, requestId) }) as const
       if (found?.route.operation !== 'realtime' || found.allow !== undefined)
         return refuse(new GatewayError('not_found', 'There is no WebSocket on this path.'))
       const { openRealtime } = await import('../operations/realtime/realtime.ts')
       if (closing !== undefined) return refuse(shuttingDown())
-      const call = beginCall(running, setup, found, codec, requestId, inbound, webTransport)
+      const call = beginCall(running, snapshot, found, codec, requestId, inbound, webTransport)
       const opened: { session?: RealtimeSession<Socket> } = {}
       const reply = await runCall(call, found, async () => {
         opened.session = await openRealtime(call, dial)
@@ -92,7 +93,7 @@ export function createGateway<const U extends string, I extends Identity = Ident
     async fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
       const request = toRequest(input, init)
       const response = toResponse(await handle(toInbound(request)), request.method, request.signal)
-      // An SDK that calls this in place of `fetch`, and leaves, expects of it what `fetch` does then.
+      // An SDK that uses this function as its `fetch` expects the reason of its signal after an abort.
       if (init?.signal?.aborted) throw init.signal.reason
       return response
     },
@@ -102,8 +103,8 @@ export function createGateway<const U extends string, I extends Identity = Ident
       options: ExplainOptions = {},
     ): Promise<Explanation> {
       const inbound = toInbound(toRequest(input, init))
-      const setup = current
-      const found = setup.match(inbound.method, inbound.path)
+      const snapshot = current
+      const found = snapshot.match(inbound.method, inbound.path)
       if (found?.route.operation !== 'generate' || found.allow !== undefined || found.actions !== undefined)
         throw new GatewayError(
           'not_found',
@@ -113,12 +114,12 @@ export function createGateway<const U extends string, I extends Identity = Ident
       const record = createCallRecord('', found.route.operation, codec.format)
       const { signal } = inbound
       const call = new GatewayCall(
-        setup,
+        snapshot,
         found,
         codec,
         inbound,
         record,
-        transportFor(setup, webTransport),
+        transportFor(snapshot, webTransport),
         signal,
         () => {},
       )
@@ -148,12 +149,12 @@ export function createGateway<const U extends string, I extends Identity = Ident
     },
     close({ graceMs = 30_000 } = {}) {
       closing ??= new Promise<void>((resolve) => {
-        if (running.none) return resolve()
+        if (running.isEmpty) return resolve()
         let timer = setTimeout(
           () => {
             running.abortAll(shuttingDown())
-            // Clients that do not even read their error are not waited for. Their streams were told first, so that all are
-            // settled by then.
+            // Clients that do not read their error are not waited for. Their streams were aborted first, so all calls are settled by
+            // then.
             timer = setTimeout(resolve, finalErrorGraceMs)
           },
           Math.min(graceMs, maxTimerMs),
@@ -170,15 +171,15 @@ export function createGateway<const U extends string, I extends Identity = Ident
   Object.freeze(setAdapterFunctions(gateway, adapter))
   const started = new WeakSet<Plugin>()
   const start = (): void => {
-    const setup = current
-    warnOfMemory(setup)
-    // What the one before has loaded is there already.
-    if (!called) preload(setup.config.upstreams, () => called || current !== setup)
-    for (const plugin of setup.shared.plugins) {
+    const snapshot = current
+    warnAboutMemoryStore(snapshot)
+    // A gateway that has been called has loaded its modules already.
+    if (!called) preload(snapshot.config.upstreams, () => called || current !== snapshot)
+    for (const plugin of snapshot.shared.plugins) {
       if (started.has(plugin)) continue
       const result: unknown = plugin.onStart?.(gateway)
-      // It has returned, so that the gateway starts; what an async one fails with later can only be logged.
-      if (isThenable(result)) observe(setup.shared.logger, 'onStart', () => result, plugin)
+      // The gateway starts without waiting for an async hook. Its later failure can only be logged.
+      if (isThenable(result)) observe(snapshot.shared.logger, 'onStart', () => result, plugin)
       started.add(plugin)
     }
   }

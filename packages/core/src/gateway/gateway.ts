@@ -3,7 +3,7 @@ import type { Explanation } from '../config/explanation.ts'
 import type { Identity } from '../config/identity.ts'
 import type { Route } from '../operations/route.ts'
 
-/** What `gateway.explain` shows. */
+/** Options of `gateway.explain`. */
 export interface ExplainOptions {
   /**
    * Replaces the values that a target's `defaults` and `overrides` put into a body by a placeholder, as in explanations over
@@ -12,39 +12,37 @@ export interface ExplainOptions {
   readonly hideConfigured?: boolean
 }
 
-/** What `createGateway` returns: a frozen object of bound functions. */
+/** The return value of `createGateway`: a frozen object of bound functions. */
 export interface Gateway {
   /**
-   * Answers any request; a path the gateway does not know gets a JSON 404. Takes what the global `fetch` takes, so that it
-   * can be given to an SDK in its place, and what runtimes give their handlers (`export default { fetch: gateway.fetch }`).
-   * Rejects only for arguments that are no request, and like `fetch` with the reason of `init.signal` once that is aborted.
+   * Handles any request. An unknown path gets a JSON 404. It accepts the arguments of the global `fetch`, so an SDK can use it as its
+   * `fetch`, and a runtime as its handler (`export default { fetch: gateway.fetch }`). Rejects only for arguments that are not a
+   * request and, as `fetch` does, with the reason of an aborted `init.signal`.
    */
   fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>
   /**
-   * Answers a WebSocket upgrade with a plain response, where there is nobody to hold the sockets: 426 where the same path
-   * takes POST, 501 on realtime, 404 elsewhere. With sockets, see `nodeUpgrade` of `@modelgate/node`.
+   * Rejects a WebSocket upgrade on hosts that cannot hold sockets: 426 if the same path accepts POST, 501 for realtime, 404
+   * otherwise. With sockets, see `nodeUpgrade` of `@modelgate/node`.
    */
   upgrade(request: Request): Promise<Response>
   /**
-   * What a generation request would do: the targets in order, the request each would be sent with secrets masked, and what
-   * would be lost. Nobody is called. Rejects with the GatewayError that the call would be refused with. The credential is
-   * checked as for the call itself.
+   * Explains a generation request: the targets in order, the request for each with secrets masked, and the losses. No upstream is
+   * called. Authenticates as the call itself does, and rejects with the GatewayError that would reject the call.
    */
   explain(input: Request | URL | string, init?: RequestInit, options?: ExplainOptions): Promise<Explanation>
-  /** Every method and path answered, for printing: those of the configuration in force. */
+  /** Every method and path of the active configuration, for printing. */
   readonly routes: readonly Route[]
   /**
-   * Puts another configuration in place of the one in force, at once: calls that arrive from now on are answered under it, and those
-   * that have begun end under the one they began with, realtime sessions included. What this process knows is kept: stored
-   * responses where the new one brings no store, the health of upstreams whose name, address and credentials stay, and whatever
-   * belongs to the plugins and to `auth` if the same ones are given again (limits of platform tokens). Plugins that are new
-   * have their `onStart` called.
+   * Replaces the active configuration at once. New calls use the new one; active calls and realtime sessions end under the one they
+   * began with. Kept are: stored responses if the new configuration has no store, the health of upstreams with unchanged name,
+   * address and credentials, and the state of plugins and of `auth` that are passed again (limits of platform tokens). `onStart` is
+   * called for new plugins.
    *
-   * @throws TypeError for a configuration that cannot be, in the words of `createGateway`, and whatever an `onStart` throws: the
-   * old one stays in force. Error after `close()`.
+   * @throws TypeError for an invalid configuration, as `createGateway` does, and any error of an `onStart`: the current configuration
+   * stays active. Error after `close()`.
    */
   reconfigure<const U extends string, I extends Identity = Identity>(config: GatewayConfig<U, I>): void
-  /** Refuses new calls (503), waits up to `graceMs` (default 30 s) for the running ones, then aborts them. */
+  /** Rejects new calls (503), waits up to `graceMs` (default 30 s) for the active ones, then aborts them. */
   close(options?: { graceMs?: number }): Promise<void>
   /** The same as `close()`, for `await using gateway = createGateway(…)`. */
   [Symbol.asyncDispose](): Promise<void>

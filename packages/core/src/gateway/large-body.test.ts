@@ -31,7 +31,7 @@ const outlined = (body: Json | string, { validateRequest }: Check): RequestBody 
     validate: validateRequest,
     model: undefined,
     modelPrefix: undefined,
-    passes: () => true,
+    likelyPasses: () => true,
   })
 
 function accepts({ validateRequest }: Check, body: Json): boolean {
@@ -155,7 +155,7 @@ describe('no outline', () => {
 
   it('where the model is not likely to pass; its name is looked for at both ends', () => {
     const asked: string[] = []
-    const passes = (model: string): boolean => asked.push(model) === 0
+    const likelyPasses = (model: string): boolean => asked.push(model) === 0
     const { validateRequest: validate } = chat
     const reading = {
       maxDepth: 9,
@@ -163,7 +163,7 @@ describe('no outline', () => {
       complete: (body: Json) => body,
       validate,
       modelPrefix: undefined,
-      passes,
+      likelyPasses,
     }
     for (const body of [conversation(prose), { messages: conversation(prose).messages as Json, model: 'n' }])
       expect(lazyBody(encoder.encode(JSON.stringify(body)), { ...reading, model: undefined })).toBeUndefined()
@@ -203,7 +203,7 @@ it('more values and names than may be are refused at once, wherever they stand',
       validate: (value) => value as JsonObject,
       model: undefined,
       modelPrefix: undefined,
-      passes: () => true,
+      likelyPasses: () => true,
     })
   expect(() => read(body(5000))).toThrow('more than 1000 values and names')
   expect(read(body(10))).toBeUndefined()

@@ -12,29 +12,36 @@ import { hasSignsOfReferences } from '../operations/references/notice.ts'
 const encoder = new TextEncoder()
 const seals = [sealPrefix, sealPrefixBase64].map((prefix) => encoder.encode(prefix))
 
-interface Reading {
+/** Checks for a large body, and its context. */
+interface LazyBodyOptions {
   readonly maxDepth: number
   readonly maxValues: number
-  /** Adds what is not in the body. */
+  /** Adds the path's fields. */
   readonly complete: (body: Json) => Json
-  /** Throws unless it fits. */
+  /** Validates the body. Throws GatewayError. */
   readonly validate: (body: Json) => JsonObject
-  /** What the path says. */
+  /** The path's model. */
   readonly model: string | undefined
   readonly modelPrefix: string | undefined
-  /** Whether a request for a model is likely to pass as it is. */
-  readonly passes: (model: string) => boolean
-  /** How the body refers to stored state. */
+  /** Whether a request for a model probably passes unchanged. */
+  readonly likelyPasses: (model: string) => boolean
+  /** The scheme of references to stored state. */
   readonly scheme?: ReferenceScheme | undefined
 }
 
 /**
- * Checks a large body by its outline: no text as long as the body is made, and no value as large. Undefined where that does not
- * suffice or does not pay, which says nothing against the body: it has to be read whole. Throws GatewayError for too many values.
+ * Checks a large body by its outline: a copy in which long texts are cut to a mark. Decoding and parsing 200 kB take two thirds of a
+ * pass-through call; the outline is a small text (docs/decisions/0022).
+ *
+ *     {"model":"m","messages":[{"content":"…180 kB…"}]}   bytes
+ *     {"model":"m","messages":[{"content":"<mark>"}]}     outline ─▶ JSON.parse ─▶ the validators of any body
+ *
+ * An outline can only accept a body, never reject it. Returns undefined where the body has to be parsed in full: the model probably needs
+ * a translation, the body has references or seals, or the outline does not pass the validators. Throws GatewayError for too many values.
  */
-export function lazyBody(bytes: Uint8Array, reading: Reading): RequestBody | undefined {
-  const model = reading.model ?? modelIn(bytes)
-  if (model !== undefined && !reading.passes(model)) return undefined
+export function lazyBody(bytes: Uint8Array, reading: LazyBodyOptions): RequestBody | undefined {
+  const model = reading.model ?? findModelName(bytes)
+  if (model !== undefined && !reading.likelyPasses(model)) return undefined
   const outline = createOutline(bytes, reading.maxDepth, seals, reading.maxValues)
   if (outline === undefined) return undefined
   const { scheme } = reading
@@ -45,25 +52,25 @@ export function lazyBody(bytes: Uint8Array, reading: Reading): RequestBody | und
     )
   try {
     const value = judgeOutline(() => reading.validate(reading.complete(JSON.parse(outline.text) as Json)))
-    if (scheme !== undefined && refers(scheme, outline.text, value)) return undefined
+    if (scheme !== undefined && hasReferences(scheme, outline.text, value)) return undefined
     return new LazyBody(bytes, outline, value, reading)
   } catch {
     return undefined
   }
 }
 
-/** Whether a body makes references. Of an id that was cut the outline shows at least that there is one. */
-const refers = (scheme: ReferenceScheme, text: string, value: JsonObject): boolean =>
+/** Whether a body has references. The outline of an id that was cut still shows that there is one. */
+const hasReferences = (scheme: ReferenceScheme, text: string, value: JsonObject): boolean =>
   hasSignsOfReferences(scheme, text, value) && findReferences(scheme, text, value).length > 0
 
-/** How much of a body is looked at for the model's name, at each end. */
-const lookedAt = 300
+/** Bytes at each end of a body in which the model's name is searched. */
+const searchedBytes = 300
 
-/** What is likely to be the model's name: most clients write it at one end of the body. To choose a way by, nothing else. */
-function modelIn(bytes: Uint8Array): string | undefined {
+/** Guesses the model's name: most clients write it at one end of the body. Used to choose a parser only. */
+function findModelName(bytes: Uint8Array): string | undefined {
   const named = /"model"\s*:\s*"([^"\\]+)"/
-  for (const start of [0, bytes.length - lookedAt]) {
-    const found = named.exec(sourceText(bytes, start, start + lookedAt))
+  for (const start of [0, bytes.length - searchedBytes]) {
+    const found = named.exec(sourceText(bytes, start, start + searchedBytes))
     if (found !== null) return found[1]
   }
   return undefined
@@ -73,18 +80,18 @@ class LazyBody implements RequestBody {
   readonly bytes: Uint8Array
   readonly outline: RequestOutline
   readonly modelPrefix: string | undefined
-  readonly #complete: Reading['complete']
+  readonly #complete: LazyBodyOptions['complete']
   #text: string | undefined
   #members: readonly Member[] | undefined
   #value: JsonObject | undefined
 
-  /** @param value what the outline says */
-  constructor(bytes: Uint8Array, outline: Outline, value: JsonObject, { complete, modelPrefix }: Reading) {
+  /** @param value the value of the outline */
+  constructor(bytes: Uint8Array, outline: Outline, value: JsonObject, { complete, modelPrefix }: LazyBodyOptions) {
     const { members, cutKeys, longTexts: farTexts } = outline
     this.bytes = bytes
     this.modelPrefix = modelPrefix
     this.#complete = complete
-    // What was cut is of no use any more.
+    // Members that were cut are read from the full value.
     for (const key of cutKeys) value[key] = null
     const read = (fields: JsonObject, key: string): Json | undefined => (cutKeys.has(key) ? this.value : fields)[key]
     const fields = new Proxy(value, { get: (target, key) => read(target, key as string) })

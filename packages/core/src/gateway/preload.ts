@@ -2,7 +2,7 @@ import type { UpstreamFormat } from '../base/names.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import { clientFormats, codecLoaders, wireCodecOf } from '../formats/codec-registry.ts'
 import { translator } from '../lanes/generation.ts'
-import { outliner } from './read-body.ts'
+import { loadLazyBody } from './read-body.ts'
 
 /**
  * Loads what calls can need, in the background. Loads one module after another, the likeliest first, and stops at the first
@@ -36,6 +36,6 @@ export function preloadedParts(upstreams: GatewayConfig['upstreams']): (() => un
     ...edits,
     translator,
     ...new Set([...spoken, ...clients].map((format) => codecLoaders[format])),
-    outliner,
+    loadLazyBody,
   ]
 }

@@ -11,40 +11,40 @@ import type { RequiredHeader } from '../operations/route.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** What a path says of a request. */
-export interface FromPath {
+/** Fields of a request that the path states. */
+export interface PathFields {
   readonly model: string
   readonly stream: boolean
-  /** What the body may write in front of the model's name (see Codec). */
+  /** A prefix that the body may put before the model's name (see Codec). */
   readonly modelPrefix: string | undefined
 }
 
-/** Smaller bodies are read whole in the time that an outline would take. */
+/** Parsing a smaller body takes no longer than its outline. */
 const largeBytes = 32_768
 
 /**
- * Larger bodies are read piece by piece, each piece in a turn of its own: they can take some hundred milliseconds, and others wait for
- * one piece at most.
+ * Larger bodies are parsed in steps, each in its own turn of the event loop. They can take some hundred milliseconds; other calls wait
+ * for one step at most.
  */
 const hugeBytes = 1 << 20
 
-/** What reads large bodies. */
-export const outliner = lazy(() => import('./large-body.ts').then(({ lazyBody }) => lazyBody))
+/** Loads the parser of large bodies. */
+export const loadLazyBody = lazy(() => import('./large-body.ts').then(({ lazyBody }) => lazyBody))
 
 /**
  * Reads and checks a JSON body: content type (415), size (413), UTF-8, nesting and syntax (400), then the format's own
- * schema. The depth is scanned on the text first: parsers take millions of levels that everything after them dies of.
+ * schema. The depth is scanned on the text first: parsers accept millions of levels, which everything after them fails on.
  *
- * @param fromPath what the path says in place of the body, for formats that have it there
- * @param passes whether a request for a model is likely to pass as it is: a large body is then read in outline, and whole only for
- *   who asks for all of it. Absent: somebody will
- * @param scheme how the body refers to stored state. A body that does is read whole
+ * @param fromPath fields that the path states in place of the body
+ * @param passes whether a request for a model probably passes unchanged: a large body is then read in outline, and parsed in full only
+ *   on demand. Default: false
+ * @param scheme the scheme of references to stored state. A body with references is parsed in full
  */
 export async function readJsonBody(
   inbound: Inbound,
   validation: Codec['validateRequest'] | Promise<Codec['validateRequest']>,
   limits: { bodyBytes: number; depth: number; values: number },
-  fromPath?: FromPath,
+  fromPath?: PathFields,
   passes?: (model: string) => boolean,
   scheme?: ReferenceScheme,
 ): Promise<RequestBody> {
@@ -56,27 +56,27 @@ export async function readJsonBody(
     )
   const bytes = await inbound.read(limits.bodyBytes)
   const huge = bytes.length >= hugeBytes
-  if (huge) await turnOf(inbound)
+  if (huge) await nextTurn(inbound)
   if (bytes.length === 0) throw new GatewayError('invalid_request', 'The request has no body: send a JSON object.')
   const validate = validation instanceof Promise ? await validation : validation
-  const complete = (body: Json): Json => (fromPath === undefined ? body : withPath(body, fromPath))
+  const complete = (body: Json): Json => (fromPath === undefined ? body : addPathFields(body, fromPath))
   const { model, modelPrefix } = fromPath ?? {}
   if (passes !== undefined && bytes.length >= largeBytes) {
-    const loaded = outliner()
-    const outlinedBody = loaded instanceof Promise ? await loaded : loaded
+    const loaded = loadLazyBody()
+    const lazyBody = loaded instanceof Promise ? await loaded : loaded
     const { depth: maxDepth, values: maxValues } = limits
-    const outlined = outlinedBody(bytes, {
+    const outlined = lazyBody(bytes, {
       maxDepth,
       maxValues,
       complete,
       validate,
       model,
       modelPrefix,
-      passes,
+      likelyPasses: passes,
       scheme,
     })
     if (outlined !== undefined) return outlined
-    if (huge) await turnOf(inbound)
+    if (huge) await nextTurn(inbound)
   }
   let text: string
   try {
@@ -84,22 +84,22 @@ export async function readJsonBody(
   } catch {
     throw new GatewayError('invalid_request', 'The request body is not valid UTF-8.')
   }
-  // In the same turn: both together take no longer than the parser. Where the members of a short body stand, hardly anybody asks.
+  // Scanning takes no longer than parsing, so it shares the turn. Few calls need the members of a short body.
   const short = text.length < largeBytes && text.length <= limits.values
   const scan = short ? undefined : scanJson(text, limits.depth, limits.values)
   const { tooDeep, tooMany } = scan ?? { tooDeep: nestsDeeper(text, limits.depth), tooMany: false }
   if (tooDeep) throw new GatewayError('invalid_request', `The request body nests deeper than ${limits.depth} levels.`)
   if (tooMany) throw tooManyValues(limits.values)
-  if (huge) await turnOf(inbound)
+  if (huge) await nextTurn(inbound)
   let body: Json
   try {
     body = JSON.parse(text) as Json
   } catch {
     throw new GatewayError('invalid_request', 'We could not parse the JSON body of your request: it is not valid JSON.')
   }
-  if (huge) await turnOf(inbound)
+  if (huge) await nextTurn(inbound)
   const value = validate(complete(body))
-  // A byte order mark is gone from the text; sending the bytes on would bring it back.
+  // The text has no byte order mark; the received bytes would send it on.
   const sent = bytes[0] === 0xef ? new TextEncoder().encode(text) : bytes
   return new ParsedBody(sent, text, value, modelPrefix, scan?.members)
 }
@@ -132,14 +132,15 @@ class ParsedBody implements RequestBody {
   }
 }
 
-/** Not by a promise that calls share: on some runtimes those belong to the request that made them. */
-const turnOf = (inbound: Inbound): Promise<void> => inbound.turn?.() ?? new Promise((resolve) => setTimeout(resolve, 0))
+/** Waits for a turn of the event loop. Calls must not share a promise: on some runtimes it belongs to the request that made it. */
+const nextTurn = (inbound: Inbound): Promise<void> =>
+  inbound.turn?.() ?? new Promise((resolve) => setTimeout(resolve, 0))
 
-/** What the path says, put where every format's codec looks for it. The path was checked; a body that says otherwise is refused. */
-function withPath(body: Json, { model, stream, modelPrefix = '' }: FromPath): Json {
+/** Puts the path's fields where every codec reads them. Rejects a body that contradicts the path, whose model has been checked. */
+function addPathFields(body: Json, { model, stream, modelPrefix = '' }: PathFields): Json {
   if (!isObject(body)) return body
-  const own = body.model
-  if (own !== undefined && own !== null && own !== model && own !== modelPrefix + model)
+  const written = body.model
+  if (written !== undefined && written !== null && written !== model && written !== modelPrefix + model)
     throw new GatewayError('invalid_request', `model: the body names another model than the path ('${model}').`, {
       param: 'model',
     })
@@ -160,17 +161,17 @@ function isJson(contentType: string): boolean {
   return type === 'application/json' || type.endsWith('+json')
 }
 
-/** The last one that was found to be a date. */
+/** The last header value that was a valid date. */
 let lastDate: string | undefined
 
-/** Checks a header that the route insists on; throws a 400 that names it. */
+/** Checks a header that the route requires. Throws a 400 that names it. */
 export function checkRequiredHeader(inbound: Inbound, required: RequiredHeader): void {
   const [first] = required.names
   const name = required.names.find((candidate) => inbound.header(candidate) !== undefined)
   if (name === undefined)
     throw new GatewayError('invalid_request', `${required.names.join(' or ')}: header is required`, { param: first })
   const value = inbound.header(name) ?? ''
-  // Nearly all clients send the same.
+  // Nearly all clients send the same date.
   if (value === lastDate) return
   if (!isDate(value))
     throw new GatewayError('invalid_request', `${name}: header must be a date such as '2023-06-01'`, { param: name })

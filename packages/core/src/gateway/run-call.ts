@@ -9,8 +9,7 @@ import type { WireCodec } from '../formats/codec.ts'
 import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import type { Inbound, Reply, WatchedCall } from '../http/inbound.ts'
-import type { Transport } from '../http/transport.ts'
-import { boundedTransport } from '../http/transport.ts'
+import { boundedTransport, type Transport } from '../http/transport.ts'
 import { referenceSchemeOf } from '../operations/references/notice.ts'
 import type { Handler, Route, RoutedCall, RouteMatch } from '../operations/route.ts'
 import { handlerOf } from '../operations/routes.ts'
@@ -18,37 +17,44 @@ import { authenticate } from './authenticate.ts'
 import { checkRequiredHeader, readJsonBody } from './read-body.ts'
 import type { ConfigSnapshot } from './snapshot.ts'
 
-// The pipeline of every call, realtime sessions included: authenticate → read → plan → attempt… → relay → settle. The handler of the
-// operation does what lies between authentication and settlement.
+// The pipeline of every call, realtime sessions included, and the only place that settles one:
+//
+//   beginCall ─▶ runCall: authenticate ─▶ handler of the operation ─┬─ complete reply ─────▶ runCall calls `end`
+//                                                                   ├─ error ──────────────▶ failedReply calls `end`
+//                                                                   ├─ stream ─────────────▶ its relay calls `end` after the last byte
+//                                                                   └─ realtime session ───▶ the session calls `end` when it closes
+//
+// `end` removes the call from the active ones and settles its record once. A client that disconnects aborts the call's signal; whoever
+// holds the call then (attempt, relay, session) ends it as `aborted`.
 
-/** Begins a call that matched a route. It is running until its `end`. */
+/** Begins a call that matched a route. It is active until its `end`. */
 export function beginCall(
   running: ActiveCalls,
-  setup: ConfigSnapshot,
+  snapshot: ConfigSnapshot,
   found: RouteMatch,
   codec: WireCodec,
   requestId: string,
   inbound: Inbound,
   transport: Transport,
 ): GatewayCall {
-  const { plugins, logger, limits } = setup.shared
+  const { plugins, logger, limits } = snapshot.shared
   const record = createCallRecord(requestId, found.route.operation, codec.format)
-  const entry = running.enter(inbound)
+  const entry = running.add(inbound)
   inbound.watchClient?.(limits.clientStallMs, entry)
-  // The only place that settles a call. It holds neither the request nor the call: a stream keeps it until its last byte.
+  // A stream holds this function until its last byte: it must hold neither the request nor the call.
   const end = (ending: CallEnding): void => {
-    running.leave(entry)
-    // Calls that concern no model and that no plugin was notified of are not settled.
+    running.remove(entry)
+    // Calls without a model of which no plugin was notified are not settled: model lists, explanations, rejected tokens.
     if (record.model !== '' || record.pluginsNotified === true) settle(record, ending, plugins, logger)
   }
-  return new GatewayCall(setup, found, codec, inbound, record, transport, entry.signal, end)
+  return new GatewayCall(snapshot, found, codec, inbound, record, transport, entry.signal, end)
 }
 
 /**
- * Runs a call to its reply, and ends it unless the reply goes on: the relay of a stream and a realtime session end their calls
- * themselves. Never rejects.
+ * Runs a call to its reply, and ends it unless it continues after the reply: the relay of a stream and a realtime session end their
+ * calls themselves. Never rejects.
  *
- * @param handler in place of the operation's own
+ * @param handler replaces the operation's own
  */
 export async function runCall(call: GatewayCall, found: RouteMatch, handler?: Handler): Promise<Reply> {
   try {
@@ -61,14 +67,14 @@ export async function runCall(call: GatewayCall, found: RouteMatch, handler?: Ha
     }
     const loading = handler ?? handlerOf(operation)
     const reply = await (loading instanceof Promise ? await loading : loading)(call)
-    if (handle !== undefined || !goesOn(reply)) call.end({ status: reply.status, outcome: 'finished' })
+    if (handle !== undefined || !continuesAfterReply(reply)) call.end({ status: reply.status, outcome: 'finished' })
     return reply
   } catch (cause) {
     return failedReply(call, cause)
   }
 }
 
-const goesOn = (reply: Reply): boolean => isStream(reply) || reply.status === 101
+const continuesAfterReply = (reply: Reply): boolean => isStream(reply) || reply.status === 101
 
 function checkMatch({ allow, actions }: RouteMatch, { method, path }: Inbound): void {
   if (actions !== undefined)
@@ -82,16 +88,16 @@ function checkMatch({ allow, actions }: RouteMatch, { method, path }: Inbound): 
     })
 }
 
-/** Puts the caller's identity into the call record. A promise only where `auth` returns one. Throws or rejects with the refusal. */
+/** Puts the caller's identity into the call record. Returns a promise only if `auth` does. Throws or rejects with the error for the caller. */
 export function authenticateCall({
-  snapshot: setup,
+  snapshot,
   shared,
   route,
   inbound,
   record,
   signal,
 }: RoutedCall): undefined | Promise<void> {
-  const identity = authenticate(setup.config.auth, inbound, route, shared.limits.callbackMs, signal)
+  const identity = authenticate(snapshot.config.auth, inbound, route, shared.limits.callbackMs, signal)
   if (identity instanceof Promise)
     return identity.then((resolved) => {
       record.identity = resolved
@@ -111,7 +117,7 @@ function failedReply({ shared, codec, record, end }: GatewayCall, cause: unknown
   const reply = errorReply(error, codec, record.requestId)
   if (record.upstream !== undefined) Object.assign(reply.headers, callHeaders(record))
   else if (record.admissions !== undefined) Object.assign(reply.headers, admissionHeaders(record))
-  // The gateway has already retried: tell SDKs not to. Retries of an overload are bounded in another way (see AttemptsAllowed).
+  // The gateway has already retried: tell SDKs not to. Retries of an overload are bounded in another way (see AttemptLimit).
   const [first, ...others] = record.attempts
   if (
     (record.attemptsExhausted === true || others.length > 0 || first?.resent === true) &&
@@ -122,14 +128,14 @@ function failedReply({ shared, codec, record, end }: GatewayCall, cause: unknown
   return reply
 }
 
-/** The transport of a call to upstreams: the configuration's, or the adapter's. */
-export const transportFor = ({ transport }: ConfigSnapshot, ofAdapter: Transport): Transport =>
-  transport ?? boundedTransport(ofAdapter)
+/** Returns the transport for upstream calls: the configuration's, or the adapter's. */
+export const transportFor = ({ transport }: ConfigSnapshot, adapterTransport: Transport): Transport =>
+  transport ?? boundedTransport(adapterTransport)
 
-/** A call on its way: what stops it, and its place among the others. */
+/** An active call: the signal that stops it, and its place in the list of active calls. */
 export class ActiveCall implements WatchedCall {
   readonly signal: Canceller = createCanceller()
-  /** Held, not only its signal: Node 20 forgets to abort the signal of a Request that was collected. */
+  /** Held with its signal: Node 20 does not abort the signal of a Request that was garbage-collected. */
   readonly inbound: Inbound
   prev: ActiveCall | undefined
   next: ActiveCall | undefined
@@ -138,7 +144,7 @@ export class ActiveCall implements WatchedCall {
     this.inbound = inbound
   }
 
-  /** The client has left. */
+  /** The client disconnected. */
   handleEvent(): void {
     this.signal.abort()
   }
@@ -149,19 +155,19 @@ export class ActiveCall implements WatchedCall {
 }
 
 /**
- * The calls on their way. They are linked to each other: a Map that gains and loses an entry with every call leaves dead
- * tables behind that keep whole calls in memory until the next full collection.
+ * The active calls, as a linked list. A Map that gains and loses an entry with each call leaves dead tables behind, which keep whole
+ * calls in memory until the next full garbage collection.
  */
 export class ActiveCalls {
   #last: ActiveCall | undefined
-  /** Told each time that no call is left. */
+  /** Called each time that the last call ends. */
   onIdle: (() => void) | undefined
 
-  get none(): boolean {
+  get isEmpty(): boolean {
     return this.#last === undefined
   }
 
-  enter(inbound: Inbound): ActiveCall {
+  add(inbound: Inbound): ActiveCall {
     const call = new ActiveCall(inbound)
     inbound.signal.addEventListener('abort', call)
     const last = this.#last
@@ -174,8 +180,8 @@ export class ActiveCalls {
     return call
   }
 
-  /** Once for each call; again does nothing. */
-  leave(call: ActiveCall): void {
+  /** Does nothing for a call that has been removed. */
+  remove(call: ActiveCall): void {
     const { prev, next } = call
     if (prev === undefined && next === undefined && this.#last !== call) return
     call.inbound.signal.removeEventListener('abort', call)
@@ -188,14 +194,14 @@ export class ActiveCalls {
   }
 
   abortAll(reason: unknown): void {
-    // Whom it stops leaves the list meanwhile.
+    // Calls that are stopped remove themselves from the list meanwhile.
     const all: ActiveCall[] = []
     for (let call = this.#last; call !== undefined; call = call.prev) all.push(call)
     for (const call of all.reverse()) call.signal.abort(reason)
   }
 }
 
-/** A call as its operation's handler gets it. A class, because methods on a prototype cost a call nothing. */
+/** The call that a handler gets. A class, because methods of a prototype cost a call nothing. */
 export class GatewayCall implements RoutedCall {
   readonly snapshot: ConfigSnapshot
   readonly shared: GatewayContext
@@ -209,7 +215,7 @@ export class GatewayCall implements RoutedCall {
   readonly end: (ending: CallEnding) => void
 
   constructor(
-    setup: ConfigSnapshot,
+    snapshot: ConfigSnapshot,
     { route, params }: RouteMatch,
     codec: WireCodec,
     inbound: Inbound,
@@ -218,8 +224,8 @@ export class GatewayCall implements RoutedCall {
     signal: Signal,
     end: (ending: CallEnding) => void,
   ) {
-    this.snapshot = setup
-    this.shared = setup.shared
+    this.snapshot = snapshot
+    this.shared = snapshot.shared
     this.route = route
     this.params = params
     this.codec = codec

@@ -6,8 +6,7 @@ import type { Plugin } from '../config/plugin.ts'
 import { resolveReferences } from '../config/references.ts'
 import type { ResponseStore } from '../config/stores.ts'
 import { fetchTransport } from '../http/fetch-transport.ts'
-import type { Transport } from '../http/transport.ts'
-import { boundedTransport } from '../http/transport.ts'
+import { boundedTransport, type Transport } from '../http/transport.ts'
 import { noticedScheme } from '../operations/references/notice.ts'
 import { guardedStore, loadResponseStore, memoryResponseStore } from '../operations/responses/store.ts'
 import type { HandlerConfig, Route, RouteMatch } from '../operations/route.ts'
@@ -17,30 +16,32 @@ import { createHealth, unchangedUpstreams } from '../routing/health/health.ts'
 import { createRouter } from '../routing/router.ts'
 import { checkConfig, loggerOf } from './validate-config.ts'
 
-/** Everything that is made of one configuration. It is exchanged whole: a call ends under the one it began with. */
+/** Everything derived from one configuration. `reconfigure` replaces it as a whole: a call ends under the snapshot it began with. */
 export interface ConfigSnapshot extends HandlerConfig {
   readonly routes: readonly Route[]
-  /** Kept for the configurations that follow, as long as they bring none of their own. */
-  readonly ownStore: ResponseStore
-  /** Nobody chose the memory of this process for it. */
-  readonly keepsInMemory: boolean
-  /** In place of the adapter's. */
+  /** The store in this process's memory. Later configurations without a store use it too. */
+  readonly defaultStore: ResponseStore
+  /** Responses are stored in this process's memory, and the configuration does not ask for that. */
+  readonly usesDefaultStore: boolean
+  /** Replaces the adapter's transport. */
   readonly transport: Transport | undefined
   match(method: string, path: string): RouteMatch | null
 }
 
 /**
- * @param before what is replaced: what it knows that is still good is taken over, and it stays as it was for its own calls
- * @throws TypeError for a configuration that cannot be, with what to write instead
+ * Creates the snapshot of a configuration.
+ *
+ * @param before the snapshot that is replaced. Health, overloads and the default store are taken over; it keeps serving its own calls
+ * @throws TypeError for an invalid configuration, with what to write instead
  */
 export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): ConfigSnapshot {
   checkConfig(config)
   const { basePath = '', responses = {} } = config
   const limits = resolveLimits(config.limits)
   const logger = loggerOf(config.logger)
-  const ownStore = before?.ownStore ?? memoryResponseStore()
+  const ownStore = before?.defaultStore ?? memoryResponseStore()
   const { ttlMs = defaultTtlMs } = responses
-  // Callers without authentication keep nothing, unless the host says where.
+  // Without authentication nothing is stored, unless the configuration names a store.
   const defaultStore = config.auth === 'none' ? false : ownStore
   const store = responses.store ? guardedStore(responses.store, limits.callbackMs) : (responses.store ?? defaultStore)
   const recordsOf: ConfigSnapshot['recordsOf'] = async (identity) =>
@@ -75,16 +76,11 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
     config,
     shared,
     routes: table,
-    ownStore,
+    defaultStore: ownStore,
     keepsResponses: store !== false,
-    keepsInMemory: store === ownStore,
+    usesDefaultStore: store === ownStore,
     transport: configuredTransport(config),
-    match(method, path) {
-      if (basePath === '') return matchPath(method, path)
-      // The mount itself, without its slash.
-      if (path === basePath) return matchPath(method, '/')
-      return path.startsWith(`${basePath}/`) ? matchPath(method, path.slice(basePath.length)) : null
-    },
+    match: basePath === '' ? matchPath : (method, path) => matchPath(method, pathBelow(basePath, path)),
     recordsOf,
     async checkReferences(scheme, request, identity) {
       const store = await loadResponseStore()
@@ -104,15 +100,21 @@ export function createSnapshot(config: GatewayConfig, before?: ConfigSnapshot): 
   }
 }
 
+/** Returns the path below the base path; '' for one that is not below it, which no route matches. */
+function pathBelow(basePath: string, path: string): string {
+  if (path === basePath) return '/'
+  return path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : ''
+}
+
 const warned = new WeakSet<object>()
 
-/** Warns, once for each logger, that the default store of responses is no lasting one. */
-export function warnOfMemory({ keepsInMemory, config, shared }: ConfigSnapshot): void {
+/** Warns, once for each logger, that the default response store ends with the process. */
+export function warnAboutMemoryStore({ usesDefaultStore, config, shared }: ConfigSnapshot): void {
   const { logger = console } = config
-  if (!keepsInMemory || logger === false || warned.has(logger)) return
+  if (!usesDefaultStore || logger === false || warned.has(logger)) return
   warned.add(logger)
   shared.logger.warn(
-    'modelgate: stored responses, and the record of which references belong to whom, are kept in the memory of this process and end with it. Set responses.store to a store of yours, to memoryResponseStore() to accept that, or to false to keep nothing.',
+    'modelgate: stored responses, and the record of which references belong to whom, are kept in the memory of this process and lost when it ends. Set responses.store to a store of your own, to memoryResponseStore() to accept this, or to false to store nothing.',
   )
 }
 
@@ -123,27 +125,29 @@ function configuredTransport({ fetch, transport }: GatewayConfig): Transport | u
   return fetch === undefined ? undefined : boundedTransport(fetchTransport(fetch))
 }
 
-/** Callers that cannot be told apart must not find each other's things. */
+/** Callers without an id must not find each other's responses. */
 const isNameless = (identity: Identity | null): boolean =>
   identity !== null && (typeof identity.id !== 'string' || identity.id === '')
 
-/** A gateway's plugins: what belongs to `auth` first, none twice. Throws a TypeError for what is none. */
+/** Returns the gateway's plugins without duplicates, that of `auth` first. Throws a TypeError for anything that is not a plugin. */
 export function resolvePlugins({ auth, plugins = [] }: Pick<GatewayConfig, 'auth' | 'plugins'>): readonly Plugin[] {
-  const own = (auth as Authenticate).plugin
-  const all = [...new Set(own === undefined ? plugins : [own, ...plugins])]
+  const authPlugin = (auth as Authenticate).plugin
+  const all = [...new Set(authPlugin === undefined ? plugins : [authPlugin, ...plugins])]
   for (const plugin of all) {
     if (typeof plugin !== 'object' || plugin === null || typeof plugin.name !== 'string')
-      throw new TypeError("plugins: each is an object with a `name`, such as { name: 'meter', onFinish(event) {} }")
+      throw new TypeError(
+        "plugins: each plugin is an object with a `name`, such as { name: 'meter', onFinish(event) {} }",
+      )
     for (const { method, path, handle } of plugin.routes ?? [])
       if (!methods.has(method) || typeof path !== 'string' || !path.startsWith('/') || typeof handle !== 'function')
         throw new TypeError(
-          `plugins: a route of '${plugin.name}' is none: give { method: 'GET', path: '/…', handle(inbound, params) {} }`,
+          `plugins: a route of '${plugin.name}' is invalid: write { method: 'GET', path: '/…', handle(inbound, params) {} }`,
         )
   }
   return all
 }
 
-/** The plugins' own endpoints, as lines of the table. Their errors are told in the words that most clients read. */
+/** Returns the plugins' endpoints as rows of the route table. */
 export const pluginRoutes = (plugins: readonly Plugin[]): readonly Route[] =>
   plugins.flatMap(({ routes = [] }) =>
     routes.map(

@@ -3,13 +3,15 @@ import type { ModelResponse, ToolCallPart, Turn } from '../formats/ir.ts'
 import { sealPrefix, writeSeal } from '../formats/shared/seals.ts'
 
 /**
- * Most SDKs send nothing back of a call but its id, name and arguments: a seal that fits travels in the id. Longer ones stay
- * in the carriers of the client's format, which fewer SDKs keep.
+ * Most SDKs send back only the id, name and arguments of a tool call. A seal that fits is therefore put into the id; a longer one stays in
+ * the fields of the client's format, which fewer SDKs send back:
+ *
+ *     mgs1.<issuer>.<seal data>.<end of the call's own id>      at most 64 characters
  */
 
 /** The longest id of a call that providers accept. */
 const maxIdChars = 64
-/** So much of a call's own id is kept that calls stay apart. */
+/** Characters of a call's own id that keep calls distinct. */
 const minOwnChars = 6
 
 const plain = /^[A-Za-z0-9+/=_-]+$/
@@ -25,7 +27,7 @@ export function sealInId(part: ToolCallPart, format: Format): ToolCallPart {
   return own === '' ? part : { ...call, id: head + own }
 }
 
-/** The same for all calls of a whole answer. */
+/** Does the same for all calls of a whole response. */
 export function sealCallIds(response: ModelResponse, format: Format): ModelResponse {
   const isSealed = response.choices.some(({ parts }) => parts.some((part) => part.type === 'tool-call' && part.seal))
   if (!isSealed) return response
@@ -36,7 +38,7 @@ export function sealCallIds(response: ModelResponse, format: Format): ModelRespo
   return { ...response, choices }
 }
 
-/** Takes the seals out of the ids of calls and results again. */
+/** Removes the seals from the ids of calls and results, and restores them. */
 export function unsealCallIds(turns: readonly Turn[]): void {
   for (const { parts } of turns)
     for (const part of parts)

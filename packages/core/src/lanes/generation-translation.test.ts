@@ -27,9 +27,9 @@ function laneOf(client: Format, upstream: Format, stream = false) {
     now: () => 1,
     maxEventChars: 1_000_000,
     maxDepth: 100,
-    clean: (error) => error,
+    toClientErrorInfo: (error) => error,
     redactor: redactorOf(openai()),
-    tellLosses: true,
+    reportsLateLosses: true,
   })
 }
 
@@ -137,7 +137,7 @@ describe('an event that nests too deep', () => {
     const event = `data: {"candidates":[],"x":${'{"a":'.repeat(100_000)}{}${'}'.repeat(100_000)}}\n\n`
     expect(() => stream.push(bytes(event))).toThrow('nests too deep')
     const parse = vi.spyOn(JSON, 'parse')
-    expect(stream.said?.()).toBe(1)
+    expect(stream.estimatedTokens?.()).toBe(1)
     expect(parse.mock.calls.some(([text]) => text.length > 1000)).toBe(false)
     parse.mockRestore()
   })

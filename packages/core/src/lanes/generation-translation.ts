@@ -19,13 +19,12 @@ import { translateParam } from '../formats/shared/pointers.ts'
 import { boundFrame, reportUsage } from '../formats/shared/response-losses.ts'
 import { hasChanges } from '../formats/shared/settings-changes.ts'
 import { createSseDecoder } from '../http/sse/decode.ts'
-import type { SseEvent } from '../http/sse/event.ts'
-import { encodeAllSse, encodeText } from '../http/sse/event.ts'
+import { encodeAllSse, encodeText, type SseEvent } from '../http/sse/event.ts'
 import type { ResolvedTarget } from '../routing/router.ts'
 import { type Redactor, redactorOf } from '../upstreams/redaction/redactor.ts'
 import { toClientError } from '../upstreams/upstream-error.ts'
 import { sealCallIds, sealInId, unsealCallIds } from './call-id-seals.ts'
-import type { Edit } from './inline-media.ts'
+import type { RequestEdit } from './inline-media.ts'
 import {
   type Generation,
   type Lane,
@@ -75,7 +74,7 @@ export function translate(
   const { media, request } = generation
   if (media === undefined || client instanceof Promise || !mayNameMedia(request)) return best
   const upstream = bestCodec
-  return import('./inline-media.ts').then(({ withMedia }) =>
+  return import('./inline-media.ts').then(({ translateWithMedia: withMedia }) =>
     withMedia(request, media, (edit) => laneTo(upstream, client, generation, target, policy, edit)),
   )
 }
@@ -98,7 +97,7 @@ function laneTo(
   { request, client: clientQuirks, limits, kept, references }: Omit<Generation, 'stream'>,
   { upstream, model }: ResolvedTarget,
   policy: OnLoss,
-  edit?: Edit,
+  edit?: RequestEdit,
 ): Lane {
   return translateLane({
     client,
@@ -109,9 +108,9 @@ function laneTo(
     now: () => Math.floor(Date.now() / 1000),
     maxEventChars: limits.answerBytes,
     maxDepth: 1000,
-    clean: (error) => toClientError(error, error.status, upstream).info,
+    toClientErrorInfo: (error) => toClientError(error, error.status, upstream).info,
     redactor: redactorOf(upstream),
-    tellLosses: policy !== 'ignore',
+    reportsLateLosses: policy !== 'ignore',
     edit(model) {
       edit?.(model)
       checkMedia(model, references)
@@ -155,14 +154,14 @@ export interface GenerationTranslation {
   /** Responses nest no deeper than this; deeper ones would break the encoder. */
   readonly maxDepth: number
   /** Makes an upstream's error event safe to show. */
-  readonly clean: (error: ErrorInfo) => ErrorInfo
+  readonly toClientErrorInfo: (error: ErrorInfo) => ErrorInfo
   readonly redactor: Redactor
   /** Losses found after the headers were sent are reported in a comment before the stream's end. */
-  readonly tellLosses: boolean
+  readonly reportsLateLosses: boolean
   /** See CodecContext. */
   readonly kept?: { readonly previous?: string }
   /** Edits the decoded request before it is encoded for the upstream. */
-  readonly edit?: Edit | undefined
+  readonly edit?: RequestEdit | undefined
 }
 
 export function translateLane(translation: GenerationTranslation): Lane {
@@ -269,7 +268,7 @@ const LF = 10
 
 function translatedStream(translation: GenerationTranslation, request: ModelRequest, report: Report): ResponseStream {
   // The translation holds the client's body in all its forms: the stream must not hold the translation.
-  const { client, upstream, maxEventChars, maxDepth, clean, redactor } = translation
+  const { client, upstream, maxEventChars, maxDepth, toClientErrorInfo: clean, redactor } = translation
   const context = openContext(translation, request, report)
   const decoder = createSseDecoder(maxEventChars)
   const estimator = createOutputEstimator(upstream.textFields)
@@ -288,7 +287,7 @@ function translatedStream(translation: GenerationTranslation, request: ModelRequ
   }
   /** The losses that the response's headers report. */
   const sentLosses = report.losses.length
-  const tellLosses = translation.tellLosses && client.refusesComments !== true
+  const reportsLateLosses = translation.reportsLateLosses && client.refusesComments !== true
   let ready = ''
   /** Whether the last chunk ended within a line. */
   let midLine = false
@@ -344,7 +343,7 @@ function translatedStream(translation: GenerationTranslation, request: ModelRequ
       const out = encodeAllSse(encode.push(event))
       if (event.type === 'response-end') reportUsage(state.usage, upstream, client, context.report)
       // The comment precedes the terminal event: clients stop reading after it.
-      if (event.type === 'response-end' && tellLosses) ready += lossComment(report, sentLosses)
+      if (event.type === 'response-end' && reportsLateLosses) ready += lossComment(report, sentLosses)
       ready += out
     }
   }
@@ -373,7 +372,7 @@ function translatedStream(translation: GenerationTranslation, request: ModelRequ
       ready = ''
       return bytes
     },
-    said: estimator.tokens,
+    estimatedTokens: estimator.tokens,
     heartbeat: () => encodeText(encodeAllSse(encode.heartbeat())),
     fail(failure: ErrorInfo) {
       // Its message may quote the upstream.

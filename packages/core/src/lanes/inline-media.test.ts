@@ -6,7 +6,7 @@ import type { ModelRequest } from '../formats/ir.ts'
 import type { RequestBody } from '../formats/request-body.ts'
 import { asJson, completion, generated, message, setUp } from '../gateway/create-gateway.test-support.ts'
 import { openai } from '../upstreams/openai.ts'
-import { type Edit, withMedia } from './inline-media.ts'
+import { type RequestEdit, translateWithMedia } from './inline-media.ts'
 import type { Lane } from './lane.ts'
 
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47])
@@ -260,13 +260,13 @@ describe('media named by URL', () => {
       },
       severity: 'warn',
     }))
-    const translate = (edit: Edit): Lane => {
+    const translate = (edit: RequestEdit): Lane => {
       edit({ turns: [{ role: 'user', parts: structuredClone(parts) }] } as unknown as ModelRequest)
       return { report: { losses } } as unknown as Lane
     }
     const limits = { callbackMs: 1000, firstByteMs: 1000 }
     const fetching = { policy: media, maxTotalBytes: 1000, signal: createCanceller(), logger: console, limits }
-    await withMedia({} as RequestBody, fetching, translate)
+    await translateWithMedia({} as RequestBody, fetching, translate)
     expect(looks).toBe(2000)
   })
 

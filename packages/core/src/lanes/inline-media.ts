@@ -9,46 +9,46 @@ import { loss } from '../formats/shared/report.ts'
 import type { Lane, MediaFetching } from './lane.ts'
 
 /** An edit of the decoded request, before it is encoded for the upstream. */
-export type Edit = (model: ModelRequest) => void
+export type RequestEdit = (model: ModelRequest) => void
 
-/** In base64 from the beginning: each of a call's targets is sent it so. */
-type Found = { readonly mediaType: string; readonly data: string } | { readonly failure: GatewayError }
-type Addressed = MediaPart & { source: { type: 'url'; url: string } }
+/** A fetched file in base64, since every target gets it so, or the failure of the fetch. */
+type FetchResult = { readonly mediaType: string; readonly data: string } | { readonly failure: GatewayError }
+type MediaByUrl = MediaPart & { source: { type: 'url'; url: string } }
 
-/** What was fetched for a request: its other targets need not fetch it again. */
-const fetched = new WeakMap<RequestBody, Map<string, Promise<Found>>>()
+/** Fetched files by request: further targets of a call do not fetch them again. */
+const fetched = new WeakMap<RequestBody, Map<string, Promise<FetchResult>>>()
 
 /**
- * The translation with the media in it that its target could not be sent by their address, where the policy lets them be fetched.
- * What cannot be had stays an address, and is reported with the reason. Throws GatewayError for more than the policy's numbers.
+ * Returns the translation in which media that the target does not accept by URL are sent as data, if the policy allows the fetch. A failed
+ * fetch leaves the URL, and is reported with the reason. Throws GatewayError beyond the policy's limits.
  *
- * @param translate makes the lane, with an edit of the decoded request
+ * @param translate creates the lane, with an edit of the decoded request
  */
-export async function withMedia(
+export async function translateWithMedia(
   request: RequestBody,
   media: MediaFetching,
-  translate: (edit: Edit) => Lane,
+  translate: (edit: RequestEdit) => Lane,
 ): Promise<Lane> {
   const { policy } = media
-  let addressed: readonly Addressed[] = []
+  let addressed: readonly MediaByUrl[] = []
   const plain = translate((model) => {
-    addressed = [...addressedIn(model)]
+    addressed = [...mediaByUrl(model)]
   })
   if (addressed.length === 0) return plain
   const urls = addressed.map(({ source }) => source.url)
   const allowed = await allowedUrls(urls, media)
   const parts = addressed.filter((_, at) => allowed.has(urls[at] as string))
   if (parts.length === 0) return plain
-  const wanted = policy.inline === 'always' ? parts : parts.filter(helpedBy(translate, plain))
+  const wanted = policy.inline === 'always' ? parts : parts.filter(losesLessAsData(translate, plain))
   if (wanted.length === 0) return plain
   const wantedUrls = new Set(wanted.map(({ source }) => source.url))
-  // Every part that names such an address is sent its own copy of the bytes.
+  // Every part with such a URL gets its own copy of the bytes.
   const sent = parts.filter(({ source }) => wantedUrls.has(source.url))
   const found = await fetchAll(sent, request, media)
   const lane = translate((model) => {
-    for (const part of addressedIn(model)) {
+    for (const part of mediaByUrl(model)) {
       const one = found.get(part.source.url)
-      if (one !== undefined && !('failure' in one)) putIn(part, one.mediaType, one.data)
+      if (one !== undefined && !('failure' in one)) replaceByData(part, one.mediaType, one.data)
     }
   })
   const fatal = new Map<string, Loss>()
@@ -57,23 +57,23 @@ export async function withMedia(
   for (const { source, at = '' } of sent) {
     const one = found.get(source.url)
     if (one === undefined) continue
-    if ('failure' in one) tellFailure(one.failure, at, fatal.get(at), lane)
+    if ('failure' in one) reportFailure(one.failure, at, fatal.get(at), lane)
     else lane.report.add(loss(at, 'it was fetched, and sent as data', 'moved', 'note'))
   }
   return lane
 }
 
-/** Every part that is named by a URL; tools answer with such, too. */
-function* addressedIn(model: ModelRequest): Generator<Addressed> {
-  for (const { parts } of model.turns) yield* addressedOf(parts)
+/** Yields every media part with a URL, tool results included. */
+function* mediaByUrl(model: ModelRequest): Generator<MediaByUrl> {
+  for (const { parts } of model.turns) yield* mediaByUrlIn(parts)
 }
-function* addressedOf(parts: readonly Part[]): Generator<Addressed> {
+function* mediaByUrlIn(parts: readonly Part[]): Generator<MediaByUrl> {
   for (const part of parts)
-    if (part.type === 'tool-result') yield* addressedOf(part.parts)
-    else if (part.type === 'media' && part.source.type === 'url') yield part as Addressed
+    if (part.type === 'tool-result') yield* mediaByUrlIn(part.parts)
+    else if (part.type === 'media' && part.source.type === 'url') yield part as MediaByUrl
 }
 
-/** What a part would most likely turn out to be. */
+/** The most common media type of each kind. */
 const likely: Readonly<Record<MediaPart['kind'], string>> = {
   image: 'image/png',
   audio: 'audio/mpeg',
@@ -81,28 +81,28 @@ const likely: Readonly<Record<MediaPart['kind'], string>> = {
   document: 'application/pdf',
 }
 
-/** Whether less would be lost of a part if its bytes were sent: tried with bytes that mean nothing. */
-function helpedBy(translate: (edit: Edit) => Lane, plain: Lane): (part: Addressed) => boolean {
+/** Returns a function that tells whether a part loses less if it is sent as data. Tried with dummy bytes. */
+function losesLessAsData(translate: (edit: RequestEdit) => Lane, plain: Lane): (part: MediaByUrl) => boolean {
   const trial = translate((model) => {
-    for (const part of addressedIn(model)) putIn(part, part.mediaType ?? likely[part.kind], 'AAAA')
+    for (const part of mediaByUrl(model)) replaceByData(part, part.mediaType ?? likely[part.kind], 'AAAA')
   })
-  // Added up once: there may be as many losses as parts.
-  const before = weightsOf(plain)
-  const after = weightsOf(trial)
+  // Summed up once: there may be as many losses as parts.
+  const before = lossWeights(plain)
+  const after = lossWeights(trial)
   return ({ at = '' }) => (after.get(at) ?? 0) < (before.get(at) ?? 0)
 }
 
 const weights: Readonly<Record<Loss['severity'], number>> = { fatal: 1e6, warn: 1000, note: 1 }
 
-/** How much is lost, by where it stands in the client's body. */
-function weightsOf({ report }: Lane): ReadonlyMap<string, number> {
+/** Sums up the weights of losses by their path in the client's body. */
+function lossWeights({ report }: Lane): ReadonlyMap<string, number> {
   const sums = new Map<string, number>()
   for (const { path, severity } of report.losses) sums.set(path, (sums.get(path) ?? 0) + weights[severity])
   return sums
 }
 
-function putIn(part: MediaPart, mediaType: string, data: string): void {
-  // Documents go by a name, and nothing says it better than where it came from.
+function replaceByData(part: MediaPart, mediaType: string, data: string): void {
+  // Documents need a name: the last part of the URL.
   const { source } = part
   if (part.kind === 'document' && part.name === undefined && source.type === 'url') {
     const name = new URL(source.url).pathname.split('/').at(-1)
@@ -112,29 +112,28 @@ function putIn(part: MediaPart, mediaType: string, data: string): void {
   part.mediaType = mediaType
 }
 
-const atOnce = 4
-/** What a call is let have fetched where the policy does not say; bytes: as many as a client may send itself. */
+const parallelFetches = 4
+/** Files of one call if the policy sets no limit. The default for bytes is that of request bodies. */
 const defaultCount = 20
 
 /**
- * Fetches each address once. Both limits count what is sent, before it is copied: a part that names the same address as another
- * one counts again.
+ * Fetches each URL once. Both limits count what is sent, before it is copied: two parts with the same URL count twice.
  */
 async function fetchAll(
-  parts: readonly Addressed[],
+  parts: readonly MediaByUrl[],
   request: RequestBody,
   media: MediaFetching,
-): Promise<ReadonlyMap<string, Found>> {
+): Promise<ReadonlyMap<string, FetchResult>> {
   const { maxCount = defaultCount, maxTotalBytes = media.maxTotalBytes } = media.policy
   if (parts.length > maxCount)
     throw tooMuch(
       parts[maxCount],
       `The request names ${parts.length} files by URL that would have to be fetched and sent as data; at most ${maxCount} are.`,
     )
-  const known = fetched.get(request) ?? new Map<string, Promise<Found>>()
+  const known = fetched.get(request) ?? new Map<string, Promise<FetchResult>>()
   fetched.set(request, known)
-  const found = new Map<string, Found>()
-  const uses = new Map<string, Addressed[]>()
+  const found = new Map<string, FetchResult>()
+  const uses = new Map<string, MediaByUrl[]>()
   for (const part of parts) {
     const same = uses.get(part.source.url)
     if (same === undefined) uses.set(part.source.url, [part])
@@ -142,13 +141,13 @@ async function fetchAll(
   }
   const all = [...uses]
   let bytes = 0
-  // A few at a time: what is too much in all must not be here in all first.
-  for (let at = 0; at < all.length; at += atOnce) {
-    const some = all.slice(at, at + atOnce)
-    for (const [url] of some) if (!known.has(url)) known.set(url, fetchOne(url, media))
-    let largest: Addressed | undefined
+  // A few at a time: files beyond the limit must not be in memory first.
+  for (let at = 0; at < all.length; at += parallelFetches) {
+    const some = all.slice(at, at + parallelFetches)
+    for (const [url] of some) if (!known.has(url)) known.set(url, fetchMedia(url, media))
+    let largest: MediaByUrl | undefined
     for (const [url, same] of some) {
-      const one = await (known.get(url) as Promise<Found>)
+      const one = await (known.get(url) as Promise<FetchResult>)
       found.set(url, one)
       if (!('data' in one)) continue
       bytes += base64Bytes(one.data) * same.length
@@ -163,21 +162,21 @@ async function fetchAll(
   return found
 }
 
-/** Base64: four characters for three bytes, and `=` for what is missing at the end. */
+/** Returns the number of bytes: four base64 characters hold three, less one for each `=`. */
 function base64Bytes(data: string): number {
   const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0
   return (data.length / 4) * 3 - padding
 }
 
-function tooMuch(part: Addressed | undefined, message: string): GatewayError {
+function tooMuch(part: MediaByUrl | undefined, message: string): GatewayError {
   return new GatewayError('invalid_request', message, part?.at === undefined ? {} : { param: paramOf(part.at) })
 }
 
 const paramOf = (at: string): string => at.slice(1).replaceAll('/', '.')
 
-/** Never rejects. */
-async function fetchOne(url: string, { policy, signal, logger, limits }: MediaFetching): Promise<Found> {
-  // One of its own: a fetch that takes too long is aborted, and the call goes on.
+/** Fetches a file. Never rejects. */
+async function fetchMedia(url: string, { policy, signal, logger, limits }: MediaFetching): Promise<FetchResult> {
+  // A signal of its own: a fetch that times out is aborted, and the call continues.
   const canceller = createCanceller()
   const stop = (): void => canceller.abort(signal.reason)
   try {
@@ -212,8 +211,8 @@ const isFetched = (value: unknown): value is FetchedMedia =>
   (value as Partial<FetchedMedia>).bytes instanceof Uint8Array &&
   typeof (value as Partial<FetchedMedia>).mediaType === 'string'
 
-/** Without what it is about, a question is another one: the client learns why it could not be had. */
-function tellFailure({ message, cause }: GatewayError, at: string, fatal: Loss | undefined, { report }: Lane): void {
+/** Reports a failed fetch. Rejects the request if the part would be lost: a question without its image is another question. */
+function reportFailure({ message, cause }: GatewayError, at: string, fatal: Loss | undefined, { report }: Lane): void {
   if (fatal === undefined) {
     report.add(loss(at, `it was to be sent as data, but ${message}`))
     return
@@ -227,10 +226,10 @@ function tellFailure({ message, cause }: GatewayError, at: string, fatal: Loss |
 }
 
 /**
- * Those of the addresses that the policy allows to be fetched: where it fails, or does not answer in time, it allows nothing. All
- * promises share one wait, since a request may name many addresses.
+ * Returns the URLs that the policy allows to fetch. A policy that fails or times out allows nothing. All promises share one timeout, since a
+ * request may contain many URLs.
  */
-export async function allowedUrls(
+async function allowedUrls(
   texts: Iterable<string>,
   { policy, signal, logger, limits }: MediaFetching,
 ): Promise<ReadonlySet<string>> {
@@ -258,6 +257,6 @@ export async function allowedUrls(
     if (signal.aborted) throw error
     failed(error)
   }
-  // A copy: an answer that comes later allows nothing any more.
+  // A copy: a decision that arrives later has no effect.
   return new Set(allowed)
 }

@@ -6,8 +6,8 @@ const encoder = new TextEncoder()
 const between = ',\r\n'
 
 /**
- * The same stream as one JSON array, an element for each event's data. White space between the elements keeps it alive; an
- * error is its last element.
+ * Reframes a stream as one JSON array with an element for each event's data. White space between the elements keeps it alive; an error is
+ * its last element.
  */
 export function asJsonArray(stream: ResponseStream): ResponseStream {
   const decoder = createSseDecoder(Number.POSITIVE_INFINITY)
@@ -17,7 +17,7 @@ export function asJsonArray(stream: ResponseStream): ResponseStream {
   const elements = (bytes: Uint8Array): string => {
     let out = ''
     for (const { data } of decoder.push(bytes)) {
-      // Some servers end with a word that is no JSON.
+      // Some servers end with a marker that is not JSON.
       if (data === '' || data.trim() === '[DONE]') continue
       out += (opened ? between : '[') + data
       opened = true
@@ -40,7 +40,7 @@ export function asJsonArray(stream: ResponseStream): ResponseStream {
       if (stream.state.ended || stream.state.error !== undefined) out += close()
       return out === '' ? undefined : encoder.encode(out)
     },
-    ...(stream.said === undefined ? {} : { said: stream.said }),
+    ...(stream.estimatedTokens === undefined ? {} : { estimatedTokens: stream.estimatedTokens }),
     heartbeat: () => encoder.encode(opened ? '\n' : ' '),
     fail: (error) => concatBytes([encoder.encode(elements(stream.fail(error))), encoder.encode(close())]),
   }

@@ -115,7 +115,7 @@ export interface ResponseStream {
   /** Returns the client's bytes that have become ready since the last call. */
   take(): Uint8Array | undefined
   /** Estimates the output tokens so far, for upstreams that report no usage. */
-  said?(): number
+  estimatedTokens?(): number
   /** Returns bytes that keep a silent stream alive. */
   heartbeat(): Uint8Array
   /** Returns bytes that report, in the client's format, that the response failed here. */

@@ -149,7 +149,7 @@ function outcome(way: Way, chunks: readonly Uint8Array[]) {
   const { started, ended, error, usage, units, finish } = state
   return {
     thrown,
-    said: stream.said?.(),
+    said: stream.estimatedTokens?.(),
     state: { started, ended, error, usage, units, finish },
     heartbeat: textOf([stream.heartbeat()]),
     failure: textOf([stream.fail({ kind: 'upstream_truncated', status: 502, message: 'cut' })]),

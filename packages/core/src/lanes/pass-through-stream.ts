@@ -4,19 +4,17 @@ import type { ErrorInfo } from '../base/errors.ts'
 import type { StreamTap, TextFields } from '../formats/codec.ts'
 import { blockEnd, createBlockCutter, splitBlocks } from '../http/sse/blocks.ts'
 import { createSseDecoder, decodeBlock, eventTooLarge, type SseDecoder } from '../http/sse/decode.ts'
-import type { SseEvent } from '../http/sse/event.ts'
-import { encodeAllSse } from '../http/sse/event.ts'
+import { encodeAllSse, type SseEvent } from '../http/sse/event.ts'
 import {
   createEventTemplate,
   type EventTemplate,
   type EventTemplateOptions,
   matchEvents,
 } from '../http/sse/event-template.ts'
-import type { Redactor } from '../upstreams/redaction/redactor.ts'
-import { mayHaveErrorMember } from '../upstreams/redaction/redactor.ts'
+import { mayHaveErrorMember, type Redactor } from '../upstreams/redaction/redactor.ts'
 import type { ResponseStream } from './lane.ts'
 
-export interface PassingOptions {
+export interface PassThroughStreamOptions {
   readonly tap: StreamTap
   readonly maxEventChars: number
   readonly redactor: Redactor
@@ -30,8 +28,8 @@ const encoder = new TextEncoder()
 const simpleEvent = /^(?:event: ?([a-z_.]*)\r?\n)?data:[^\r\n]*\r?\n\r?\n$/
 
 /**
- * Whether a block can hold nothing but an answer's words and what is known of them: in comments, other fields, further lines of data,
- * under a name that is not what the data says of itself, and where an error is told of, anything may stand.
+ * Whether a block holds content of the response only. Comments, other fields, further lines of data, names that differ from the data's
+ * type, and errors may hold a secret of the upstream.
  */
 function isPlain(text: string): boolean {
   const simple = simpleEvent.exec(text)
@@ -42,45 +40,49 @@ function isPlain(text: string): boolean {
     !mayHaveErrorMember(text)
   )
 }
-/** Of whole blocks: no character straddles two of them. */
+/** Decodes whole blocks: no character is split between two of them. */
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * What becomes of an event: the client's as it is, or with the upstream's secrets taken out; or not the client's, who did not
- * ask for it; or not the client's, with all that stands in front of it; or an error to be told in words that the client knows.
+ * What happens to an event: `pass` it unchanged, `redact` the upstream's secrets, `withhold` what only the gateway asked for, `drop` it with
+ * everything before it, or `rewrite` an error in the client's format.
  */
-type Fate = 'pass' | 'redact' | 'withhold' | 'drop' | 'retell'
+type EventAction = 'pass' | 'redact' | 'withhold' | 'drop' | 'rewrite'
 
 /**
- * Bytes pass untouched but for what the gateway's own wishes left in them, whole events at a time, so that an error event can
- * follow if the rest never comes. Events in the mould of one that told nothing pass without being looked at.
+ * Creates the stream of a pass-through lane. Whole events pass unchanged, except for the traces of the gateway's own edits, so that an error
+ * event can follow a truncated stream. Events that match the template of a plain event pass without being decoded:
+ *
+ *     bytes ─▶ whole blocks ─▶ matches a template? ─ yes ─▶ client
+ *                                    └ no ─▶ decode ─▶ tap ─▶ action ─▶ client (a plain event becomes a template)
  */
-export const passThroughStream = (options: PassingOptions): ResponseStream => new PassingStream(options)
+export const passThroughStream = (options: PassThroughStreamOptions): ResponseStream => new PassThroughStream(options)
 
-class PassingStream implements ResponseStream {
+class PassThroughStream implements ResponseStream {
   readonly state: StreamTap
-  readonly #options: PassingOptions
-  readonly #said: OutputEstimator
-  readonly said: () => number
+  readonly #options: PassThroughStreamOptions
+  readonly #estimator: OutputEstimator
+  readonly estimatedTokens: () => number
   readonly #cutter = createBlockCutter()
-  readonly #moulds: Moulds | undefined
-  /** Whether events may pass unseen: none do behind an error. */
-  #calm = true
+  readonly #templates: EventTemplates | undefined
+  /** Whether events may match templates. After an error, every event is decoded. */
+  #mayMatchTemplates = true
   /** Only for streams that are not all plain blocks. */
   #sse: SseDecoder | undefined
-  #begun = false
+  #hasDecoded = false
   readonly #ready: Uint8Array[] = []
-  // How far the bytes at hand have been looked at, and given out.
+  // Positions in the current bytes: processed, and delivered.
   #at = 0
   #from = 0
 
-  constructor(options: PassingOptions) {
+  constructor(options: PassThroughStreamOptions) {
     const { tap, textFields } = options
     this.state = tap
     this.#options = options
-    this.#said = createOutputEstimator(textFields)
-    this.said = this.#said.tokens
-    if (tap.varyingMembers !== undefined) this.#moulds = new Moulds(options, tap.varyingMembers, this.#said)
+    this.#estimator = createOutputEstimator(textFields)
+    this.estimatedTokens = this.#estimator.tokens
+    if (tap.varyingMembers !== undefined)
+      this.#templates = new EventTemplates(options, tap.varyingMembers, this.#estimator)
   }
 
   push(chunk: Uint8Array): void {
@@ -91,19 +93,19 @@ class PassingStream implements ResponseStream {
 
   end(complete?: boolean): void {
     const tap = this.state
-    // An event that lacks only its blank line is the client's; half an event is nobody's.
+    // An event that lacks only its blank line is passed; half an event is not.
     if (tap.error !== undefined) return
     const rest = this.#cutter.flush()
     const text = rest === undefined ? '' : decoder.decode(rest)
-    const events = text === '' && this.#sse === undefined ? [] : this.#last(text)
-    const fates = events.map((event) => this.#fateOf(event))
+    const events = text === '' && this.#sse === undefined ? [] : this.#decodeRest(text)
+    const actions = events.map((event) => this.#actionFor(event))
     tap.end?.(complete)
-    if (this.#sse?.hasBareObject === true && fates.some((fate) => fate !== 'pass')) {
-      // Clients look for events: an error that is none they would read past.
-      const told = events.filter((_, place) => fates[place] === 'pass' || fates[place] === 'redact')
-      this.#ready.push(this.#redacted(tap.error === undefined ? told : tap.fail(tap.error)))
+    if (this.#sse?.hasBareObject === true && actions.some((action) => action !== 'pass')) {
+      // A bare JSON error is no event, and clients would ignore it.
+      const told = events.filter((_, place) => actions[place] === 'pass' || actions[place] === 'redact')
+      this.#ready.push(this.#encodeRedacted(tap.error === undefined ? told : tap.fail(tap.error)))
     } else if (rest !== undefined && events.length > 0) {
-      const passed = this.#formed(`${text}\n\n`, fates[0] as Fate)
+      const passed = this.#output(`${text}\n\n`, actions[0] as EventAction)
       if (passed !== '') this.#ready.push(encoder.encode(passed))
     }
   }
@@ -118,11 +120,11 @@ class PassingStream implements ResponseStream {
   }
 
   fail(error: ErrorInfo): Uint8Array {
-    // It may repeat what the upstream said.
-    return this.#redacted(this.state.fail(error))
+    // The message may quote the upstream.
+    return this.#encodeRedacted(this.state.fail(error))
   }
 
-  #redacted(events: readonly SseEvent[]): Uint8Array {
+  #encodeRedacted(events: readonly SseEvent[]): Uint8Array {
     return encoder.encode(this.#options.redactor.redactEvents(encodeAllSse(events), 'error'))
   }
 
@@ -131,26 +133,26 @@ class PassingStream implements ResponseStream {
     this.#at = this.#from = 0
     try {
       while (this.#at < whole.length) {
-        if (this.#moulds !== undefined && this.#calm) this.#at = this.#moulds.run(whole, this.#at)
+        if (this.#templates !== undefined && this.#mayMatchTemplates) this.#at = this.#templates.run(whole, this.#at)
         if (this.#at === whole.length) break
-        this.#look(whole)
-        this.#calm = tap.error === undefined && tap.isFailing !== true && this.#sse?.hasBareObject !== true
+        this.#processEvent(whole)
+        this.#mayMatchTemplates = tap.error === undefined && tap.isFailing !== true && this.#sse?.hasBareObject !== true
       }
     } finally {
       viewed = undefined
-      this.#hand(whole, this.#at)
+      this.#deliver(whole, this.#at)
     }
   }
 
-  /** Looks at the next event, and at what is no event in front of it. */
-  #look(whole: Uint8Array): void {
+  /** Processes the next event, and what precedes it that is no event. */
+  #processEvent(whole: Uint8Array): void {
     const begin = this.#at
     this.#at = blockEnd(whole, begin)
     const block = whole.subarray(begin, this.#at)
     let text = decoder.decode(block)
     // Nothing follows an error.
     if (this.state.error !== undefined) {
-      this.#settle(whole, begin, text, '')
+      this.#deliverText(whole, begin, text, '')
       return
     }
     let events = this.#decode(text)
@@ -159,13 +161,13 @@ class PassingStream implements ResponseStream {
       let own = ''
       let plain = false
       try {
-        const fate = this.#fateOf(event)
-        plain = this.#isPlain(text, fate, block)
-        own = plain ? text : this.#clean(text, fate)
+        const action = this.#actionFor(event)
+        plain = this.#isPlain(text, action, block)
+        own = plain ? text : this.#redact(text, action)
       } finally {
-        this.#settle(whole, begin, text, this.#erased(own))
+        this.#deliverText(whole, begin, text, this.#erase(own))
       }
-      if (plain) this.#moulds?.learn(block, text, event.data)
+      if (plain) this.#templates?.learn(block, text, event.data)
       return
     }
     while (events.length === 0 && this.#at < whole.length) {
@@ -175,23 +177,23 @@ class PassingStream implements ResponseStream {
       text += more
       events = this.#decode(more)
     }
-    const fates: Fate[] = []
+    const actions: EventAction[] = []
     try {
-      for (const event of events) fates.push(this.#fateOf(event))
+      for (const event of events) actions.push(this.#actionFor(event))
     } finally {
-      if (fates.length < events.length) fates.push('drop')
-      this.#settle(whole, begin, text, this.#sortOut(text, fates))
+      if (actions.length < events.length) actions.push('drop')
+      this.#deliverText(whole, begin, text, this.#applyActions(text, actions))
     }
   }
 
   #decode(text: string): SseEvent[] {
     const plain = this.#sse === undefined ? decodeBlock(text) : undefined
     const events = plain ?? this.#decoder().pushText(text)
-    this.#begun = true
+    this.#hasDecoded = true
     return events
   }
 
-  #last(text: string): SseEvent[] {
+  #decodeRest(text: string): SseEvent[] {
     const sse = this.#decoder()
     return [...sse.pushText(text), ...sse.end()]
   }
@@ -199,101 +201,101 @@ class PassingStream implements ResponseStream {
   #decoder(): SseDecoder {
     if (this.#sse !== undefined) return this.#sse
     this.#sse = createSseDecoder(this.#options.maxEventChars)
-    // What stands in the middle of a stream is no mark at its beginning.
-    if (this.#begun) this.#sse.pushText('\n')
+    // In the middle of a stream there is no byte order mark.
+    if (this.#hasDecoded) this.#sse.pushText('\n')
     return this.#sse
   }
 
-  #fateOf(event: SseEvent): Fate {
+  #actionFor(event: SseEvent): EventAction {
     const tap = this.state
     if (tap.error !== undefined) return 'drop'
     let keep: boolean
     try {
       keep = tap.push(event)
     } catch (cause) {
-      // The answer is whole: nothing that is broken behind its end takes that back.
+      // The response is whole: a broken event after its end does not change that.
       if (!tap.ended) throw cause
       return 'drop'
     }
-    this.#said.add(event.data)
+    this.#estimator.add(event.data)
     if (tap.error === undefined && tap.isFailing !== true) return keep ? 'pass' : 'withhold'
     if (keep) return 'redact'
-    return tap.error === undefined ? 'drop' : 'retell'
+    return tap.error === undefined ? 'drop' : 'rewrite'
   }
 
-  /** What is left of a text of this fate. */
-  #formed(text: string, fate: Fate): string {
-    return this.#erased(this.#isPlain(text, fate) ? text : this.#clean(text, fate))
+  /** Returns what the client gets of a text with this action. */
+  #output(text: string, action: EventAction): string {
+    return this.#erase(this.#isPlain(text, action) ? text : this.#redact(text, action))
   }
 
-  /** Without the upstream's secrets, where they may stand: what is beside an answer's events is none of its words. */
-  #clean(text: string, fate: Fate): string {
-    if (fate === 'drop' || fate === 'withhold') return ''
-    if (fate === 'retell') return this.#retold()
-    return this.#options.redactor.redactEvents(text, fate === 'redact' ? 'error' : 'plain')
+  /** Removes the upstream's secrets from a text that is not plain. */
+  #redact(text: string, action: EventAction): string {
+    if (action === 'drop' || action === 'withhold') return ''
+    if (action === 'rewrite') return this.#rewritten()
+    return this.#options.redactor.redactEvents(text, action === 'redact' ? 'error' : 'plain')
   }
 
   /** @param block the same text as bytes */
-  #isPlain(text: string, fate: Fate, block?: Uint8Array): boolean {
-    if (fate !== 'pass' || this.#sse?.hasBareObject === true || !isPlain(text)) return false
+  #isPlain(text: string, action: EventAction, block?: Uint8Array): boolean {
+    if (action !== 'pass' || this.#sse?.hasBareObject === true || !isPlain(text)) return false
     const { redactor } = this.#options
     return !redactor.hasCredential(text, block === undefined || redactor.mayHaveCredential(block))
   }
 
-  #retold(): string {
+  #rewritten(): string {
     const { state } = this
     return state.error === undefined
       ? ''
       : this.#options.redactor.redactEvents(encodeAllSse(state.fail(state.error)), 'error')
   }
 
-  #erased(text: string): string {
+  #erase(text: string): string {
     const { erase } = this.#options
     return erase === undefined ? text : text.replaceAll(erase, '')
   }
 
-  /** What stands behind an error, or a broken event, is no part of the answer, also if it came in the same chunk. */
-  #sortOut(text: string, fates: readonly Fate[]): string {
-    // Nothing that is no event, either, stands between an error and the ending that is to follow it.
-    if (fates.length === 0 && this.state.isFailing === true) return ''
-    if (fates.every((fate) => fate === 'pass')) return this.#formed(text, 'pass')
+  /** Applies the actions of several events. Nothing after an error or a broken event is part of the response, even in the same chunk. */
+  #applyActions(text: string, actions: readonly EventAction[]): string {
+    // Nothing passes between an error and the terminal event that follows it.
+    if (actions.length === 0 && this.state.isFailing === true) return ''
+    if (actions.every((action) => action === 'pass')) return this.#output(text, 'pass')
     const own = createSseDecoder(Number.POSITIVE_INFINITY)
     let passed = ''
     let seen = 0
     for (const block of splitBlocks(text)) {
-      // A comment shares the fate of the event behind it, but for one in front of all that is dropped.
-      let fate = fates[Math.min(seen, fates.length - 1)] as Fate
+      // A comment shares the action of the event after it, unless it precedes everything that is dropped.
+      let action = actions[Math.min(seen, actions.length - 1)] as EventAction
       const { length } = own.pushText(block)
-      if (length === 0 && fate === 'withhold') fate = 'pass'
-      if (length === 0 && fate === 'drop' && seen === 0 && this.state.isFailing !== true) fate = 'redact'
-      if (length === 0 && fate === 'retell') fate = 'redact'
+      if (length === 0 && action === 'withhold') action = 'pass'
+      if (length === 0 && action === 'drop' && seen === 0 && this.state.isFailing !== true) action = 'redact'
+      if (length === 0 && action === 'rewrite') action = 'redact'
       seen += length
-      passed += this.#formed(block, fate)
+      passed += this.#output(block, action)
     }
     return passed
   }
 
-  #settle(whole: Uint8Array, begin: number, text: string, passed: string): void {
+  #deliverText(whole: Uint8Array, begin: number, text: string, passed: string): void {
     if (passed === '') gaps.push(begin, this.#at)
     else if (passed !== text) {
-      this.#hand(whole, begin)
+      this.#deliver(whole, begin)
       this.#ready.push(encoder.encode(passed))
       this.#from = this.#at
     }
   }
 
-  /** Gives out what has been looked at. */
-  #hand(whole: Uint8Array, to: number): void {
+  /** Delivers the processed bytes. */
+  #deliver(whole: Uint8Array, to: number): void {
     const bytes = without(whole, this.#from, to, gaps)
     if (bytes !== undefined) this.#ready.push(bytes)
     if (gaps.length > 0) gaps.length = 0
   }
 }
 
-/** Of the bytes at hand, what is to be left out: beginnings and ends. Empty between two calls of a stream. */
+/** Starts and ends of the ranges of the current bytes that are left out. Empty between two calls of a stream. */
 const gaps: number[] = []
 
-/** What stands between `from` and `to` without the gaps, in one piece; undefined if that is nothing. */
+/** Returns the bytes between `from` and `to` without the gaps, in one piece; undefined if there are none. */
 function without(bytes: Uint8Array, from: number, to: number, gaps: readonly number[]): Uint8Array | undefined {
   if (from >= to) return undefined
   const part = from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to)
@@ -309,40 +311,44 @@ function without(bytes: Uint8Array, from: number, to: number, gaps: readonly num
   return end === 0 ? undefined : copy.subarray(0, end)
 }
 
-/** Copied there, bytes need no view of their own. */
+/** Bytes that are copied there need no DataView of their own. */
 const scratch = new Uint8Array(16_384)
 const scratchView = new DataView(scratch.buffer)
 
-/** A stream whose events come in ever new moulds is not worth learning from. */
-const patience = 16
+/** Unused templates in a row after which a stream gets no further ones: its events differ too much. */
+const maxUnusedTemplates = 16
 
-/** The last two moulds of a stream: reasoning and words, one choice and another. */
-class Moulds {
+/** The last two templates of a stream, for example of reasoning and text, or of two choices. */
+class EventTemplates {
   readonly #tap: StreamTap
-  readonly #said: OutputEstimator
-  readonly #moulding: EventTemplateOptions
+  readonly #estimator: OutputEstimator
+  readonly #templateOptions: EventTemplateOptions
   readonly #last: () => string
   #newest: EventTemplate | undefined
   #other: EventTemplate | undefined
   #unused = 0
 
-  constructor({ tap, textFields, erase }: PassingOptions, varying: ReadonlySet<string>, said: OutputEstimator) {
+  constructor(
+    { tap, textFields, erase }: PassThroughStreamOptions,
+    varying: ReadonlySet<string>,
+    estimator: OutputEstimator,
+  ) {
     this.#tap = tap
-    this.#said = said
-    this.#last = said.last
-    this.#moulding = { varyingMembers: varying, mark: textFields?.mark, erase }
+    this.#estimator = estimator
+    this.#last = estimator.last
+    this.#templateOptions = { varyingMembers: varying, mark: textFields?.mark, erase }
   }
 
-  /** Passes what is in the mould of an event seen before. @returns where the first event that is not begins */
+  /** Passes the events that match a template. Returns the position of the first one that does not. */
   run(whole: Uint8Array, begin: number): number {
     if (this.#newest === undefined) return begin
     const view = viewOf(whole)
     let at = begin
-    // As long as one of the two goes on where the other had to stop.
+    // As long as one template continues where the other one stops.
     for (let stuck = 0; stuck < 2 && at < whole.length; stuck++) {
       const run = matchEvents(this.#newest, view, whole.length, at, gaps)
       if (run.count > 0) {
-        this.#said.addRun(whole, run)
+        this.#estimator.addRun(whole, run)
         at = run.end
         this.#unused = 0
         stuck = 0
@@ -357,16 +363,16 @@ class Moulds {
   }
 
   learn(block: Uint8Array, text: string, data: string): void {
-    if (this.#tap.canSkipSimilar !== true || this.#unused >= patience) return
-    const mould = createEventTemplate(block, text, data, this.#moulding)
-    if (mould === undefined) return
+    if (this.#tap.canSkipSimilar !== true || this.#unused >= maxUnusedTemplates) return
+    const template = createEventTemplate(block, text, data, this.#templateOptions)
+    if (template === undefined) return
     this.#unused++
     this.#other = this.#newest
-    this.#newest = mould
+    this.#newest = template
   }
 }
 
-/** A chunk with many events that are unlike each other is looked through again and again. */
+/** The view of the current chunk. A chunk of many different events is searched many times. */
 let viewed: { readonly bytes: Uint8Array; readonly view: DataView } | undefined
 
 function viewOf(bytes: Uint8Array): DataView {

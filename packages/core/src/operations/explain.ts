@@ -5,7 +5,7 @@ import { isObject } from '../base/json/object.ts'
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { PreparingCall } from '../calls/call.ts'
 import { prepareTarget } from '../calls/prepare-target.ts'
-import { candidateOf, orderTargets, planFor, selectTargets } from '../calls/try-targets.ts'
+import { createCandidate, orderTargets, planFor, selectTargets } from '../calls/try-targets.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import type { ExplainedRequest, ExplainedTarget, Explanation } from '../config/explanation.ts'
 import type { Identity, OnLoss } from '../config/identity.ts'
@@ -108,7 +108,7 @@ async function explainTarget(
   const onLoss = effectiveLossPolicy(requestedPolicy, target.onLoss ?? shared.onLoss, record.identity)
   const { state } = shared.health.availability(target, record.identity)
   const known = { upstream: upstreamName, model, onLoss, ...(state === 'ready' ? {} : { resting: state }) }
-  const candidate = candidateOf(target)
+  const candidate = createCandidate(target)
   await prepareTarget(call, candidate, requestedPolicy)
   const refused = candidate.refusal === undefined ? {} : { refused: shown(candidate.refusal.info) }
   if (candidate.request === undefined) return { ...known, losses: [], ...refused }

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../base/json/types.ts'
 import { copyInCamelCase } from '../formats/gemini/spelling.ts'
 import { pointer } from '../formats/shared/pointers.ts'
 
-/** All parts of a generateContent answer, with where they stand in it. */
+/** Returns all parts of a generateContent response, with their pointers. */
 export function candidateParts(body: Json): { readonly part: JsonObject; readonly at: string }[] {
   const { candidates } = isObject(body) ? body : {}
   return (Array.isArray(candidates) ? candidates : []).flatMap((candidate, index) => {
@@ -28,7 +28,7 @@ const blocks: ReadonlySet<string> = new Set([
   'IMAGE_RECITATION',
 ])
 
-/** Why an answer does not hold what was asked for: the upstream's refusal, or an answer of no use. */
+/** Returns the error for a response without the requested content: the upstream's refusal, or an unusable response. */
 export function refusalOf(body: Json, what: string): GatewayError {
   const fields = isObject(body) ? copyInCamelCase(body) : {}
   const feedback = isObject(fields.promptFeedback) ? copyInCamelCase(fields.promptFeedback) : {}

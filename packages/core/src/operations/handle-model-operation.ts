@@ -95,7 +95,7 @@ async function run(
   record.model = model
   record.stream = stream
   if (operation.counted !== undefined) record.tokenCounting = operation.counted
-  record.expected = dialect.expects?.(value)
+  record.expected = dialect.expectedUse?.(value)
   const { limits, references } = shared
   const writer = new ModelOperationWriter({ operation, dialect, request, form, model, stream, limits, references })
   const modelPlaces = placesOf(operation.name, dialect.name)

@@ -107,7 +107,7 @@ export class ModelOperationWriter implements RequestWriter {
 
 /** A dialect of an operation, as the pass-through lane sees it. */
 function passThroughDialect({ counted }: AnyOperation, dialect: AnyDialect): PassThroughDialect {
-  const { errors, tapStream, asEvents, passes, defaultModel, isResponse, errorWithin } = dialect
+  const { errors, tapStream, toEvents: asEvents, passes, defaultModel, isResponse, errorWithin } = dialect
   return {
     decodeError: wireCodecOf(errors).decodeError,
     isResponse,
@@ -152,7 +152,7 @@ class DialectTranslation implements Translation<unknown, unknown, ResponseContex
     this.#context = { report, newId, now: () => Math.floor(Date.now() / 1000) }
     this.responseCheck = checkOf(spoken)
     const { dialect } = call
-    const { asEvents, tapStream } = dialect
+    const { toEvents: asEvents, tapStream } = dialect
     this.encodeEvents =
       asEvents === undefined || tapStream === undefined
         ? undefined
@@ -194,7 +194,7 @@ class DialectTranslation implements Translation<unknown, unknown, ResponseContex
 
   openStream(): ResponseStream {
     const { operation, dialect, limits } = this.#call
-    const { asEvents, tapStream } = dialect
+    const { toEvents: asEvents, tapStream } = dialect
     // The upstream's whole response is split into events of the client's dialect.
     if (asEvents === undefined || tapStream === undefined)
       throw new GatewayError('invalid_request', 'stream: the model asked for cannot stream this.', { param: 'stream' })

@@ -5,15 +5,15 @@ import type { Codec } from '../formats/codec.ts'
 import { loadFullCodec } from '../formats/codec-registry.ts'
 import type { Handler } from './route.ts'
 
-let since: number | undefined
+let firstListedAt: number | undefined
 
 /**
- * The time of the first listing in this process, in seconds since 1970: nothing better is known, and clients expect a time that
- * stays the same. Not read when the module loads: some runtimes have no clock then.
+ * Returns the time of the first listing in this process, in seconds since 1970. No better date is known, and clients expect one that does
+ * not change. Not read when the module loads: some runtimes have no clock then.
  */
 function firstListed(): number {
-  since ??= Math.floor(Date.now() / 1000)
-  return since
+  firstListedAt ??= Math.floor(Date.now() / 1000)
+  return firstListedAt
 }
 
 export const handleListModels: Handler = async ({ codec, shared, record, inbound }) =>
@@ -22,11 +22,11 @@ export const handleListModels: Handler = async ({ codec, shared, record, inbound
 export const handleGetModel: Handler = async ({ codec, shared, record, params: { model = '' } }) =>
   jsonReply(record, getModel(await loadFullCodec(codec), model, shared.router.has(model, record.identity)))
 
-/** The models a caller may use, as the dialect lists them; a page of them where `query` asks for one. */
+/** Returns the models that a caller may use, in the client's format. `query` may request a page. */
 const listModels = (codec: Codec, names: readonly string[], query: string): JsonObject =>
   codec.encodeModelList(names, new URLSearchParams(query), firstListed())
 
-/** One model, or 404 in the dialect's words. */
+/** Returns one model. Throws a 404 for an unknown one. */
 function getModel(codec: Codec, name: string, known: boolean): JsonObject {
   if (!known)
     throw new GatewayError(

@@ -11,7 +11,7 @@ const schema = z.looseObject({
   }),
 })
 
-/** Moderation is of one dialect only: it passes as it came, to upstreams that offer it. */
+/** Moderation has one dialect only: requests pass through to upstreams that offer it. */
 export const moderations: Operation<never, never> = {
   name: 'moderations',
   dialects: [

@@ -9,20 +9,20 @@ import type { BillableUnits, Usage } from '../formats/ir.ts'
 import { checkJsonEnds, parseObject } from '../formats/shared/json-text.ts'
 import type { SseEvent } from '../http/sse/event.ts'
 
-export interface EventsOf {
-  /** The event that says that an answer, or one of several, is complete. */
+export interface TapEventsOptions {
+  /** The event that ends a response, or one of several. */
   readonly done: string
-  /** How many of them the stream is to have. Default 1. */
+  /** Number of such events in the stream. Default: 1. */
   readonly count?: number
-  /** What a complete one counts, beside tokens. */
+  /** Returns the billed units of a complete response, in addition to tokens. */
   units?(event: JsonObject, seen: number): BillableUnits | undefined
 }
 
 /**
- * Watches the streams of OpenAI's images and audio: events with a `type`, the last of which says so. Images are megabytes of
- * text, so only events that end something are parsed.
+ * Creates a tap for the streams of OpenAI's images and audio: events with a `type`, the last of which ends the stream. Images are megabytes
+ * of text, so only events that end a response are parsed.
  */
-export function tapEvents({ done, count = 1, units: unitsOf }: EventsOf): StreamTap {
+export function tapEvents({ done, count = 1, units: unitsOf }: TapEventsOptions): StreamTap {
   let started = false
   let seen = 0
   let error: ErrorInfo | undefined
@@ -84,7 +84,7 @@ export function tapEvents({ done, count = 1, units: unitsOf }: EventsOf): Stream
 
 const varying: ReadonlySet<string> = new Set(['delta', 'audio'])
 
-/** The type of an event without a name; it stands in front, as a rule. */
+/** Reads the type of an event without a name. It is usually the first member. */
 const typeIn = (data: string): string | undefined => /^\s*\{\s*"type"\s*:\s*"([\w.]+)"/.exec(data)?.[1]
 
 export const toEvent = (event: JsonObject & { type: string }): SseEvent => ({
@@ -95,10 +95,10 @@ export const toEvent = (event: JsonObject & { type: string }): SseEvent => ({
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
-/** Usage as OpenAI's images and audio count it; undefined if it counts no tokens. */
+/** Decodes the usage of OpenAI's images and audio; undefined if it counts no tokens. */
 export function decodeUsage(value: Json | undefined): Usage | undefined {
   if (!isObject(value)) return undefined
-  // Mistral's transcriptions count as chat does.
+  // Mistral's transcriptions use the fields of chat.
   if (isChatUsage(value)) return decodeChatUsage(value)
   const read = count(value.input_tokens)
   const written = count(value.output_tokens)
@@ -118,7 +118,7 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
   return usage
 }
 
-/** Seconds of audio, where a model is billed by them. */
+/** Returns the seconds of audio, for models that are billed by them. */
 export function decodeSeconds(usage: Json | undefined, duration: Json | undefined): BillableUnits | undefined {
   const seconds = (isObject(usage) ? count(usage.seconds) : undefined) ?? count(Number(duration ?? Number.NaN))
   return seconds === undefined ? undefined : { seconds }

@@ -12,7 +12,7 @@ import type { SseEvent } from '../http/sse/event.ts'
 import type { Lane } from '../lanes/lane.ts'
 import type { FormDialect } from './multipart/read-form.ts'
 
-/** What a dialect may ask of its surroundings. */
+/** What a dialect needs from the gateway. */
 export interface OperationContext {
   readonly report: Report
   /** A new unique id with the given prefix. */
@@ -23,75 +23,75 @@ export interface OperationContext {
 export interface TargetContext extends OperationContext {
   readonly target: TargetTraits
 }
-/** The request as the answer's reader and writer need it: what was asked decides what is shown. */
+/** Context of a response: the request decides which parts of it are shown. */
 export interface ResponseContext<Request> extends OperationContext {
   readonly request: Request
 }
 
 /**
- * One dialect of an operation, pure and synchronous like a codec: how its clients write and read it, how its upstreams do.
- * `Request` and `Answer` are the operation's own small intermediate representation. A dialect without the decoding half is
- * spoken by upstreams only, one without the encoding half on the wire lane only.
+ * One dialect of an operation, pure and synchronous like a codec: encoding and decoding for its clients and its upstreams. `Request` and
+ * `Response` are the operation's own intermediate representation. A dialect without the decoding half is for upstreams only; one without the
+ * encoding half passes through only.
  */
-export interface Dialect<Request, Answer> {
+export interface Dialect<Request, Response> {
   readonly name: string
-  /** Whose errors these servers write: the codec of that format reads them. */
+  /** The format whose codec decodes the errors of these upstreams. */
   readonly errors: Format
   /**
    * Checks a body from a client: required fields, types and bounds, in the provider's own wording. Unknown fields are kept.
-   * Throws GatewayError with `param`. Absent: it has no JSON bodies.
+   * Throws GatewayError with `param`. Absent: the dialect has no JSON bodies.
    */
   validate?(body: Json): JsonObject
-  /** How its clients write multipart bodies. Absent: they write none. */
+  /** Multipart bodies of its clients. Absent: there are none. */
   readonly form?: FormDialect
-  /** Whether a body asks for events. Default: those with `stream: true`, of dialects that have streams. */
+  /** Whether a body requests a stream. Default: `stream: true`, in dialects with streams. */
   streams?(body: JsonObject): boolean
   decodeRequest?(body: JsonObject, context: OperationContext): Request
   encodeRequest?(request: Request, context: TargetContext): JsonObject
-  /** Throws GatewayError `upstream_bad_response` if it is no answer at all. */
-  decodeResponse?(body: Json, context: ResponseContext<Request>): Answer
-  encodeResponse?(answer: Answer, context: ResponseContext<Request>): JsonObject
-  /** An answer that its clients want as something else than JSON; undefined for those that are JSON all the same. */
+  /** Throws GatewayError `upstream_bad_response` for a body that is no response. */
+  decodeResponse?(body: Json, context: ResponseContext<Request>): Response
+  encodeResponse?(response: Response, context: ResponseContext<Request>): JsonObject
+  /** Encodes a response that is not JSON; undefined for those that are. */
   encodeBody?(
-    answer: Answer,
+    response: Response,
     context: ResponseContext<Request>,
   ): { readonly body: string | Uint8Array; readonly contentType: string } | undefined
-  /** A whole answer, as its JSON says it, in the events that a streaming client waits for. Absent: what is not streamed is an error. */
-  asEvents?(body: JsonObject, asked: JsonObject): readonly SseEvent[]
-  /** Wire lane: see Lane. */
+  /** Splits a whole response into events for a streaming client. Absent: a whole response to a streaming call is an error. */
+  toEvents?(body: JsonObject, request: JsonObject): readonly SseEvent[]
+  /** Pass-through: see Lane. */
   readonly passes?: Lane['passes']
-  /** What a good answer to this request is billed by, as far as the request says it. */
-  unitsOf?(asked: JsonObject): BillableUnits
-  /** Use that a request makes known before it is sent, so that budgets can reserve it. Uploads: `asked` holds each file's size. */
-  expects?(asked: JsonObject): ExpectedUse
-  /** Wire lane: top-level members to set beside the model's name, where the body names it elsewhere too. */
+  /** Returns the billed units of a successful response, as far as the request states them. */
+  unitsOf?(request: JsonObject): BillableUnits
+  /** Returns the expected use of a request, so that budgets can reserve it. For uploads, the argument holds each file's size. */
+  expectedUse?(request: JsonObject): ExpectedUse
+  /** Pass-through: top-level members to set in addition to the model's name, for bodies that also name it elsewhere. */
   passThroughEdit?(body: JsonObject, target: TargetTraits): JsonObject | undefined
-  /** Whether a JSON body under a good status holds an answer. Default: it does, unless it says that it is an error. */
+  /** Whether a JSON body under a good status is a response. Default: it is, unless it states an error. */
   isResponse?(body: JsonObject): boolean
   /** See UpstreamWireCodec. */
   errorWithin?(body: JsonObject): JsonObject | undefined
-  /** Wire lane: usage of a whole answer. May fail; nothing depends on it but accounting. */
+  /** Pass-through: reads the usage of a whole response. May throw; only accounting depends on it. */
   tapResponse(body: JsonObject): ResponseTap
-  /** Wire lane: watches a stream of events. Absent: this dialect has no streams. */
-  tapStream?(asked: JsonObject): StreamTap
-  /** The model where the client names none. Default: it must name one. */
+  /** Pass-through: creates a tap for a stream. Absent: the dialect has no streams. */
+  tapStream?(request: JsonObject): StreamTap
+  /** The model for requests without one. Default: a model is required. */
   readonly defaultModel?: string
-  /** For dialects that name the model in the URL: what follows it, `{model}` standing for the name. */
+  /** For dialects that name the model in the URL: the end of the path, with `{model}` for the name. */
   readonly modelInPath?: string
-  /** Which of an upstream's models speak it, by their names. Default: all. */
+  /** Whether a model of an upstream accepts the dialect, by its name. Default: all do. */
   serves?(model: string): boolean
 }
 
-/** An operation in all its dialects. The first that an upstream speaks is written where it does not speak the client's. */
-export interface Operation<Request, Answer> {
+/** An operation in all its dialects. If an upstream does not speak the client's, the first one that it speaks is used. */
+export interface Operation<Request, Response> {
   readonly name: OperationName
   /** Present: it is billed by tokens. */
   readonly counted?: TokenCounting
-  readonly dialects: readonly Dialect<Request, Answer>[]
-  /** What an answer counts, for the books. */
-  usageOf?(answer: Answer): Usage | undefined
-  unitsOf?(answer: Answer): BillableUnits | undefined
-  /** For upstreams that offer none of the dialects: the call read and answered as if it were one of chat. */
+  readonly dialects: readonly Dialect<Request, Response>[]
+  /** Returns the usage of a translated response, for the call record. */
+  usageOf?(response: Response): Usage | undefined
+  unitsOf?(response: Response): BillableUnits | undefined
+  /** For upstreams without any of the dialects: a codec that turns the call into chat generation. */
   viaChat?(body: JsonObject): Codec
 }
 
@@ -111,7 +111,7 @@ export const unsupportedOperation = (model: string, operation: string): GatewayE
 /** Fields whose loss changes no response. */
 const harmless: ReadonlySet<string> = new Set(['user', 'priority', 'metadata', 'safety_identifier'])
 
-/** Reports what a decoder did not take: nobody on the other side can read it. Nulls say nothing. */
+/** Reports fields that a decoder did not read: the upstream does not get them. Nulls lose nothing. */
 export function reportUnread(fields: Unread, report: Report, at = ''): void {
   for (const key of Object.keys(fields))
     if (fields[key] != null)

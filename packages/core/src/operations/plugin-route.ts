@@ -9,8 +9,8 @@ export const handlePluginRoute: Handler = async ({ route, inbound, params, share
 }
 
 /**
- * The reply of a plugin's own endpoint. Rejects with what `handle` throws, and with an error that names the route where it returns
- * no reply, or none within `ms`.
+ * Returns the reply of a plugin's endpoint. Rejects with the errors of `handle`, and with an error that names the route if it returns no reply
+ * within `ms`.
  */
 async function pluginReply(
   handle: NonNullable<Route['handle']>,
@@ -20,15 +20,15 @@ async function pluginReply(
 ): Promise<Reply> {
   const name = `The handler of ${inbound.method} ${inbound.path.slice(0, 200)}`
   const result: unknown = handle(inbound, params)
-  if (!isThenable(result)) return checked(result, name)
+  if (!isThenable(result)) return checkReply(result, name)
   const { signal } = inbound
-  // A handler may do as much work as an upstream: it gets as long.
-  const wait = { name, ms, fix: 'Answer sooner, or raise limits.firstByteMs.', signal, onLateValue: discard }
-  return checked(await settleWithin(result, wait), name)
+  // A handler may do as much work as an upstream: it has the same time limit.
+  const wait = { name, ms, fix: 'Answer sooner, or raise limits.firstByteMs.', signal, onLateValue: discardLateReply }
+  return checkReply(await settleWithin(result, wait), name)
 }
 
-/** Hosts fail at sending anything else, and some of them without an answer to the client. */
-function checked(reply: unknown, name: string): Reply {
+/** Checks a reply. Hosts fail to send anything else, and some of them without a response to the client. */
+function checkReply(reply: unknown, name: string): Reply {
   if (typeof reply !== 'object' || reply === null) throw notReply(name, typeNameOf(reply))
   const { status, headers, body } = reply as { readonly [field in keyof Reply]?: unknown }
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 200 || status > 599)
@@ -47,8 +47,8 @@ const isIterable = (body: unknown): body is AsyncIterable<unknown> =>
 const notReply = (name: string, found: string): TypeError =>
   new TypeError(`${name} returned ${found}: return { status: 200, headers: {}, body: '…' }`)
 
-/** A reply that comes when the client has had its error: its stream must not stay open. */
-function discard(reply: unknown): void {
+/** Closes the stream of a reply that arrives after the timeout. */
+function discardLateReply(reply: unknown): void {
   const body = typeof reply === 'object' && reply !== null && 'body' in reply ? reply.body : undefined
   if (isIterable(body)) runSilently(() => body[Symbol.asyncIterator]().return?.())
 }

@@ -60,59 +60,59 @@ export interface RoutedCall {
 /** Handles every call of one operation. Rejects with the GatewayError to respond with. */
 export type Handler = (call: RoutedCall) => Promise<Reply>
 
-/** A header a route insists on: one of `names`, first wins, holding a date (`2023-06-01`). */
+/** A header that a route requires: the first present one of `names`, with a date (`2023-06-01`). */
 export interface RequiredHeader {
   readonly names: readonly [string, ...string[]]
   readonly shape: 'date'
 }
 
-/** One line of the table of routes. */
+/** A row of the route table. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /**
-   * `/v1/models/{model}`: a name in braces stands for the rest of the path, slashes included, up to what follows the
-   * braces (`{model}:generateContent`).
+   * `/v1/models/{model}`: a name in braces matches the rest of the path, slashes included, up to the text after the braces
+   * (`{model}:generateContent`).
    */
   readonly path: string
   readonly operation: Operation
-  /** The dialect of requests, answers and errors. */
+  /** The format of requests, responses and errors. */
   readonly format: Format
-  /** For operations that are not of the chat formats: which of their own dialects the client speaks. */
+  /** For model operations: the client's dialect. */
   readonly dialect?: string
-  /** Another dialect for clients that send this header: three families share one path for their model lists. */
+  /** Another format for clients that send this header: three providers share one path for their model lists. */
   readonly formatByHeader?: { readonly [header: string]: Format }
   /**
-   * Answered without its version prefix too, for clients whose base URL lacks it. Not for `GET /models` and the like: the host may have a
-   * page there.
+   * Also serves the path without its version prefix, for clients whose base URL lacks it. Not for `GET /models` and the like, where the
+   * host may have a page.
    */
   readonly unversionedAlias?: boolean
-  /** Another operation of the same path, for bodies whose first instance has one of the members. */
+  /** Another operation of the same path, for bodies whose first instance has one of these members. */
   readonly byInstance?: {
     readonly members: readonly string[]
     readonly operation: OperationName
     readonly dialect: string
   }
-  /** The credential may stand in the query, as `?key=`. */
+  /** The query may hold the credential (`?key=`). */
   readonly queryKey?: boolean
-  /** The credential may stand among the WebSocket subprotocols. */
+  /** The WebSocket subprotocols may hold the credential. */
   readonly protocolKey?: boolean
   readonly requires?: RequiredHeader
-  /** Where the path names the model: it also says whether the answer is to be streamed. */
+  /** For paths that name the model: whether the response is streamed. */
   readonly stream?: boolean
-  /** Requests may refer to earlier answers, which are kept for that. */
+  /** Requests may refer to earlier responses, which are stored. */
   readonly usesStoredResponses?: boolean
-  /** Answers in place of the gateway: see PluginRoute. */
+  /** The handler of a plugin's route. */
   readonly handle?: PluginRoute['handle']
   /** A stream is one JSON array of its events unless the query says otherwise (`alt=sse`). */
   readonly eventsIf?: { readonly name: string; readonly value: string }
 }
 
-/** A path and method the gateway answers. */
+/** A match of a path and method. */
 export interface RouteMatch {
   readonly route: Route
   readonly params: Readonly<Record<string, string>>
-  /** Set where the path is known but the method is not: the answer is 405 with this `allow`. */
+  /** Set if the path is known but the method is not: the response is 405 with this `allow`. */
   readonly allow?: string
-  /** Set where the path asks for an action that the model has not (`:foo`): the answer is 404 and names those it has. */
+  /** Set if the path names an action that models do not have (`:foo`): the response is 404 and lists the actions. */
   readonly actions?: readonly string[]
 }

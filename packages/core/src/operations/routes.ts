@@ -9,7 +9,7 @@ import { handleGenerate } from './generate.ts'
 import { encodeError as encodeRerankError } from './rerank/error.ts'
 import type { Handler, Route, RouteMatch } from './route.ts'
 
-/** One path for the model lists of three families: their own headers tell them apart. */
+/** Three providers share one path for their model lists; their own headers distinguish their clients. */
 const listDialects = {
   'anthropic-version': 'messages',
   'vendor-version': 'messages',
@@ -17,7 +17,7 @@ const listDialects = {
 } as const
 const dated = { names: ['anthropic-version', 'vendor-version'], shape: 'date' } as const
 
-/** What can be asked of a model that the path names. */
+/** The actions of a model that the path names. */
 const modelActions = (prefix: string): readonly Route[] =>
   (
     [
@@ -62,7 +62,7 @@ const media: readonly Route[] = (
   ] as const
 ).map((route) => ({ method: 'POST', format: 'chat', dialect: 'openai', unversionedAlias: true, ...route }))
 
-/** Every path of the gateway (SPECIFICATION, Endpoints). The first that fits answers. */
+/** Every path of the gateway (SPECIFICATION, Endpoints). The first match wins. */
 export const routes: readonly Route[] = [
   { method: 'POST', path: '/v1/chat/completions', operation: 'generate', format: 'chat', unversionedAlias: true },
   {
@@ -99,7 +99,7 @@ export const routes: readonly Route[] = [
   },
   ...storedResponses,
   ...modelActions('/v1beta/models'),
-  // Newer SDKs ask under /v1, those of the cloud platform below its own prefix.
+  // Newer SDKs use /v1, those of Google Cloud a prefix of their own.
   ...modelActions('/v1/models'),
   ...modelActions('/v1beta1/publishers/google/models'),
   {
@@ -153,21 +153,20 @@ export const routes: readonly Route[] = [
 ]
 
 /**
- * WebSocket upgrades on known paths. `fallback`: the same work can be had by POST, and 426 makes clients turn to it at
- * once; `unavailable`: it cannot, 501.
+ * WebSocket upgrades on known paths. `fallback`: POST offers the same, and 426 makes clients use it at once; `unavailable`: 501.
  */
 export const upgrades: { readonly [path: string]: 'fallback' | 'unavailable' } = {
   '/v1/responses': 'fallback',
   '/v1/realtime': 'unavailable',
 }
 
-/** In whose words those are answered of whom nothing is known. */
+/** The format of errors for unknown paths. */
 export const defaultErrorFormat: Format = 'chat'
 
 const versions = ['/v1/v1/', '/v1/v1beta/', '/v1/v2/']
 
 /**
- * The path as the table writes it. One version prefix too many is the commonest mistake with a base URL, so
+ * Returns the path as the table spells it. A doubled version prefix is the most common mistake with a base URL, so
  * `/v1/v1/…`, `/v1/v1beta/…` and `/v1/v2/…` are collapsed, and a trailing slash is dropped.
  */
 export function normalizePath(path: string): string {
@@ -193,10 +192,10 @@ export function createMatcher(table: readonly Route[]): (method: string, path: s
       if (route.unversionedAlias === true) add(route.path.slice(route.path.indexOf('/', 1)), route)
     }
   }
-  // An action behind the name is no part of the name.
+  // Longer suffixes first: an action after the name is no part of the name.
   open.sort((a, b) => b.suffix.length - a.suffix.length)
 
-  /** What can be done with a model whose path begins so. */
+  /** Returns the actions of models below a path. */
   const actionsOf = (path: string): typeof open =>
     open.filter(({ prefix, suffix }) => suffix.startsWith(':') && path.startsWith(prefix))
 
@@ -218,7 +217,7 @@ export function createMatcher(table: readonly Route[]): (method: string, path: s
     const wanted = method === 'HEAD' ? 'GET' : method
     const route = candidates.find((candidate) => candidate.method === wanted)
     if (route !== undefined) return { route, params }
-    // A path without its version belongs to the gateway for its own method only: the host may well have a /messages page.
+    // Without its version, a path matches its own method only: the host may have a /messages page.
     const known = candidates[0] as Route
     if (!clean.startsWith('/v1') || known.handle !== undefined) return null
     const actions = known.operation === 'get-model' && action.test(clean) ? actionsOf(clean) : []
@@ -228,7 +227,7 @@ export function createMatcher(table: readonly Route[]): (method: string, path: s
   }
 }
 
-/** An action behind a model's name. A tag (`qwen3:8b`) has digits. */
+/** An action after a model's name. A tag (`qwen3:8b`) contains digits. */
 const action = /:[A-Za-z]+$/
 
 function decode(segment: string): string {
@@ -239,12 +238,12 @@ function decode(segment: string): string {
   }
 }
 
-/** Error bodies of operations whose clients read other errors than those of the route's format. */
+/** Encoders of error bodies, for operations whose errors differ from those of the route's format. */
 const errorEncoders: { readonly [O in Operation]?: (error: ErrorInfo, requestId: string) => JsonObject } = {
   rerank: encodeRerankError,
 }
 
-/** The codec of each route of such an operation. Built once, because every call looks here. */
+/** The codecs of these operations' routes. Built once, because every call reads the map. */
 const operationCodecs = new Map(
   routes.flatMap((route) => {
     const encodeBody = errorEncoders[route.operation]
@@ -264,7 +263,7 @@ function withErrorBody(codec: WireCodec, encodeBody: (error: ErrorInfo, requestI
 
 const listRoute = routes.find(({ operation }) => operation === 'list-models') as Route
 
-/** The codec to respond with: the route's, unless a header identifies another family of clients. Unknown paths: as the model list. */
+/** Returns the codec of the response: the route's, unless a header identifies clients of another provider. For unknown paths, that of the model list. */
 export function codecFor(found: RouteMatch | null, inbound: Inbound): WireCodec {
   const route = found?.route ?? listRoute
   if (route.dialect !== undefined) return operationCodecs.get(route) ?? wireCodecOf(route.format)

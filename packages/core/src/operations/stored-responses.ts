@@ -7,6 +7,7 @@ import { admitCall } from '../calls/admission.ts'
 import type { GatewayContext } from '../calls/call.ts'
 import { notifyRequest } from '../calls/plugin-hooks.ts'
 import { admissionHeaders, idHeaders, json, notCached } from '../calls/reply.ts'
+import { recordRequest } from '../calls/try-targets.ts'
 import type { GatewayConfig } from '../config/config.ts'
 import { wireCodecOf } from '../formats/codec-registry.ts'
 import type { RequestBody } from '../formats/request-body.ts'
@@ -38,19 +39,20 @@ export const handleStoredResponse: Handler = async ({ snapshot: setup, params, .
   return storedResponse({ ...call, id: params.id ?? '', records, upstreams })
 }
 
-/** GET and DELETE of a kept response, its input items, and cancelling it. What an upstream keeps is asked of it. */
+/** Handles GET and DELETE of a stored response, its input items, and its cancellation. Requests for responses that an upstream stores are forwarded. */
 async function storedResponse(call: StoredCall): Promise<Reply> {
   const { id, records, shared, record, inbound, signal } = call
   const admitted = { shared, record, inbound, signal, request: noBody }
+  recordRequest(admitted)
   notifyRequest(admitted)
   // TokenCounting as a request, before the store is asked.
   await admitCall(admitted, [])
-  return await answer(call, await records.response(id))
+  return await respond(call, await records.response(id))
 }
 
 const noBody: RequestBody = { bytes: new Uint8Array(0), text: '', members: [], value: {} }
 
-async function answer(call: StoredCall, stored: Awaited<ReturnType<CallerRecords['response']>>): Promise<Reply> {
+async function respond(call: StoredCall, stored: Awaited<ReturnType<CallerRecords['response']>>): Promise<Reply> {
   const { id, route, records } = call
   if (stored === undefined || stored === foreignRecord) throw notFound(id)
   if (stored.kind === 'forwarded') return forward(call, stored.upstream)
@@ -73,15 +75,15 @@ async function answer(call: StoredCall, stored: Awaited<ReturnType<CallerRecords
 const notFound = (id: string): GatewayError =>
   new GatewayError('not_found', `Response with id '${id.slice(0, 100)}' not found.`)
 
-const reply = (call: StoredCall, body: JsonObject): Reply => sent(call, stringifyExact(body))
+const reply = (call: StoredCall, body: JsonObject): Reply => jsonReplyOf(call, stringifyExact(body))
 
-const sent = ({ record }: StoredCall, body: string | Uint8Array): Reply => ({
+const jsonReplyOf = ({ record }: StoredCall, body: string | Uint8Array): Reply => ({
   status: 200,
   headers: { 'content-type': json, ...notCached, ...idHeaders(record.requestId), ...admissionHeaders(record) },
   body,
 })
 
-/** A page of the items that the call added, the newest first unless asked otherwise. */
+/** Returns a page of the call's own input items, the newest first by default. */
 function listItems({ input }: KeptResponse, query: URLSearchParams): JsonObject {
   const limit = Number(query.get('limit') ?? 20)
   if (!Number.isInteger(limit) || limit < 1 || limit > 100)
@@ -117,7 +119,7 @@ async function forward(call: StoredCall, upstreamName: string): Promise<Reply> {
   signal.addEventListener('abort', abort)
   const timer = setTimeout(abort, Math.min(call.shared.limits.firstByteMs, forwardMs))
   try {
-    return await relayed(
+    return await requestUpstream(
       call,
       upstreamName,
       upstream,
@@ -135,11 +137,11 @@ function addressOf({ baseURL, query }: Upstream, path: string, asked: string): s
   return `${baseURL}${path}${query}${asked === '' ? '' : `&${asked.slice(1)}`}`
 }
 
-/** Such calls are short: nothing is generated. */
+/** Limit in milliseconds. Such calls are short, since nothing is generated. */
 const forwardMs = 60_000
 const passedParameters = new Set(['include', 'include[]', 'limit', 'order', 'after'])
 
-/** What the upstream is told of the query. Credentials and whatever is the gateway's own business stay here. */
+/** Returns the query parameters for the upstream. Credentials and the gateway's own parameters are removed. */
 function passedQuery(query: string): string {
   const given = new URLSearchParams(query)
   if (given.get('stream') === 'true')
@@ -148,7 +150,7 @@ function passedQuery(query: string): string {
   return passed.size === 0 ? '' : `?${passed}`
 }
 
-async function relayed(
+async function requestUpstream(
   call: StoredCall,
   upstreamName: string,
   upstream: Upstream,
@@ -171,5 +173,5 @@ async function relayed(
   if (error !== undefined) throw toClientError(error, error.status, upstream)
   if (route.operation === 'delete-response' && said.deleted === true)
     await call.records.delete(id, { kind: 'forwarded', owner: call.records.owner, upstream: upstreamName }, [])
-  return sent(call, body)
+  return jsonReplyOf(call, body)
 }

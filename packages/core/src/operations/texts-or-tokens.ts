@@ -7,14 +7,14 @@ const isTokens = (item: unknown): boolean => Array.isArray(item) && item.length 
 
 const forms = 'one of a string, an array of strings, an array of integers, or an array of integer arrays'
 
-/** All items of a list are of one kind: that of the first. */
+/** Returns the check for all items of a list, by its first item. */
 const kindOf = (first: unknown) => [isText, isToken, isTokens].find((fits) => fits(first))
 
 /**
- * A text, texts, tokens or lists of tokens. Checked up to the first fault: a union would try each form on thousands of items
- * and keep every complaint.
+ * Accepts a text, texts, tokens or lists of tokens. Stops at the first fault: a union would try each form on thousands of items and keep
+ * every complaint.
  *
- * @param leastText characters a single text has at least
+ * @param leastText minimum of characters of a single text
  */
 export const textsOrTokens = (leastText: number) =>
   z

@@ -201,10 +201,10 @@ export const linearCost: Check = {
         return grows && costOf(points) >= bounds.leastMs ? [exponentOf(points)] : []
       })
       const notes = [
-        ...hung.map(({ name, report }) => sentenceOf(name, report.said, [])),
+        ...hung.map(({ name, report }) => sentenceOf(name, report.responseStart, [])),
         ...over,
-        ...broken.map(({ name, report }) => `${name}: ${report.said}`),
-        ...faults.map(({ name, report }) => `internal error of the gateway: ${name}: ${report.said}`),
+        ...broken.map(({ name, report }) => `${name}: ${report.responseStart}`),
+        ...faults.map(({ name, report }) => `internal error of the gateway: ${name}: ${report.responseStart}`),
       ]
       const worstMs = Math.max(0, ...finished.map(({ report }) => msPerMb(report.points)))
       return {

@@ -27,13 +27,13 @@ async function measure({ name, sizes, runs, leastMs }: Order): Promise<Report> {
         spent += outcome.cpuMs
         calls++
         status = outcome.status
-        text = outcome.said
+        text = outcome.responseStart
       } while (spent < leastMs)
       least = Math.min(least, spent / calls)
     }
     points.push({ bytes: Buffer.byteLength(prepared.grown), values: countValues(prepared.grown), cost: least })
   }
-  return { name, points, status, said: text }
+  return { name, points, status, responseStart: text }
 }
 
 // Number of calls of every kind before the first measurement, because code is slow when it first runs.
@@ -49,7 +49,7 @@ process.on('message', async (order: Order) => {
     process.send?.(await measure(order))
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    process.send?.({ name: order.name, points: [], status: 0, said: text } satisfies Report)
+    process.send?.({ name: order.name, points: [], status: 0, responseStart: text } satisfies Report)
   }
 })
 process.once('disconnect', () => process.exit())

@@ -19,7 +19,7 @@ export interface Report {
   readonly points: readonly Point[]
   readonly status: number
   /** Beginning of the client's response, or the exception. */
-  readonly said: string
+  readonly responseStart: string
   /** The attack did not finish in time, and its process was killed. */
   readonly hung?: true
 }
@@ -84,7 +84,7 @@ export function createMeasurer(limitMs: number): Measurer {
         const failed = (text: string): void => {
           child = undefined
           running.kill('SIGKILL')
-          settle({ name: order.name, points: [], status: 0, said: text, hung: true })
+          settle({ name: order.name, points: [], status: 0, responseStart: text, hung: true })
         }
         const ended = (): void => failed('the process exited: out of memory, or a crash')
         const timer = setInterval(() => {

@@ -224,7 +224,7 @@ const withoutStrict = (body: JsonObject): JsonObject =>
 /** Returns the bodies whose places are attacked, by the client's format. */
 export const attackedBodies = (format: Format): readonly JsonObject[] => {
   const whole = [...bodies[format], ...more[format]]
-  // Of two bodies with the same place, the one that more upstreams accept is attacked.
+  // If two bodies have the same place, the one that more upstreams accept is attacked.
   const taken = whole.map(withoutRefused)
   const variants = [...taken, ...taken.map(withoutStrict), ...whole]
   return [...new Map(variants.map((body) => [JSON.stringify(body), body])).values()]

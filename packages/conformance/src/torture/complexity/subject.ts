@@ -25,7 +25,7 @@ function bodyOf({ body }: Answer): ReadableStream<Uint8Array> {
 export interface Outcome {
   readonly status: number
   /** Beginning of the client's response. */
-  readonly said: string
+  readonly responseStart: string
   /** CPU milliseconds of the process. */
   readonly cpuMs: number
 }
@@ -60,6 +60,6 @@ export function createSubject(): (one: Case, prepared: Prepared) => Promise<Outc
         if (text.length < 200) text += new TextDecoder().decode(read.value.subarray(0, 300))
     }
     const { user, system } = process.cpuUsage(before)
-    return { status: response.status, said: text.slice(0, 300), cpuMs: (user + system) / 1000 }
+    return { status: response.status, responseStart: text.slice(0, 300), cpuMs: (user + system) / 1000 }
   }
 }

@@ -181,7 +181,7 @@ async function sendEndlessly({ upstream }: CheckContext, target: Target, pair: P
 interface Series {
   readonly times: readonly number[]
   /** How often the client received the largest giant. */
-  readonly told: number
+  readonly repetitions: number
   readonly wrong: string | undefined
   readonly noticed: ObservedEffects
 }
@@ -198,7 +198,7 @@ async function series(setting: CheckContext, makeRun: (size: number) => Run): Pr
       reported = timed.times
       wrong ??= timed.wrong
     }
-    return { times, told: reported, wrong }
+    return { times, repetitions: reported, wrong }
   })
   return { ...result, noticed }
 }
@@ -259,11 +259,11 @@ export const giant: Check = {
       if (aloneWrong !== undefined) complaints.push(`${name}: directly from the upstream: ${aloneWrong}`)
       const aloneMs = Math.min(alone[0].tookMs, alone[1].tookMs)
       slowestDirect = Math.max(slowestDirect, aloneMs)
-      const complaintOf = ({ times, told, wrong }: Series): string | undefined => {
+      const complaintOf = ({ times, repetitions, wrong }: Series): string | undefined => {
         if (wrong !== undefined) return wrong
         // This kit, too, takes five times as long to receive repeated data.
-        const large = (times.at(-1) ?? Number.NaN) - aloneMs * told
-        const withinMs = giantWithin * told
+        const large = (times.at(-1) ?? Number.NaN) - aloneMs * repetitions
+        const withinMs = giantWithin * repetitions
         if (!isLinear(times)) return `${times.map(ms).join(', ')} for 4, 8, 16 MB`
         return large > withinMs ? `16 MB take ${ms(large)} longer than directly (${ms(withinMs)})` : undefined
       }

@@ -21,7 +21,7 @@ export interface Part {
 
 export interface MatrixUpstream {
   readonly origin: string
-  /** By the number in the model's name. */
+  /** Scripts by the number in the model name. */
   readonly parts: Map<number, Part>
   close(): Promise<void>
 }

@@ -65,7 +65,7 @@ interface Seen {
   readonly answer: HttpResponse
   /** Milliseconds between the second call and the requested time; undefined without a second call. */
   readonly missedMs: number | undefined
-  readonly said: number | 'back-off' | 'too long' | undefined
+  readonly requestedTime: number | 'back-off' | 'too long' | undefined
 }
 
 async function tell(
@@ -73,34 +73,34 @@ async function tell(
   target: Target,
   { statement, pair, model }: { statement: Statement; pair: Pair; model: string },
 ): Promise<Seen> {
-  let text: Seen['said']
+  let requestedTime: Seen['requestedTime']
   let missedMs: number | undefined
   let failedAt = Number.NaN
   const play: Play = (call) => {
     if (call.number === 1) {
-      text = statement.say(call)
+      requestedTime = statement.say(call)
       failedAt = Date.now()
       return
     }
-    missedMs ??= Date.now() - (typeof text === 'number' ? text : failedAt)
+    missedMs ??= Date.now() - (typeof requestedTime === 'number' ? requestedTime : failedAt)
     sendGoodResponse(call)
   }
   const scene = upstream.play(play)
   const answer = await exchange(target, { ...pair, model, text: scene.marker }, { withinMs: 8000 })
   scene.end()
-  return { statement, pair, answer, missedMs, said: text }
+  return { statement, pair, answer, missedMs, requestedTime }
 }
 
 /** Returns the defect in the gateway's handling, or undefined. */
-function wrong({ said, missedMs, answer }: Seen): string | undefined {
+function wrong({ requestedTime, missedMs, answer }: Seen): string | undefined {
   if (missedMs === undefined) {
-    if (said === 'back-off') return answer.status >= 400 ? undefined : `answered ${answer.status}`
+    if (requestedTime === 'back-off') return answer.status >= 400 ? undefined : `answered ${answer.status}`
     const passed = answer.headers['retry-after'] ?? answer.headers['retry-after-ms']
     return answer.status >= 400 && passed !== undefined ? undefined : 'neither waited nor passed on'
   }
-  if (said === 'too long') return `retried after ${ms(missedMs)}`
+  if (requestedTime === 'too long') return `retried after ${ms(missedMs)}`
   if (answer.status !== 200) return `answered ${answer.status}`
-  if (said === 'back-off')
+  if (requestedTime === 'back-off')
     return missedMs <= backoffMs + toleranceMs ? undefined : `retried after ${ms(missedMs)} without a requested time`
   return Math.abs(missedMs) <= toleranceMs ? undefined : `retried ${ms(missedMs)} off the requested time`
 }
@@ -162,7 +162,9 @@ export const retryAfter: Check = {
         ? []
         : [`${one.statement.name}, ${one.pair.client} from ${one.pair.upstream}: ${complaint}`]
     })
-    const waited = seen.flatMap(({ said, missedMs }) => (typeof said === 'number' ? (missedMs ?? []) : []))
+    const waited = seen.flatMap(({ requestedTime, missedMs }) =>
+      typeof requestedTime === 'number' ? (missedMs ?? []) : [],
+    )
     const passed = seen.filter(({ missedMs }) => missedMs === undefined).length
 
     const spreader =

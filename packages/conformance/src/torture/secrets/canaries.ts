@@ -14,7 +14,7 @@ import { filesIn } from './token-store.ts'
 interface Scene {
   readonly setting: CheckContext
   readonly target: Target
-  readonly own: LocalGateway | undefined
+  readonly local: LocalGateway | undefined
   readonly folder: string
   readonly watch: Watch
   readonly token: string
@@ -157,7 +157,7 @@ async function callFrom(target: Target, carrier: Carrier, ask: TargetRequest, to
  * Sends calls that fall back from one provider to another, with each carrier: data for one must not reach the other.
  */
 async function followCalls(scene: Scene): Promise<number> {
-  const { setting, target, watch, token, own } = scene
+  const { setting, target, watch, token, local: own } = scene
   const headerWatch = createWatch()
   const headers = clientHeaders(headerWatch)
   const jobs = target.pairs.flatMap((pair) =>
@@ -207,7 +207,7 @@ async function refuse({ target, watch, complaints }: Scene): Promise<number> {
 }
 
 /** Searches logs, telemetry and files. */
-async function searchRemains({ target, own, folder, watch, complaints }: Scene): Promise<string> {
+async function searchRemains({ target, local: own, folder, watch, complaints }: Scene): Promise<string> {
   // Ledgers write within 50 ms.
   await sleep(300)
   const seek = (where: string, text: string): void => {
@@ -237,11 +237,20 @@ async function startScene(setting: CheckContext, folder: string): Promise<Scene>
     // If clients send the upstream's key, that key is the token.
     const token = canary('token')
     watch.guard('the client token', token)
-    return { setting, target: asTenant(setting.target, token), own: undefined, folder, watch, token, keys, complaints }
+    return {
+      setting,
+      target: asTenant(setting.target, token),
+      local: undefined,
+      folder,
+      watch,
+      token,
+      keys,
+      complaints,
+    }
   }
   const { secret: token } = await fresh.local.issue({ owner: 'torture' })
   watch.guard('the client token', token)
-  return { setting, target: asTenant(fresh, token), own: fresh.local, folder, watch, token, keys, complaints }
+  return { setting, target: asTenant(fresh, token), local: fresh.local, folder, watch, token, keys, complaints }
 }
 
 /** Secrets must not leak, whatever the upstream sends. */

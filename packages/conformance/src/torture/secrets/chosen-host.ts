@@ -277,10 +277,11 @@ export const chosenHost: Check = {
       const media = await sendMedia(setting, trap, found)
       // Time for delayed fetches.
       await sleep(500)
-      if (trap.dials > 0) found.complaints.push(...trap.heard.map((line) => `the trap was called: ${line}`))
+      if (trap.connections > 0)
+        found.complaints.push(...trap.requestLines.map((line) => `the trap was called: ${line}`))
       return {
-        held: found.complaints.length === 0 && trap.dials === 0,
-        figure: `${trap.dials} calls to the trap; ${found.tried - media} attempts, of which ${found.reached} reached the upstream, ${found.complaints.length} at a wrong destination; ${media} bodies with media URLs, none fetched`,
+        held: found.complaints.length === 0 && trap.connections === 0,
+        figure: `${trap.connections} calls to the trap; ${found.tried - media} attempts, of which ${found.reached} reached the upstream, ${found.complaints.length} at a wrong destination; ${media} bodies with media URLs, none fetched`,
         notes: tally(found.complaints),
       }
     } finally {
@@ -296,9 +297,9 @@ export interface Trap {
   readonly host: string
   readonly origin: string
   /** Number of connections. */
-  readonly dials: number
+  readonly connections: number
   /** First lines of the received requests. */
-  readonly heard: readonly string[]
+  readonly requestLines: readonly string[]
   close(): Promise<void>
 }
 
@@ -322,10 +323,10 @@ export async function startTrap(): Promise<Trap> {
     port,
     host,
     origin: `http://${host}`,
-    get dials() {
+    get connections() {
       return dials
     },
-    heard: received,
+    requestLines: received,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }
 }

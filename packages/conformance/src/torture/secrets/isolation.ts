@@ -88,7 +88,7 @@ async function samePrompt(
 interface Tenants {
   readonly all: readonly Target[]
   readonly secrets: readonly string[]
-  readonly own: LocalGateway | undefined
+  readonly local: LocalGateway | undefined
 }
 
 async function startTenants(setting: CheckContext, folder: string, liveOrigin: string): Promise<Tenants> {
@@ -98,16 +98,16 @@ async function startTenants(setting: CheckContext, folder: string, liveOrigin: s
     models: { live: 'live' },
   })
   // For a gateway of others there is only one token, hence one tenant.
-  if (fresh === undefined) return { all: [setting.target, setting.target], secrets: [], own: undefined }
+  if (fresh === undefined) return { all: [setting.target, setting.target], secrets: [], local: undefined }
   const issued = [await fresh.local.issue({ owner: 'one' }), await fresh.local.issue({ owner: 'two' })]
   const secrets = issued.map(({ secret }) => secret)
-  return { all: secrets.map((secret) => asTenant(fresh, secret)), secrets, own: fresh.local }
+  return { all: secrets.map((secret) => asTenant(fresh, secret)), secrets, local: fresh.local }
 }
 
 /** Checks that need a gateway with several tenants. */
 async function askOwn(
   setting: CheckContext,
-  { all, secrets, own }: Tenants,
+  { all, secrets, local: own }: Tenants,
   fake: Awaited<ReturnType<typeof listenRealtime>>,
 ) {
   const [mine] = all
@@ -132,7 +132,7 @@ export const isolation: Check = {
       const fake = await listenRealtime({ mute: true })
       try {
         const tenants = await startTenants(setting, folder, fake.url.replace(/\/v1$/, ''))
-        const { all, own } = tenants
+        const { all, local: own } = tenants
         await own?.finished()
         const count = setting.count(1000, 200)
         const crossed = await crossTalk(setting, all, count)

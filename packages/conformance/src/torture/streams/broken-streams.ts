@@ -17,7 +17,7 @@ export interface Break {
 
 export interface Breaking {
   readonly asked: number
-  readonly told: number
+  readonly reported: number
   /** Number of official clients that sent a call, and of those that threw, by client format. */
   readonly threw: Readonly<Record<string, { asked: number; threw: number }>>
   readonly notes: readonly string[]
@@ -65,7 +65,7 @@ export async function breakAll(
       else complain(one, `the official SDK: ${wrong}`)
     })
   }
-  return { asked: asks.length, told: reported, threw, notes: tally(complaints) }
+  return { asked: asks.length, reported: reported, threw, notes: tally(complaints) }
 }
 
 interface Case {
@@ -109,5 +109,5 @@ export const throwsOf = ({ threw }: Breaking): string =>
     .map(([client, { asked, threw: count }]) => `${client} ${count}/${asked}`)
     .join(', ')
 
-export const heldOf = ({ asked, told, threw }: Breaking): boolean =>
+export const heldOf = ({ asked, reported: told, threw }: Breaking): boolean =>
   told === asked && Object.values(threw).every((one) => one.threw === one.asked)

@@ -85,7 +85,7 @@ export const cutOff: Check = {
       rounds: setting.count(10, 1),
       official: setting.count(100, 2 * breaks.length),
     })
-    const { asked, told, notes } = breaking
+    const { asked, reported: told, notes } = breaking
     return {
       held: heldOf(breaking),
       figure: `${told}/${asked} reported as one error, no success; official SDKs threw: ${throwsOf(breaking)}`,

@@ -50,7 +50,7 @@ export const errorMidStream: Check = {
       rounds: setting.count(10, 1),
       official: setting.count(100, 4 * errorEvents.length),
     })
-    const { asked, told, notes } = breaking
+    const { asked, reported: told, notes } = breaking
     return {
       held: heldOf(breaking),
       figure:
@@ -93,7 +93,7 @@ export const malformedEvent: Check = {
       rounds: setting.count(25, 2),
       official: setting.count(100, 8),
     })
-    const { asked, told, notes } = breaking
+    const { asked, reported: told, notes } = breaking
     return {
       held: heldOf(breaking),
       figure: `${told}/${asked} reported as one error, all else parses; official SDKs threw: ${throwsOf(breaking)}`,

@@ -1,6 +1,6 @@
 import type { Capabilities } from '../capabilities.ts'
 
-/** What chat completions carry; see there for the words. */
+/** The features that chat completions support. */
 export const capabilities = {
   requests: {
     'sampling.temperature': { client: true, upstream: 'kept' },

@@ -5,13 +5,13 @@ import type { JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import { errorObject } from './error.ts'
 
-/** Ends every stream that ended well. */
+/** Ends every complete stream. */
 export const doneEvent: SseEvent = { data: '[DONE]' }
 
 /** A stream's error event. No `[DONE]` follows it. */
 export const errorEvent = (error: ErrorInfo): SseEvent => ({ data: stringifyExact({ error: errorObject(error) }) })
 
-/** Keeps a stream alive that has not begun. */
+/** Keeps a stream alive before its first chunk. */
 export const comment: SseEvent = { event: ':', data: 'keep-alive' }
 
 export const truncated: ErrorInfo = {
@@ -20,14 +20,14 @@ export const truncated: ErrorInfo = {
   message: 'The upstream ended its stream before the answer was complete.',
 }
 
-/** What all chunks of a stream share. */
+/** Members that all chunks of a stream share. */
 export interface Frame {
   id: string
   model: string
   created: number
 }
 
-/** Keeps a stream alive: a chunk of the same answer that says nothing. */
+/** Keeps a stream alive: a chunk without content. */
 export const heartbeatEvent = ({ id, model, created }: Frame): SseEvent => ({
   data: stringifyExact({
     id,

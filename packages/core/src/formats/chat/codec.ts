@@ -12,7 +12,7 @@ import { unshownUsage } from './usage.ts'
 import { checkRequest, validateRequest } from './validate.ts'
 import { chatWire } from './wire.ts'
 
-/** OpenAI's chat completions, as OpenAI and a dozen compatible vendors speak them. */
+/** The codec of OpenAI's chat completions, for OpenAI and compatible providers. */
 export const chatCodec: Codec = {
   ...chatWire,
   checkRequest,

@@ -8,7 +8,7 @@ import { toText } from '../shared/json-fields.ts'
 const longest = 512
 
 /**
- * Reads the error of any vendor: OpenAI, Azure, OpenRouter, Groq `{error: {message, type, param, code}}`; xAI and Ollama
+ * Decodes the error of any provider: OpenAI, Azure, OpenRouter, Groq `{error: {message, type, param, code}}`; xAI and Ollama
  * `{error: string}`; Mistral and Voyage `{detail}`; Cohere and vLLM `{message}`; Anthropic `{type: 'error', error}`;
  * Google `{error: {code, message, status, details}}`, also in a list; plain text.
  */
@@ -57,7 +57,7 @@ function readWords(status: number, body: Json): ErrorWords {
       readDetail(body.detail) ??
       `The upstream answered ${status} without saying why.`,
   }
-  // Anthropic's outer `type: 'error'` is no word about the error.
+  // Anthropic's outer `type: 'error'` does not describe the error.
   put(words, 'type', text(object.type) ?? (typeof object.status === 'string' ? text(object.status) : undefined))
   const code = text(object.code) ?? text(isObject(error) ? undefined : body.code)
   put(words, 'param', text(object.param))
@@ -70,7 +70,7 @@ function readWords(status: number, body: Json): ErrorWords {
 
 function readMessage(error: JsonObject): string | undefined {
   const message = text(error.message)
-  // OpenRouter says "Provider returned error" and keeps the provider's own words beside it.
+  // OpenRouter writes "Provider returned error" and the provider's message in `metadata.raw`.
   const raw = isObject(error.metadata) ? text(error.metadata.raw) : undefined
   return message !== undefined && raw !== undefined ? `${message}: ${raw}` : message
 }
@@ -86,7 +86,7 @@ function readDetail(detail: Json | undefined): string | undefined {
   return lines.join('; ') || undefined
 }
 
-/** What chat calls each kind; null: the sender's own code, if it gave one. */
+/** Type and code of each error kind; null: the upstream's code, if any. */
 const dialect: Readonly<Record<ErrorKind, readonly [type: string, code: string | null]>> = {
   invalid_request: ['invalid_request_error', null],
   unsupported_media_type: ['invalid_request_error', 'unsupported_media_type'],
@@ -117,10 +117,10 @@ const dialect: Readonly<Record<ErrorKind, readonly [type: string, code: string |
   cancelled: ['server_error', 'cancelled'],
 }
 
-/** An upstream's error object with these kinds is for the client, word for word. */
+/** Returns whether clients get the upstream's error object of this kind unchanged. */
 const showsDetails = (kind: ErrorKind): boolean => errorKinds[kind].aboutRequest === true || kind === 'rate_limited'
 
-/** The error object, with all four keys, as it stands in a body and in a stream. */
+/** Returns the error object of bodies and streams, with all four keys. */
 export function errorObject(error: ErrorInfo): JsonObject {
   const [type, code] = dialect[error.kind]
   const raw = error.raw?.format === 'chat' && showsDetails(error.kind) ? error.raw.value : undefined
@@ -134,25 +134,25 @@ export function errorObject(error: ErrorInfo): JsonObject {
 }
 
 export function encodeError(error: ErrorInfo, _requestId: string): { status: number; body: JsonObject } {
-  // 529 is a word of another dialect: chat clients know 503.
+  // 529 is Anthropic's status; chat clients know 503.
   return { status: error.status === 529 ? 503 : error.status, body: { error: errorObject(error) } }
 }
 
-/** An error's words, wherever in the body they stood. */
+/** The parts of an error, from any place in the body. */
 export interface ErrorWords {
   message: string
   type?: string
   code?: string
   param?: string
-  /** A status that stands in the body (Google, OpenRouter, Groq's streams). */
+  /** A status in the body (Google, OpenRouter, Groq's streams). */
   status?: number
   /** Google's `details`. */
   details?: Json
-  /** A filter refused what the client wrote (OpenRouter, under a 403). */
+  /** A moderation filter rejected the input (OpenRouter, with status 403). */
   flagged?: boolean
 }
 
-/** Codes and types that say what happened, whatever status they came with. */
+/** Codes and types that decide the kind, regardless of the status. */
 const byWord: Readonly<Record<string, ErrorKind>> = {
   insufficient_quota: 'quota_exceeded',
   quota_exceeded: 'quota_exceeded',
@@ -183,7 +183,7 @@ const byWord: Readonly<Record<string, ErrorKind>> = {
   capacity_exceeded: 'overloaded', // Groq
 }
 
-/** Vaguer words: they decide only where no status does, as in a stream. */
+/** Ambiguous codes and types, used only without a status, as in a stream. */
 const byVagueWord: Readonly<Record<string, ErrorKind>> = {
   invalid_request_error: 'invalid_request',
   invalid_argument: 'invalid_request',
@@ -207,10 +207,10 @@ const tooLong = [
   '`inputs` tokens + `max_new_tokens`', // Together
 ]
 
-/** A key that is refused under a status that says otherwise (xAI: 400). */
+/** Messages about an invalid key with another status than 401 (xAI: 400). */
 const badKey = ['incorrect api key', 'invalid api key']
 
-/** An account that has run dry: waiting does not fill it. Under 403 and 429 too (xAI), and 400 (Anthropic's kin). */
+/** Messages about an exhausted account, also with status 403 and 429 (xAI), and 400 (Anthropic-compatible servers). */
 const dry = [
   'used all available credits',
   'spending limit',
@@ -222,7 +222,7 @@ const dry = [
 export function classifyError(status: number, words: ErrorWords): ErrorKind {
   const { type, code, message } = words
   if (words.flagged) return 'invalid_request'
-  // Groq: this one request asks for more than a minute's worth. No wait makes it smaller.
+  // Groq: this single request exceeds the limit per minute. Waiting does not help.
   if (status === 413 && code === 'rate_limit_exceeded') return 'request_too_large'
   for (const word of [code, type]) {
     const kind = word === undefined ? undefined : lookUp(byWord, word)
@@ -238,7 +238,7 @@ export function classifyError(status: number, words: ErrorWords): ErrorKind {
     if (badKey.some((sign) => lower.startsWith(sign))) return 'authentication'
     if (dry.some((sign) => lower.includes(sign))) return 'quota_exceeded'
   }
-  // Groq's tier of calls that do not wait.
+  // Groq's flex tier has no capacity.
   if (real === 498) return 'overloaded'
   if (real === 404 && lower.includes('model')) return 'model_not_found'
   const known = kindOfStatus[real]

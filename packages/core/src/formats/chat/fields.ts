@@ -3,7 +3,7 @@ import type { RequestDefaults, ResponsePointers } from '../shared/pointers.ts'
 
 export { efforts, isEffort } from './quirks.ts'
 
-/** Where the IR's request fields stand in a chat body. */
+/** JSON Pointers of IR request fields in a chat body. */
 export const fieldPointers = {
   model: '/model',
   turns: '/messages',
@@ -46,7 +46,7 @@ export const fieldPointers = {
   serviceTier: '/service_tier',
 } as const satisfies Readonly<Record<string, string>>
 
-/** Where an answer's IR stands in a chat answer. */
+/** JSON Pointers of IR response fields in a chat response. */
 export const responsePointers = {
   choice: '/choices/{n}',
   'choice.finish': '/choices/{n}/finish_reason',
@@ -60,7 +60,7 @@ export const responsePointers = {
 export const verbosities = ['low', 'medium', 'high'] as const
 export const summaries = ['auto', 'concise', 'detailed', 'none'] as const
 
-/** What OpenAI takes as the name of a tool. */
+/** Tool names that OpenAI accepts. */
 export const toolNames: NameRule = {
   accepted: /^[a-zA-Z0-9_-]+$/,
   refused: /[^a-zA-Z0-9_-]/gu,
@@ -70,7 +70,7 @@ export const toolNames: NameRule = {
 // Sources: the `default`s of CreateChatCompletionRequest in OpenAI's OpenAPI document, and the descriptions there of `modalities`,
 // `service_tier`, `tool_choice` (with tools), `verbosity` and `stream_options`. Effort has no entry: its default depends on the model.
 
-/** What a chat request says by leaving a field out. */
+/** Documented defaults of chat requests. */
 export const defaults = {
   '/temperature': 1,
   '/top_p': 1,

@@ -14,7 +14,7 @@ const reasons: Readonly<Record<string, Reason>> = {
   error: 'error',
 }
 
-/** Words a chat client knows. Agents repeat the turn in a hot loop after any other. */
+/** Finish reasons that chat clients know. Agents repeat the turn in a loop after any other value. */
 export type FinishWord = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call'
 
 const words: Readonly<Record<Reason, FinishWord>> = {
@@ -30,7 +30,7 @@ const words: Readonly<Record<Reason, FinishWord>> = {
   other: 'stop',
 }
 
-/** What an answer held, as far as its ending depends on it. */
+/** The content of a choice, as far as its finish reason depends on it. */
 export interface ChoiceContent {
   calls: boolean
   refusal: boolean
@@ -43,14 +43,14 @@ export const contentOf = (parts: readonly Part[]): ChoiceContent => ({
   text: parts.some((part) => part.type === 'text' && part.text !== ''),
 })
 
-/** The upstream's word and what it means here. Vendors write numbers, '' and words of their own; none of them fails. */
+/** Decodes a finish reason. Providers send numbers, '' and other values; none of them fails. */
 export function decodeFinish(value: Json | undefined, stopReason: Json | undefined, held: ChoiceContent): Finish {
   const raw = value === null ? '' : toText(value)
   let reason: Reason = (Object.hasOwn(reasons, raw) ? reasons[raw] : undefined) ?? 'other'
   if ((reason === 'stop' || reason === 'other') && held.calls) reason = 'tool-calls'
   else if (reason === 'stop' && held.refusal && !held.text) reason = 'refusal'
   const finish: Finish = { reason, raw: { format: 'chat', value: raw } }
-  // vLLM says here which stop string was hit.
+  // vLLM reports the matched stop string here.
   if (typeof stopReason === 'string' && reason === 'stop') {
     finish.reason = 'stop-sequence'
     finish.sequence = stopReason
@@ -62,7 +62,7 @@ export function encodeFinish(finish: Finish, held: ChoiceContent, functions: boo
   if (finish.reason === 'refusal' && finish.raw?.format === 'chat' && finish.raw.value === 'stop') return 'stop'
   let word = words[finish.reason]
   if (word === 'stop' && held.calls) word = 'tool_calls'
-  // A word that promises calls without any makes agents wait for them.
+  // Agents would wait for calls that do not exist.
   if (word === 'tool_calls' && !held.calls) word = 'stop'
   return word === 'tool_calls' && functions ? 'function_call' : word
 }

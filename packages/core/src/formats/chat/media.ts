@@ -8,7 +8,7 @@ import { loss, ownExtra } from '../shared/report.ts'
 
 const dataUrl = /^data:([^;,]*)((?:;[^;,]*)*),/i
 
-/** A URL as a source: data URLs are taken apart, everything else stays a URL. */
+/** Converts a URL to a source. Data URLs become inline data. */
 export function sourceOfUrl(url: string): { source: Source; mediaType?: string } {
   if (!/^data:/i.test(url.slice(0, 5))) return { source: { type: 'url', url } }
   const match = dataUrl.exec(url.slice(0, 256))
@@ -17,7 +17,7 @@ export function sourceOfUrl(url: string): { source: Source; mediaType?: string }
   return match[1] ? { source: { type: 'base64', data }, mediaType: match[1] } : { source: { type: 'base64', data } }
 }
 
-/** `audio/mpeg` ↔ `mp3`: chat names audio by format, everyone else by media type. */
+/** `audio/mpeg` ↔ `mp3`: chat names audio by format, all other formats by media type. */
 const audioTypes = new Map([
   ['mp3', 'audio/mpeg'],
   ['wav', 'audio/wav'],
@@ -33,8 +33,8 @@ export const audioFormat = (mediaType: string): string =>
   audioFormats.get(mediaType) ?? (mediaType.startsWith('audio/') ? mediaType.slice(6) : mediaType)
 
 /**
- * Reads the media part types (`image_url`, `input_audio`, `file`, `document_url`). Undefined: it is none of them, or not in a shape that
- * can be read, and the caller keeps the part whole. `part` has lost its `type`; what is left in it becomes `extra`.
+ * Decodes media parts (`image_url`, `input_audio`, `file`, `document_url`). Returns undefined for other or unreadable parts, which the caller
+ * keeps verbatim. The caller has taken `type` from `part`; unread fields become `extra`.
  */
 export function decodeMedia(type: string, part: Unread, at: string): MediaPart | undefined {
   const payload = part[type]
@@ -71,7 +71,7 @@ function audioOf(payload: string): { source: Source; mediaType?: string } {
     : { source: { type: 'base64', data: payload } }
 }
 
-/** A document that is not sent along. */
+/** A document by reference. */
 export const isAddress = ({ kind, source }: MediaPart): boolean => kind === 'document' && source.type === 'url'
 
 function decodePayload(type: string, inner: Unread): MediaPart | undefined {
@@ -109,7 +109,7 @@ function decodePayload(type: string, inner: Unread): MediaPart | undefined {
   return undefined
 }
 
-/** A media part of a user message, or the text that stands for it; undefined (and the call refused) where chat has no form for it. */
+/** Encodes a media part of a user message, or text in its place. Returns undefined, and rejects the call, if chat has no form for it. */
 export function encodeMedia(
   part: MediaPart,
   context: CodecContext & { readonly target: TargetTraits },
@@ -118,7 +118,7 @@ export function encodeMedia(
   rest satisfies Nothing
   const { report } = context
   const refuse = (what: string) => {
-    // A question without what it asks about would be another question.
+    // A question without its subject would be another question.
     report.add(loss(at, `${what} cannot be sent in a chat message`, 'unsupported', 'fatal'))
     return undefined
   }
@@ -127,7 +127,7 @@ export function encodeMedia(
     const inner = own?.[wireType]
     return { ...own, type: wireType, [wireType]: isObject(inner) ? { ...inner, ...payload } : payload }
   }
-  /** OpenAI itself takes documents only as data. */
+  /** OpenAI accepts documents only as inline data. */
   const encodeAddress = (url: string): JsonObject | undefined => {
     const { documentUrls } = context.target.quirks
     if (documentUrls === 'file_data') {
@@ -181,13 +181,13 @@ export function encodeMedia(
   }
 }
 
-/** For documents without a name. OpenAI refuses a file that has data and no name, and complains of a missing `file_id`. */
+/** File name for documents without one. OpenAI rejects unnamed data with an error about a missing `file_id`. */
 const nameOf = (mediaType: string | undefined): string =>
   mediaType === 'application/pdf' ? 'document.pdf' : mediaType?.startsWith('text/') ? 'document.txt' : 'document'
 
 const base64Data = (data: string, mediaType: string | undefined): string =>
   mediaType === undefined ? data : `data:${mediaType};base64,${data}`
 
-/** For reports: what a part is, in words. */
+/** Describes a part for loss reports. */
 export const partName = (part: Part): string =>
   part.type === 'media' ? `${part.kind} part` : part.type === 'native' ? `${toText(part.value.type)} block` : part.type

@@ -6,13 +6,13 @@ import { pointer } from '../shared/pointers.ts'
 import { loss } from '../shared/report.ts'
 import type { Quirks } from '../target-traits.ts'
 
-/** What becomes of a field that the upstream lacks. */
+/** The support for a field that the upstream lacks. */
 export type FieldSupport = NonNullable<Quirks['lacks']>[string]
 
-/** The quirks that say something of messages, in the form in which they are looked up. */
+/** The quirks that concern messages, indexed. */
 interface Rules {
   readonly quirks: Quirks
-  /** Fields of messages that are lacking, by role; under '' for every role. */
+  /** Missing fields of messages by role; the key '' is for all roles. */
   readonly lacking: ReadonlyMap<string, readonly (readonly [field: string, fate: FieldSupport])[]>
 }
 
@@ -37,10 +37,10 @@ function rulesOf(quirks: Quirks): Rules | null {
   return rules
 }
 
-/** The body's messages as the upstream takes them; undefined where it takes them as they are. */
+/** Returns the messages in a form that the upstream accepts; undefined if nothing changes. */
 export function applyMessageQuirks(body: JsonObject, quirks: Quirks, losses: Loss[]): Json[] | undefined {
   const rules = rulesOf(quirks)
-  // Most upstreams take all messages; in a large body they are not read before somebody asks for them.
+  // Most upstreams accept all messages. Reading `messages` would parse a large body.
   if (rules === null) return undefined
   const { messages } = body
   if (!Array.isArray(messages)) return undefined
@@ -60,7 +60,7 @@ export function applyMessageQuirks(body: JsonObject, quirks: Quirks, losses: Los
   return changed ? fitted : undefined
 }
 
-/** The very message where nothing has to change. */
+/** Returns the same message if nothing changes. */
 function fitMessage(
   message: JsonObject,
   index: number,
@@ -92,11 +92,11 @@ function fitMessage(
 
 const reasoningFields: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning', 'reasoning_details'])
 
-/** Reasoning that also stands where the upstream reads it is not lost. */
+/** Returns whether the upstream gets the same reasoning in another field. */
 const isTold = (field: string, message: JsonObject, { reasoningField }: Quirks): boolean =>
   reasoningFields.has(field) && reasoningField !== undefined && typeof message[reasoningField] === 'string'
 
-/** Some fields can be said in others. Returns whether the value was; what is reported then is reported. */
+/** Moves a value to another field, if possible, and reports an approximation. Returns whether it was moved. */
 function keepElsewhere(
   field: string,
   value: Json,
@@ -154,12 +154,12 @@ function bareAudio(content: readonly Json[], change: () => JsonObject): void {
   if (content.some((part) => bare(part) !== part)) change().content = content.map(bare)
 }
 
-/** The system's messages first, then user and assistant by turns. The very list where it is so already. */
+/** Puts system messages first and makes user and assistant alternate. Returns the same list if nothing changes. */
 function alternate(messages: readonly Json[], losses: Loss[]): Json[] {
   const systems: Json[] = []
   const out: Json[] = []
   let changed = false
-  // The last one, and its content, where they were made here: the messages' own are not to change.
+  // The last message and content that were created here. The client's own objects must not change.
   let joined: JsonObject | undefined
   let grown: Json[] | undefined
   for (const [index, message] of messages.entries()) {
@@ -209,7 +209,7 @@ function join(first: Json, second: Json, grown: Json[] | undefined): Json {
   return list
 }
 
-/** Ids of calls in nine letters and digits. */
+/** Maps call ids to nine letters and digits. */
 export interface ShortIds {
   of(id: string): string
 }
@@ -219,8 +219,8 @@ const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
 const length = 9
 
 /**
- * Ids that fit stay. Others become a hash of themselves, so that a call has the same id in every turn and prompt caches
- * hit; never that of another call of the conversation.
+ * Creates the mapping for a conversation. Valid ids stay unchanged. Others become a hash of themselves, which is the same in every turn, so
+ * that prompt caches hit. Hashes never equal another id of the conversation.
  */
 export function createShortIds(messages: readonly Json[]): ShortIds {
   const taken = new Set<string>()
@@ -241,7 +241,7 @@ export function createShortIds(messages: readonly Json[]): ShortIds {
   }
 }
 
-/** FNV-1a in two halves: enough to tell the calls of a conversation apart. */
+/** FNV-1a in two halves, which distinguishes the calls of a conversation. */
 function hashed(text: string, salt: number): string {
   let low = 0x811c9dc5 ^ salt
   let high = 0x1000193 ^ salt

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json/types.ts'
 
-/** A model as OpenAI lists it. */
+/** Encodes an entry of OpenAI's model list. */
 export const encodeModel = (name: string, created = 0): JsonObject => ({
   id: name,
   object: 'model',
@@ -8,7 +8,7 @@ export const encodeModel = (name: string, created = 0): JsonObject => ({
   owned_by: 'modelgate',
 })
 
-/** Always the whole list: this format has no pages. */
+/** Encodes the whole model list: this format has no pages. */
 export const encodeModelList = (names: readonly string[], _query?: URLSearchParams, created = 0): JsonObject => ({
   object: 'list',
   data: names.map((name) => encodeModel(name, created)),

@@ -7,20 +7,17 @@ import { isHarmless, loss } from '../shared/report.ts'
 import type { Quirks } from '../target-traits.ts'
 import { applyMessageQuirks, type FieldSupport } from './message-quirks.ts'
 
-/** What has to change in a chat body before an upstream takes it; paths of losses point into that body. */
+/** Edits of a chat body for an upstream with quirks. Paths of losses point into that body. */
 export interface QuirkEdits {
   readonly set: JsonObject
-  /** Fields that the upstream refuses. */
+  /** Fields that the upstream rejects. */
   readonly drop: string[]
-  /** Fields that do nothing there. */
+  /** Fields without effect at the upstream. */
   readonly idle: string[]
   readonly losses: Loss[]
 }
 
-/**
- * Fits a chat body to an upstream that departs from OpenAI's ways. Bodies that a client wrote and those of translations go
- * through the same, so that both lanes send the same.
- */
+/** Computes the edits of a chat body for an upstream with quirks. Pass-through and translation both use it. */
 export function applyQuirks(body: JsonObject, quirks: Quirks): QuirkEdits {
   const fitted: QuirkEdits = { set: {}, drop: [], idle: [], losses: [] }
   const renamed = rename(body, quirks, fitted)
@@ -36,7 +33,7 @@ export function applyQuirks(body: JsonObject, quirks: Quirks): QuirkEdits {
   return fitted
 }
 
-/** Fields under the names that the upstream knows. Returns the client's names. */
+/** Renames fields to the upstream's names. Returns the client's names. */
 function rename(
   body: JsonObject,
   { fieldNames, maxTokensField }: Quirks,
@@ -56,7 +53,7 @@ function rename(
 
 const noNames: ReadonlySet<string> = new Set()
 
-/** Values that ask for nothing beyond what is done without them. */
+/** Values that equal the absence of the field. */
 const defaults: { readonly [field: string]: (value: Json) => boolean } = {
   function_call: (value) => value === 'auto',
   frequency_penalty: (value) => value === 0,
@@ -74,7 +71,7 @@ const defaults: { readonly [field: string]: (value: Json) => boolean } = {
   verbosity: (value) => value === 'medium',
 }
 
-/** Null, nothing, or a value that says no more than the field's absence. */
+/** Returns whether a value equals the absence of the field. */
 const saysNothing = (field: string, value: Json): boolean =>
   value === null ||
   value === '' ||
@@ -167,7 +164,7 @@ function fitJsonFormat(body: JsonObject, forms: NonNullable<Quirks['jsonFormats'
   }
 }
 
-/** A choice that the upstream has no form for comes true if it sees no other tools: with one tool, `required` is that tool. */
+/** Expresses an unsupported tool choice by the tools that are sent: with a single tool, `required` names it. */
 function fitToolChoice(body: JsonObject, way: NonNullable<Quirks['toolChoices']>, fitted: QuirkEdits): void {
   const { tool_choice: choice } = body
   if (!isObject(choice)) return
@@ -179,7 +176,7 @@ function fitToolChoice(body: JsonObject, way: NonNullable<Quirks['toolChoices']>
   const wanted = several === undefined ? [choice] : Array.isArray(several.tools) ? several.tools : []
   const names = new Set(wanted.map(nameOf))
   const kept = tools.filter((tool) => names.has(nameOf(tool)))
-  // A choice of a tool that is not there, or in no form that can be read, is for the upstream to complain of.
+  // The upstream rejects a choice of a missing tool, or in an unknown form.
   if (kept.length === 0) return
   fitted.set.tool_choice = several?.mode === 'auto' ? 'auto' : 'required'
   if (kept.length === tools.length) return

@@ -11,11 +11,11 @@ import { ownExtra } from '../shared/report.ts'
 import { readSeal, writeSeal } from '../shared/seals.ts'
 
 /**
- * Chat has no official form for reasoning. Two unofficial ones are understood everywhere and spoken here:
- * `reasoning_content` (text) and `reasoning_details` (a list that also holds signatures and encrypted reasoning).
+ * Chat has no official form for reasoning. This codec uses the two common ones: `reasoning_content` (text) and `reasoning_details` (a list
+ * that also holds signatures and encrypted reasoning).
  */
 
-/** Reads `reasoning_details`. Clients that collect a stream by appending send fragments and repetitions; both are undone. */
+/** Reads `reasoning_details`. Joins fragments and removes repetitions, which clients send that collect a stream by appending. */
 export function decodeDetails(details: readonly Json[], at?: string): ReasoningPart[] {
   const parts: ReasoningPart[] = []
   const open = new Map<string, ReasoningPart>()
@@ -76,7 +76,7 @@ function decodeDetail(detail: JsonObject, at: string | undefined): ReasoningPart
   return part
 }
 
-/** The fields that stand for a seal: its text under `key`, or the object that the upstream wrote. */
+/** Returns the fields of a seal: its text under `key`, or the upstream's own object. */
 function sealFields(seal: Sealed | undefined, key: 'data' | 'signature'): JsonObject {
   if (seal === undefined) return {}
   return (seal.issuer === 'chat' ? parseInnerObject(seal.data) : undefined) ?? { [key]: writeSeal(seal, 'chat') }
@@ -85,7 +85,7 @@ function sealFields(seal: Sealed | undefined, key: 'data' | 'signature'): JsonOb
 const summaryType = 'reasoning.summary'
 const textType = 'reasoning.text'
 
-/** One entry of `reasoning_details`. */
+/** Encodes one entry of `reasoning_details`. */
 export function encodeDetail(part: ReasoningPart, index: number, report: Report): JsonObject {
   const own = ownExtra(part.extra, 'chat', part.at ?? '', report)
   if (part.redacted) return { type: 'reasoning.encrypted', ...own, data: '', ...sealFields(part.seal, 'data'), index }
@@ -95,11 +95,11 @@ export function encodeDetail(part: ReasoningPart, index: number, report: Report)
   return { type: textType, ...own, text: part.text, ...signature, index }
 }
 
-/** True if the list says more than the plain text does: then it has to go along. */
+/** Returns whether the list holds more than the plain text, so that it must be sent, too. */
 export const needsDetails = (part: ReasoningPart): boolean =>
   part.seal !== undefined || part.redacted === true || part.extra?.chat !== undefined
 
-/** Several pieces of reasoning as one text. */
+/** Joins reasoning parts to one text. */
 export const joinReasoning = (parts: readonly ReasoningPart[]): string =>
   parts
     .map((part) => part.text)
@@ -107,8 +107,8 @@ export const joinReasoning = (parts: readonly ReasoningPart[]): string =>
     .join('\n\n')
 
 /**
- * A tool call's seal stands in its `extra_content`: exactly as the chat upstream wrote the object (Google's compatible endpoint
- * keeps thought signatures there), or in the same form if another format issued it.
+ * Returns a tool call's seal as `extra_content`: unchanged if a chat upstream wrote the object (thought signatures of Google's compatible
+ * endpoint), otherwise in the same form.
  */
 export const decodeCallSeal = (content: JsonObject): Sealed =>
   foreignSealIn(content, 'chat') ?? { issuer: 'chat', data: stringifyExact(content) }
@@ -116,20 +116,20 @@ export const decodeCallSeal = (content: JsonObject): Sealed =>
 export const encodeCallSeal = (seal: Sealed): JsonObject =>
   (seal.issuer === 'chat' ? parseInnerObject(seal.data) : undefined) ?? callSealFields(seal, 'chat').extra_content
 
-/** Sends `reasoning_details` in a stream: the official accumulators keep the last value of a field they do not know, so each time the whole list. */
+/** Sends `reasoning_details` in a stream: always the whole list, because official accumulators keep only the last value of unknown fields. */
 export interface DetailsSender {
-  /** A piece of reasoning has ended. */
+  /** Adds a completed reasoning part. */
   add(part: ReasoningPart): void
-  /** The answer has ended. */
+  /** Sends the rest at the end of the response. */
   finish(): void
 }
 
-/** Characters of repeated lists that any answer may take. */
+/** Characters of repeated lists that every response may use. */
 const freeChars = 65_536
-/** How often the characters of the list may have been sent in all. */
+/** Bounds the total of sent characters, as a multiple of the list's length. */
 const mostRepeats = 4
 
-/** Sent after each piece, the lists of an answer with very many pieces would take quadratic space: then they are sent less often, and at the end. */
+/** Creates the sender. It sends the list less often once repetitions would take quadratic space, and at the end. */
 export function createDetailsSender(context: ExchangeContext, send: (list: JsonObject[]) => void): DetailsSender {
   const details: ReasoningPart[] = []
   let isNeeded = false
@@ -157,6 +157,6 @@ export function createDetailsSender(context: ExchangeContext, send: (list: JsonO
   }
 }
 
-/** About how many characters a piece takes in the list. */
+/** Estimates the characters of a part in the list. */
 const sizeOf = ({ text, seal, extra }: ReasoningPart): number =>
   100 + text.length + (seal?.data.length ?? 0) + (extra === undefined ? 0 : JSON.stringify(extra).length)

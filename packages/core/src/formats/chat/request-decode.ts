@@ -21,7 +21,7 @@ import { fieldPointers, isEffort, summaries, verbosities } from './fields.ts'
 import { decodeChoice, decodeFunction, decodeTool, legacyPointer } from './tools.ts'
 import { decodeMessages } from './turn-decode.ts'
 
-/** Notes where a field stood, for reports by codecs that do not know this format. */
+/** Records the JSON Pointer of a field, for reports of other codecs. */
 type Places = { [irField: string]: string }
 
 export function decodeRequest(body: JsonObject, context: CodecContext): ModelRequest {
@@ -57,7 +57,7 @@ const isStrings = (value: Json): value is Record<string, string> =>
 const isNumbers = (value: Json): value is Record<string, number> =>
   isObject(value) && Object.values(value).every((item) => typeof item === 'number')
 
-/** Undefined for an empty group; else its fields get their places, where none is noted yet. */
+/** Returns undefined for an empty group. Otherwise records the pointers of its fields. */
 function filled<T extends object>(group: T, name: string, at: Places): T | undefined {
   let any = false
   for (const key in group) {
@@ -70,7 +70,7 @@ function filled<T extends object>(group: T, name: string, at: Places): T | undef
 
 const irFields: { [group: string]: { [key: string]: string } } = {}
 
-/** `sampling.maxTokens`. The IR has few fields, and a name put together anew is slow to look up. */
+/** Returns names like `sampling.maxTokens`, cached because concatenated names are slow to look up. */
 function irField(group: string, key: string): string {
   irFields[group] ??= {}
   irFields[group][key] ??= `${group}.${key}`
@@ -132,7 +132,7 @@ function decodeTools(fields: Unread, request: ModelRequest, at: Places): void {
   if (parallel !== undefined) at['tools.parallel'] = fieldPointers['tools.parallel']
 }
 
-/** `reasoning_effort`, and the object that OpenRouter's and Qwen's clients send beside or instead of it. */
+/** Decodes `reasoning_effort`, and the object that clients of OpenRouter and Qwen send with it or instead of it. */
 function decodeReasoningWish(fields: Unread, at: Places, context: CodecContext): Reasoning {
   const reasoning: Reasoning = {}
   put(reasoning, 'effort', take(fields, 'reasoning_effort', isEffort))
@@ -151,7 +151,7 @@ function decodeReasoningWish(fields: Unread, at: Places, context: CodecContext):
     reasoning.off = true
     drop(inner, 'enabled')
   } else if (inner.enabled === true && reasoning.effort === undefined && reasoning.budgetTokens === undefined) {
-    // Beside a wish that says how much, it says nothing.
+    // It adds nothing to an effort or a budget.
     reasoning.adaptive = true
     drop(inner, 'enabled')
   }
@@ -160,10 +160,7 @@ function decodeReasoningWish(fields: Unread, at: Places, context: CodecContext):
   return reasoning
 }
 
-/**
- * Anthropic's `thinking` object, which clients write for models behind gateways (Envoy AI Gateway, LiteLLM). Chat upstreams that know it
- * get it as it is.
- */
+/** Decodes Anthropic's `thinking` object, which clients of gateways write (Envoy AI Gateway, LiteLLM). Chat upstreams get it unchanged. */
 function decodeThinking(fields: Unread, reasoning: Reasoning, at: Places, { upstream }: CodecContext): void {
   if (upstream === undefined || upstream === 'chat') return
   const object = takeObject(fields, 'thinking')
@@ -196,7 +193,7 @@ function decodeOutput(fields: Unread, at: Places): Output {
   put(output, 'modalities', take(fields, 'modalities', isStringList))
   put(output, 'audio', takeObject(fields, 'audio'))
   put(output, 'verbosity', takeWord(fields, 'verbosity', verbosities))
-  // Without `logprobs: true` the number alone is an error of the client's, for the upstream to name.
+  // Without `logprobs: true` the upstream rejects the number.
   const wanted = takeBoolean(fields, 'logprobs')
   if (wanted) {
     output.logprobs = takeNumber(fields, 'top_logprobs') ?? 0

@@ -12,10 +12,10 @@ import { enforce } from './strict-schema.ts'
 import { encodeChoice, encodeFunctions, encodeTool, usesFunctions } from './tools.ts'
 import { type EncodeContext, encodeTurns } from './turn-encode.ts'
 
-/** Most stop sequences of a chat request. */
+/** Maximum of stop sequences in a chat request. */
 const maxStops = 4
 
-/** Every field of the request gets an answer here: a field added to the IR does not compile until it has one. */
+/** Encodes a request. A new IR field does not compile until it is handled here. */
 export function encodeRequest(asked: ModelRequest, context: EncodeContext): JsonObject {
   const request = applySettingsChanges(shortenToolNames(asked, toolNames, context.report), {}, 'chat', context.report)
   const {
@@ -47,7 +47,7 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   put(out, 'service_tier', serviceTier)
   if (stream) {
     out.stream = true
-    // Asked for even if the client did not: usage is metered. The answer's encoder shows it to those who asked.
+    // Always requested for metering. The response encoder shows usage only to clients that requested it.
     if ((context.target.quirks.streamOptions ?? true) === true)
       out.stream_options = { ...(isObject(out.stream_options) ? out.stream_options : undefined), include_usage: true }
     else if (output?.includeUsage && context.target.quirks.streamOptions === false)
@@ -56,7 +56,7 @@ export function encodeRequest(asked: ModelRequest, context: EncodeContext): Json
   return fitted(out, request, context)
 }
 
-/** As the upstream takes it. */
+/** Applies the upstream's quirks. */
 function fitted(body: JsonObject, request: ModelRequest, context: EncodeContext): JsonObject {
   const { set, drop, idle, losses } = applyQuirks(body, context.target.quirks)
   for (const told of losses) context.report.add({ ...told, path: placeOf(told.path, request) })
@@ -67,7 +67,7 @@ function fitted(body: JsonObject, request: ModelRequest, context: EncodeContext)
   return out
 }
 
-/** Where the client wrote what stands at this place of a chat body. Its messages need not be the client's, one by one. */
+/** Maps a path of the chat body to the client's body. Messages may differ from the client's. */
 function placeOf(path: string, { at }: ModelRequest): string {
   const [, first = ''] = path.split('/')
   const own = at?.turns === undefined || at.turns === fieldPointers.turns
@@ -133,7 +133,7 @@ function encodeTools(
   }
   const isOwn = isWrittenIn(request, fieldPointers)
   const encoded = list.map((tool) => encodeTool(tool, context.target.quirks, isOwn, context)).filter(isObject)
-  // An empty list is an error at most servers and means the same as none.
+  // Most servers reject an empty list, which equals no list.
   if (encoded.length > 0) out.tools = encoded
   else delete out.parallel_tool_calls
   if (choice === undefined) return
@@ -190,7 +190,7 @@ function encodeReasoningWish(
 }
 
 function encodeOutput(output: Output, out: JsonObject, request: ModelRequest, context: EncodeContext): void {
-  // `includeUsage` decides what the client is shown; towards the upstream it is always on.
+  // `includeUsage` only decides what the client is shown: upstreams are always asked for usage.
   const { format, modalities, audio, logprobs, verbosity, includeUsage: _, ...rest } = output
   rest satisfies Nothing
   if (format !== undefined) {
@@ -230,7 +230,7 @@ function encodeFormat(
   return { ...outer, type: 'json_schema', json_schema: inner }
 }
 
-/** Upstreams without `prompt_cache_key` have no breakpoints either, and some refuse fields that they do not know. */
+/** Upstreams without `prompt_cache_key` have no breakpoints either, and some reject unknown fields. */
 function dropBreakpoints(messages: readonly JsonObject[], context: EncodeContext): void {
   if (context.target.quirks.lacks?.prompt_cache_key === undefined) return
   for (const [index, { content }] of messages.entries())
@@ -241,7 +241,7 @@ function dropBreakpoints(messages: readonly JsonObject[], context: EncodeContext
       }
 }
 
-/** OpenAI refuses longer ids of users. Claude Code's, a JSON text, is about 150 characters long. */
+/** OpenAI rejects longer user ids. Claude Code's id, a JSON text, has about 150 characters. */
 const longestUserId = 64
 
 function encodeUserIds(
@@ -253,7 +253,7 @@ function encodeUserIds(
   const { id, cacheKey, safetyId, ...rest } = user
   rest satisfies Nothing
   const at = fieldPointer('user.id', request.at, undefined)
-  // What a client of this format wrote is between it and its upstream.
+  // A chat client's own value is sent unchanged.
   if (id === undefined || id.length <= longestUserId || at === fieldPointers['user.id']) put(out, 'user', id)
   else
     context.report.add(

@@ -28,10 +28,10 @@ import { decodeDetails } from './reasoning.ts'
 import { decodeToolCall, isThinkingText, thinkingText } from './turn-decode.ts'
 import { decodeUsage, groqUsage, lastChoiceUsage } from './usage.ts'
 
-/** Frame and padding of the answer itself; nothing in it is meant for anyone. */
+/** Frame and padding of a response, without meaning for clients. */
 export const frameFields: readonly string[] = ['object', 'obfuscation', 'p']
 
-/** Takes whatever vendors send, as far as it goes. An `error` in a 200 is an error. */
+/** Decodes a response leniently. An `error` with status 200 is an error. */
 export function decodeResponse(body: Json, context: ExchangeContext): ModelResponse {
   if (isObject(body) && body.error) throw toThrow(body)
   if (!isObject(body) || !Array.isArray(body.choices) || body.choices.length === 0) throw notAnAnswer()
@@ -62,7 +62,7 @@ export function decodeResponse(body: Json, context: ExchangeContext): ModelRespo
 
 const choiceFields: readonly string[] = ['index', 'message', 'delta', 'finish_reason', 'logprobs', 'text']
 
-/** The entries of `choices` that are choices; others are reported. An answer of such entries alone is none. */
+/** Returns the valid entries of `choices` and reports the others. Throws if there are only others. */
 export function choicesIn(list: readonly Json[], report: Report): JsonObject[] {
   const objects = objectsIn(list, '/choices', report)
   const isChoice = (entry: JsonObject): boolean => choiceFields.some((key) => entry[key] !== undefined)
@@ -102,11 +102,11 @@ function decodeChoice(choice: JsonObject, index: number, context: ExchangeContex
   return decoded
 }
 
-/** Snowflake sends `{content: null, refusal: null}` for none. */
+/** Snowflake writes `{content: null, refusal: null}` for none. */
 export const hasLogprobs = (value: Json | undefined): value is Json =>
   isObject(value) ? Object.values(value).some((item) => item !== null) : value !== undefined && value !== null
 
-/** Fields that say something: no nulls, no empty texts and lists. */
+/** Returns the fields without nulls, empty texts and empty lists. */
 export function substance(fields: Unread): JsonObject | undefined {
   for (const key in fields) {
     const value = fields[key]
@@ -156,7 +156,7 @@ function decodeMessage(fields: Unread, at: string, context: ExchangeContext): Pa
 
 const legacyShape = shapeOf({ name: true, arguments: true })
 
-/** Content is a string, or with Mistral a list of text, thinking and reference parts. */
+/** Decodes content: a string, or Mistral's list of text, thinking and reference parts. */
 export function decodeAnswerContent(content: Json | undefined, at: string): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }]
   if (!Array.isArray(content)) return []
@@ -217,7 +217,7 @@ function decodeAudio(audio: JsonObject | undefined, context: ExchangeContext): M
   }
 }
 
-/** What stands beside the data of an answer spoken aloud: its id and transcript. It is in the format asked for. */
+/** Decodes the fields of an audio response other than its data: id and transcript. Its format is the requested one. */
 export function soundPart(rest: JsonObject | undefined, context: ExchangeContext): Omit<MediaPart, 'source'> {
   const part: Omit<MediaPart, 'source'> = { type: 'media', kind: 'audio' }
   const format = context.request.output?.audio?.format
@@ -226,7 +226,7 @@ export function soundPart(rest: JsonObject | undefined, context: ExchangeContext
   return part
 }
 
-/** OpenRouter's `images`: `[{type: 'image_url', image_url: {url}}]`. */
+/** Decodes OpenRouter's `images`: `[{type: 'image_url', image_url: {url}}]`. */
 export function decodeImages(images: readonly Json[] | undefined, at: string, report: Report): MediaPart[] {
   return objectsIn(images ?? [], at, report).flatMap((image, index) => {
     const place = pointer(at, index)

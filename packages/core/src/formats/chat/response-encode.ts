@@ -16,7 +16,7 @@ export function encodeResponse(response: ModelResponse, context: ExchangeContext
   rest satisfies Nothing
   reportReasoningChecks(reasoningChecks, 'chat', context.report)
   const out: JsonObject = {
-    // Some SDKs reject an answer without it.
+    // Some SDKs reject a response without it.
     system_fingerprint: null,
     ...ownExtra(extra, 'chat', '', context.report),
     id: id || context.newId('chatcmpl-'),
@@ -117,13 +117,13 @@ function encodeMessage(parts: readonly Part[], own: JsonObject, context: Exchang
   return out
 }
 
-/** A string, unless a chat upstream mixed blocks of its own into the content. */
+/** Encodes content as a string, unless a chat upstream sent native blocks in it. */
 function joinContent(content: readonly (JsonObject | string)[]): string | JsonObject[] {
   if (content.every((item) => typeof item === 'string')) return content.join('')
   return content.map((item) => (typeof item === 'string' ? { type: 'text', text: item } : item))
 }
 
-/** What of another format hangs on a part of an answer. */
+/** Reports the fields of other formats on a response part. */
 export function reportHints(part: Part, context: CodecContext): void {
   if (part.type !== 'media' && part.type !== 'tool-call') ownExtra(part.extra, 'chat', part.at ?? '', context.report)
   if (part.cache !== undefined)
@@ -161,7 +161,7 @@ export function encodeCitation(
   return { ...own, type: 'url_citation', url_citation: inner }
 }
 
-/** A call as clients read it; its `extra` and seal beside it. */
+/** Encodes a call with its extra fields and its seal. */
 export function encodeCallFrame(part: ToolCallPart, input: string, context: CodecContext): JsonObject {
   const { type: _, id, name, input: _input, custom, seal, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing
@@ -188,7 +188,7 @@ function encodeAnswerCall(part: ToolCallPart, out: JsonObject, calls: JsonObject
     )
 }
 
-/** Images of an answer stand in `images`, as OpenRouter has it: chat itself has no place for them. */
+/** Encodes images in `images`, as OpenRouter does. Chat itself has no field for them. */
 export function encodeImage(part: MediaPart, index: number, context: CodecContext): JsonObject {
   const { source, mediaType = 'image/png', extra, at = '' } = part
   const own = ownExtra(extra, 'chat', at, context.report)
@@ -205,7 +205,7 @@ export function encodeImage(part: MediaPart, index: number, context: CodecContex
   return { ...own, type: 'image_url', image_url: { ...inner, url }, index }
 }
 
-/** Audio beside its data: a chat upstream's own frame, or one made here. */
+/** Encodes the audio fields other than the data: those of a chat upstream, or new ones. */
 export function audioFrame(part: MediaPart, context: ExchangeContext): JsonObject {
   const own = ownExtra(part.extra, 'chat', part.at ?? '', context.report)
   if (typeof own?.id === 'string') return own

@@ -18,15 +18,15 @@ import {
   reportOwn,
 } from './stream-decode-parts.ts'
 
-/** One choice of a stream, chunk by chunk. */
+/** Decodes one choice of a stream, chunk by chunk. */
 export interface ChoiceDecoder {
-  /** Reads the choice of one chunk. Returns the error the choice ended with, if it did. */
+  /** Reads the choice of one chunk. Returns the error that ended the choice, if any. */
   push(choice: JsonObject, out: ModelEvent[]): ErrorInfo | undefined
-  /** The choice read last again, with other text: what it comes to is told by who knows that. */
+  /** Adds text of a chunk that matched the template. The caller emits its event. */
   more(type: TextDelta['type'], text: string): void
-  /** The member that the text of the choice read last came from, where it came from one. */
+  /** The member that held the text of the last chunk, if it was a single one. */
   readonly textKey: string | undefined
-  /** Closes what is open and tells how the choice finished. Called once, at the end of the stream. */
+  /** Ends open parts and emits the finish reason. Called once, at the end of the stream. */
   end(out: ModelEvent[]): void
   readonly finished: boolean
 }
@@ -130,7 +130,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     if (Array.isArray(delta.tool_calls) && delta.tool_calls.length > 0) {
       closeFlow()
       reasoning.close()
-      // A call beside something else may hold its text back.
+      // A call next to other parts may delay its text.
       textKey = textKey === undefined && delta.tool_calls.length === 1 ? 'arguments' : undefined
       for (const call of objectsIn(delta.tool_calls, pointer(at, 'tool_calls'), context.report)) calls.push(call)
     }
@@ -142,7 +142,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
     held.calls ||= calls.any
   }
 
-  /** Citations support the text said last, which may be closed already: chat tells them at the end. */
+  /** Citations refer to the last text, which may have ended: chat sends them at the end. */
   function cite(annotations: readonly Json[]): void {
     for (const citation of decodeAnnotations(annotations)) {
       if (flow?.type !== 'text') {
@@ -182,7 +182,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
       seen = true
       textKey = undefined
       const logprobs = hasLogprobs(choice.logprobs) ? choice.logprobs : undefined
-      // Perplexity repeats the whole message beside each delta; others send one message and no delta.
+      // Perplexity repeats the whole message with each delta; others send one message and no delta.
       const delta = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : undefined
       if (delta !== undefined) readDelta(delta, logprobs)
       if (logprobs !== undefined && !saysSomething(delta)) leftLogprobs = logprobs
@@ -233,7 +233,7 @@ export function createChoiceDecoder(index: number, context: ExchangeContext): Ch
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
-/** Fields of a delta and of a choice that are read here, or that say nothing. */
+/** Fields of a delta and of a choice that are read here, or have no meaning. */
 const deltaFields: ReadonlySet<string> = new Set([
   'role',
   'content',

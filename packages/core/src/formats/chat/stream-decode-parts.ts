@@ -12,46 +12,46 @@ import { toolNames } from './fields.ts'
 import { decodeCallSeal, decodeDetails } from './reasoning.ts'
 import { substance } from './response-decode.ts'
 
-/** Reads the tool calls of one choice from their fragments. */
+/** Decodes the tool calls of one choice from fragments. */
 export interface CallReader {
   push(fragment: JsonObject): void
-  /** The last fragment again, with other text: what it comes to is told by who knows that. */
+  /** Adds text of a chunk that matched the template. The caller emits its event. */
   more(text: string): void
   close(): void
   readonly any: boolean
 }
 
 interface Call {
-  /** The part's number; undefined while the name has not come. */
+  /** The part's number; undefined until the name arrives. */
   part: number | undefined
   id: string
   name: string
   custom: boolean
-  /** Its input so far, and how many pieces of it `scan` has seen. */
+  /** The input so far, and the number of its pieces that `scan` has read. */
   readonly pieces: string[]
   scanned: number
   readonly scan: ObjectScan
-  /** Where it stands in the whole answer. */
+  /** JSON Pointer in the whole response. */
   readonly at: string
-  /** Came before the name. */
+  /** Input that arrived before the name. */
   seal?: Sealed
   open: boolean
 }
 
-/** The index under which the one call of `function_call` is read. */
+/** Index for the only call of `function_call`. */
 export const legacyIndex = -1
 
 /**
- * `index` says which call a fragment belongs to. Some vendors leave it out, or write 0 for each: then a new id begins a
- * new call, and a fragment without id continues the last one.
+ * Creates the decoder. `index` assigns fragments to calls. Some providers omit it or always write 0: then a new id begins a new call, and a
+ * fragment without id continues the last one.
  *
- * @param message where the choice's message stands in the whole answer
+ * @param message JSON Pointer of the choice's message in the whole response
  */
 export function createCallReader(writer: PartWriter, context: ExchangeContext, message: string): CallReader {
   const byIndex = new Map<number, Call>()
   const byId = new Map<string, Call>()
   const all: Call[] = []
-  /** Calls that may have become whole since the last one began. */
+  /** Calls that may be complete since the last one began. */
   const grown = new Set<Call>()
   let last: Call | undefined
   const legacyAt = pointer(message, 'function_call')
@@ -86,7 +86,7 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext, m
     return call
   }
 
-  /** Calls mostly come one after another. One whose arguments are whole needs not stay open until the end. */
+  /** Ends calls with complete arguments when the next one begins. */
   function closeComplete(): void {
     for (const call of grown) if (call.open && call.part !== undefined && !call.custom && isWhole(call)) end(call)
     grown.clear()
@@ -159,7 +159,7 @@ export function createCallReader(writer: PartWriter, context: ExchangeContext, m
         else reportUnknown(fragment, fragmentShape, call.at, context.report)
         return
       }
-      // What the first fragment says beside its input goes with the part; the part has left since.
+      // Other fields of the first fragment belong to the part, which was already emitted.
       reportUnknown(fragment, fragmentShape, call.at, context.report)
       if (text !== '') writer.delta(call.part, { type: 'input', text })
       if (seal !== undefined) writer.delta(call.part, { type: 'seal', seal })
@@ -197,32 +197,32 @@ function beginsCall(fragment: JsonObject): boolean {
   return isObject(inner) && typeof inner.name === 'string' && inner.name !== ''
 }
 
-/** Arguments as text; a few servers send them as an object, whole. */
+/** Returns the arguments as text. A few servers send a whole object. */
 const inputText = (value: Json | undefined): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : stringifyExact(value)
 
-/** Whether the arguments are a JSON object. The text as a whole is parsed once, when its last brace has come. */
+/** Returns whether the arguments are a JSON object. The text is parsed once, after its last brace. */
 function isWhole(call: Call): boolean {
   for (; call.scanned < call.pieces.length; call.scanned++) call.scan.push(call.pieces[call.scanned] as string)
   return call.scan.isClosed && parseObject(call.pieces.join('')) !== undefined
 }
 
-/** Reads the reasoning of one choice, which comes as plain text, as `reasoning_details`, or as both at once. */
+/** Decodes the reasoning of one choice: plain text, `reasoning_details`, or both. */
 export interface ReasoningReader {
   text(text: string): void
-  /** The last text again, with others: what it comes to is told by who knows that. */
+  /** Adds text of a chunk that matched the template. The caller emits its event. */
   more(text: string): void
-  /** `plain`: the same reasoning as text, from the same chunk. */
+  /** `plain`: the same reasoning as plain text of the same chunk. */
   details(details: readonly Json[], plain: string): void
   close(): void
 }
 
-/** @param at where the reasoning stands in the whole answer */
+/** @param at JSON Pointer of the reasoning in the whole response */
 export function createReasoningReader(writer: PartWriter, at: string, report: Report): ReasoningReader {
   let open: { part: number; text: string; sealed: boolean; key: string } | undefined
-  /** Seals already told: lists may be cumulative. */
+  /** Seals that were already emitted: lists may be cumulative. */
   const seen = new Set<string>()
-  /** Texts of closed parts, for the same reason. */
+  /** Texts of ended parts, for the same reason. */
   const told = new Set<string>()
 
   function close(): void {
@@ -256,7 +256,7 @@ export function createReasoningReader(writer: PartWriter, at: string, report: Re
       for (const part of decodeDetails(details, at.replace(/[^/]*$/, 'reasoning_details'))) {
         reportOwn(part, report)
         if (part.seal !== undefined && seen.has(part.seal.data)) continue
-        // Already streamed as plain text, or earlier in a cumulative list: only the seal is news.
+        // The text was already emitted, as plain text or from a cumulative list: only the seal is new.
         const repeated =
           part.text !== '' &&
           (plain === '' ? open?.text === part.text || (open === undefined && told.has(part.text)) : false)
@@ -282,13 +282,13 @@ export function createReasoningReader(writer: PartWriter, at: string, report: Re
   }
 }
 
-/** Reports what an entry says beside its text: the part that the text goes to may have begun long before. */
+/** Reports other fields of an entry: its part may have been emitted long before. */
 export function reportOwn(part: Part, report: Report): void {
   for (const key of Object.keys(part.extra?.chat ?? {}))
     reportField(key, part.at ?? '', report, part.extra?.chat?.[key])
 }
 
-/** Hands out the numbers of a choice's parts, and writes their events. */
+/** Numbers the parts of a choice and emits their events. */
 export interface PartWriter {
   start(value: Part): number
   delta(part: number, delta: Delta): void
@@ -298,10 +298,7 @@ export interface PartWriter {
 const quote = 34
 const backslash = 92
 
-/**
- * Follows a JSON object through its pieces, to know when its last brace has come. Each character is looked at once: parsing
- * the text anew for each piece would take quadratic time.
- */
+/** Tracks the brackets of a JSON object over its pieces, to find its end. Linear: parsing the text for each piece would take quadratic time. */
 export class ObjectScan {
   #depth = 0
   #inString = false
@@ -309,7 +306,7 @@ export class ObjectScan {
   #isClosed = false
   #isBroken = false
 
-  /** Whether the object's brackets are all closed, and nothing but white space stands around it. */
+  /** Returns whether the object is complete, with only white space around it. */
   get isClosed(): boolean {
     return this.#isClosed && !this.#isBroken
   }

@@ -16,7 +16,7 @@ import { decodeUsage, groqUsage, lastChoiceUsage } from './usage.ts'
 
 export type DecodeContext = ExchangeContext & { readonly target: TargetTraits }
 
-/** Fields of a chunk that are read here, or that say nothing. */
+/** Fields of a chunk that are read here, or have no meaning. */
 const readFields: ReadonlySet<string> = new Set([
   ...frameFields,
   'id',
@@ -29,8 +29,8 @@ const readFields: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Chunks in, events out. `[DONE]` ends the stream. The end of input ends it where every choice has said how it finished, if the body
- * was complete, or if the upstream is known to leave `[DONE]` out. Any other end is an error.
+ * Decodes chunks as IR events. `[DONE]` ends the stream. The end of input also ends it if every choice has a finish reason, and the body was
+ * complete or the upstream omits `[DONE]`. Any other end is an error.
  */
 export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEvent> {
   const choices = new Map<number, ChoiceDecoder>()
@@ -39,7 +39,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   let started = false
   let counted = false
   let over = false
-  const mould = new TextDeltaTemplate(silent, running)
+  const template = new TextDeltaTemplate(ignoredMembers, running)
   let textKey: string | undefined
 
   const fail = (error: ErrorInfo): void => {
@@ -54,7 +54,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       failWith('upstream_bad_response', 'The upstream ended its stream without an answer.')
       return
     }
-    // Servers that forget the word for the ending count their tokens. One that did neither was cut.
+    // A stream with neither finish reason nor usage was cut. Some servers omit the finish reason.
     if (!counted && ![...choices.values()].some((choice) => choice.finished)) {
       failWith('upstream_truncated', 'The upstream ended its stream before the answer was complete.')
       return
@@ -77,7 +77,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     out.push(event)
   }
 
-  /** What vendors put beside the choices (fingerprint, citations, filter results): new or changed values only. */
+  /** Emits new or changed values of providers' top-level fields (fingerprint, citations, filter results). */
   function noteTop(chunk: JsonObject): void {
     const beside = fieldsExcept(chunk, readFields)
     if (beside === undefined) return
@@ -98,7 +98,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     const first = !started && list.length > 0
     if (first) {
       start(chunk)
-      // Clients of messages are told the input's tokens before the first block.
+      // Clients of messages get the input tokens before the first block.
       readUsage(chunk, list)
     }
     if (chunk.error) {
@@ -124,22 +124,22 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
     if (!first) readUsage(chunk, list)
   }
 
-  function tellUsage(usage: Usage): void {
+  function emitUsage(usage: Usage): void {
     counted = true
     out.push({ type: 'usage', usage })
   }
 
-  /** A chunk like the last one, with other text. */
-  function readAlike(text: string): void {
-    choices.get(mould.choice)?.more(mould.type, text)
-    out.push(mould.delta(text))
-    const usage = mould.usage === undefined ? undefined : decodeUsage(mould.usage)
-    if (usage !== undefined) tellUsage(usage)
+  /** Handles a chunk that matched the template. */
+  function readMatched(text: string): void {
+    choices.get(template.choice)?.more(template.type, text)
+    out.push(template.delta(text))
+    const usage = template.usage === undefined ? undefined : decodeUsage(template.usage)
+    if (usage !== undefined) emitUsage(usage)
   }
 
   function readUsage(chunk: JsonObject, list: readonly Json[]): void {
     const usage = decodeUsage(chunk.usage ?? groqUsage(chunk) ?? lastChoiceUsage(list))
-    if (usage !== undefined) tellUsage(usage)
+    if (usage !== undefined) emitUsage(usage)
   }
 
   const drain = (): ModelEvent[] => {
@@ -151,9 +151,9 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   return {
     push(event) {
       if (over) return []
-      const text = mould.read(event)
+      const text = template.read(event)
       if (text !== undefined) {
-        readAlike(text)
+        readMatched(text)
         return drain()
       }
       const data = event.data.trim()
@@ -173,7 +173,7 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
       else if (isObject(chunk)) {
         textKey = undefined
         readChunk(chunk)
-        mould.learn(event, textKey, out)
+        template.learn(event, textKey, out)
       } else
         failWith('upstream_bad_response', 'The upstream sent an event in its stream that is no chunk of an answer.')
       return drain()
@@ -191,8 +191,8 @@ export function decodeStream(context: DecodeContext): Machine<SseEvent, ModelEve
   }
 }
 
-/** What most chunks differ in beside their text. */
-const silent: ReadonlySet<string> = new Set(['obfuscation', 'p'])
+/** Members in which chunks differ in addition to their text. */
+const ignoredMembers: ReadonlySet<string> = new Set(['obfuscation', 'p'])
 const running: RunningUsage = { key: 'usage', counts: new Set(['completion_tokens', 'total_tokens']) }
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')

@@ -20,29 +20,29 @@ import {
 } from './response-encode.ts'
 import { usesFunctions } from './tools.ts'
 
-/** Writes one choice of a stream, part by part. */
+/** Encodes one choice of a stream, part by part. */
 export interface ChoiceEncoder {
   start(part: number, value: Part): void
   delta(part: number, delta: Delta): void
   end(part: number): void
-  /** Returns what to say instead where the answer ended in a fault: a made-up `stop` would hide it. */
+  /** Returns an error event if the response failed: an invented `stop` would hide it. */
   finish(finish: Finish, logprobs: Json | undefined, extra: Extra | undefined): string | undefined
 }
 
 interface OpenPart {
   value: Part
-  /** What came of it so far, for parts that are told again as a whole at their end. */
+  /** The content so far, for parts that are repeated as a whole at their end. */
   text: string
-  /** A call's place among the calls. */
+  /** Index among the calls. */
   index: number
-  /** Where a text begins in the content. */
+  /** Start of a text within the content. */
   offset: number
-  /** Nothing of it reaches the client. */
+  /** The client gets nothing of this part. */
   muted: boolean
   citations: Citation[]
 }
 
-/** What follows the delta of a piece without log probabilities. */
+/** End of a choice without log probabilities. */
 const plainEnd = ',"logprobs":null,"finish_reason":null}'
 
 export function createChoiceEncoder(
@@ -74,7 +74,7 @@ export function createChoiceEncoder(
   }
   const chunk = (delta: JsonObject): void => piece(stringifyExact(delta), undefined)
 
-  /** The first chunk names the role; an answer that begins with a call says so in the same chunk. */
+  /** The first chunk names the role, and the call if the response begins with one. */
   function introduce(first?: JsonObject): void {
     if (introduced) {
       if (first !== undefined) chunk(first)
@@ -100,7 +100,7 @@ export function createChoiceEncoder(
         piece(`{"refusal":${quoteText(text)}}`, logprobs)
         return
       case 'reasoning':
-        // A blank line between one piece of reasoning and the next, as in the whole answer.
+        // A blank line separates reasoning parts, as in a whole response.
         piece(`{"reasoning_content":${JSON.stringify(part.text === '' && thought ? `\n\n${text}` : text)}}`, undefined)
         part.text += text
         thought = true
@@ -155,14 +155,14 @@ export function createChoiceEncoder(
     if (media.source.type === 'base64' && media.source.data !== '') chunk({ audio: { data: media.source.data } })
   }
 
-  /** Text an event brings with the part's start. */
+  /** Writes text that arrives with the start of a part. */
   function startText(part: OpenPart, text: string): void {
     if (text === '') return
     introduce()
     write(part, text, undefined)
   }
 
-  /** A citation supports the whole of its text, whose length is known at its end. */
+  /** A citation refers to a whole text, whose length is known at its end. */
   function endText(part: OpenPart): void {
     for (const citation of part.citations) {
       const annotation = encodeCitation(citation, part.offset, length - part.offset, part.value.at ?? '', context)
@@ -269,7 +269,7 @@ export function createChoiceEncoder(
       if (value.type === 'text') endText(part)
       else if (value.type === 'reasoning') endReasoning(part, value)
       else if (value.type === 'media') endMedia(part, value)
-      // A call without arguments: '' is no JSON, and clients parse it.
+      // A call without arguments: clients parse the text, and '' is not JSON.
       else if (value.type === 'tool-call' && !value.custom && part.text === '') writeInput(part, value, '{}')
     },
     finish(finish, logprobs, extra) {

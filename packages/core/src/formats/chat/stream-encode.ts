@@ -12,7 +12,7 @@ import { comment, doneEvent, errorEvent, type Frame, heartbeatEvent, truncated }
 import { type ChoiceEncoder, createChoiceEncoder } from './stream-encode-choice.ts'
 import { encodeUsage } from './usage.ts'
 
-/** Events in, chunks out. `[DONE]` is written for `response-end` only: a stream that breaks ends in an error. */
+/** Encodes IR events as chunks. Only `response-end` writes `[DONE]`: a broken stream ends with an error. */
 export function encodeStream(context: ExchangeContext): StreamEncoder {
   const choices = new Map<number, ChoiceEncoder>()
   const withUsage = context.request.output?.includeUsage === true
@@ -20,7 +20,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
   /** The text of a chunk before and after its `choices`. */
   let head = ''
   let tail = ''
-  /** Vendor fields to go out with the next chunk. */
+  /** Providers' fields for the next chunk. */
   let beside: JsonObject | undefined
   let usage: Usage | undefined
   let reasoned = false
@@ -47,7 +47,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     return made
   }
 
-  /** The choice comes as JSON. */
+  /** The choice is given as JSON. */
   function send(choice: string): void {
     if (frame === undefined) start('', '', 0, {})
     let end = tail
@@ -130,7 +130,7 @@ export function encodeStream(context: ExchangeContext): StreamEncoder {
     if (frame === undefined) start('', '', 0, {})
     const counted = withUsage && usage !== undefined ? encodeUsage(usage, reasoned) : undefined
     if (counted !== undefined || beside !== undefined) {
-      // Also takes along what a vendor said after the last choice.
+      // Also sends provider fields that arrived after the last choice.
       const fields = { ...beside, ...(withUsage ? { usage: counted ?? null } : {}) }
       out.push({ data: `${head}],${stringifyExact(fields).slice(1)}` })
     }

@@ -9,7 +9,7 @@ import {
   type SchemaDialect,
 } from '../shared/schema-lowering.ts'
 
-/** OpenAI's strict mode, for answers and functions alike. */
+/** OpenAI's strict mode, for response formats and functions. */
 const strictMode: SchemaDialect = {
   keywords: new Set([
     'type',
@@ -46,8 +46,8 @@ const strictMode: SchemaDialect = {
 }
 
 /**
- * True if the schema can be enforced to the letter: every object closed, every property required, no keyword that strict
- * mode refuses. A function of the responses format that says nothing about `strict` is enforced if, and only if, that is so.
+ * Returns whether a schema fits strict mode unchanged: every object closed, every property required, no unsupported keyword. A function of the
+ * Responses format without `strict` is enforced exactly then.
  *
  * @param at JSON Pointer to the schema or its tool in the client's request
  * @throws GatewayError `invalid_request`, see `lowerSchema`
@@ -58,7 +58,7 @@ export function isStrictSchema(schema: Json | undefined, at: string): boolean {
   return lowered.schema === schema && lowered.unenforced.length === 0
 }
 
-/** A schema of another dialect that is to be enforced, in strict mode's words; see `enforceIn`. */
+/** Prepares a schema of another format for strict mode; see `enforceSchema`. */
 export const enforce = (
   schema: JsonObject | undefined,
   strict: boolean | undefined,

@@ -37,7 +37,7 @@ export function decodeTool(source: Json, at: string): Tool {
   return { type: 'native', format: 'chat', value: source, at }
 }
 
-/** A function as in `tools[].function` and in the old `functions[]`. */
+/** Decodes a function of `tools[].function` or of the deprecated `functions[]`. */
 export function decodeFunction(fields: Unread): Tool {
   const tool: Tool = { type: 'function', name: takeString(fields, 'name') ?? '' }
   put(tool, 'description', takeString(fields, 'description'))
@@ -56,7 +56,7 @@ function finish(tool: Tool, fields: Unread, key: 'function' | 'custom', inner: U
   return tool
 }
 
-/** Undefined (and reported) for tools that only another format knows. `isOwn`: the client speaks this format itself. */
+/** Encodes a tool. Returns undefined, and reports it, for native tools of other formats. `isOwn`: the client speaks chat. */
 export function encodeTool(tool: Tool, quirks: Quirks, isOwn: boolean, context: CodecContext): JsonObject | undefined {
   const at = tool.at ?? ''
   const own = ownExtra(tool.extra, 'chat', at, context.report)
@@ -119,7 +119,7 @@ export function encodeTool(tool: Tool, quirks: Quirks, isOwn: boolean, context: 
   }
 }
 
-/** Undefined: not in a form that has a meaning elsewhere; the caller keeps it verbatim. */
+/** Decodes a tool choice. Returns undefined for unknown forms, which the caller keeps verbatim. */
 export function decodeChoice(choice: Json): ToolChoice | undefined {
   if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
   if (choice === 'any') return 'required' // Mistral's word
@@ -136,7 +136,7 @@ export function decodeChoice(choice: Json): ToolChoice | undefined {
   return allowed.length === tools.length ? { allowed, mode } : undefined
 }
 
-/** `{type: 'function', function: {name}}`, the same for custom tools, and without the inner object as some write it. */
+/** Reads `{type: 'function', function: {name}}`, the same for custom tools, or the form without the inner object. */
 function namedBy(choice: Json): string | undefined {
   if (!isObject(choice)) return undefined
   const { type: _, function: called, custom, ...rest } = choice
@@ -156,14 +156,11 @@ export function encodeChoice(choice: ToolChoice, tools: ToolList): Json {
     : { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools: choice.allowed.map(reference) } }
 }
 
-/**
- * Before `tools` there were `functions`. A client that still writes them also reads the old answer form, so the question
- * "which form?" is answered by where its tools stood.
- */
+/** Clients of the deprecated `functions` also expect the deprecated response form. The position of the tools tells them apart. */
 export const legacyPointer = '/functions'
 export const usesFunctions = (request: ModelRequest): boolean => request.at?.tools === legacyPointer
 
-/** Calls of the old form have no id; one is made from the place of the message, the same in every turn. */
+/** Calls of the deprecated form have no id. The position of the message makes one, which is the same in every turn. */
 const legacyCall = /^function_call_\d+$/
 export const legacyCallId = (message: number): string => `function_call_${message}`
 export const isLegacyCall = (id: string): boolean => legacyCall.test(id)
@@ -190,7 +187,7 @@ interface CacheHint {
   ttl?: '5m' | '1h'
 }
 
-/** `cache_control` is not chat's own field, but clients of several vendors write it here. Anything odd stays unread. */
+/** Reads `cache_control`, a field of several providers that chat itself lacks. Unknown forms stay unread. */
 export function decodeCache(fields: Unread): CacheHint | undefined {
   if (!isObject(fields.cache_control)) return undefined
   const inner = unread(fields.cache_control)

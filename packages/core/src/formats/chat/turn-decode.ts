@@ -19,7 +19,7 @@ import { decodeMedia, isAddress } from './media.ts'
 import { decodeCallSeal, decodeDetails } from './reasoning.ts'
 import { decodeCache, legacyCallId } from './tools.ts'
 
-/** All messages as turns. Adjacent tool messages answer the same assistant turn, so they become one user turn. */
+/** Decodes messages as turns. Adjacent tool messages become one user turn. */
 export function decodeMessages(messages: readonly Json[], context: CodecContext): Turn[] {
   const turns: Turn[] = []
   let results: Turn | undefined
@@ -107,7 +107,7 @@ function decodeAssistant(turn: Turn, content: Part[], fields: Unread, index: num
   }
 }
 
-/** Echoed reasoning. The list of details says more than the text beside it, which then is the same once more. */
+/** Reads earlier reasoning. If there is a list of details, the plain text only repeats it. */
 function decodeReasoning(fields: Unread, at: string): ReasoningPart[] {
   const details = takeArray(fields, 'reasoning_details')
   const content = takeString(fields, 'reasoning_content')
@@ -143,7 +143,7 @@ export function decodeToolCall(source: Json, at: string): ToolCallPart | undefin
   const rest = leftover(inner)
   if (rest === undefined) drop(fields, key)
   else fields[key] = rest
-  // Some vendors fill in the other kind of call with empty strings.
+  // Some providers write the other kind of call with empty strings.
   const other = fields[custom ? 'function' : 'custom']
   if (isObject(other) && !other.name) drop(fields, custom ? 'function' : 'custom')
   const extra = leftoverMessage(fields)
@@ -151,7 +151,7 @@ export function decodeToolCall(source: Json, at: string): ToolCallPart | undefin
   return part
 }
 
-/** The model's own text; a few servers send the arguments as an object. */
+/** The arguments as text. A few servers send an object. */
 function decodeInput(inner: Unread, key: string): string {
   const text = takeString(inner, key)
   if (text !== undefined) return text
@@ -212,7 +212,7 @@ function decodeContentPart(source: JsonObject, at: string, into: Part[], { upstr
   }
   const part =
     type === 'text' || type === 'refusal' ? decodeText(type, fields, at, into) : decodeMedia(type, fields, at)
-  // Dialects differ in how they take a document by its address: for a server of this format it stays as it is written.
+  // Providers differ in documents by URL: a chat upstream gets the part unchanged.
   const asWritten = part?.type === 'media' && (type === 'document_url' || isAddress(part)) && upstream === 'chat'
   if (part === undefined || asWritten) {
     into.push({ type: 'native', format: 'chat', value: source, at })
@@ -227,24 +227,24 @@ function decodeContentPart(source: JsonObject, at: string, into: Part[], { upstr
 function decodeText(type: 'text' | 'refusal', fields: Unread, at: string, into: Part[]): Part | undefined {
   const text = takeString(fields, type)
   if (text === undefined) return undefined
-  // Agents SDK writes the whole answer message into its part: role, refusal, annotations, reasoning.
+  // The Agents SDK writes the whole response message into the part: role, refusal, annotations, reasoning.
   if (fields.role === 'assistant') drop(fields, 'role')
   const reasoning = takeString(fields, 'reasoning_content')
   if (reasoning) into.push({ type: 'reasoning', text: reasoning, at: pointer(at, 'reasoning_content') })
   return { type, text, at } satisfies TextPart | Part
 }
 
-/** Whether an entry of `thinking` is a text and nothing else. */
+/** Returns whether an entry of `thinking` is only a text. */
 export const isThinkingText = (entry: Json): boolean =>
   isObject(entry) &&
   typeof entry.text === 'string' &&
   Object.keys(entry).every((key) => key === 'type' || key === 'text')
 
-/** Mistral's `thinking` part: a list of texts. */
+/** Decodes Mistral's `thinking` part, a list of texts. */
 export const thinkingText = (thinking: readonly Json[]): string =>
   thinking.map((item) => (isObject(item) && typeof item.text === 'string' ? item.text : '')).join('')
 
-/** Answers echoed back are full of nulls and empty lists (`annotations: []`): they say nothing. */
+/** Removes nulls and empty lists (`annotations: []`), which responses that clients send back contain. */
 function leftoverMessage(fields: Unread): JsonObject | undefined {
   for (const key in fields) {
     const value = fields[key]

@@ -35,7 +35,7 @@ const isSystem = (turn: Turn | undefined): boolean => turn?.role === 'system' ||
 const calls = (turn: Turn | undefined): boolean =>
   turn?.role === 'assistant' && turn.parts.some(({ type }) => type === 'tool-call')
 
-/** Results must follow calls at once here: what the system says in between is put behind them. */
+/** Moves system messages between calls and results behind the results, which must follow the calls at once. */
 function resultsFirst(turns: readonly Turn[], context: EncodeContext): readonly Turn[] {
   if (!turns.some((turn, i) => isSystem(turn) && calls(turns[i - 1]))) return turns
   const ordered: Turn[] = []
@@ -58,16 +58,16 @@ function resultsFirst(turns: readonly Turn[], context: EncodeContext): readonly 
   return [...ordered, ...held]
 }
 
-/** Results must follow calls at once here: calls of several assistant turns in a row become those of one. */
+/** Merges consecutive assistant turns with calls, because results must follow the calls at once. */
 function gatherCalls(turns: readonly Turn[]): Turn[] {
   const gathered: Turn[] = []
-  // The list of the last one, where it was made here: the request's own are not to grow.
+  // The last merged list, if it was created here. The request's own lists must not change.
   let grown: Part[] | undefined
   for (const turn of turns) {
     const last = gathered.at(-1)
-    // Parts gathered here contain a call; looking for it in each of them again would take quadratic time.
+    // Merged parts contain a call. Searching them again each time would take quadratic time.
     const calling = last?.role === 'assistant' && (last.parts === grown || calls(last))
-    // What a message carries beside its parts would have no place in the other.
+    // Other fields of the message would have no place in the merged one.
     if (calling && turn.role === 'assistant' && turn.extra === undefined && turn.name === undefined) {
       if (grown !== last.parts) grown = [...last.parts]
       append(grown, turn.parts)
@@ -77,9 +77,9 @@ function gatherCalls(turns: readonly Turn[]): Turn[] {
   return gathered
 }
 
-/** What every message of a turn carries beside its content. */
+/** Returns the fields that every message of a turn gets. */
 function message(turn: Turn, role: string, context: EncodeContext): JsonObject {
-  // The changes of settings have been applied to the whole request.
+  // Changes of settings were applied to the whole request before.
   const { role: _, parts: _parts, name, cache: _cache, extra, at = '', changes: _changes, ...rest } = turn
   rest satisfies Nothing
   const out: JsonObject = { ...ownExtra(extra, 'chat', at, context.report), role }
@@ -102,10 +102,7 @@ function encodeSystem(turn: Turn, context: EncodeContext): JsonObject {
   return out
 }
 
-/**
- * Tool results are messages of their own, and have to follow the assistant's calls at once. So they come first, then
- * what the turn says besides.
- */
+/** Encodes a user turn. Tool results are messages of their own and come first, because they must follow the assistant's calls at once. */
 function encodeUser(turn: Turn, messages: JsonObject[], context: EncodeContext): void {
   const content: JsonObject[] = []
   const moved: JsonObject[] = []
@@ -132,7 +129,7 @@ function encodeUser(turn: Turn, messages: JsonObject[], context: EncodeContext):
   messages.push(out)
 }
 
-/** A turn of tool results alone makes no message that could carry its name or its hints. */
+/** A turn with only tool results creates no message for its name or cache hint. */
 function reportResultTurn(turn: Turn, context: EncodeContext): void {
   const at = turn.at ?? ''
   const own = ownExtra(turn.extra, 'chat', at, context.report)
@@ -253,7 +250,7 @@ function encodeCall(part: ToolCallPart, context: EncodeContext): JsonObject {
   return out
 }
 
-/** Only the model that wrote a seal can read it; text goes where the upstream says it takes reasoning back. */
+/** Writes earlier reasoning. Only the issuer can read a seal; text goes to the field that the upstream declares. */
 function encodeReasoning(parts: readonly ReasoningPart[], out: JsonObject, context: EncodeContext): void {
   if (parts.length === 0) return
   const field = context.target.quirks.reasoningField
@@ -282,7 +279,7 @@ function withheld(at: string, what: string, context: EncodeContext): void {
   context.report.add(loss(at, `${what} can be read by its issuer only and was withheld`, 'unsupported', 'note'))
 }
 
-/** What the model said aloud in an earlier turn: chat refers to it by the id it gave it. */
+/** Encodes earlier audio of the model by its id. */
 function encodeHeard(part: MediaPart, out: JsonObject, context: EncodeContext): void {
   if (part.kind === 'audio' && part.source.type === 'file' && part.source.seal.issuer === 'chat') {
     const own = ownExtra(part.extra, 'chat', part.at ?? '', context.report)
@@ -323,7 +320,7 @@ function leaveOut(part: Part, why: string, context: EncodeContext): undefined {
   return undefined
 }
 
-/** One plain text is written as a string: every server takes that, the older ones nothing else. */
+/** Writes a single text as a string, because older servers accept no list. */
 function collapse(content: JsonObject[]): string | JsonObject[] {
   const [first, second] = content
   if (first === undefined) return ''

@@ -6,7 +6,7 @@ import type { Unread } from '../shared/json-fields.ts'
 const count = (value: Json | undefined): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
-/** Groq's older models count in `x_groq`, Moonshot's in the choice. */
+/** Groq's older models report usage in `x_groq`, Moonshot's models in the choice. */
 export const groqUsage = (fields: Unread): Json | undefined =>
   isObject(fields.x_groq) ? fields.x_groq.usage : undefined
 export function lastChoiceUsage(choices: readonly Json[]): Json | undefined {
@@ -14,7 +14,7 @@ export function lastChoiceUsage(choices: readonly Json[]): Json | undefined {
   return isObject(last) ? last.usage : undefined
 }
 
-/** Reads every vendor's usage object; undefined if it counts nothing. Totals come out inclusive, as the IR wants them. */
+/** Decodes the usage object of any provider; undefined without counts. Totals include their parts, as in the IR. */
 export function decodeUsage(value: Json | undefined): Usage | undefined {
   if (!isObject(value)) return undefined
   const prompt = count(value.prompt_tokens)
@@ -26,7 +26,7 @@ export function decodeUsage(value: Json | undefined): Usage | undefined {
     prompt: prompt ?? 0,
     completion: completion ?? 0,
     total: count(value.total_tokens),
-    // Where each vendor says how much of the prompt came from its cache.
+    // The cached part of the prompt, by provider.
     cacheRead:
       count(input.cached_tokens) ??
       count(value.prompt_cache_hit_tokens) ??
@@ -59,9 +59,8 @@ interface Counts {
 }
 
 /**
- * Some vendors leave a part out of `prompt_tokens` or `completion_tokens`. The total shows how many tokens are missing, and the part
- * that has as many tokens is the one that was left out: Mistral's audio input, a cache that counts apart, the reasoning of xAI and
- * of Google's compatible endpoint.
+ * Completes the totals. Some providers leave a part out of `prompt_tokens` or `completion_tokens`. The total shows the number of missing tokens,
+ * and the part with that number was left out: Mistral's audio input, a separate cache count, reasoning of xAI and of Google's endpoint.
  */
 function totalsOf({ prompt, completion, total, cacheRead = 0, cacheWrite = 0, audio, reasoning }: Counts): {
   readonly read: number
@@ -71,15 +70,15 @@ function totalsOf({ prompt, completion, total, cacheRead = 0, cacheWrite = 0, au
   const missing = total === undefined ? 0 : total - prompt - completion
   if (missing > 0 && missing === reasoning) return { read: prompt, written: completion + missing }
   if (missing > 0 && (missing === audio || missing === cached)) return { read: prompt + missing, written: completion }
-  // Azure's Grok: more tokens come from the cache than the prompt is said to have.
+  // Azure's Grok: the cached tokens exceed the prompt tokens.
   if (cacheRead > prompt) return { read: prompt + cached, written: completion }
   return { read: prompt, written: missing > 0 && reasoning === undefined ? completion + missing : completion }
 }
 
-/** OpenRouter may count tokens as read from the cache and as written to it: they are in the prompt once. */
+/** OpenRouter may count the same tokens as read from and as written to the cache. */
 const writtenWithin = (read: number, { cacheRead = 0, cacheWrite }: Counts): number | undefined =>
   cacheWrite === undefined ? undefined : Math.min(cacheWrite, Math.max(0, read - cacheRead))
 
-/** The fields of a usage object that is written as chat writes it. */
+/** Returns whether a usage object has chat's fields. */
 export const isChatUsage = (value: JsonObject): boolean =>
   typeof value.prompt_tokens === 'number' && value.input_tokens === undefined

@@ -2,14 +2,13 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import type { IsShown } from '../capabilities.ts'
 import type { Nothing, Usage } from '../ir.ts'
-import { findUnshownUsage as beside, type UsageFields } from '../shared/response-losses.ts'
+import { findUnshownUsage, type UsageFields } from '../shared/response-losses.ts'
 
 export { decodeUsage, groqUsage, lastChoiceUsage } from './usage-decode.ts'
 
 /**
- * Clients add up the details without checking that they are present, so another format's usage gets all that the
- * specification names: an answer without reasoning cost no reasoning tokens; of one with reasoning, an upstream may not say how
- * many. Text is the rest of the total, cached text included.
+ * Encodes usage. Clients add up details without checking their presence, so that usage of another format gets all members of the
+ * specification: zero reasoning tokens without reasoning, none if the upstream did not count them. Text tokens are the rest of the total.
  */
 export function encodeUsage(usage: Usage, reasoned = false): JsonObject {
   const { input, output, raw, ...rest } = usage
@@ -44,14 +43,14 @@ export function encodeUsage(usage: Usage, reasoned = false): JsonObject {
   return out
 }
 
-/** What is left of a total beside its parts, at least 0. */
+/** Returns a total minus its parts, at least 0. */
 const remainder = (total: number, ...parts: (number | undefined)[]): number =>
   Math.max(
     0,
     parts.reduce<number>((left, part) => left - (part ?? 0), total),
   )
 
-/** OpenAI's fields and those of its vendors that say the same. */
+/** Fields of OpenAI, and equivalent fields of compatible providers. */
 const usageFields = {
   prompt_tokens: 'shown',
   completion_tokens: 'shown',
@@ -75,4 +74,5 @@ const usageFields = {
   cached_tokens: 'usage.cacheRead',
   cache_creation_input_tokens: 'usage.cacheWrite',
 } as const satisfies UsageFields
-export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] => beside(usage, usageFields, isShown)
+export const unshownUsage = (usage: JsonObject, isShown: IsShown): string[] =>
+  findUnshownUsage(usage, usageFields, isShown)

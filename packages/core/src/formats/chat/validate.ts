@@ -20,12 +20,11 @@ export const checkRequest = (body: Json): JsonObject => validateBody(passThrough
 export const validateRequest = (body: Json): JsonObject => validateBody(requestSchema, body, complain)
 
 /**
- * What a chat request must look like: the specification's required fields and bounds, and the types of every field the
- * provider itself checks. Objects are loose: unknown fields, part types and tool types pass. Null stands for absent in
- * optional fields, as real clients write it.
+ * Schema of chat requests for translation: required fields, bounds, and the types of the fields that OpenAI checks. Unknown fields, part
+ * types and tool types pass. Null counts as absent in optional fields.
  */
 
-/** Says in a custom issue which complaint it is; see complaint.ts. */
+/** Parameters of custom issues, which `complain` reads. */
 export const missing = { missing: true } as const
 export const integral = { integral: true } as const
 
@@ -44,7 +43,7 @@ const imagePart = z.looseObject({
   image_url: oneOf('one of an object or a string', [z.string(), z.looseObject({ url: z.string() })]),
 })
 const audioPart = z.looseObject({
-  // Mistral's clients write the audio itself.
+  // Mistral's clients send the audio itself.
   input_audio: oneOf('one of an object or a string', [
     z.string(),
     z.looseObject({ data: z.string(), format: optional(z.string()) }),
@@ -60,7 +59,7 @@ const knownParts: Readonly<Record<string, z.ZodType>> = {
   refusal: refusalPart,
 }
 
-/** Checks a value by the schema its `type` names; types nobody knows pass. Without a fallback the type is required. */
+/** Creates a schema that checks a value by its `type`. Unknown types pass. Without a fallback the type is required. */
 function byType(schemas: Readonly<Record<string, z.ZodType>>, fallback = '') {
   const type = fallback === '' ? z.string() : z.string().nullish()
   const object = z.looseObject({ type }).superRefine((value, context) => {
@@ -89,7 +88,7 @@ const call = byType(
 )
 const named = { name: optional(z.string()) }
 
-/** Fields that let an assistant message go without content. */
+/** Fields that make the content of an assistant message optional. */
 const insteadOfContent = [
   'tool_calls',
   'function_call',
@@ -181,11 +180,11 @@ export const requestSchema = z.looseObject({
   verbosity: optional(z.string()),
 })
 
-/** What every chat request is checked by; see shared/pass-through.ts. `requestSchema` is for translations. */
+/** Schema of all chat requests, pass-through included; see `messageList`. `requestSchema` is for translations. */
 export const passThroughSchema = z.looseObject({
   model: z.string().min(1),
   messages: messageList('an array of objects'),
-  // The gateway frames and counts the response by these.
+  // These decide the form of the response, and its accounting.
   stream: optionalBoolean,
   deferred: optionalBoolean,
   // The specification's limits.
@@ -196,7 +195,7 @@ export const passThroughSchema = z.looseObject({
   frequency_penalty: z.number().min(-2).max(2).nullish(),
 })
 
-/** Tells an issue in OpenAI's words: message, `param` in dots, and `code`. */
+/** Describes an issue as OpenAI does: message, dotted `param`, and `code`. */
 export function complain(issue: Issue, body: Json): Complaint {
   const param = dotted(issue.path)
   if (param === '') return { message: `Invalid body: expected an object, but got ${kindOf(body)} instead.` }
@@ -248,7 +247,7 @@ const expectedWords: Readonly<Record<string, string>> = {
   record: 'an object',
 }
 
-/** The schema's own words, where it gives some. */
+/** Returns the schema's description, if it has one. */
 const expected = (type: string, message: string): string =>
   message.startsWith('Invalid input') ? (expectedWords[type] ?? type) : message
 
@@ -271,14 +270,14 @@ function outOfBounds(issue: Extract<Issue, { code: 'too_small' | 'too_big' }>, p
   }
 }
 
-/** Fields that count something take integers; the others decimals, though a whole number may stand there. */
+/** Fields with integer values. Others are decimals, even if the value is whole. */
 const counted: ReadonlySet<string> = new Set([
   'n',
   'max_tokens',
   'max_completion_tokens',
   'top_logprobs',
   'seed',
-  // beside chat
+  // other operations
   'best_of',
   'dimensions',
   'logprobs',

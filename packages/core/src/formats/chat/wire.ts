@@ -14,7 +14,7 @@ import { decodeError, encodeError, errorWithin } from './error.ts'
 import type { QuirkEdits } from './quirks.ts'
 import { decodeUsage, groqUsage, lastChoiceUsage } from './usage-decode.ts'
 
-/** The part of chat completions that every call needs. */
+/** The part of the chat codec that every call needs. */
 export const chatWire: WireCodec = {
   format: 'chat',
   loadRequestCheck: lazy(() => import('./validate.ts').then(({ checkRequest }) => checkRequest)),
@@ -32,7 +32,7 @@ export const chatWire: WireCodec = {
     event: ['content', 'reasoning_content', 'reasoning', 'refusal', 'arguments', 'input'],
   },
   billableUnits: ({ num_search_queries: searches }) => (typeof searches === 'number' ? { searches } : undefined),
-  // xAI: the answer is fetched later.
+  // xAI: the client fetches the response later.
   backgroundFields: ['deferred'],
   outputBound: { fields: ['max_completion_tokens', 'max_tokens'], countFields: ['n'] },
   encodeAllowance: rateLimitHeaders,
@@ -44,7 +44,7 @@ export const chatWire: WireCodec = {
       // Groq's compound systems.
       'compound_custom.models.answering_model',
       'compound_custom.models.reasoning_model',
-      // Azure's answers from data of one's own.
+      // Azure OpenAI On Your Data.
       'data_sources[].parameters.embedding_dependency.deployment_name',
       'data_sources[].parameters.embedding_dependency.model_id',
     ],
@@ -53,7 +53,7 @@ export const chatWire: WireCodec = {
   }),
 }
 
-/** What fits bodies to upstreams with quirks. OpenAI's own has none. */
+/** Code for upstreams with quirks, loaded on first use. OpenAI has none. */
 const fitter = lazy(() => import('./quirks.ts').then(({ applyQuirks: fit }) => fit))
 
 const isPlain = (quirks: Quirks): boolean => {
@@ -61,7 +61,7 @@ const isPlain = (quirks: Quirks): boolean => {
   return true
 }
 
-/** See WireCodec. */
+/** See `WireCodec.prepareWireEdit`. */
 export function prepareWireEdit({ quirks }: TargetTraits): Promise<unknown> | undefined {
   if (isPlain(quirks)) return undefined
   const fit = fitter()
@@ -69,8 +69,8 @@ export function prepareWireEdit({ quirks }: TargetTraits): Promise<unknown> | un
 }
 
 /**
- * Bodies pass as they came, but for what the upstream would refuse. Streams are metered, so usage is asked for where the
- * client did not; the mark it leaves in each chunk is taken out again.
+ * Returns the edits of a pass-through body. It requests usage of streams for metering, and removes the `usage` member of each chunk if the
+ * client did not request usage.
  */
 export function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit | undefined {
   const fit = isPlain(quirks) ? asItIs : fitter()
@@ -104,36 +104,36 @@ export function tapResponse(body: JsonObject): ResponseTap {
   return out
 }
 
-/** The id of a spoken answer, which a later request may refer to. */
+/** Returns the id of an audio response, which a later request may refer to. */
 function audioIdOf(choice: Json): Json | undefined {
   const message = isObject(choice) ? choice.message : undefined
   const audio = isObject(message) ? message.audio : undefined
   return isObject(audio) ? audio.id : undefined
 }
 
-/** The same in a chunk of a stream. */
+/** Matches the id of an audio response in a stream chunk. */
 const audioId = /"audio"\s*:\s*\{[^{}]*?"id"\s*:\s*"([^"\\]+)"/
 
-/** So many characters of a chunk are looked at for it: the sound itself may be long. */
+/** Bounds the search: the audio data itself may be long. */
 const audioStart = 2000
 
-/** Parses the first chunk, and then only chunks that hold usage or an error: the rest is looked at as text. */
+/** Creates a tap that parses the first chunk, and then only chunks with usage or an error. It searches others as text. */
 export function tapStream(options: TapOptions): StreamTap {
   const { withholdUsage, request: asked = {} } = options
   const wanted = typeof asked.n === 'number' ? asked.n : 1
-  /** Choices that have said how they finished. */
+  /** Choices with a finish reason. */
   const finished = new Set<number>()
   let frame: Frame | undefined
   const { doneOptional } = options.target.quirks
   const unfinished = doneOptional ? new Set<number>() : undefined
 
-  /** Returns whether the chunk is the client's, if it holds more than usage; undefined for one that does not. */
+  /** Returns whether the client gets the chunk; undefined for a chunk with usage only. */
   function read(event: SseEvent): boolean | undefined {
     const chunk = parseObject(event.data)
     if (chunk === undefined) throw invalidEventError()
     const error = event.event === 'error' ? chunk : errorWithin(chunk)
     if (error !== undefined) {
-      // What has ended well has not failed.
+      // A completed response has not failed.
       if (tap.ended) return false
       tap.error = decodeError(200, error)
     }
@@ -159,7 +159,7 @@ export function tapStream(options: TapOptions): StreamTap {
       if (isObject(choice) && choice.finish_reason) finished.add(typeof choice.index === 'number' ? choice.index : 0)
   }
 
-  /** Where `[DONE]` may be missing, the last finish word of the choices ends the stream. */
+  /** If `[DONE]` is optional, the finish reason of the last open choice ends the stream. */
   function trackChoices(chunk: JsonObject, unfinished: Set<number>): void {
     for (const choice of choicesOf(chunk)) {
       if (!isObject(choice)) continue
@@ -186,9 +186,9 @@ export function tapStream(options: TapOptions): StreamTap {
       if (data === '[DONE]' || data.trim() === '[DONE]') {
         if (frame === undefined)
           throw new GatewayError('upstream_bad_response', 'The upstream ended its stream without an answer.')
-        // Servers that forget the word for the ending count their tokens. One that did neither was cut.
+        // A stream with neither finish reason nor usage was cut. Some servers omit the finish reason.
         tap.ended = tap.finish !== undefined || tap.usage !== undefined
-        // The client would take it at its word; and behind it nobody would hear of the error.
+        // After `[DONE]` the client would not read the error.
         return tap.ended
       }
       // Clients parse the data of every event.
@@ -201,7 +201,7 @@ export function tapStream(options: TapOptions): StreamTap {
       const failed = event.event === 'error' || word === 'error'
       if (frame !== undefined && !doneOptional && !failed && !worthParsing(data)) {
         tap.canSkipSimilar = word === undefined
-        // Once for each choice: all that is parsed of most streams beside their first and last chunks.
+        // Once for each choice. Most streams need no other parsing between first and last chunk.
         if (word !== undefined) noteFinished(choicesOf(parseObject(data)))
         return true
       }
@@ -219,7 +219,7 @@ export function tapStream(options: TapOptions): StreamTap {
 const choicesOf = (chunk: JsonObject | undefined): readonly Json[] =>
   Array.isArray(chunk?.choices) ? chunk.choices : []
 
-/** What is said, when, and what servers fill their chunks up with. */
+/** Members with text, time or padding. */
 const varying: ReadonlySet<string> = new Set([
   'content',
   'reasoning_content',
@@ -232,7 +232,7 @@ const varying: ReadonlySet<string> = new Set([
   'p',
 ])
 
-/** A quoted name within a JSON text has its quotes escaped, so these matches are real keys (or short string values). */
+/** Quotes within a JSON string are escaped, so that these matches are real keys, or short string values. */
 const worthParsing = (data: string): boolean => startsObject(data, '"usage"') || data.includes('"error"')
 
 function startsObject(data: string, key: string): boolean {
@@ -241,14 +241,14 @@ function startsObject(data: string, key: string): boolean {
   return false
 }
 
-/** The first character of the value behind a key: some servers write a space after the colon. */
+/** Returns the first character of the value after a key. Some servers write a space after the colon. */
 function valueAt(data: string, position: number): string {
   let at = position
   while (data[at] === ' ' || data[at] === ':') at++
   return data[at] ?? ''
 }
 
-/** The last one of the chunk; a null, or the name as a mere value, is none. */
+/** Returns the last finish reason of a chunk. Ignores null, and the name as a string value. */
 function finishWord(data: string): string | undefined {
   const key = '"finish_reason"'
   for (let at = data.lastIndexOf(key); at >= 0; at = at === 0 ? -1 : data.lastIndexOf(key, at - 1)) {

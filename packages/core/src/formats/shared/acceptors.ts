@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { cutText } from '../../base/json/outline.ts'
 
-/** Whether a value fits. */
+/** Returns whether a value fits the schema. */
 export type Acceptor = (value: unknown) => boolean
 
 type Schema = z.core.$ZodType
@@ -9,26 +9,23 @@ type Check = z.core.$ZodCheck<never>
 
 interface Node {
   accepts: Acceptor
-  /** What zod makes of an accepted value has the value's own content: checks may be shown the value itself. */
+  /** zod's copy of an accepted value equals the value: checks may run on the value itself. */
   faithful: boolean
 }
 
 const acceptors = new WeakMap<Schema, Acceptor>()
 const nodes = new WeakMap<Schema, Node>()
-const answers = new WeakMap<Check, () => Acceptor>()
+const replacements = new WeakMap<Check, () => Acceptor>()
 
-/**
- * Something was met that only zod knows how to judge: a check that put another value in the value's place, an object that is
- * not as JSON.parse makes them. All steps then fail, and zod judges the whole.
- */
+/** Set if only zod can judge a value: a check replaced it, or an object does not come from JSON.parse. All steps then fail, and zod decides. */
 let inDoubt = false
 
-/** Of texts that were cut nothing is known but that they are long: no check of theirs holds, and zod is not asked. */
+/** Set while an outline is judged. Checks on texts that were cut then fail, and zod is not called. */
 let outlined = false
 
 /**
- * What `judge` says of the outline of a body (base/json/outline.ts). Acceptors that it asks accept an outline only if they would
- * accept the body; if they do not, the body may be good all the same.
+ * Runs `judge` on the outline of a body (base/json/outline.ts). Acceptors accept an outline only if they accept the body. A rejected outline
+ * may still belong to a valid body.
  */
 export function judgeOutline<T>(judge: () => T): T {
   outlined = true
@@ -42,9 +39,8 @@ export function judgeOutline<T>(judge: () => T): T {
 export const judgesOutline = (): boolean => outlined
 
 /**
- * What `schema.safeParse(value).success` would say, without the copies, contexts and results that zod makes on the way. The
- * schema is read once; kinds that are not known here are left to zod, and so is every check that does not clearly hold.
- * Meant for what JSON.parse gives: arrays have no holes, and the fields of objects can be enumerated.
+ * Returns a function with the result of `schema.safeParse(value).success`, without zod's copies, contexts and results. Unknown kinds of schemas
+ * and checks that do not clearly hold are left to zod. Values must come from JSON.parse: arrays without holes, enumerable fields.
  */
 export function acceptorOf(schema: z.ZodType): Acceptor {
   let acceptor = acceptors.get(schema)
@@ -64,26 +60,26 @@ export function acceptorOf(schema: z.ZodType): Acceptor {
 }
 
 /**
- * To be put around a schema whose last check is a function that tries other schemas by itself: zod runs it as it is, and
- * acceptors ask the answer in its place. It has to say yes exactly where the function raises no issue.
+ * Replaces the last check of a schema, a function that runs other schemas, by a faster one for acceptors. It must return true exactly where
+ * the check raises no issue. zod still runs the check.
  *
- * @param answer makes it, once, when the schema is first used
+ * @param createAcceptor creates the replacement, once, on first use
  */
-export function withAcceptor<S extends z.ZodType>(schema: S, answer: () => (value: z.output<S>) => boolean): S {
+export function withAcceptor<S extends z.ZodType>(schema: S, createAcceptor: () => (value: z.output<S>) => boolean): S {
   const check = schema._zod.def.checks?.at(-1)
-  if (check === undefined) throw new TypeError('The schema has no check that could be answered')
-  answers.set(check, answer as () => Acceptor)
+  if (check === undefined) throw new TypeError('The schema has no check that an acceptor could replace')
+  replacements.set(check, createAcceptor as () => Acceptor)
   return schema
 }
 
-/** The acceptors of schemas that are chosen by a name. */
+/** Returns the acceptors of schemas by name. */
 export const acceptorsOf = (schemas: Readonly<Record<string, z.ZodType>>): ReadonlyMap<unknown, Acceptor> =>
   new Map(Object.entries(schemas).map(([name, schema]) => [name, acceptorOf(schema)]))
 
 function nodeOf(schema: Schema): Node {
   const known = nodes.get(schema)
   if (known !== undefined) return known
-  // A schema that holds itself finds this one, which by the time of its use knows what to do.
+  // A recursive schema finds this node, which is complete when it is used.
   const node: Node = { accepts: (value) => node.accepts(value), faithful: false }
   nodes.set(schema, node)
   const { accepts, faithful } = withChecks(schema, kindOf(schema) ?? judgedByZod(schema))
@@ -102,10 +98,10 @@ const zodAccepts = (schema: z.ZodType, value: unknown): boolean => !outlined && 
 const anything: Acceptor = () => true
 const faithful = (accepts: Acceptor): Node => ({ accepts, faithful: true })
 
-/** The schema without its checks; undefined for kinds that are left to zod. */
+/** Compiles a schema without its checks; undefined for kinds that zod handles. */
 function kindOf(schema: Schema): Node | undefined {
   const { def, values } = (schema as z.core.$ZodTypes)._zod
-  // Coerced: the checks would see another value.
+  // Coercion: the checks would get another value.
   if ('coerce' in def && def.coerce) return undefined
   switch (def.type) {
     case 'unknown':
@@ -321,8 +317,8 @@ function withChecks(schema: Schema, { accepts, faithful }: Node): Node {
 }
 
 function holding(check: Check): Acceptor {
-  const answer = answers.get(check)
-  if (answer !== undefined && check._zod.def.when === undefined) return answer()
+  const replacement = replacements.get(check)
+  if (replacement !== undefined && check._zod.def.when === undefined) return replacement()
   const surely = sure(check)
   return (value) => surely(value) || holds(check, value)
 }
@@ -338,7 +334,7 @@ function holds(check: Check, value: unknown): boolean {
   return false
 }
 
-/** Finds the usual values of the usual checks good. Those it does not may be good as well. */
+/** Accepts the common cases of common checks. A rejected value may still be valid. */
 function sure(check: Check): Acceptor {
   const { def } = (check as z.core.$ZodChecks)._zod
   switch (def.check) {
@@ -353,7 +349,7 @@ function sure(check: Check): Acceptor {
     case 'number_format':
       return def.format === 'safeint' ? Number.isSafeInteger : () => false
     case 'min_length': {
-      // Texts are measured in code points: of one or two units each.
+      // zod counts code points, which have one or two UTF-16 units.
       const { minimum } = def
       return (value) =>
         Array.isArray(value) ? value.length >= minimum : typeof value === 'string' && value.length >= 2 * minimum - 1

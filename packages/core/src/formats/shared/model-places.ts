@@ -1,15 +1,15 @@
 import { GatewayError } from '../../base/errors.ts'
 import { codeAt, isSpace, type JsonSource, type Member, sourceText } from '../../base/json/scan.ts'
 /**
- * The members of a format's requests that name or choose a model. Paths are written as in JavaScript (`tools[].model`); a member that is
- * declared as a list is also checked where a client sends a single value.
+ * The members of a format's requests that name or select a model. Paths are written as in JavaScript (`tools[].model`). A member that is
+ * declared as a list is also checked if a client sends a single value.
  *
- * A format or operation has one list. It holds every member that an upstream of the format is known to read, vendors' extensions included.
+ * Each format or operation has one list with every member that any upstream of the format reads, extensions of providers included.
  */
 export interface ModelPlaceList {
   /** Members that hold a model's name, a list of names, or objects with a `model`. */
   readonly names: readonly string[]
-  /** Members that choose a model without naming it, each with the values that choose none. */
+  /** Members that select a model without naming it, each with the values that select none. */
   readonly chooses?: { readonly [path: string]: readonly string[] }
   /** Parts of a request that have the members of another part; `''` is the whole request. */
   readonly sameMembers?: { readonly [path: string]: string }
@@ -17,17 +17,17 @@ export interface ModelPlaceList {
   readonly protobuf?: boolean
 }
 
-/** What to do with one member, and with the members inside it. */
+/** The role of one member and of its members. */
 export interface PlaceNode {
-  /** How the member may be written. */
+  /** The accepted spellings of the member. */
   readonly spellings: readonly string[]
   readonly members: Map<string, PlaceNode>
   role: 'name' | 'choice' | undefined
-  /** Values of a choice that choose no model. */
+  /** Values of a `choice` that select no model. */
   harmless: readonly string[]
 }
 
-/** A list of places in the form that requests are checked by. */
+/** A compiled list of places. */
 export interface ModelPlaces {
   readonly list: ModelPlaceList
   /** The top-level members that name or choose a model, by their folded names. */
@@ -39,21 +39,21 @@ export interface ModelPlaces {
 }
 
 /**
- * A member's name as the most tolerant parser reads it. Go's JSON decoder ignores case, by Unicode's simple folding ('ſ' is an 's');
- * decoders of protocol buffers take snake case for camel case.
+ * Folds a member's name as the most tolerant parser does. Go's JSON decoder ignores case with Unicode's simple folding ('ſ' is an 's');
+ * decoders of protocol buffers accept snake case.
  */
 export const foldName = (name: string): string => name.toUpperCase().toLowerCase().replaceAll('_', '')
 
-/** Length and first letter in one number: a name that reads as another one has the same, but for first letters beyond ASCII. */
+/** Combines length and first letter of a name in one number, which equivalent ASCII spellings share. */
 export const hintOf = (name: string): number => name.length * 32 + (name.charCodeAt(0) & 31)
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** The members on the way to a place, outermost first. */
+/** Returns the members on the path to a place, outermost first. */
 const membersOf = (path: string): readonly string[] =>
   path === '' ? [] : path.split('.').map((member) => member.replaceAll('[]', ''))
 
-/** Prepares a list for checks. */
+/** Compiles a list of places. */
 export function modelPlaces(list: ModelPlaceList): ModelPlaces {
   const paths = [...list.names, ...Object.keys(list.chooses ?? {})]
   const topLevel = new Map(
@@ -148,11 +148,11 @@ export const toolPlaces = {
   sameMembers: { 'tools[].tools': 'tools', 'tools[].parameters.tools': 'tools' },
 } as const satisfies ModelPlaceList
 
-/** What is asked about each place that a request uses. Both throw a GatewayError to refuse the request. */
+/** Callbacks for each place that a request uses. They throw a GatewayError to reject the request. */
 export interface PlaceVisitor {
   /** A member that holds a model's name. */
   name(name: string, path: string): void
-  /** A member that chooses a model without naming it. */
+  /** A member that selects a model without naming it. */
   choice(path: string): void
 }
 
@@ -168,13 +168,12 @@ const closeBracket = 93
 const comma = 44
 
 /**
- * Visits the declared places of a JSON object, in one pass and without a value as large as the text: only members on the way to a place are
- * entered. The text is read instead of its parsed value because a member given twice, or in another case, is lost in the value and is
- * read by some upstreams.
+ * Visits the declared places of a JSON object in one pass. Enters only members on the path to a place, and reads the text instead of a
+ * parsed value: the value hides duplicate members and members in another case, which some upstreams read.
  *
  * @param source valid JSON
- * @param members of its top-level object
- * @throws GatewayError `invalid_request` for a duplicate or another spelling of a member that leads to a place
+ * @param members the members of its top-level object
+ * @throws GatewayError `invalid_request` for a duplicate or another spelling of a member on the path to a place
  */
 export function visitPlaces(
   source: JsonSource,
@@ -195,7 +194,7 @@ export function visitValue(text: string, root: PlaceNode, visitor: PlaceVisitor)
   new Walk(text, visitor).value(text.search(/[^ \t\n\r]/), root, '', 0)
 }
 
-/** The declared member of that name. Throws for a duplicate, and for a name that only a tolerant parser reads as the declared one. */
+/** Returns the declared member of that name. Throws for duplicates and for spellings that only tolerant parsers accept. */
 export function findPlace(parent: PlaceNode, key: string, seen: Set<string>, path: string): PlaceNode | undefined {
   const folded = foldName(key)
   const node = parent.members.get(folded)
@@ -214,7 +213,7 @@ export const otherSpelling = (path: string, wanted: string): GatewayError =>
     param: path.slice(0, 200),
   })
 
-/** Asks about a value at a place, as JSON. */
+/** Visits a scalar value, given as JSON. */
 function visitScalar(text: string, { role, harmless }: PlaceNode, path: string, visitor: PlaceVisitor): void {
   if (role === undefined || text === 'null') return
   const value: unknown = JSON.parse(text)
@@ -278,12 +277,12 @@ class Walk {
       )
       if (codeAt(this.#source, at) === comma) at = this.#space(at + 1)
     }
-    // A router that maps models to models, for one, names them in its keys.
+    // For example, a router's map from models to models names them in its keys.
     if (node.role === 'name' && !named) this.#visitor.choice(path)
     return at + 1
   }
 
-  /** The place after the value that begins there. */
+  /** Returns the end of the value that begins at `start`. */
   #skip(start: number): number {
     const source = this.#source
     let depth = 0
@@ -301,7 +300,7 @@ class Walk {
     return source.length
   }
 
-  /** The place after the closing quote of the string that opens at `open`. */
+  /** Returns the position after the closing quote of the string that opens at `open`. */
   #stringEnd(open: number): number {
     const source = this.#source
     for (let at = open + 1; ; ) {
@@ -327,7 +326,7 @@ class Walk {
   }
 }
 
-/** Where a name may be an object: its one member that counts. */
+/** The only relevant member of an object in place of a model name. */
 const objectWithName: PlaceNode = {
   spellings: [],
   role: undefined,

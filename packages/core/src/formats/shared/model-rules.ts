@@ -5,7 +5,7 @@ import type { ModelRule, ModelSetting } from '../target-traits.ts'
 import { fieldPointer, loss } from './report.ts'
 import { applySettingsChanges } from './settings-changes.ts'
 
-/** Values that say no more than the absence of the setting. */
+/** Values that equal the absence of the setting. */
 const defaults: { readonly [S in ModelSetting]?: number | string | boolean } = {
   'sampling.temperature': 1,
   'sampling.topP': 1,
@@ -15,7 +15,7 @@ const defaults: { readonly [S in ModelSetting]?: number | string | boolean } = {
   'tools.parallel': true,
 }
 
-/** The rule for a model, or undefined. A `like` is followed once. */
+/** Returns the rule of a model. A `like` is followed once. */
 export function findModelRule(rules: readonly ModelRule[] | undefined, model: string): ModelRule | undefined {
   if (rules === undefined) return undefined
   const found = match(rules, model)
@@ -49,17 +49,17 @@ const bareName = (model: string): string =>
     .toLowerCase()
     .replace(/^(?:ft:|[a-z]+\.)+/, '')
 
-/** A request as a model accepts it in one format. */
+/** A request that a model accepts in one format. */
 export interface FittedRequest {
   readonly request: ModelRequest
-  /** The model accepts more of this request in another format: use this one only if the upstream speaks no other. */
+  /** The model accepts more of the request in another format, which is preferred if the upstream speaks it. */
   readonly restricted: boolean
 }
 
 /**
- * Removes what the model refuses in this format and reports it. Returns the same request where nothing is refused.
+ * Removes settings that the model rejects in this format, and reports them. Returns the same request if nothing changes.
  *
- * @param accepted the changes within a conversation that the request can hold; others apply to the whole request, which is fitted
+ * @param accepted changes within the conversation that the target accepts; others are applied to the whole request first
  */
 export function fitToModel(
   request: ModelRequest,
@@ -87,7 +87,7 @@ interface Fitting {
   readonly report: Report
 }
 
-/** The effort that the request asks for, however it says so. */
+/** Returns the effort that the request states in any form. */
 function wantedEffort({ reasoning }: ModelRequest): Effort | undefined {
   if (reasoning?.off) return 'none'
   return (
@@ -98,7 +98,7 @@ function wantedEffort({ reasoning }: ModelRequest): Effort | undefined {
 const isWithoutReasoning = ({ request, rule }: Fitting): boolean =>
   rule.efforts?.length === 0 || (wantedEffort(request) ?? rule.defaultEffort ?? 'medium') === 'none'
 
-/** The field that asks for the effort. */
+/** Returns the IR field that states the effort. */
 const effortField = ({ reasoning }: ModelRequest): string =>
   `reasoning.${reasoning?.off ? 'off' : reasoning?.effort === undefined ? 'budgetTokens' : 'effort'}`
 
@@ -107,7 +107,7 @@ function setEffort(fitting: Fitting, effort: Effort): void {
   fitting.request = { ...fitting.request, reasoning: { ...reasoning, effort } }
 }
 
-/** @returns whether another format accepts the effort that was asked for */
+/** @returns whether another format accepts the requested effort */
 function fitEffort(fitting: Fitting, inFormat: readonly Effort[] | undefined): boolean {
   const { request, rule } = fitting
   const accepted = inFormat ?? rule.efforts
@@ -134,7 +134,7 @@ function fitEffort(fitting: Fitting, inFormat: readonly Effort[] | undefined): b
   return inFormat !== undefined && rule.efforts?.includes(wanted) !== false
 }
 
-/** Efforts that the conversation changes to. */
+/** Replaces efforts in changes within the conversation. */
 function fitChanges(fitting: Fitting): void {
   const { request, rule, report } = fitting
   const { efforts } = rule
@@ -172,7 +172,7 @@ function dropReasoning(fitting: Fitting): void {
   }
 }
 
-/** @returns whether tools stand in the way of reasoning in this format */
+/** @returns whether tools exclude reasoning in this format */
 function fitTools(fitting: Fitting, format: UpstreamFormat): boolean {
   const { request, rule } = fitting
   if (!request.tools?.list.length || isWithoutReasoning(fitting)) return false
@@ -190,7 +190,7 @@ function fitTools(fitting: Fitting, format: UpstreamFormat): boolean {
   return true
 }
 
-/** Takes a setting out of the request; a value beyond the default is reported. */
+/** Removes a setting; reports it unless it has the default value. */
 function remove(fitting: Fitting, setting: ModelSetting, reason: string): void {
   const [group, field] = setting.split('.') as ['sampling' | 'output' | 'tools', string]
   const settings = fitting.request[group] as Readonly<Record<string, unknown>> | undefined
@@ -208,15 +208,12 @@ const tell = (
   severity: 'fatal' | 'warn' | 'note',
 ): void => report.add(loss(fieldPointer(field, request.at, undefined), detail, kind, severity))
 
-/**
- * The effort that comes nearest to a budget of reasoning tokens. Only the three words that every reasoning model knows
- * are used. An approximation: report it as one.
- */
+/** Returns the effort nearest to a budget of reasoning tokens. Uses only efforts that every reasoning model accepts. Report it as an approximation. */
 export const effortOfBudget = (tokens: number): Effort => (tokens <= 4096 ? 'low' : tokens <= 16384 ? 'medium' : 'high')
 
 const rising: readonly Effort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
-/** The nearest of the accepted efforts, the higher of two equally near. Reasoning is never switched off by being near. */
+/** Returns the nearest accepted effort, the higher one of two at the same distance. Never returns `none` for another effort. */
 export function nearestEffort(wanted: Effort, accepted: readonly Effort[]): Effort | undefined {
   if (accepted.includes(wanted)) return wanted
   const rank = (word: Effort): number => rising.indexOf(word)

@@ -1,19 +1,19 @@
 import type { ModelRequest, Part, Report, SettingsChange, Tool, ToolChoice, Turn } from '../ir.ts'
 import { loss } from './report.ts'
 
-/** What a format's servers take as the name of a tool. */
+/** The tool names that a format accepts. */
 export interface NameRule {
-  /** Matches a name that is taken as it is. */
+  /** Matches an accepted name. */
   readonly accepted: RegExp
-  /** Matches every character that is refused; with the flags `g` and `u`. */
+  /** Matches each character that is not accepted; with the flags `g` and `u`. */
   readonly refused: RegExp
   readonly longest: number
-  /** True for a tool that goes out under another name anyway: its own is not looked at. */
+  /** Returns whether a tool is sent under another name anyway, so that its own is not checked. */
   readonly skips?: (tool: Tool) => boolean
 }
 
 interface Names {
-  /** What each name that is refused is called upstream, and the other way round. */
+  /** Maps between the client's names and the upstream's names. */
   readonly lowered: ReadonlyMap<string, string>
   readonly raised: ReadonlyMap<string, string>
 }
@@ -22,9 +22,8 @@ const none: Names = { lowered: new Map(), raised: new Map() }
 const known = new WeakMap<ModelRequest, Map<NameRule, Names>>()
 
 /**
- * The request with names that the upstream takes. A name that it would refuse becomes a short one with a hash, the same in
- * every turn, since nothing but the request says what it stands for; `raiseToolName` finds the client's again. Tools,
- * choice, earlier calls and their results are renamed alike. A request that needs nothing is returned as it came.
+ * Replaces tool names that the upstream rejects, in tools, tool choice, earlier calls and results. A replacement is short and ends with a
+ * hash, so that it is the same in every turn without any state; `restoreToolName` reverses it. Returns the same request if no name changes.
  */
 export function shortenToolNames(request: ModelRequest, rule: NameRule, report: Report): ModelRequest {
   if (!anyRefused(request, rule)) return request
@@ -48,7 +47,7 @@ export function shortenToolNames(request: ModelRequest, rule: NameRule, report: 
   return out
 }
 
-/** The client's own name of the tool that the upstream called; a name that stands for no other is returned as it came. */
+/** Returns the client's name of a tool that the upstream called. Other names stay unchanged. */
 export const restoreToolName = (name: string, request: ModelRequest, rule: NameRule): string =>
   namesOf(request, rule).raised.get(name) ?? name
 
@@ -69,7 +68,7 @@ function namesOf(request: ModelRequest, rule: NameRule): Names {
   return names
 }
 
-/** Whether there is a name to look at more closely: most requests have none, and need no lists of names. */
+/** Returns whether any name is not accepted. Most requests have none and need no maps. */
 function anyRefused({ tools, turns }: ModelRequest, rule: NameRule): boolean {
   const isRefused = (name: string): boolean => name !== '' && !isTaken(name, rule)
   if (tools !== undefined) {
@@ -87,7 +86,7 @@ function anyRefused({ tools, turns }: ModelRequest, rule: NameRule): boolean {
 
 const isTaken = (name: string, rule: NameRule): boolean => name.length <= rule.longest && rule.accepted.test(name)
 
-/** Names in use come first, so that a short one can never meet one of them. */
+/** Collects accepted names first, so that a shortened name never equals one of them. */
 function findNames(request: ModelRequest, rule: NameRule): Names {
   const used = new Set<string>()
   const refused = new Set<string>()
@@ -100,7 +99,7 @@ function findNames(request: ModelRequest, rule: NameRule): Names {
   for (const tool of request.tools?.list ?? []) {
     if (rule.skips?.(tool) && tool.type !== 'native') skipped.add(tool.name)
     else if (tool.type !== 'native') see(tool.name)
-    // A vendor's own tool keeps its name, and nobody else may have it.
+    // A native tool keeps its name; no other tool may use it.
     else if (typeof tool.value.name === 'string') used.add(tool.value.name)
   }
   const choice = request.tools?.choice
@@ -124,12 +123,12 @@ function findNames(request: ModelRequest, rule: NameRule): Names {
 
 function shorten(name: string, rule: NameRule, hashed: string): string {
   const mark = `_${hash(hashed)}`
-  // One more is kept free: a format may refuse what the name begins with.
+  // One character is reserved: a format may reject the first one.
   const short = name.replace(rule.refused, '_').slice(0, rule.longest - mark.length - 1) + mark
   return rule.accepted.test(short) ? short : `_${short}`
 }
 
-/** FNV-1a, eight hexadecimal digits: names that begin alike must not meet. */
+/** FNV-1a in eight hexadecimal digits, so that names with the same beginning stay different. */
 export function hash(text: string): string {
   let value = 0x811c9dc5
   for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193)
@@ -171,24 +170,24 @@ function renameChange(change: SettingsChange, rule: NameRule, rename: Rename): S
 }
 
 /**
- * Hands out names that are not taken: the wanted one, else the same with the first free number from 2 behind it. For each wanted
- * name the search goes on where it ended before: many equal names would otherwise take quadratic time.
+ * Creates a function that makes names unique: the wanted name, otherwise the name with the first free number from 2. The search continues
+ * where it ended for the same name, because many equal names would otherwise take quadratic time.
  *
- * @param separator stands between the name and its number
- * @param taken names in use
+ * @param separator text between the name and its number
+ * @param used names that exist already
  */
-export function createUniqueNames(separator: string, taken: Iterable<string>): (wanted: string) => string {
-  const used = new Set(taken)
+export function createUniqueNames(separator: string, used: Iterable<string>): (wanted: string) => string {
+  const names = new Set(used)
   const last = new Map<string, number>()
   return (wanted) => {
     let name = wanted
-    if (used.has(name)) {
+    if (names.has(name)) {
       let number = last.get(wanted) ?? 1
       do name = `${wanted}${separator}${++number}`
-      while (used.has(name))
+      while (names.has(name))
       last.set(wanted, number)
     }
-    used.add(name)
+    names.add(name)
     return name
   }
 }

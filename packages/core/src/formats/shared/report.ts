@@ -6,7 +6,7 @@ import type { Extra, Loss, ModelRequest, Report } from '../ir.ts'
 import { setOwn } from './json-fields.ts'
 import { pointer } from './pointers.ts'
 
-/** Fields whose loss changes no answer (bookkeeping, hints for caches): reported as notes, never a reason to refuse. */
+/** Fields whose loss does not change a response, such as bookkeeping and cache hints. Reported as notes. */
 const harmless = new Set([
   'store',
   'metadata',
@@ -51,10 +51,10 @@ const harmless = new Set([
   'turnToken',
 ])
 
-/** Whether a field's loss changes no answer. */
+/** Returns whether the loss of a field does not change a response. */
 export const isHarmless = (field: string): boolean => harmless.has(field)
 
-/** Fields that only hold further fields: what is lost is named one level deeper. */
+/** Fields that only group other fields: their members are reported instead. */
 const groups = new Set([
   'citationsContent',
   'content',
@@ -81,7 +81,7 @@ const groups = new Set([
   'url_citation',
 ])
 
-/** Fields that formats of one vendor write in the same words, and in the same place: each takes them from the other. */
+/** Fields with the same name and place in several formats of one provider. Each format writes the other's fields. */
 const sharedFields: { readonly [field: string]: readonly UpstreamFormat[] } = {
   prompt_cache_breakpoint: ['chat', 'responses'],
   prompt_cache_options: ['chat', 'responses'],
@@ -94,8 +94,9 @@ const isShared = (field: string, owner: UpstreamFormat, own: UpstreamFormat): bo
 }
 
 /**
- * Reports every field of `extra` that another format owns: nobody else can read it, unless the format shares the field. Returns the own
- * part and what is shared, to be written, or undefined. `at` is where the node stood in its sender's body.
+ * Reports the fields of `extra` that other formats own, except for shared ones. Returns the own and shared fields, to be written.
+ *
+ * @param at JSON Pointer of the node in its sender's body
  */
 export function ownExtra(
   extra: Extra | undefined,
@@ -119,7 +120,7 @@ export function ownExtra(
   return taken
 }
 
-/** Reports what only other formats say of a citation, in one note: its kind and its place are seldom missed. */
+/** Reports the citation fields of other formats in one note. */
 export function reportCitation(
   extra: Extra | undefined,
   own: UpstreamFormat,
@@ -132,7 +133,7 @@ export function reportCitation(
       report.add(loss(at, `${can}; left out: ${namesIn(extra?.[owner]).join(', ')}`, 'approximated', 'note'))
 }
 
-/** The names of an object's members, and of theirs. */
+/** Returns the names of the members at all levels. */
 function namesIn(value: Json | undefined): string[] {
   if (Array.isArray(value)) return value.flatMap(namesIn)
   if (!isObject(value)) return []
@@ -142,7 +143,7 @@ function namesIn(value: Json | undefined): string[] {
   })
 }
 
-/** How a codec keeps where a lowered tool came from: its name arrives without that. */
+/** Returns whether a field only records the origin of a converted tool, whose name is preserved without it. */
 const isCarried = (key: string, value: Json | undefined): boolean =>
   (key === 'namespace' && typeof value !== 'string') || (key === 'loaded' && value === true)
 
@@ -150,12 +151,12 @@ function reportForeign(fields: JsonObject, at: string, report: Report): void {
   for (const key of Object.keys(fields)) {
     const value = fields[key]
     if (key === 'references' && areToolReferences(value)) {
-      // Their names arrive in the text.
+      // The text holds their names.
       for (const { type: _type, tool_name: _name, ...beside } of value) reportForeign(beside, at, report)
       continue
     }
     if (groups.has(key) && isObject(value)) {
-      // An entry's own fields stand on the part itself.
+      // The fields of an entry are fields of the part.
       reportForeign(value, key === 'entry' ? at : pointer(at, key), report)
       continue
     }
@@ -163,10 +164,10 @@ function reportForeign(fields: JsonObject, at: string, report: Report): void {
   }
 }
 
-/** The most names of inner fields that a report gives. */
+/** Bounds the names of inner fields in a report. */
 const mostNames = 8
 
-/** Reports a field of the object at `at` that only its sender's format knows. `value`: what it holds, to name that, too. */
+/** Reports a field of the object at `at` that only the sender's format has. `value` adds the names of inner fields. */
 export function reportField(key: string, at: string, report: Report, value?: Json): void {
   const inner = namesIn(value).slice(0, mostNames)
   report.add({
@@ -178,8 +179,7 @@ export function reportField(key: string, at: string, report: Report, value?: Jso
 }
 
 /**
- * Reports what a stream's event says that another format has no form for: fields of the answer under their own names, an event with a
- * type, which stands nowhere in a whole answer, under its type.
+ * Reports a native stream event: an event with a type under its type, otherwise each field under its name.
  *
  * @param client the format that has no form for it
  */
@@ -190,7 +190,7 @@ export function reportNativeEvent(value: JsonObject, client: Codec['format'], re
   else for (const key of Object.keys(value)) reportField(key, '', report)
 }
 
-/** Where an IR field stood in the client's body: what the decoder noted, else the client's format's own table. */
+/** Returns the JSON Pointer of an IR field in the client's body: as the decoder recorded it, otherwise by the table of the client's format. */
 export const fieldPointer = (
   irField: string,
   at: { [irField: string]: string } | undefined,
@@ -198,13 +198,13 @@ export const fieldPointer = (
 ): string =>
   at?.[irField] ??
   client?.fieldPointers[irField] ??
-  // A field of a field (`output.format.name`) stands in that one.
+  // A nested field (`output.format.name`) is inside its parent.
   at?.[/^\w+\.\w+(?=\.)/.exec(irField)?.[0] ?? ''] ??
   `/${irField.replaceAll('.', '/')}`
 
 /**
- * Whether the client itself speaks the format with these pointers: where its turns and its user stood tells formats apart.
- * What it wrote in the format's own terms is between it and the upstream. A request that does not say counts as its own.
+ * Returns whether the client speaks the format with these pointers, by the pointers of its turns and user. A request without pointers counts
+ * as the format's own. Values of the client in the upstream's own format are sent unchanged.
  */
 export const isWrittenIn = ({ at }: ModelRequest, pointers: Codec['fieldPointers']): boolean =>
   at?.turns === undefined || (at.turns === pointers.turns && at['user.id'] === pointers['user.id'])
@@ -216,15 +216,15 @@ export const loss = (
   severity: Loss['severity'] = 'warn',
 ): Loss => ({ path, kind, severity, detail })
 
-/** The members that an object may have. `true`: a decoder reads the value, or keeps or reports what it does not read of it. */
+/** The known members of an object. `true`: a decoder reads the value, and keeps or reports its unknown parts. */
 export type Shape = ReadonlyMap<string, true | Shape>
 
-/** A shape as it is written down. An inner shape stands for an object, or for each entry of a list. */
+/** The notation of a shape. An inner shape describes an object, or each entry of a list. */
 export interface Members {
   readonly [member: string]: true | Members
 }
 
-/** Names that a sender chose are looked up in it: a map has no inherited ones. */
+/** Creates a shape. A map, because senders choose the names that are looked up, and objects inherit names. */
 export const shapeOf = (members: Members): Shape =>
   new Map(Object.entries(members).map(([name, inner]) => [name, inner === true ? true : shapeOf(inner)]))
 
@@ -232,11 +232,10 @@ export const shapesOf = (shapes: { readonly [kind: string]: Members }): Readonly
   new Map(Object.entries(shapes).map(([kind, members]) => [kind, shapeOf(members)]))
 
 /**
- * Reports the members that a shape does not name. Whole answers are read field by field, and what is left is kept
- * (`Unread`). Parts of a stream are told before their last event: what only a later event says cannot join them any more, and is
- * reported here. Events that `TextMould` reads never come here.
+ * Reports members that a shape does not name. Decoders of whole responses keep unread fields instead (`Unread`). Stream parts are emitted
+ * before their last event, so that unknown fields of later events are reported here. Events that match a `TextDeltaTemplate` have none.
  *
- * @param at where the object stands in the whole answer
+ * @param at JSON Pointer of the object in the whole response
  */
 export function reportUnknown(value: JsonObject, shape: Shape, at: string, report: Report): void {
   for (const key in value) {
@@ -256,7 +255,7 @@ function reportEntries(list: readonly Json[], shape: Shape, at: string, report: 
     reportUnknown(entry, shape, pointer(at, index), report)
 }
 
-/** The entries of a list that are objects. Others, which no decoder reads, are reported. */
+/** Returns the entries that are objects, and reports the others. */
 export function objectsIn(list: readonly Json[], at: string, report: Report): JsonObject[] {
   if (list.every(isObject)) return list as JsonObject[]
   for (const [index, entry] of list.entries())
@@ -264,7 +263,7 @@ export function objectsIn(list: readonly Json[], at: string, report: Report): Js
   return list.filter(isObject)
 }
 
-/** Nulls, empty texts, empty lists and empty objects are how servers write "none". */
+/** Servers write null, empty texts, lists and objects for "none". */
 function saysSomething(value: Json | undefined): boolean {
   if (value === undefined || value === null || value === '') return false
   if (Array.isArray(value)) return value.length > 0
@@ -273,6 +272,6 @@ function saysSomething(value: Json | undefined): boolean {
   return false
 }
 
-/** Whether a text's field holds the blocks that the text names, for their own format. */
+/** Returns whether a value is a list of tool references in the Messages format. */
 export const areToolReferences = (value: Json | undefined): value is JsonObject[] =>
   Array.isArray(value) && value.length > 0 && value.every((item) => isObject(item) && item.type === 'tool_reference')

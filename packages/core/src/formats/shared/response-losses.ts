@@ -8,13 +8,13 @@ import { append } from './json-fields.ts'
 import { pointer } from './pointers.ts'
 import { loss, reportUnknown, type Shape } from './report.ts'
 
-/** How each field of a usage object is read. `told`: it follows from the others, or is told in another place. */
+/** The feature of each field of a usage object. `shown`: clients can derive it, or get it elsewhere. */
 export interface UsageFields {
-  /** A list holds the fields of its entries. */
+  /** A list describes the fields of its entries. */
   readonly [field: string]: UsageFeature | 'shown' | UsageFields | readonly [UsageFields]
 }
 
-/** Pointers to what a usage object says beyond the fields that are shown. */
+/** Returns JSON Pointers to the members of a usage object that the client is not shown. */
 export function findUnshownUsage(value: JsonObject, fields: UsageFields, isShown: IsShown, at = ''): string[] {
   const found: string[] = []
   for (const key in value) {
@@ -35,16 +35,13 @@ export function findUnshownUsage(value: JsonObject, fields: UsageFields, isShown
 
 const isEntries = (field: UsageFields[string] | undefined): field is readonly [UsageFields] => Array.isArray(field)
 
-/** Zeros count nothing, and neither do objects full of them. */
+/** Zeros, and objects of zeros, count nothing. */
 function counts(value: Json | undefined): boolean {
   if (typeof value === 'object' && value !== null) return Object.values(value).some(counts)
   return value !== undefined && value !== null && value !== 0 && value !== '' && value !== false
 }
 
-/**
- * Reports what the upstream's own usage says and the client's has no word for: bookkeeping, so notes. Once for an answer:
- * streams tell their usage many times.
- */
+/** Reports usage fields that the client's format lacks, as notes. Called once for a response: streams repeat their usage. */
 export function reportUsage(usage: Usage | undefined, upstream: UpstreamCodec, client: Codec, report: Report): void {
   if (usage?.raw === undefined || usage.raw.format === client.format) return
   const isShown: IsShown = (feature) => client.capabilities.responses[feature].client === 'kept'
@@ -52,15 +49,15 @@ export function reportUsage(usage: Usage | undefined, upstream: UpstreamCodec, c
     report.add(loss(`/usage${path}`, 'counted by the upstream, and not told to the client', 'unsupported', 'note'))
 }
 
-/** Endings a format can tell beside those that every format has. */
+/** Finish reasons that a format has in addition to the common ones. */
 interface Tellable {
-  /** It has a word for an answer that only pauses. */
+  /** The format has a finish reason for a paused response. */
   pause?: boolean
-  /** The format whose own words are written back as they came. */
+  /** The format whose own finish reasons are written back unchanged. */
   words?: Format
 }
 
-/** Reports an ending that can only be told as a plain one: whoever goes by the word takes the answer for finished. */
+/** Reports a finish reason that the format can only write as a normal end: the client takes the response for complete. */
 export function reportFinish(
   { reason, raw }: Finish,
   tellable: Tellable,
@@ -78,10 +75,9 @@ export function reportFinish(
 }
 
 /**
- * Reports what a format cannot say of log probabilities, which the IR holds as chat writes them: nobody else has a place for those of a
- * refusal's text.
+ * Reports log probabilities that a format lacks. The IR holds them in chat's form; only chat has those of a refusal.
  *
- * @param known the members that arrive
+ * @param known the members that the client gets
  */
 export function reportLogprobs(logprobs: Json | undefined, known: Shape, choice: number, report: Report): void {
   if (!isObject(logprobs)) return
@@ -94,12 +90,12 @@ export function reportLogprobs(logprobs: Json | undefined, known: Shape, choice:
 type Start = Extract<ModelEvent, { type: 'response-start' }>
 
 /**
- * Characters that a value of a response's frame (id, model, service tier, vendor fields) may have. Some formats repeat the frame in
- * every event: without a bound, one long value and many small events would become their product.
+ * Bounds each value of a response's frame (id, model, service tier, provider fields) in characters. Some formats repeat the frame in every
+ * event: a long value would be multiplied by the number of events.
  */
 const longestFrameValue = 1024
 
-/** Returns the event without the values that are longer; the same event if there are none. What is left out is reported. */
+/** Removes and reports longer values. Returns the same event if there are none. */
 export function boundFrame(event: Start, report: Report): Start {
   const { id, model, serviceTier, extra } = event
   const tooLong = (path: string, text: string): boolean => {
@@ -124,10 +120,10 @@ export function boundFrame(event: Start, report: Report): Start {
   return out
 }
 
-/** Where an answer of either format that has them holds the checks. */
+/** The member of a response with the checks, in both formats that have them. */
 export const checksField = 'input_transformations'
 
-/** Reports checks to clients whose format has no place for them. */
+/** Reports the checks to clients whose format has no field for them. */
 export function reportReasoningChecks(
   checks: readonly ReasoningCheck[] | undefined,
   client: string,
@@ -136,7 +132,7 @@ export function reportReasoningChecks(
   for (const check of checks ?? []) report.add(lossOfCheck(check, `${client} does not say so`))
 }
 
-/** The loss of one check. */
+/** Creates the loss for one check. */
 export const lossOfCheck = ({ at = '', reason, isShown }: ReasoningCheck, why: string) =>
   loss(
     at,
@@ -145,15 +141,15 @@ export const lossOfCheck = ({ at = '', reason, isShown }: ReasoningCheck, why: s
     isShown ? 'note' : 'warn',
   )
 
-/** The parts of reasoning in a request, in order. */
+/** Returns the reasoning parts of a request, in order. */
 export const reasoningIn = ({ turns }: { readonly turns: readonly Turn[] }): ReasoningPart[] =>
   turns.flatMap(({ parts }) => parts.filter((part): part is ReasoningPart => part.type === 'reasoning'))
 
-/** The part that a check is about. */
+/** Returns the part that a check refers to. */
 export const checkedPart = ({ place }: ReasoningCheck, request: ModelRequest): ReasoningPart | undefined =>
   place === undefined ? undefined : reasoningIn(request).find((part) => part.at === place)
 
-/** The entries of a list that `read` understands, as checks, and the others, to be kept as they are. */
+/** Splits a list into checks and other entries, which stay unchanged. */
 export function readChecks(
   list: readonly JsonObject[],
   read: (entry: JsonObject, index: number) => ReasoningCheck | undefined,

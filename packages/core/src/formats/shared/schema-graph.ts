@@ -4,26 +4,26 @@ import { isObject } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { toText } from './json-fields.ts'
 
-/** Steps that any schema may take, however small. */
+/** Steps that every schema may take. */
 const freeSteps = 10_000
-/** Further steps for each value of the schema. A translated schema takes about ten. */
+/** Additional steps for each value of the schema. Translation takes about ten. */
 const stepsPerValue = 16
 
 /**
- * A JSON Schema as the graph that its `$ref`s make of it. References can repeat, nest and point back, so a walk that follows
- * each of them anew takes exponential time. Every answer here is kept by node, no walk recurses along references, and all
- * walks share one step budget in proportion to the schema's size. Read-only nodes are assumed: answers are never recomputed.
+ * A JSON Schema as a graph of its `$ref`s. References can repeat, nest and form cycles, so that a walk without memory takes exponential
+ * time. Results are kept by node, no walk recurses along references, and all walks share a step budget in proportion to the schema's size.
+ * Nodes must not change.
  *
  * @throws GatewayError `invalid_request` from every method, once the budget is spent
  */
 export class SchemaGraph {
   readonly root: JsonObject
-  /** Steps taken so far. */
+  /** Steps so far. */
   steps = 0
   readonly #at: string
   #budget = freeSteps
   #isMeasured = false
-  // Made when first needed: most schemas have no references and no alternatives.
+  // Created on first use: most schemas have neither references nor alternatives.
   #resolved: Map<string, JsonObject | undefined> | undefined
   #targets: Map<JsonObject, JsonObject | undefined> | undefined
   #admitsNull: Map<JsonObject, boolean> | undefined
@@ -51,7 +51,7 @@ export class SchemaGraph {
     throw tooComplex(this.#at, this.#budget)
   }
 
-  /** Returns what a `$ref` refers to; undefined for a reference to elsewhere, or to nothing. */
+  /** Resolves a `$ref`; undefined for an external or dangling reference. */
   resolve(reference: string): JsonObject | undefined {
     this.#resolved ??= new Map()
     return known(this.#resolved, reference, () => {
@@ -60,7 +60,7 @@ export class SchemaGraph {
     })
   }
 
-  /** Whether a schema contains itself, through any number of references. */
+  /** Returns whether the schema is recursive. */
   isRecursive(): boolean {
     const open = new Set([this.root])
     const done = new Set<JsonObject>()
@@ -80,7 +80,7 @@ export class SchemaGraph {
     return false
   }
 
-  /** Whether null is a valid value. */
+  /** Returns whether null is a valid value. */
   admitsNull(schema: Json): boolean {
     const node = this.#target(schema)
     if (node === undefined) return false
@@ -88,7 +88,7 @@ export class SchemaGraph {
     if (answer !== undefined) return answer
     const own = this.#ownAnswer(node)
     if (typeof own !== 'boolean') return this.#settleNull(node, own)
-    // Only what is referred to is asked for again.
+    // Only targets of references are looked up again.
     if (node !== schema) {
       this.#admitsNull ??= new Map()
       this.#admitsNull.set(node, own)
@@ -96,7 +96,7 @@ export class SchemaGraph {
     return own
   }
 
-  /** Whether no value fits two of the schemas: then "one of" says the same as "any of". */
+  /** Returns whether no value fits two of the schemas, so that `oneOf` equals `anyOf`. */
   areDisjoint(schemas: readonly Json[]): boolean {
     this.spend(schemas.length)
     const nodes: JsonObject[] = []
@@ -142,7 +142,7 @@ export class SchemaGraph {
     return next
   }
 
-  /** The schema behind a reference that says nothing but that; undefined where references only lead to each other. */
+  /** Follows pure references; undefined if they only refer to each other. */
   #target(schema: Json): JsonObject | undefined {
     let node = isObject(schema) ? schema : undefined
     if (node === undefined || node.$ref === undefined) return node
@@ -163,8 +163,8 @@ export class SchemaGraph {
   }
 
   /**
-   * Answers `admitsNull` for a node and for all that it depends on. A node admits null if one of its choices does: the answer
-   * spreads from those that do by themselves, against the direction of the references. The rest do not, circles included.
+   * Computes `admitsNull` for a node and its dependencies. A node admits null if one of its alternatives does: the result spreads from nodes
+   * that admit it themselves, against the direction of the references. All other nodes, cycles included, do not admit null.
    */
   #settleNull(start: JsonObject, choices: readonly Json[]): boolean {
     this.#admitsNull ??= new Map()
@@ -197,7 +197,7 @@ export class SchemaGraph {
     return answers.get(start) === true
   }
 
-  /** Whether null is valid as far as the node itself says; its choices where they decide. */
+  /** Returns whether the node itself admits null, or its alternatives if they decide. */
   #ownAnswer(node: JsonObject): boolean | readonly Json[] {
     const types = typesOf(node)
     const values = listedValues(node)
@@ -208,7 +208,7 @@ export class SchemaGraph {
     return Array.isArray(choices) ? choices : types !== undefined || values !== undefined
   }
 
-  /** Whether the sets have no item in common. Unknown sets may have any. */
+  /** Returns whether the sets are disjoint. An unknown set may contain anything. */
   #areApart(nodes: readonly JsonObject[], setOf: (node: JsonObject) => readonly string[] | undefined): boolean {
     const seen = new Set<string>()
     for (const node of nodes) {
@@ -222,7 +222,7 @@ export class SchemaGraph {
     return true
   }
 
-  /** The types that a schema names. An integer is a number, too. */
+  /** Returns the types of a schema. Integers are numbers, too. */
   #kindsOf(node: JsonObject): readonly string[] | undefined {
     this.#kinds ??= new Map()
     return known(this.#kinds, node, () =>
@@ -230,7 +230,7 @@ export class SchemaGraph {
     )
   }
 
-  /** The values that a schema lists, as JSON. */
+  /** Returns the listed values of a schema, as JSON. */
   #valuesOf(node: JsonObject): readonly string[] | undefined {
     this.#values ??= new Map()
     return known(this.#values, node, () => listedValues(node)?.map((value) => stringifyExact(value)))
@@ -255,11 +255,11 @@ export class SchemaGraph {
   }
 }
 
-/** The values a schema names one by one. */
+/** Returns the values of `const` or `enum`. */
 const listedValues = ({ const: only, enum: list }: JsonObject): readonly Json[] | undefined =>
   only !== undefined ? [only] : Array.isArray(list) ? list : undefined
 
-/** The answer kept for a key; computed once. */
+/** Returns the memoized result for a key. */
 function known<K, V>(answers: Map<K, V | undefined>, key: K, compute: () => V | undefined): V | undefined {
   let answer = answers.get(key)
   if (answer === undefined && !answers.has(key)) {
@@ -291,7 +291,7 @@ function decodeStep(step: string): string {
   }
 }
 
-/** Values and names in a document. */
+/** Counts the values of a document. */
 function countValues(root: Json): number {
   let count = 0
   const left: Json[] = [root]
@@ -314,7 +314,7 @@ function tooComplex(at: string, budget: number): GatewayError {
 
 /** JSON Schema, as far as its structure goes; see schema-lowering.ts for what becomes of it. */
 
-/** Keywords that hold further schemas: one, a list, or one for each name. */
+/** Keywords with inner schemas: one, a list, or a map by name. */
 export const nested: Readonly<Record<string, 'one' | 'list' | 'map'>> = {
   items: 'one',
   additionalProperties: 'one',
@@ -335,7 +335,7 @@ export const nested: Readonly<Record<string, 'one' | 'list' | 'map'>> = {
   definitions: 'map',
 }
 
-/** The value of a keyword, with each schema in it changed; the same value if none was. */
+/** Applies a change to each schema in a keyword's value. Returns the same value if nothing changed. */
 export function mapInner(key: string, value: Json, change: (schema: JsonObject) => JsonObject): Json {
   const kind = Object.hasOwn(nested, key) ? nested[key] : undefined
   if (kind === undefined) return value
@@ -354,13 +354,13 @@ export function mapInner(key: string, value: Json, change: (schema: JsonObject) 
   return out ?? value
 }
 
-/** The list with each item changed; the same list if none was. */
+/** Maps a list. Returns the same list if nothing changed. */
 export function sameOr(list: Json[], change: (value: Json) => Json): Json[] {
   const changed = list.map(change)
   return changed.some((value, index) => value !== list[index]) ? changed : list
 }
 
-/** The schemas directly within one; not the ones it only defines for others to refer to. */
+/** Returns the direct inner schemas, without those in definitions. */
 export function innerSchemas(schema: JsonObject): JsonObject[] {
   const found: JsonObject[] = []
   for (const key of Object.keys(schema)) {

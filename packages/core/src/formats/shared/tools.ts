@@ -5,13 +5,10 @@ import { toText } from './json-fields.ts'
 import { parseInnerJson, parseJson } from './json-text.ts'
 import { loss, reportUnknown, shapeOf } from './report.ts'
 
-/** The one property of the function that stands for a custom (free text) tool. */
+/** The only property of the function that replaces a custom (free text) tool. */
 const customProperty = 'input'
 
-/**
- * A call's input for formats that hold it as an object. Text that is no JSON object, or one that nests too deep, is wrapped, and
- * reported.
- */
+/** Returns a call's input as an object. Text that is not a JSON object, or nests too deep, is wrapped and reported. */
 export function inputObject(
   { input, custom, name, at = '' }: Pick<ToolCallPart, 'input' | 'custom' | 'name' | 'at'>,
   report: Report,
@@ -27,14 +24,14 @@ export function inputObject(
 export const isCustomTool = (name: string, request: ModelRequest | undefined): boolean =>
   findTool(name, request?.tools)?.type === 'custom'
 
-/** The free text in the input of the function that stood for a custom tool; the whole input if the model strayed. */
+/** Returns the free text from the input of the function that replaced a custom tool; the whole input if it has another form. */
 export function customInput(input: string): string {
   const value = parseJson(input)
   const text = isObject(value) ? value[customProperty] : undefined
   return typeof text === 'string' ? text : input
 }
 
-/** The schema of the function that stands for a custom tool where there are none; reported. */
+/** Creates the schema of the function that replaces a custom tool, and reports the replacement. */
 export function customSchema(tool: Tool & { type: 'custom' }, report: Report): JsonObject {
   const { name, grammar, at = '' } = tool
   const told = grammar === undefined ? '' : '; its grammar is only told, not enforced'
@@ -58,8 +55,8 @@ function describeText(grammar: JsonObject | undefined): string {
 }
 
 /**
- * The tools that a model may choose from, for formats without a list of allowed tools: the others are not offered, which comes to the
- * same. Each of them is reported.
+ * Returns the allowed tools, for formats without a list of allowed tools. Leaving out the others has the same effect. Each of them is
+ * reported.
  */
 export function offeredTools(
   list: readonly Tool[],
@@ -77,16 +74,16 @@ export function offeredTools(
   })
 }
 
-/** The result of a tool search as text, for models that do not know such results. The tools are offered with the others. */
+/** Describes the result of a tool search as text, for models without tool references. The tools are offered with the others. */
 export const describeFoundTools = (names: readonly string[]): string =>
   names.length === 0 ? 'No tools found.' : `Tools found, ready to be called: ${names.join(', ')}`
 
-/** What a tool of the format's own is called: its name, its type, or the one field that stands for it (`{ googleSearch: {} }`). */
+/** Returns the name of a native tool: its name, its type, or its only field (`{ googleSearch: {} }`). */
 export const nativeToolName = (value: JsonObject): string => toText(value.name ?? value.type ?? Object.keys(value)[0])
 
 const byList = new WeakMap<readonly Tool[], ReadonlyMap<string, Tool>>()
 
-/** The tool of this name, if the request has one. Every call asks, so the names of a list are gone through only once. */
+/** Returns the tool with this name. The index of each list is built once. */
 export function findTool(name: string, tools: ModelRequest['tools']): Tool | undefined {
   if (tools === undefined) return undefined
   let names = byList.get(tools.list)

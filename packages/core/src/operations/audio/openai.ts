@@ -103,14 +103,14 @@ const encodeUsage = ({ input, output }: Usage): JsonObject => {
 
 const transcript: Omit<TranscriptionDialect, 'name' | 'errors'> = {
   passes: 'any',
-  expects: expectedAudio,
+  expectedUse: expectedAudio,
 
   encodeResponse: ({ text, usage }) => ({ text, ...(usage === undefined ? {} : { usage: encodeUsage(usage) }) }),
 
   encodeBody: ({ text }, { request }) =>
     request.format === 'text' ? { body: text, contentType: 'text/plain; charset=utf-8' } : undefined,
 
-  asEvents({ text, usage, logprobs }) {
+  toEvents({ text, usage, logprobs }) {
     if (typeof text !== 'string') throw noText()
     return [
       toEvent({ type: 'transcript.text.delta', delta: text }),
@@ -170,7 +170,7 @@ export const speech: SpeechDialect = {
   validate: (body) => validateBody(speechSchema, body, complain),
   streams: (body) => body.stream_format === 'sse',
   unitsOf: ({ input }) => ({ characters: charactersIn(input) }),
-  expects: ({ input }) => expectedSpeech(charactersIn(input)),
+  expectedUse: ({ input }) => expectedSpeech(charactersIn(input)),
 
   decodeRequest(body) {
     const { model: _, stream_format: _f, ...rest } = unread(body)
@@ -204,7 +204,7 @@ export const speech: SpeechDialect = {
     contentType: request.format === 'pcm' ? 'audio/pcm' : 'audio/wav',
   }),
 
-  asEvents({ audio, usage }) {
+  toEvents({ audio, usage }) {
     if (typeof audio !== 'string')
       throw new GatewayError('upstream_bad_response', 'The upstream answered without sound.')
     return [

@@ -161,7 +161,7 @@ export const imagen: Dialect<ImagesRequest, ImagesResponse> = {
 
   tapResponse: () => ({}),
   unitsOf: requestedImages,
-  expects: (request) => expectedImageCount(requestedImages(request)),
+  expectedUse: (request) => expectedImageCount(requestedImages(request)),
 }
 
 /** Returns the number of requested images. Imagen's default is four. */

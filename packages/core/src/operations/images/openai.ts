@@ -75,7 +75,7 @@ const stringOr = (value: Json | undefined, fallback: string): string => (typeof 
 
 /** Converts a whole response to events: each image becomes the event that completes it. */
 const eventsOf =
-  (type: string): NonNullable<ImagesDialect['asEvents']> =>
+  (type: string): NonNullable<ImagesDialect['toEvents']> =>
   (body, asked) => {
     const images = listOf(body.data).filter(isObject)
     if (images.length === 0) throw new GatewayError('upstream_bad_response', 'The upstream answered without an image.')
@@ -98,10 +98,10 @@ const eventsOf =
     ]
   }
 
-const streamsOf = (done: string): Pick<ImagesDialect, 'tapStream' | 'asEvents'> => ({
+const streamsOf = (done: string): Pick<ImagesDialect, 'tapStream' | 'toEvents'> => ({
   tapStream: ({ n }) =>
     tapEvents({ done, ...(typeof n === 'number' ? { count: n } : {}), units: (_event, seen) => ({ images: seen }) }),
-  asEvents: eventsOf(done),
+  toEvents: eventsOf(done),
 })
 
 const fields: FieldTypes = {
@@ -130,7 +130,7 @@ const common = {
   encodeResponse,
   isResponse: ({ data }: JsonObject) => Array.isArray(data),
   tapResponse,
-  expects: expectedImages,
+  expectedUse: expectedImages,
 } as const
 
 /** OpenAI's `/images/generations`, which xAI, Together and others share. */

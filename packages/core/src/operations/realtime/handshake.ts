@@ -6,8 +6,8 @@ import type { Handler } from '../route.ts'
 const betaPrefix = 'openai-beta.'
 
 /**
- * The subprotocol to answer: `realtime`, or the first one offered that holds no token. A client that offered some and is
- * answered none fails the connection by itself, so a token alone is a 400 that says what is missing.
+ * Chooses the subprotocol of the response: `realtime`, or the first offered one that is no token. A client that offers subprotocols and gets
+ * none fails the connection, so a token alone is a 400 that says what is missing.
  */
 export function chooseProtocol(inbound: Inbound): string | undefined {
   const names = offeredProtocols(inbound)
@@ -33,7 +33,7 @@ export function betaHeader(inbound: Inbound): string | undefined {
     .replace('-', '=')
 }
 
-/** What makes a request an upgrade (RFC 6455, 4.2.1). Looked at before any upstream is called. */
+/** Checks the handshake of a client (RFC 6455, 4.2.1), before any upstream is called. */
 export function checkHandshake(inbound: Inbound): void {
   if (inbound.header('upgrade')?.toLowerCase() !== 'websocket') throw upgradeRequired()
   const version = inbound.header('sec-websocket-version')
@@ -54,7 +54,7 @@ export const handleWithoutUpgrade: Handler = async ({ inbound }) => {
   throw upgradeRequired(inbound.header('upgrade'))
 }
 
-/** A call of the realtime path that is no upgrade, or that reached the gateway as none. */
+/** The error for a request to the realtime path that is no upgrade, or that an adapter did not upgrade. */
 const upgradeRequired = (upgrade?: string): GatewayError =>
   upgrade?.toLowerCase() === 'websocket'
     ? new GatewayError(
@@ -80,7 +80,7 @@ const queryParameters: { readonly [name: string]: 'model' | 'credential' } = {
   access_token: 'credential',
 }
 
-/** The model a client asks for, and the query that the upstream gets. */
+/** Reads the requested model, and the query for the upstream. */
 export function readQuery({ query }: Inbound): { readonly model: string; queryFor(model: string): string } {
   const asked = new URLSearchParams(query)
   for (const name of asked.keys()) {

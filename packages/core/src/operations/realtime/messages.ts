@@ -10,7 +10,7 @@ import { modelPlaces, routerPlaces, toolPlaces, visitValue } from '../../formats
 import type { Router } from '../../routing/router.ts'
 import { hasModelList, modelListVisitor } from '../../routing/router.ts'
 
-/** The check of what a client sends in a session; undefined for callers that may use every model. */
+/** Returns the check of a client's messages in a session; undefined for callers that may use every model. */
 export function clientMessageCheck(router: Router, identity: Identity | null): RealtimeSession<unknown>['checkClient'] {
   if (!hasModelList(identity)) return undefined
   const visitor = modelListVisitor(realtimePlaces, router, identity)
@@ -19,7 +19,7 @@ export function clientMessageCheck(router: Router, identity: Identity | null): R
     try {
       event = parse(text)
       if (event !== undefined) visitValue(text, realtimePlaces.root, visitor)
-      // What no strict parser takes, a tolerant one may. Sound is no JSON either.
+      // A tolerant parser at the upstream may accept invalid JSON. Binary audio is not JSON either.
       else if (!isBinary || text.toLowerCase().includes('model')) throw notJson()
       return undefined
     } catch (error) {
@@ -43,7 +43,7 @@ const notJson = (): GatewayError =>
     'The message is not valid JSON: a limited list of models cannot be checked in it.',
   )
 
-/** As the provider reports an event that it refuses. */
+/** Encodes an error as the provider does for a rejected event. */
 function errorEvent({ info }: GatewayError, event: Json | undefined): string {
   const { error } = wireCodecOf('chat').encodeError(info, '').body
   const id = isObject(event) && typeof event.event_id === 'string' ? event.event_id : null
@@ -62,7 +62,7 @@ const part = (object: JsonObject, name: string): JsonObject => {
   return isObject(value) ? value : {}
 }
 
-/** The usage in a `response.done`; undefined if it says none. */
+/** Returns the usage of a `response.done` event; undefined if there is none. */
 export function usageOfResponse(event: JsonObject): Usage | undefined {
   const usage = part(event, 'response').usage
   if (!isObject(usage)) return undefined
@@ -83,7 +83,7 @@ export function usageOfResponse(event: JsonObject): Usage | undefined {
   }
 }
 
-/** What a session has used with one more response. */
+/** Adds the usage of one more response. */
 export const addUsage = (sum: Usage | undefined, next: Usage): Usage => ({
   input: added(sum?.input, next.input),
   output: added(sum?.output, next.output),

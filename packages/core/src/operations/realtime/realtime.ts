@@ -21,7 +21,7 @@ import type { RoutedCall } from '../route.ts'
 import { betaHeader, checkHandshake, chooseProtocol, readQuery } from './handshake.ts'
 import { addUsage, clientMessageCheck, realtimePlaces, usageOfResponse } from './messages.ts'
 
-/** A WebSocket opens soon or not at all, since no response is computed first. Lower limits of the configuration apply. */
+/** Limit in milliseconds for opening a WebSocket, which needs no computed response. Lower limits of the configuration apply. */
 const openMs = 30_000
 /** A close frame holds 125 bytes, two of which are the code. */
 const reasonBytes = 123
@@ -63,7 +63,7 @@ export async function openRealtime<Socket>(
   return sessionOf(call, opened, sockets[0] as Socket, protocol)
 }
 
-/** With the time limit of opening a session in place of that for a response. */
+/** Replaces the time limit of a response by that of opening a session. */
 function boundedShared(shared: GatewayContext): GatewayContext {
   const { limits } = shared
   return { ...shared, limits: { ...limits, firstByteMs: Math.min(limits.firstByteMs, openMs) } }
@@ -135,7 +135,7 @@ const sessionLimits = ({ limits }: GatewayContext) => ({
 
 function sessionOf<Socket>(
   { shared, record, signal, end }: RoutedCall,
-  { target: { upstream }, ticket }: TargetResponse,
+  { target: { upstream }, trackedAttempt: ticket }: TargetResponse,
   socket: Socket,
   protocol: string | undefined,
 ): RealtimeSession<Socket> {
@@ -152,7 +152,7 @@ function sessionOf<Socket>(
       const suspected = mayHaveErrorMember(text) || redactor.hasCredential(text)
       if (!suspected && text.startsWith('{') && !text.includes('"response.done"')) return text
       const event = parse(text)
-      // Clients of the protocol read no such message.
+      // No client of the protocol reads messages that are not objects.
       if (!isObject(event)) return redactor.redactText(text)
       const usage = event.type === 'response.done' ? usageOfResponse(event) : undefined
       if (usage !== undefined) record.usage = addUsage(record.usage, usage)
@@ -162,24 +162,24 @@ function sessionOf<Socket>(
     begun() {
       record.firstEventAt ??= performance.now()
     },
-    closeReason: (reason) => cut(redactor.redactText(reason), reasonBytes),
+    closeReason: (reason) => truncateToBytes(redactor.redactText(reason), reasonBytes),
     settle({ outcome, error }) {
-      // A session that was open has shown that its upstream is there, however it ended.
+      // A session that was open shows that its upstream is available, however it ended.
       ticket.end(undefined)
       end({ status: 101, outcome, error })
     },
   }
 }
 
-/** A delta from this length on, in bytes, is sound: decoding it would cost more than passing it on. */
+/** Deltas of at least this length, in bytes, are audio: decoding them would cost more than passing them on. */
 const longDelta = 2048
 const decoder = new TextDecoder()
 
-/** Whether a message is a piece of content, by its type, which stands at its beginning. */
+/** Whether a message is a delta, by its type, which is at its beginning. */
 const isDelta = (message: Uint8Array): boolean =>
   /"type"\s*:\s*"[\w.]+\.delta"/.test(decoder.decode(message.subarray(0, 256)))
 
-/** `error`, and what failed of an answer, a transcription or a list of tools. */
+/** Whether an event is `error`, or reports the failure of a response, a transcription or a list of tools. */
 const isFailure = ({ type }: JsonObject): boolean => typeof type === 'string' && /^error$|\.failed$/.test(type)
 
 function parse(text: string): Json | undefined {
@@ -192,8 +192,8 @@ function parse(text: string): Json | undefined {
 
 const encoder = new TextEncoder()
 
-/** The longest beginning of a text that has at most so many bytes, without half a character at its end. */
-function cut(text: string, bytes: number): string {
+/** Returns the longest beginning of a text within the bytes, without splitting a character. */
+function truncateToBytes(text: string, bytes: number): string {
   const { read } = encoder.encodeInto(text, new Uint8Array(bytes))
   return text.slice(0, read)
 }

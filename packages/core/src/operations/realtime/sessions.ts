@@ -13,8 +13,8 @@ const sessionOf = (body: JsonObject): JsonObject => (isObject(body.session) ? bo
 const shared = { errors: 'chat', tapResponse: () => ({}) } as const
 
 /**
- * Opening a session for somebody else: the answer holds a short-lived secret of the provider's, with which a browser
- * connects to the provider by itself. What it does there passes by the gateway: no limits, no books.
+ * Creates a session for a browser: the response holds a short-lived secret of the provider, with which the browser connects to the provider
+ * itself. That session bypasses the gateway: it has no limits and no call record.
  */
 export const realtimeSessions: Operation<never, never> = {
   name: 'realtime-sessions',
@@ -23,12 +23,12 @@ export const realtimeSessions: Operation<never, never> = {
     {
       ...shared,
       name: 'client-secrets',
-      // The model stands one level down; the rest of the gateway looks for it here.
+      // The model is one level down; the gateway expects it at the top.
       validate(body: Json) {
         const valid = validateBody(nested, body, complain)
         return { ...valid, model: sessionOf(valid).model ?? null }
       },
-      // Written anew even where the name stays: of a member given twice, the upstream might read the one nobody checked.
+      // Written again even if the name stays: of a duplicate member, the upstream might read the unchecked one.
       passThroughEdit: (body, { model }) => ({ session: { ...sessionOf(body), model } }),
     } satisfies Dialect<never, never>,
   ],

@@ -160,7 +160,7 @@ describe('a member with a reference', () => {
 })
 
 describe('the default store', () => {
-  const words = /kept in the memory of this process and end with it/
+  const words = /kept in the memory of this process and lost when it ends/
   it('causes one warning for each logger', () => {
     const logger = { warn: vi.fn(), error: vi.fn() }
     const one = gateway({ logger })

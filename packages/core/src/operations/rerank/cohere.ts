@@ -2,8 +2,7 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { JsonObject } from '../../base/json/types.ts'
 import { unread } from '../../formats/shared/json-fields.ts'
 import { expectedRerank, searchesOf } from '../expected-use.ts'
-import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../operation.ts'
+import { type Dialect, reportUnread } from '../operation.ts'
 import { decodeBody, documentsAsTexts, type RerankRequest, reportUnsupportedSettings, validateV2 } from './request.ts'
 import { decodeIds, decodeMeta, decodeResults, encodeMeta, type RerankResponse, tapRerank } from './response.ts'
 
@@ -13,7 +12,7 @@ export const cohere: Dialect<RerankRequest, RerankResponse> = {
   errors: 'chat',
   validate: validateV2,
   unitsOf: searchesOf,
-  expects: expectedRerank,
+  expectedUse: expectedRerank,
 
   decodeRequest(body, context) {
     const { stream: _, ...fields } = unread(body)

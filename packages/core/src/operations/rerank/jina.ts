@@ -2,8 +2,7 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import { unread } from '../../formats/shared/json-fields.ts'
 import { expectedRerank, searchesOf } from '../expected-use.ts'
-import type { Dialect } from '../operation.ts'
-import { reportUnread } from '../operation.ts'
+import { type Dialect, reportUnread } from '../operation.ts'
 import {
   decodeBody,
   type RerankDocument,
@@ -42,7 +41,7 @@ export const jina: Dialect<RerankRequest, RerankResponse> = {
   errors: 'chat',
   validate: validateV1,
   unitsOf: searchesOf,
-  expects: expectedRerank,
+  expectedUse: expectedRerank,
 
   decodeRequest(body, context) {
     const { stream: _, ...fields } = unread(body)
