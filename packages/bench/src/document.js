@@ -91,7 +91,7 @@ function drawPanel({ title, x, y, series }, left) {
 }
 
 /** @param {readonly Panel[]} panels drawn side by side @returns {string} */
-export function plot(panels) {
+function plot(panels) {
   const all = panels.length * width
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${all} ${height}" width="${all}" height="${height}" font-family="sans-serif" font-size="11" fill="#222">`,

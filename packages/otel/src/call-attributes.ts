@@ -88,7 +88,7 @@ export const isReportedByUpstream = ({
 }: Pick<FinishEvent, 'estimate' | 'basis'>): boolean => estimate === undefined && basis === 'reported'
 
 /** Returns the usage attributes. The gateway's totals are inclusive, as the conventions require. */
-export function usageAttributes(event: Pick<FinishEvent, 'usage' | 'estimate' | 'basis'>): Attributes {
+function usageAttributes(event: Pick<FinishEvent, 'usage' | 'estimate' | 'basis'>): Attributes {
   const { usage, basis } = event
   if (usage === undefined) return {}
   if (!isReportedByUpstream(event)) return basis === undefined ? {} : { [modelgateNames.basis]: basis }

@@ -164,7 +164,7 @@ const other = '_OTHER'
  * Creates a function that bounds the model names in a metric. With a `*` in a model route the client chooses the rest of the
  * name, and each name would be a time series of its own. Names that never had a response are bounded first, then all names.
  */
-export function createBoundedNames(): (name: string, answered: boolean) => string {
+function createBoundedNames(): (name: string, answered: boolean) => string {
   const known = new Set<string>()
   let unproven = 0
   return (name, answered) => {

@@ -215,7 +215,7 @@ const isServerFailure = ({ outcome, status }: FinishEvent): boolean =>
 const noopProvider = new ProxyTracerProvider().getDelegate()
 
 /** Returns false until an SDK is registered, so that a call costs nothing until then. */
-export const isTracing = (provider: TracerProvider): boolean =>
+const isTracing = (provider: TracerProvider): boolean =>
   !(provider instanceof ProxyTracerProvider) || provider.getDelegate() !== noopProvider
 
 /** Milliseconds since 1970. */
@@ -226,7 +226,7 @@ export type Clock = () => number
  *
  * @param notBefore in milliseconds since 1970
  */
-export function startClock(notBefore: number): Clock {
+function startClock(notBefore: number): Clock {
   const offset = Math.max(Date.now(), notBefore) - performance.now()
   return () => offset + performance.now()
 }

@@ -259,7 +259,7 @@ export function eventData(stream: string): string[] {
     .filter((data) => data !== '')
 }
 
-export const withUsage = (answer: Omit<ResponseContent, 'usage'>, usage: UsageTotals | undefined): ResponseContent =>
+const withUsage = (answer: Omit<ResponseContent, 'usage'>, usage: UsageTotals | undefined): ResponseContent =>
   usage === undefined ? answer : { ...answer, usage }
 
 /** Gemini counts thoughts separately from candidates, and tool input separately from the prompt. */
@@ -306,7 +306,7 @@ function callsOf(pieces: readonly JsonObject[]): ResponseContent['tools'] {
 }
 
 /** Returns the chunks of a response: events, or one JSON array for older clients. */
-export const geminiChunks = (answer: string): unknown[] =>
+const geminiChunks = (answer: string): unknown[] =>
   answer.trimStart().startsWith('[') ? listOf(parseJson(answer)) : eventData(answer).map(parseJson)
 
 function addPiece(input: JsonObject, { jsonPath, stringValue, numberValue, boolValue }: JsonObject): void {
@@ -404,7 +404,7 @@ export function readResponsesBody(value: unknown): ResponseContent | undefined {
 /**
  * Reads the last event, which repeats the whole response. Some servers leave it empty and send the items one by one.
  */
-export function readResponsesStream(stream: string): ResponseContent | undefined {
+function readResponsesStream(stream: string): ResponseContent | undefined {
   const items: JsonObject[] = []
   let answer: JsonObject | undefined
   for (const data of eventData(stream)) {

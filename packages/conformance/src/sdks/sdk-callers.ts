@@ -31,7 +31,7 @@ interface Heard {
   readonly pieces: number
 }
 
-export const startChatConversation: StartConversation = (
+const startChatConversation: StartConversation = (
   { openai },
   { model = 'demo', stream, tools, think, tokenLimit, system, extra },
 ) => {
@@ -112,7 +112,7 @@ const hasText = ({ candidates }: GenerateContentResponse): boolean =>
   (candidates?.[0]?.content?.parts ?? []).some(({ text = '', thought }) => text !== '' && thought !== true)
 
 /** Uses the SDK's own chat, which sends back every chunk of a stream as a separate content. */
-export const startGeminiConversation: StartConversation = (
+const startGeminiConversation: StartConversation = (
   { google },
   { model = 'demo', stream, tools, think, tokenLimit, system, extra },
 ) => {
@@ -180,7 +180,7 @@ function messagesBlock(piece: Piece): MessagesBlock {
   throw new Error('Messages has no audio')
 }
 
-export const startMessagesConversation: StartConversation = (
+const startMessagesConversation: StartConversation = (
   { anthropic },
   { model = 'demo', stream, tools, think, tokenLimit, system, extra },
 ) => {
@@ -253,7 +253,7 @@ function responsesPart(piece: Piece): ResponsesPart {
 }
 
 /** Works without a store, like agents: sends back every item, including encrypted reasoning. */
-export const startResponsesConversation: StartConversation = (
+const startResponsesConversation: StartConversation = (
   { openai },
   { model = 'demo', stream, tools, think, tokenLimit, system, extra },
 ) => {

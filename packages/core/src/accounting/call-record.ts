@@ -194,7 +194,7 @@ function checkedCost(cost: Cost | undefined | null): Cost | undefined {
 }
 
 /** Returns the usage of a call and its source. Returns undefined if no model has run, or the operation has no tokens. */
-export function finalUsage(
+function finalUsage(
   record: CallRecord,
   outcome: FinishEvent['outcome'],
 ): { readonly usage: Usage; readonly basis: UsageBasis } | undefined {
@@ -228,12 +228,12 @@ const inputOf = ({ body, estimatedInputTokens: tokens = 0 }: CallRecord): number
   body === undefined ? tokens : estimateBody(body)
 
 /** Whether no response arrived although an upstream received the request. */
-export const isAbandoned = ({ firstEventAt, attempts }: CallRecord): boolean =>
+const isAbandoned = ({ firstEventAt, attempts }: CallRecord): boolean =>
   firstEventAt === undefined &&
   attempts.some(({ error }) => error !== undefined && errorKinds[error].mayBeBilled === true)
 
 /** Returns the units other than tokens, from the operation and from the reported usage. */
-export function billedUnits({ units, usage }: CallRecord): BillableUnits | undefined {
+function billedUnits({ units, usage }: CallRecord): BillableUnits | undefined {
   const { raw } = usage ?? {}
   const fromUsage = raw === undefined ? undefined : wireCodecOf(raw.format).billableUnits?.(raw.value)
   return fromUsage === undefined ? units : { ...units, ...fromUsage }

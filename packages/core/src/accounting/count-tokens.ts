@@ -111,7 +111,7 @@ type CountText = (text: string) => number
  * Loads OpenAI's o200k_base from the optional peer `gpt-tokenizer`, on first use: about 2 MB and a tenth of a second. Resolves to
  * undefined if the peer is not installed.
  */
-export function loadTokenizer(): Promise<CountText | undefined> {
+function loadTokenizer(): Promise<CountText | undefined> {
   loaded ??= load()
   return loaded
 }

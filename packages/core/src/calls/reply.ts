@@ -122,7 +122,7 @@ export const isStream = ({ body }: Reply): boolean =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 
 /** Adds the headers of an event stream. Plugins' headers win. Set one by one, since a merged copy takes several microseconds. */
-export function addStreamHeaders(headers: Record<string, string>): void {
+function addStreamHeaders(headers: Record<string, string>): void {
   headers['content-type'] ??= 'text/event-stream; charset=utf-8'
   // no-transform keeps compressing middlewares and proxies from holding events back.
   headers['cache-control'] ??= 'no-cache, no-transform'

@@ -311,7 +311,7 @@ export class AttemptLimit {
 }
 
 /** Counts upstream calls. A call that the transport sent twice counts twice. */
-export const countCalls = (attempts: CallRecord['attempts']): number => {
+const countCalls = (attempts: CallRecord['attempts']): number => {
   let calls = attempts.length
   for (const { resent } of attempts) if (resent === true) calls++
   return calls

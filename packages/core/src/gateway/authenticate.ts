@@ -110,7 +110,7 @@ const withoutBody: ReadonlySet<Route['operation']> = new Set<Route['operation']>
  *
  * @throws GatewayError `permission`, or `unsupported_media_type` for a body without a content type
  */
-export function checkSameSite(inbound: Inbound, { method, operation }: Pick<Route, 'method' | 'operation'>): void {
+function checkSameSite(inbound: Inbound, { method, operation }: Pick<Route, 'method' | 'operation'>): void {
   const hasNoBody = withoutBody.has(operation)
   if (method !== 'POST' && !hasNoBody) return
   const type = inbound.header('content-type')

@@ -130,7 +130,7 @@ const isNameless = (identity: Identity | null): boolean =>
   identity !== null && (typeof identity.id !== 'string' || identity.id === '')
 
 /** Returns the gateway's plugins without duplicates, that of `auth` first. Throws a TypeError for anything that is not a plugin. */
-export function resolvePlugins({ auth, plugins = [] }: Pick<GatewayConfig, 'auth' | 'plugins'>): readonly Plugin[] {
+function resolvePlugins({ auth, plugins = [] }: Pick<GatewayConfig, 'auth' | 'plugins'>): readonly Plugin[] {
   const authPlugin = (auth as Authenticate).plugin
   const all = [...new Set(authPlugin === undefined ? plugins : [authPlugin, ...plugins])]
   for (const plugin of all) {
@@ -148,7 +148,7 @@ export function resolvePlugins({ auth, plugins = [] }: Pick<GatewayConfig, 'auth
 }
 
 /** Returns the plugins' endpoints as rows of the route table. */
-export const pluginRoutes = (plugins: readonly Plugin[]): readonly Route[] =>
+const pluginRoutes = (plugins: readonly Plugin[]): readonly Route[] =>
   plugins.flatMap(({ routes = [] }) =>
     routes.map(
       ({ method, path, handle }) =>

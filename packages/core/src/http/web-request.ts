@@ -161,7 +161,7 @@ const hostLimits: readonly HostLimit[] = [
  *
  * @param cause the error with which reading the body failed
  */
-export function hostLimitError(cause: unknown): GatewayError | undefined {
+function hostLimitError(cause: unknown): GatewayError | undefined {
   if (typeof cause !== 'object' || cause === null) return undefined
   const { message, status, statusCode } = cause as Readonly<Record<string, unknown>>
   const known = typeof message === 'string' ? hostLimits.find((host) => host.message.test(message)) : undefined
@@ -179,7 +179,7 @@ export function hostLimitError(cause: unknown): GatewayError | undefined {
  * @param size bytes that arrived
  * @param announced the content-length
  */
-export const truncatedByHost = (size: number, announced: number): GatewayError =>
+const truncatedByHost = (size: number, announced: number): GatewayError =>
   tooLargeForHost(
     `only ${size} of ${announced} bytes arrived. The app around the gateway truncates bodies: in Next.js, raise \`experimental.proxyClientMaxBodySize\` (\`middlewareClientMaxBodySize\` before Next.js 16; 10 MB by default).`,
   )

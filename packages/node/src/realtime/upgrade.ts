@@ -105,7 +105,7 @@ function headersOf(req: IncomingMessage): [string, string][] {
 const defaultMaxHeaders = 2000
 
 /** Returns whether a request offers WebSocket, the only protocol served, among those of its `Upgrade` header (RFC 9110, 7.8). */
-export const requestsWebSocket = ({ headers }: IncomingMessage): boolean =>
+const requestsWebSocket = ({ headers }: IncomingMessage): boolean =>
   (headers.upgrade ?? '').split(',').some((protocol) => protocol.trim().toLowerCase() === 'websocket')
 
 /**
@@ -118,7 +118,7 @@ export const requestsWebSocket = ({ headers }: IncomingMessage): boolean =>
  * @param listener the server that emitted the event, if known
  * @returns false if that is not possible: no server with a request listener is known, or Node did not keep all headers
  */
-export function ignoreUpgrade(listener: unknown, req: IncomingMessage, socket: HttpSocket, head: Buffer): boolean {
+function ignoreUpgrade(listener: unknown, req: IncomingMessage, socket: HttpSocket, head: Buffer): boolean {
   const server = [listener, socket.server].find(isServer)
   if (server === undefined || server.listenerCount('request') === 0) return false
   // Node may have dropped a header that decides where the body starts or ends.

@@ -158,4 +158,4 @@ function checkPictures(value: Json | undefined): WireError | undefined {
 export const isDalle = (model: string): boolean => /^dall-e/.test(model)
 
 /** The GPT image family by its real names. The demo's own names accept the fields of both families. */
-export const isGptImage = (model: string): boolean => /^(chat)?gpt-/.test(model)
+const isGptImage = (model: string): boolean => /^(chat)?gpt-/.test(model)

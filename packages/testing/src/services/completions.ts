@@ -172,7 +172,7 @@ const shape: RequestShape = {
 const mostToken = 100_257
 
 /** Returns OpenAI's error for an invalid completion request, or undefined. */
-export function checkCompletion({ body }: ServiceRequest): WireError | undefined {
+function checkCompletion({ body }: ServiceRequest): WireError | undefined {
   const error = checkShape(body, shape)
   if (error) return error
   const { prompt } = body

@@ -164,7 +164,7 @@ const mostBytes = 26_214_400
 const leastSeconds = 0.1
 
 /** Returns OpenAI's error for an invalid transcription request, or undefined. */
-export function checkTranscription(asked: ServiceRequest): WireError | undefined {
+function checkTranscription(asked: ServiceRequest): WireError | undefined {
   const { body, route, model, form } = asked
   const error = checkShape(body, shapes[route.served ?? 'transcriptions'] ?? {})
   if (error) return error

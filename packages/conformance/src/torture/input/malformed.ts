@@ -149,7 +149,7 @@ const spoilt = (name: string, bytes: readonly number[]): MalformedText =>
   bent(name, (good) => Buffer.concat([Buffer.from('{"x":"'), Buffer.from(bytes), Buffer.from(`",${good.slice(1)}`)]))
 
 /** Thirty malformed bodies: invalid JSON, JSON other than an object, invalid text, and other content types. */
-export const malformedTexts: readonly MalformedText[] = [
+const malformedTexts: readonly MalformedText[] = [
   text('nothing', ''),
   text('blanks', ' \r\n\t '),
   text('an open brace', '{'),

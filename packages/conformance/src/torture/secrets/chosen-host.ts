@@ -303,7 +303,7 @@ export interface Trap {
   close(): Promise<void>
 }
 
-export async function startTrap(): Promise<Trap> {
+async function startTrap(): Promise<Trap> {
   let dials = 0
   const received: string[] = []
   const server = createServer((socket) => {

@@ -219,7 +219,7 @@ const dry = [
   'credit balance',
 ]
 
-export function classifyError(status: number, words: ErrorWords): ErrorKind {
+function classifyError(status: number, words: ErrorWords): ErrorKind {
   const { type, code, message } = words
   if (words.flagged) return 'invalid_request'
   // Groq: this single request exceeds the limit per minute. Waiting does not help.

@@ -222,7 +222,7 @@ const length = 9
  * Creates the mapping for a conversation. Valid ids stay unchanged. Others become a hash of themselves, which is the same in every turn, so
  * that prompt caches hit. Hashes never equal another id of the conversation.
  */
-export function createShortIds(messages: readonly Json[]): ShortIds {
+function createShortIds(messages: readonly Json[]): ShortIds {
   const taken = new Set<string>()
   for (const message of messages)
     if (isObject(message))

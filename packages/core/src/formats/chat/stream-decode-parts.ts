@@ -299,7 +299,7 @@ const quote = 34
 const backslash = 92
 
 /** Tracks the brackets of a JSON object over its pieces, to find its end. Linear: parsing the text for each piece would take quadratic time. */
-export class ObjectScan {
+class ObjectScan {
   #depth = 0
   #inString = false
   #isEscaped = false

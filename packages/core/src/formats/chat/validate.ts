@@ -28,7 +28,7 @@ export const validateRequest = (body: Json): JsonObject => validateBody(requestS
 export const missing = { missing: true } as const
 export const integral = { integral: true } as const
 
-export const roles = ['system', 'assistant', 'user', 'function', 'tool', 'developer'] as const
+const roles = ['system', 'assistant', 'user', 'function', 'tool', 'developer'] as const
 type Role = (typeof roles)[number]
 
 const integer = z.number({ error: 'an integer' }).refine(Number.isInteger, { params: integral })
@@ -142,7 +142,7 @@ const tool = byType(
   'function',
 )
 
-export const requestSchema = z.looseObject({
+const requestSchema = z.looseObject({
   model: z.string().min(1),
   messages: arrayOf(message, 'an array of objects').min(1),
   temperature: optional(z.number().min(0).max(2)),
@@ -181,7 +181,7 @@ export const requestSchema = z.looseObject({
 })
 
 /** Schema of all chat requests, pass-through included; see `messageList`. `requestSchema` is for translations. */
-export const passThroughSchema = z.looseObject({
+const passThroughSchema = z.looseObject({
   model: z.string().min(1),
   messages: messageList('an array of objects'),
   // These decide the form of the response, and its accounting.

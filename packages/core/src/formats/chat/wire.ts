@@ -72,7 +72,7 @@ export function prepareWireEdit({ quirks }: TargetTraits): Promise<unknown> | un
  * Returns the edits of a pass-through body. It requests usage of streams for metering, and removes the `usage` member of each chunk if the
  * client did not request usage.
  */
-export function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit | undefined {
+function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit | undefined {
   const fit = isPlain(quirks) ? asItIs : fitter()
   if (fit instanceof Promise) throw new Error('what fits bodies to quirks is not loaded: wait for wireReady')
   const { set, drop, losses } = fit(body, quirks)

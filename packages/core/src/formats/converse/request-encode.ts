@@ -237,7 +237,7 @@ function encodeTier(tier: string, out: JsonObject, reportLoss: ReportLoss): void
 }
 
 /** Encodes reasoning in the fields that Converse passes on to the model. Returns whether Claude thinks, which excludes other settings. */
-export function encodeReasoning(
+function encodeReasoning(
   request: ModelRequest,
   additional: JsonObject,
   traits: ConverseTraits,

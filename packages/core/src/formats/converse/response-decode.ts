@@ -63,7 +63,7 @@ export function endingExtra(fields: JsonObject): JsonObject | undefined {
 export const blockAt = (index: number): string => pointer('/output/message/content', index)
 
 /** Decodes one block of a response. A block without a meaning in other formats becomes a native part. */
-export function decodeBlock(block: JsonObject, at: string, request: ModelRequest): Part {
+function decodeBlock(block: JsonObject, at: string, request: ModelRequest): Part {
   const part = decodeKnown(block, at, request) ?? nativeBlock(block)
   part.at = at
   return part

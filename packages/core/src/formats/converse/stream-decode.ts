@@ -156,8 +156,6 @@ const eventShapes = shapesOf({
   contentBlockStop: { contentBlockIndex: true, p: true },
 })
 
-export { createPartWriter }
-
 /** Decodes one content block of a stream. */
 export interface BlockDecoder {
   delta(delta: JsonObject): void
@@ -171,7 +169,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
  * Starts decoding a block from its start, or from its first delta if it has no start.
  * @param at pointer of the block in the whole response
  */
-export function openBlock(first: JsonObject, at: string, writer: PartWriter, context: ExchangeContext): BlockDecoder {
+function openBlock(first: JsonObject, at: string, writer: PartWriter, context: ExchangeContext): BlockDecoder {
   const { toolUse, toolResult, image, reasoningContent } = first
   if (toolUse !== undefined || toolResult !== undefined || image !== undefined)
     reportUnknown(first, shapes.start, at, context.report)

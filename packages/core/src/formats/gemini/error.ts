@@ -112,7 +112,7 @@ const showsDetails = (kind: ErrorKind): boolean =>
 const typeUrl = (name: string): string => `type.googleapis.com/google.rpc.${name}`
 
 /** Returns the error object of a body or of a stream event. */
-export function errorObject(error: ErrorInfo): JsonObject {
+function errorObject(error: ErrorInfo): JsonObject {
   const { kind, message, param, retryAfter } = error
   const { code, status, reason } = wireKinds[kind]
   const own = error.raw?.format === 'gemini' && showsDetails(kind) ? error.raw.value : undefined

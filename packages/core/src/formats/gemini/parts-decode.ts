@@ -118,7 +118,7 @@ function withLeftover<P extends Part>(part: P, fields: Unread): P {
  * Decodes a function response, which is an object here and text in the IR. The text is the object's JSON. Plain text stands
  * under `output` or `error`, the keys that the format documents; the encoder adds the key again.
  */
-export function decodeResult(
+function decodeResult(
   source: JsonObject,
   at: string,
   idOf: (id: string | undefined, name: string) => string,

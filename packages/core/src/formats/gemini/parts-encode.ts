@@ -239,7 +239,7 @@ function reportInnerPart(part: Part, at: string, context: CodecContext): void {
 }
 
 /** Describes a part for a loss report. */
-export function describePart(part: Part | MediaPart): string {
+function describePart(part: Part | MediaPart): string {
   if (part.type === 'media') return `a part of ${part.kind}`
   if (part.type !== 'native') return `a ${part.type}`
   const type = part.value.type

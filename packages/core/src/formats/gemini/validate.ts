@@ -262,7 +262,7 @@ const nestedKinds: Readonly<Record<Kind, Readonly<Record<string, Kind>>>> = {
 const lists: ReadonlySet<string> = new Set(['contents', 'parts', 'tools', 'functionDeclarations', 'safetySettings'])
 
 /** Returns the view of a body that the schema describes: camelCase keys, and lists in place of single items or texts. */
-export function camelCaseView(body: Json, kind: Kind = 'request'): Json {
+function camelCaseView(body: Json, kind: Kind = 'request'): Json {
   if (Array.isArray(body)) return body.map((item) => camelCaseView(item, kind))
   if (typeof body === 'string' && kind === 'content') return { parts: [{ text: body }] }
   if (typeof body === 'string' && kind === 'part') return { text: body }

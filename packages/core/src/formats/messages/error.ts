@@ -34,7 +34,7 @@ export function encodeError(error: ErrorInfo, requestId: string): { status: numb
 }
 
 /** Returns the body of an error, for responses and for the `error` event of streams. */
-export function errorBody(error: ErrorInfo): JsonObject {
+function errorBody(error: ErrorInfo): JsonObject {
   const original =
     error.raw?.format === 'messages' && errorKinds[error.kind].aboutRequest === true ? error.raw.value : undefined
   const type = typeof original?.type === 'string' ? original.type : statusAndTypeOf[error.kind].type

@@ -145,7 +145,7 @@ export function nearestEffort(wanted: EffortWord, accepted: readonly EffortWord[
 }
 
 /** Thinking budgets, in tokens, for models that require a number instead of an effort. */
-export const budgetOfEffort: Readonly<Record<EffortWord | 'minimal', number>> = {
+const budgetOfEffort: Readonly<Record<EffortWord | 'minimal', number>> = {
   minimal: 1024,
   low: 4096,
   medium: 12_288,
@@ -155,7 +155,7 @@ export const budgetOfEffort: Readonly<Record<EffortWord | 'minimal', number>> = 
 }
 
 /** The smallest budget that Anthropic accepts, in tokens. */
-export const minBudget = 1024
+const minBudget = 1024
 
 /** The part of JSON Schema that Anthropic can enforce: in `output_config.format` and in strict tools. */
 const structuredOutput: SchemaDialect = {

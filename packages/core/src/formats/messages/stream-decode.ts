@@ -301,7 +301,7 @@ export function createPartWriter(out: () => ModelEvent[]): PartWriter {
  * Starts decoding a block.
  * @param at pointer of the block in the whole message
  */
-export function openBlock(start: JsonObject, at: string, writer: PartWriter, context: ExchangeContext): BlockDecoder {
+function openBlock(start: JsonObject, at: string, writer: PartWriter, context: ExchangeContext): BlockDecoder {
   const part = decodeBlock(start, at)
   switch (part.type) {
     case 'text':

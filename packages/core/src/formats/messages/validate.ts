@@ -124,7 +124,7 @@ const passThroughFields = z.looseObject({
  * Schema of every messages request, translated or not; see shared/pass-through.ts.
  * `max_tokens: 0` fills Anthropic's prompt cache and generates nothing. Without `cache_control`, it is below the minimum.
  */
-export const passThroughSchema = withAcceptor(
+const passThroughSchema = withAcceptor(
   passThroughFields.superRefine((value, context) => {
     if (isBelowLimit(value))
       context.addIssue({

@@ -42,7 +42,7 @@ export const messagesWire: WireCodec = {
  * Rejects a thread unless the upstream stores threads. Anthropic stores a thread under the id of its last response. Other servers would
  * silently respond without the earlier turns.
  */
-export function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit | undefined {
+function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit | undefined {
   if (!hasThread(body)) return undefined
   if (quirks.threads !== true) throw threadRefused()
   return { set: {}, storesResponse: true }
@@ -52,7 +52,7 @@ export function wireEdit(body: JsonObject, { quirks }: TargetTraits): WireEdit |
  * Encodes the caller's remaining quota as Anthropic's headers, such as `anthropic-ratelimit-requests-remaining`. Resets are points in
  * time.
  */
-export function encodeAllowance(allowance: Allowance, now: number): Record<string, string> {
+function encodeAllowance(allowance: Allowance, now: number): Record<string, string> {
   const { requests, tokens, inputTokens, outputTokens } = allowance
   const headers: Record<string, string> = {}
   const setHeaders = (name: string, quota: QuotaState | undefined): void => {

@@ -119,7 +119,7 @@ export function encodeOutputPart(part: Part & { type: 'text' | 'refusal' }, cont
 }
 
 /** Decodes the annotations of a text. Kinds other than `url_citation` keep their fields in `extra`. */
-export const decodeAnnotations = (annotations: readonly Json[] | undefined): Citation[] =>
+const decodeAnnotations = (annotations: readonly Json[] | undefined): Citation[] =>
   (annotations ?? []).filter(isObject).map(decodeAnnotation)
 
 /** Decodes one annotation of a text. */

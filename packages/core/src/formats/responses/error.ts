@@ -38,7 +38,7 @@ export const encodeError = (error: ErrorInfo, requestId: string): ReturnType<typ
   encodeChatError(asChat(error), requestId)
 
 /** Returns the object of a stream's `error` event. */
-export const errorObject = (error: ErrorInfo): JsonObject => chatObject(asChat(error))
+const errorObject = (error: ErrorInfo): JsonObject => chatObject(asChat(error))
 
 /** Values of `response.error.code` in a stream. Agents decide by it whether to retry. */
 const codes: Readonly<Partial<Record<ErrorKind, string>>> = {
@@ -53,7 +53,7 @@ const codes: Readonly<Partial<Record<ErrorKind, string>>> = {
 }
 
 /** Returns the `error` of a failed response. */
-export function failureObject(error: ErrorInfo): JsonObject {
+function failureObject(error: ErrorInfo): JsonObject {
   const own = error.raw?.format === 'responses' && typeof error.raw.value.code === 'string' ? error.raw.value.code : ''
   return {
     code: codes[error.kind] ?? (error.kind === 'upstream_error' && own ? own : 'server_error'),

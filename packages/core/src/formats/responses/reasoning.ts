@@ -114,7 +114,7 @@ export const carrierItem = (call: Pick<ToolCallPart, 'id'>, seal: Sealed, id: st
 const generatedIds = new WeakMap<ReasoningPart, string>()
 
 /** Returns the id of the part's item in the client's request. */
-export const itemIdOf = (part: ReasoningPart): Json | undefined => generatedIds.get(part) ?? itemId(part)
+const itemIdOf = (part: ReasoningPart): Json | undefined => generatedIds.get(part) ?? itemId(part)
 
 const itemId = (part: ReasoningPart): Json | undefined => part.extra?.responses?.id
 

@@ -226,7 +226,7 @@ export function reportStoredState(body: JsonObject, context: CodecContext): void
 }
 
 /** Reports an item that needs stored state. */
-export function reportStoredStateItem(type: string, at: string, context: CodecContext): void {
+function reportStoredStateItem(type: string, at: string, context: CodecContext): void {
   if (context.upstream !== 'responses' && Object.hasOwn(items, type)) reportFatal(at, items[type], context)
 }
 

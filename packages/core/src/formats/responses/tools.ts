@@ -245,7 +245,7 @@ function memberEntry(tool: Tool): [string, string][] {
 }
 
 /** Makes flattened names unique: a namespace's `a__b` and a function `a__b` are two tools. */
-export function makeNamesUnique(tools: Tool[]): Tool[] {
+function makeNamesUnique(tools: Tool[]): Tool[] {
   const owners = new Map<string, string>()
   for (const tool of tools) if (tool.type !== 'native' && memberOf(tool) === undefined) owners.set(tool.name, '')
   return tools.map((tool) => {

@@ -37,7 +37,7 @@ export function complain(issue: Issue, body: Json): Complaint {
 }
 
 /** The schema of every request. `requestSchema` is for requests that will be translated. */
-export const passThroughSchema = z.looseObject({
+const passThroughSchema = z.looseObject({
   model: z.string().min(1),
   // These decide how the gateway frames and counts the response.
   stream: optionalBoolean,
@@ -162,7 +162,7 @@ export const requestSchema = z.looseObject({
 const insteadOfInput = ['prompt', 'previous_response_id', 'conversation']
 
 /** Requires a conversation: input, or a field that replaces it. */
-export const inputSchema = z.looseObject({}).superRefine((body, context) => {
+const inputSchema = z.looseObject({}).superRefine((body, context) => {
   if (body.input !== undefined && body.input !== null) return
   if (insteadOfInput.some((key) => body[key] !== undefined && body[key] !== null)) return
   context.addIssue({ code: 'custom', path: ['input'], params: missing, input: body.input })

@@ -361,7 +361,7 @@ export function sameOr(list: Json[], change: (value: Json) => Json): Json[] {
 }
 
 /** Returns the direct inner schemas, without those in definitions. */
-export function innerSchemas(schema: JsonObject): JsonObject[] {
+function innerSchemas(schema: JsonObject): JsonObject[] {
   const found: JsonObject[] = []
   for (const key of Object.keys(schema)) {
     if (key === '$defs' || key === 'definitions') continue

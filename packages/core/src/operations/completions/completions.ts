@@ -63,7 +63,7 @@ function choicesIn({ n, prompt }: JsonObject): number {
   return Array.isArray(prompt) && typeof prompt[0] !== 'number' ? each * prompt.length : each
 }
 
-export const openai: Dialect<never, never> = {
+const openai: Dialect<never, never> = {
   name: 'openai',
   errors: 'chat',
   validate: validateRequest,

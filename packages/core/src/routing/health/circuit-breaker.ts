@@ -165,7 +165,7 @@ export type CallOutcome = 'ok' | 'failed' | 'unavailable' | 'unknown'
 type Config = Required<Pick<BreakerConfig, 'failures' | 'failureRate' | 'window'>>
 
 /** The last calls of one caller to one target. */
-export class CallerHistory {
+class CallerHistory {
   readonly #config: Config
   /** Ring of the last outcomes: true for a failure. */
   readonly #outcomes: boolean[] = []
@@ -195,7 +195,7 @@ export class CallerHistory {
 const unattributed = true
 
 /** The last calls of all callers to one target. */
-export class TargetHistory {
+class TargetHistory {
   readonly #config: Config
   /** Ring of the last outcomes: false for a success, the caller of a failure, or `unattributed`. */
   #outcomes: (string | boolean)[] = []

@@ -144,7 +144,7 @@ const bypassSignatures = ['skip_thought_signature_validator', 'context_engineeri
 const modelsWithoutSignatures = /^(models\/)?gemini-[12]/
 
 /** Checks each content: role, parts and signatures. */
-export function checkContents(request: JsonObject, seals: Seals): WireError | undefined {
+function checkContents(request: JsonObject, seals: Seals): WireError | undefined {
   const contents = asList(request.contents).map(asObject)
   if (contents.length === 0) return invalidArgument('* GenerateContentRequest.contents: contents is not specified\n')
   for (const [index, content] of contents.entries()) {
@@ -211,7 +211,7 @@ function checkPart(part: JsonObject, at: string, seals: Seals): WireError | unde
 /**
  * Checks the order of calls and results in a conversation. Token counting accepts any part of one, so it is not checked there.
  */
-export function checkOrder(request: JsonObject, model: string): WireError | undefined {
+function checkOrder(request: JsonObject, model: string): WireError | undefined {
   const contents = modelTurns(asList(request.contents).map(asObject))
   return checkAnswers(contents, model) ?? checkMissing(request, contents, model)
 }
