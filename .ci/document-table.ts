@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { root } from './workspace.mjs'
 
-/** Returns the rows of the table between `<!-- name -->` and `<!-- /name -->`; UPDATE_DOCS=1 writes the generated ones. */
+/** Returns the rows of the table between `<!-- name -->` and `<!-- /name -->`; `npm run generate` (UPDATE_DOCS=1) writes the generated ones. */
 export function tableIn(file: string, name: string, fromCode: string): string {
   const [open, close] = [`<!-- ${name} -->\n`, `<!-- /${name} -->`]
   const text = readFileSync(join(root, file), 'utf8')

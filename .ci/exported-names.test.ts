@@ -69,6 +69,6 @@ it('packages export exactly the recorded names', async () => {
   const text = [...declared()].map(([name, { values, types }]) =>
     [name, ...values.map((one) => `  ${one}`), ...types.map((one) => `  type ${one}`)].join('\n'),
   )
-  // A removed name breaks users; a new one must be kept. Update: vitest -u
+  // A removed name breaks users; a new one must be kept. Update: npm run generate
   await expect(`${text.join('\n\n')}\n`).toMatchFileSnapshot('exported-names.txt')
 })

@@ -126,8 +126,7 @@ function entryLines(entry: Entry, folder: string, places: Places): string[] {
   ]
 }
 
-const generated =
-  '<!-- Generated from the docstrings in the sources: UPDATE_DOCS=1 npx vitest run --config vitest.workspace.ts .ci/docs/api.test.ts -->'
+const generated = '<!-- Generated from the docstrings in the sources: npm run generate -->'
 
 /** Filters the names that the package declares and exports. */
 const exportsOf = (entries: readonly Entry[], home: string): string[] =>

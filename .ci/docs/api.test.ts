@@ -20,7 +20,7 @@ describe('docs/api', () => {
     const there = existsSync(folder) ? readdirSync(folder) : []
     expect(there.sort()).toEqual([...pages.keys()].sort())
     const stale = [...pages].filter(([name, text]) => text !== read(`docs/api/${name}`)).map(([name]) => name)
-    expect(stale, 'as the sources are: else run this with UPDATE_DOCS=1').toEqual([])
+    expect(stale, 'out-of-date pages: run `npm run generate`').toEqual([])
   })
 
   it('documents every exported name', () => {

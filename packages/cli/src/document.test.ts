@@ -22,7 +22,7 @@ it('docs/cli.md lists the providers of the environment', () => {
   const text = readFileSync(page, 'utf8')
   const from = text.indexOf(open) + open.length
   const to = text.indexOf(close)
-  // UPDATE_DOCS=1 writes it.
+  // `npm run generate` writes it.
   if (process.env.UPDATE_DOCS !== undefined) writeFileSync(page, text.slice(0, from) + wanted + text.slice(to))
   expect(readFileSync(page, 'utf8').slice(from, from + wanted.length)).toBe(wanted)
 })

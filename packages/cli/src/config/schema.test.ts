@@ -7,9 +7,9 @@ const file = new URL('../../config.schema.json', import.meta.url)
 const text = `${JSON.stringify(configSchema, null, 2)}\n`
 
 it('equals the published file', () => {
-  // UPDATE_DOCS=1 writes it, as it does for the tables in docs; `npm run format` lays it out.
+  // `npm run generate` writes and formats it.
   if (process.env.UPDATE_DOCS !== undefined) writeFileSync(file, text)
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(configSchema)
+  expect(JSON.parse(readFileSync(file, 'utf8')), 'out of date: run `npm run generate`').toEqual(configSchema)
 })
 
 it('contains every provider and every setting that JSON can express', () => {

@@ -52,7 +52,7 @@ export interface GatewayContext {
   readonly media?: MediaPolicy | undefined
   /** Which references to stored state requests may make. */
   readonly references: ReferencePolicy
-  /** CallerRecords that a caller received the ids of stored objects. Absent: nothing is recorded. */
+  /** Records that a caller received the ids of stored objects. Absent: nothing is recorded. */
   readonly claim?: ((identity: Identity | null, received: readonly Received[]) => Promise<void>) | undefined
 }
 

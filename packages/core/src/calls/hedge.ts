@@ -16,7 +16,7 @@ export interface RunningAttempt {
 /** The outcome of one attempt, or of two in parallel. */
 interface Outcome {
   readonly winner?: { readonly launched: RunningAttempt; readonly result: AttemptResult }
-  /** Without a winner there is at least one failure. That of the hedge comes first. */
+  /** Failures of the attempts; at least one if there is no winner. The hedge's failure comes first. */
   readonly failed: readonly { readonly step: Step; readonly failure: AttemptFailure }[]
 }
 

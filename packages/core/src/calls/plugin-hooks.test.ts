@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { Plugin, RequestEvent, UpstreamEvent } from '../config/plugin.ts'
 import type { AttemptLog, TargetCall } from './call.ts'
-import { notifyRequest, traceHeaders } from './plugin-hooks.ts'
+import { additionalHeaders, notifyRequest } from './plugin-hooks.ts'
 
 const log: AttemptLog = { upstream: 'up', model: 'real', reason: 'fallback', startedMs: 3 }
 const parent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
@@ -9,7 +9,7 @@ const other = '00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01'
 
 function call(plugins: readonly Plugin[], headers: Record<string, string> = {}) {
   const logger = { warn: vi.fn(), error: vi.fn() }
-  const given: Parameters<typeof notifyRequest>[0] & Parameters<typeof traceHeaders>[0] = {
+  const given: Parameters<typeof notifyRequest>[0] & Parameters<typeof additionalHeaders>[0] = {
     // Of what all calls share, observers are told by these two alone.
     shared: { plugins, logger } as unknown as TargetCall['shared'],
     inbound: {
@@ -86,7 +86,7 @@ describe('plugins are told that a call begins', () => {
     const counter = new Counter()
     const { given } = call([counter])
     notifyRequest(given)
-    traceHeaders(given, log)
+    additionalHeaders(given, log)
     expect(counter.count).toBe(2)
   })
 })
@@ -129,13 +129,13 @@ describe('a call upstream', () => {
       name: `p${at}`,
       ...(onUpstream === undefined ? {} : { onUpstream }),
     }))
-    expect(traceHeaders(call(plugins, client).given, log)).toEqual(headers)
+    expect(additionalHeaders(call(plugins, client).given, log)).toEqual(headers)
   })
 
   it('is told to plugins before it is made', () => {
     const seen: UpstreamEvent[] = []
     const { given } = call([{ name: 'one', onUpstream: (event) => void seen.push(event) }])
-    traceHeaders(given, log)
+    additionalHeaders(given, log)
     expect(seen).toEqual([{ requestId: 'req_1', upstream: 'up', model: 'real', attempt: 2, reason: 'fallback' }])
   })
 
@@ -147,7 +147,7 @@ describe('a call upstream', () => {
       ],
       trace,
     )
-    expect(traceHeaders(given, log)).toEqual({ ...trace, 'x-a': '1' })
+    expect(additionalHeaders(given, log)).toEqual({ ...trace, 'x-a': '1' })
     expect(logger.error.mock.calls).toEqual([["modelgate: onUpstream of plugin 'one' failed", new Error('boom')]])
   })
 })

@@ -33,7 +33,7 @@ export function notifyRequest({ shared, inbound, record, request }: StartedCall)
 const traceHeaderNames = ['traceparent', 'tracestate'] as const
 
 /** Returns headers for an upstream call in addition to the upstream's own: the client's trace context, and what plugins add. */
-export function traceHeaders(
+export function additionalHeaders(
   { shared, inbound, record }: Pick<TargetCall, 'shared' | 'inbound' | 'record'>,
   log: AttemptLog,
 ): Readonly<Record<string, string>> | undefined {

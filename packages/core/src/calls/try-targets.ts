@@ -15,7 +15,7 @@ import { admitCall } from './admission.ts'
 import { Attempt, type AttemptLimits } from './attempt.ts'
 import type { AttemptFailure, AttemptLog, AttemptResult, Candidate, SelectingCall, Step, TargetCall } from './call.ts'
 import { type RunningAttempt, raceHedge } from './hedge.ts'
-import { notifyRequest, traceHeaders } from './plugin-hooks.ts'
+import { additionalHeaders, notifyRequest } from './plugin-hooks.ts'
 import { TargetSelector } from './target-selector.ts'
 
 /** The response of a target, and the policy for losses under which it was called. */
@@ -155,7 +155,9 @@ function startAttempt(
     key: ticket.key,
     inbound,
     extraHeaders:
-      shared.plugins.length > 0 || inbound.header('traceparent') !== undefined ? traceHeaders(call, log) : undefined,
+      shared.plugins.length > 0 || inbound.header('traceparent') !== undefined
+        ? additionalHeaders(call, log)
+        : undefined,
     transport,
     signal,
     limits: limitsFor(target, shared.limits),

@@ -231,8 +231,9 @@ export interface PluginHost {
 }
 
 /**
- * Extends the gateway: observes calls, admits or rejects them, adds upstream headers, costs and endpoints. Hooks named `on…` are observers:
- * they are not awaited, and their exceptions and rejections are logged.
+ * Extends the gateway: observes calls, admits or rejects them, adds upstream headers, costs and endpoints. Hooks named `on…` are not awaited,
+ * and their exceptions and rejections are logged. Two differ: an exception of `onStart` is thrown to the caller, and `onUpstream` can return
+ * headers.
  *
  * @example
  * const timing: Plugin = {

@@ -5,7 +5,7 @@ import type { Effort } from './ir.ts'
 export interface Quirks {
   /**
    * Name of the field that bounds the output tokens (chat). `either`: unknown, so that translations write `max_tokens` and pass-through
-   * leaves the client's field unchanged. Default `max_completion_tokens`.
+   * leaves the client's field unchanged. Default `max_completion_tokens`; the factory `openaiCompatible` sets `either`.
    */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens' | 'either'
   /**
@@ -55,7 +55,7 @@ export interface Quirks {
   readonly topK?: boolean
   /** The upstream accepts `reasoning: {effort, max_tokens, …}` instead of `reasoning_effort` (chat). Default false. */
   readonly reasoningObject?: boolean
-  /** The field of assistant messages for earlier reasoning (chat). Default: none; the reasoning is left out and reported. */
+  /** The field of assistant messages that holds reasoning, in responses and in earlier turns (chat). Default: none; earlier reasoning is left out and reported. */
   readonly reasoningField?: 'reasoning_content' | 'reasoning'
   /**
    * How the upstream accepts documents by URL (chat): in the field for file data, or as a `document_url` part, which is then also used for
