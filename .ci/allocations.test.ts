@@ -21,10 +21,10 @@ describe('allocations per call', () => {
       { a: 1101, b: 899, c: 1099, new: 1 },
     )
     expect(more).toEqual([
-      expect.stringContaining('a: a call allocates 1101 bytes, the figure is 1000 (+10.1 %)'),
+      expect.stringContaining('a: a call allocates 1101 bytes, the stored figure is 1000 (+10.1 %)'),
       expect.stringContaining('gone: not measured any more'),
-      expect.stringContaining('new: no figure is kept'),
+      expect.stringContaining('new: no stored figure'),
     ])
-    expect(less).toEqual([expect.stringContaining('b: a call allocates 899 bytes, the figure is 1000 (-10.1 %)')])
+    expect(less).toEqual([expect.stringContaining('b: a call allocates 899 bytes, the stored figure is 1000 (-10.1 %)')])
   })
 })

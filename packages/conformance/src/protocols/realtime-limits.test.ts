@@ -41,15 +41,15 @@ describe('realtime limits', () => {
   })
 
   it('close an idle session', async () => {
-    const setting = await startRealtime(undefined, { config: { limits: { realtimeIdleMs: 150 } } })
+    const setting = await startRealtime(undefined, { config: { limits: { realtimeIdleMs: 1000 } } })
     const client = setting.ws()
     await client.opened
     for (let i = 0; i < 4; i++) {
-      await sleep(80)
+      await sleep(300)
       client.socket.send('{}')
     }
     expect(client.socket.readyState).toBe(client.socket.OPEN)
-    expect(await client.closed).toEqual({ code: 1001, reason: 'No message came for 0.15 s.' })
+    expect(await client.closed).toEqual({ code: 1001, reason: 'No message came for 1 s.' })
     await until(() => setting.finished.length === 1, 'the end')
     expect(setting.fake.sessions[0]?.closed?.code).toBe(1001)
     expect(setting.finished).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'timeout' } } }])

@@ -49,7 +49,7 @@ export function isStoredUri(uri: string): boolean {
 }
 
 const withStoredUri = (paths: readonly string[]): ReferencePlace[] =>
-  paths.map((path) => ({ kind: 'files', path, refers: isStoredUri }))
+  paths.map((path) => ({ kind: 'files', path, isReference: isStoredUri }))
 
 /** Anthropic's own skills are public. */
 const isOwnSkill = (_: string, { type }: JsonObject): boolean => type !== 'anthropic'
