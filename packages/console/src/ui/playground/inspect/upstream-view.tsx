@@ -88,7 +88,7 @@ const laneBadges = {
     look: 'good',
     about: "The upstream speaks the client's format: the bytes go as they came.",
   },
-  translate: { text: 'translated', about: 'Translated to the upstream's format.' },
+  translate: { text: 'translated', about: 'Translated to the format of the upstream.' },
 } as const
 
 const restingBadges = {
