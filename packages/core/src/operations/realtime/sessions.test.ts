@@ -40,7 +40,7 @@ it.each([
   ],
   ['/v1/realtime/sessions', '{ "voice":"alloy","model":"alias" }', '{ "voice":"alloy","model":"real" }'],
 ])(
-  '%s is passed on with the model renamed wherever it stands, and its answer as it came',
+  '%s replaces every occurrence of the model and passes the response unchanged',
   async (path, body, written) => {
     const { post, sent, finished, answer } = setUp()
     const reply = await post(path, body)
@@ -60,7 +60,7 @@ it.each([
   ['/v1/realtime/client_secrets', '{"session":{"model":"nothing"}}', 404, 'model'],
   ['/v1/realtime/client_secrets', '{"session":{"model":"none"}}', 400, 'model'],
   ['/v1/realtime/sessions', '{"voice":"alloy"}', 400, 'model'],
-])('%s with %s is refused, and nobody is called', async (path, body, status, param) => {
+])('%s rejects %s without an upstream call', async (path, body, status, param) => {
   const { post, sent } = setUp()
   const reply = await post(path, body)
   expect([reply.status, await reply.json()]).toMatchObject([status, { error: { param } }])
