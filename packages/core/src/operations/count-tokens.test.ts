@@ -41,28 +41,31 @@ const send = (setting: ReturnType<typeof setUp>, format: string, model: string) 
 }
 
 describe('a token count by an upstream', () => {
-  it.each(pairs)('converts the request of a %s client for a %s upstream', async (client, upstream, model, url, tokens) => {
-    const setting = setUp(counts)
-    const response = await send(setting, client, model)
-    expect(response.status).toBe(200)
-    expect(setting.seen.map((call) => call.url)).toEqual([url])
-    expect(await response.json()).toMatchObject(answerOf(client, tokens))
-    expect(response.headers.get('modelgate-estimate')).toBeNull()
-    expect(response.headers.get('modelgate-loss')).toBeNull()
-    expect(setting.finished).toHaveLength(1)
-    expect(setting.finished[0]).toMatchObject({
-      operation: 'count-tokens',
-      format: client,
-      model,
-      upstreamFormat: upstream,
-      lane: client === upstream ? 'wire' : 'translate',
-      status: 200,
-      outcome: 'finished',
-    })
-    // A count costs nothing: meters that add up usage must not find any.
-    expect(setting.finished[0]?.usage).toBeUndefined()
-    expect(setting.finished[0]?.estimate).toBeUndefined()
-  })
+  it.each(pairs)(
+    'converts the request of a %s client for a %s upstream',
+    async (client, upstream, model, url, tokens) => {
+      const setting = setUp(counts)
+      const response = await send(setting, client, model)
+      expect(response.status).toBe(200)
+      expect(setting.seen.map((call) => call.url)).toEqual([url])
+      expect(await response.json()).toMatchObject(answerOf(client, tokens))
+      expect(response.headers.get('modelgate-estimate')).toBeNull()
+      expect(response.headers.get('modelgate-loss')).toBeNull()
+      expect(setting.finished).toHaveLength(1)
+      expect(setting.finished[0]).toMatchObject({
+        operation: 'count-tokens',
+        format: client,
+        model,
+        upstreamFormat: upstream,
+        lane: client === upstream ? 'wire' : 'translate',
+        status: 200,
+        outcome: 'finished',
+      })
+      // A count costs nothing: meters that add up usage must not find any.
+      expect(setting.finished[0]?.usage).toBeUndefined()
+      expect(setting.finished[0]?.estimate).toBeUndefined()
+    },
+  )
 
   it('passes request and response byte for byte if the formats match', async () => {
     const answer = '{ "input_tokens": 22, "new_field": 12345678901234567890 }'

@@ -160,15 +160,12 @@ describe('the option formats', () => {
       : []
   })
 
-  test.each(several)(
-    'of %s accepts the listed formats in the configured order',
-    (_, create, formats, example) => {
-      const options = { ...example, apiKey: 'key' }
-      const reversed = [...formats].reverse()
-      for (const list of [formats, reversed, [formats[0]]])
-        expect(Object.keys(create({ ...options, formats: list } as core.UpstreamOptions).formats)).toEqual(list)
-    },
-  )
+  test.each(several)('of %s accepts the listed formats in the configured order', (_, create, formats, example) => {
+    const options = { ...example, apiKey: 'key' }
+    const reversed = [...formats].reverse()
+    for (const list of [formats, reversed, [formats[0]]])
+      expect(Object.keys(create({ ...options, formats: list } as core.UpstreamOptions).formats)).toEqual(list)
+  })
 
   /** Providers without their own list of formats. */
   const lenient = ['openai', 'azure', 'bedrock', 'openaiCompatible']

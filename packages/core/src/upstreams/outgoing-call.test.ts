@@ -151,7 +151,9 @@ describe('the URL of a call', () => {
     ['/chat', undefined, 'm', '?api-version=1', '/chat?api-version=1'],
     ['/a', '/{model}:stream?alt=sse', 'm', '?api-version=1', '/a/m:stream?alt=sse&api-version=1'],
     ['/a', '/{model}', 'what?', '?v=1', '/a/what%3F?v=1'],
-  ])('is built from the path %s%s for the model %s and the query %s', (path, ending, model, query, expected) => expect(url(path, ending, model, query)).toBe(expected))
+  ])('is built from the path %s%s for the model %s and the query %s', (path, ending, model, query, expected) =>
+    expect(url(path, ending, model, query)).toBe(expected),
+  )
 
   it.each([
     '',

@@ -159,7 +159,9 @@ describe('credentials', () => {
         ],
       },
     ],
-  ])('become headers and keys for %s', (_, apiKey, expected) => expect(apiKeyHeaders(apiKey, bearerHeader, own)).toEqual(expected))
+  ])('become headers and keys for %s', (_, apiKey, expected) =>
+    expect(apiKeyHeaders(apiKey, bearerHeader, own)).toEqual(expected),
+  )
 
   it('are overridden by configured headers', () =>
     expect(apiKeyHeaders('k', bearerHeader, { authorization: 'Basic x' })).toEqual({

@@ -41,7 +41,13 @@ describe('overrides', () => {
     ['ignore the removal of a missing member', '{"b":2}', { a: null }, '{"b":2}', []],
     ['are merged with objects', '{"a":{"x":1,"y":2}}', { a: { y: 3, z: 4 } }, '{"a":{"x":1,"y":3,"z":4}}', ['a']],
     ['do not report added members', '{"a":{"x":1}}', { a: { z: { w: 4 } } }, '{"a":{"x":1,"z":{"w":4}}}', []],
-    ['remove members of objects', '{"a":{"x":1,"y":{"z":2}}}', { a: { x: null, y: { z: null } } }, '{"a":{"y":{}}}', ['a']],
+    [
+      'remove members of objects',
+      '{"a":{"x":1,"y":{"z":2}}}',
+      { a: { x: null, y: { z: null } } },
+      '{"a":{"y":{}}}',
+      ['a'],
+    ],
     ['ignore removals within a missing object', '{}', { a: { x: null, y: 1 } }, '{"a":{"y":1}}', []],
     ['replace another value with an object', '{"a":"x"}', { a: { y: 1, z: null } }, '{"a":{"y":1}}', ['a']],
     ['replace an object with another value', '{"a":{"x":1}}', { a: 'y' }, '{"a":"y"}', ['a']],
@@ -128,7 +134,11 @@ describe('a host’s edit', () => {
     ['alone', {}, '{"big":12345678901234567890,"version":"1"}'],
     ['after a default', { defaults: { model: 'x', b: 1 } }, '{"big":12345678901234567890,"b":1,"version":"1"}'],
     ['over an override', { overrides: { version: '2', model: 'y' } }, '{"big":12345678901234567890,"version":"1"}'],
-    ['over a member that an override removed', { overrides: { version: null } }, '{"big":12345678901234567890,"version":"1"}'],
+    [
+      'over a member that an override removed',
+      { overrides: { version: null } },
+      '{"big":12345678901234567890,"version":"1"}',
+    ],
   ])('sets and removes members (%s)', (_, wishes, text) => {
     const hosting: Hosting = { edit: () => ({ set: { version: '1' }, drop: ['model'] }) }
     expect(dressed('{"model":"m","big":12345678901234567890}', wishes, hosting).text).toBe(text)

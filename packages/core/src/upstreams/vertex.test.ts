@@ -100,7 +100,7 @@ describe('the URLs of vertex', () => {
 describe('the credentials of vertex', () => {
   const call = { method: 'POST', url: 'https://x', headers: {}, body: '' }
 
-  it('are an API key, a token, or what google-auth-library finds', async () => {
+  it('are an API key, a token, or the credentials of google-auth-library', async () => {
     const keyed = vertex({ apiKey: 'key-1' })
     expect([keyed.headers, keyed.authorize]).toEqual([{ 'x-goog-api-key': 'key-1' }, undefined])
     const tokened = vertex(options)

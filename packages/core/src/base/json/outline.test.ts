@@ -91,11 +91,7 @@ describe('an outline', () => {
 
   it.each([
     ['that is nested too deeply', JSON.stringify([[[[prose]]]]), 3],
-    [
-      'without enough long text',
-      JSON.stringify({ a: Array.from({ length: 100 }, () => 1), b: prose.slice(0, 99) }),
-      9,
-    ],
+    ['without enough long text', JSON.stringify({ a: Array.from({ length: 100 }, () => 1), b: prose.slice(0, 99) }), 9],
     ['that is truncated', `{"a":"${prose}`, 9],
   ])('is not created for a document %s', (_name, text, depth) => expect(outline(text, depth)).toBeUndefined())
 
@@ -164,9 +160,12 @@ describe('a JSON string in bytes', () => {
     expect(endIn(new Uint8Array([34, 0xed, 0xa0, 0x80, 34]), 0)).toBe(-1)
   })
 
-  it.each(['', '"', '"\\', '"\\"', '"a', '"\\u12"', '"\\x"', '"\n"', '"ab\u0001"'])('is rejected if it is malformed: %j', (text) => {
-    for (let at = 0; at < 4; at++) expect(endIn(encoder.encode(text), at)).toBe(-1)
-  })
+  it.each(['', '"', '"\\', '"\\"', '"a', '"\\u12"', '"\\x"', '"\n"', '"ab\u0001"'])(
+    'is rejected if it is malformed: %j',
+    (text) => {
+      for (let at = 0; at < 4; at++) expect(endIn(encoder.encode(text), at)).toBe(-1)
+    },
+  )
 
   it.each([
     ['"no.a"', -1],

@@ -44,14 +44,11 @@ describe('SSE decoding', () => {
     expect(decodeAll([bytes('field: {"error": {}}\n{"error": {"cut": \n')])).toEqual([])
   })
 
-  it.each(['\n\n', '\r\n\r\n', '\r\r', '\n\r', '\r\n\r'])(
-    'returns an event as soon as %j follows it',
-    (blank) => {
-      const decoder = createSseDecoder(1000)
-      for (const data of ['a', 'b']) expect(decoder.push(bytes(`data: ${data}${blank}`))).toEqual([{ data }])
-      expect(decoder.end()).toEqual([])
-    },
-  )
+  it.each(['\n\n', '\r\n\r\n', '\r\r', '\n\r', '\r\n\r'])('returns an event as soon as %j follows it', (blank) => {
+    const decoder = createSseDecoder(1000)
+    for (const data of ['a', 'b']) expect(decoder.push(bytes(`data: ${data}${blank}`))).toEqual([{ data }])
+    expect(decoder.end()).toEqual([])
+  })
 
   it('rejects an event above the size limit', () => {
     const decoder = createSseDecoder(1000)
@@ -150,13 +147,10 @@ describe('UTF-8', () => {
     )
   })
 
-  it.each([0, 1, 1000, 30_000])(
-    'is encoded like TextEncoder does, without trailing bytes: %i characters',
-    (length) => {
-      const long = 'é😀x'.repeat(length)
-      const written = encodeText(long)
-      expect(written).toEqual(bytes(long))
-      expect(written.buffer.byteLength).toBe(written.length)
-    },
-  )
+  it.each([0, 1, 1000, 30_000])('is encoded like TextEncoder does, without trailing bytes: %i characters', (length) => {
+    const long = 'é😀x'.repeat(length)
+    const written = encodeText(long)
+    expect(written).toEqual(bytes(long))
+    expect(written.buffer.byteLength).toBe(written.length)
+  })
 })

@@ -195,8 +195,11 @@ describe('speech by a general model', () => {
     expect(await reply.json()).toMatchObject({ error: { param } })
   })
 
-  it.each([said('no'), spoken('audio/mystery'), {}])('results in an error if the response contains no audio: %j', async (answer) => {
-    const { post } = set({ g: asJson(answer) })
-    expect((await post('/v1/audio/speech', { ...asked, response_format: 'wav' })).status).toBe(502)
-  })
+  it.each([said('no'), spoken('audio/mystery'), {}])(
+    'results in an error if the response contains no audio: %j',
+    async (answer) => {
+      const { post } = set({ g: asJson(answer) })
+      expect((await post('/v1/audio/speech', { ...asked, response_format: 'wav' })).status).toBe(502)
+    },
+  )
 })

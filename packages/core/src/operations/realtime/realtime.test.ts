@@ -308,7 +308,10 @@ it.each([
     read: async () => new Uint8Array(),
     signal: createCanceller(),
   }
-  expect(await adapterFunctions(gateway).handle(inbound)).toMatchObject({ status, body: expect.stringContaining(words) })
+  expect(await adapterFunctions(gateway).handle(inbound)).toMatchObject({
+    status,
+    body: expect.stringContaining(words),
+  })
 })
 
 it('a session whose client disconnects during auth is not opened', async () => {

@@ -39,18 +39,15 @@ it.each([
     '{"session":{"model":"real"},"session":{"model":"real"},"model":"real"}',
   ],
   ['/v1/realtime/sessions', '{ "voice":"alloy","model":"alias" }', '{ "voice":"alloy","model":"real" }'],
-])(
-  '%s replaces every occurrence of the model and passes the response unchanged',
-  async (path, body, written) => {
-    const { post, sent, finished, answer } = setUp()
-    const reply = await post(path, body)
-    expect([reply.status, await reply.text()]).toEqual([200, answer])
-    expect(sent).toEqual([{ url: `http://up${path}`, body: written }])
-    expect(finished).toMatchObject([
-      { operation: 'realtime-sessions', model: 'alias', upstreamModel: 'real', lane: 'wire' },
-    ])
-  },
-)
+])('%s replaces every occurrence of the model and passes the response unchanged', async (path, body, written) => {
+  const { post, sent, finished, answer } = setUp()
+  const reply = await post(path, body)
+  expect([reply.status, await reply.text()]).toEqual([200, answer])
+  expect(sent).toEqual([{ url: `http://up${path}`, body: written }])
+  expect(finished).toMatchObject([
+    { operation: 'realtime-sessions', model: 'alias', upstreamModel: 'real', lane: 'wire' },
+  ])
+})
 
 it.each([
   ['/v1/realtime/client_secrets', '{}', 400, 'session'],

@@ -347,7 +347,10 @@ describe('an upstream that stores responses', () => {
     ['with an id', `id: 1\n${event('response.completed', { response: { instructions: long, ...response } })}`],
     ['without a name', `data: ${JSON.stringify({ type: 'response.completed', response })}\n\n`],
     ['with the type as the last member', `data: ${JSON.stringify({ long, response, type: 'response.completed' })}\n\n`],
-    ['with an unknown name', `event: last\ndata: ${JSON.stringify({ long, response, type: 'response.completed' })}\n\n`],
+    [
+      'with an unknown name',
+      `event: last\ndata: ${JSON.stringify({ long, response, type: 'response.completed' })}\n\n`,
+    ],
     [
       'after other events',
       `${event('response.output_text.delta', { delta: long })}${event('response.failed', { response })}`,

@@ -23,7 +23,11 @@ describe('redaction of a text', () => {
     ['masks the middle of a credential within other characters', `ab${key.slice(5, 18)}cd`, 'ab***cd'],
     ['masks two parts of a credential', `${key.slice(0, 13)}****${key.slice(-12)}`, '**********'],
     ['masks a URL-encoded credential', `?key=${encodeURIComponent(key)}&x`, '?key=***&x'],
-    ['masks a credential with escaped slashes', `{"m":"${key.replace('/', '\\/')} \\" \\\\ \\n"}`, '{"m":"*** \\" \\\\ \\n"}'],
+    [
+      'masks a credential with escaped slashes',
+      `{"m":"${key.replace('/', '\\/')} \\" \\\\ \\n"}`,
+      '{"m":"*** \\" \\\\ \\n"}',
+    ],
     [
       'masks a credential with escaped letters',
       `{"m":"${[...key].map((char) => `\\u00${char.charCodeAt(0).toString(16)}`).join('')}"}`,
@@ -78,7 +82,12 @@ describe('redaction of a text', () => {
       'no Qz5b-Lk0 in 2024-10-21',
       'no *** in 2024-10-21',
     ],
-    ['keeps the name of an author, which is not a credential', { headers: { 'x-title-author': 'Acme' } }, 'by Acme', 'by Acme'],
+    [
+      'keeps the name of an author, which is not a credential',
+      { headers: { 'x-title-author': 'Acme' } },
+      'by Acme',
+      'by Acme',
+    ],
     ['masks a key in the path', { baseURL: 'https://up.test/t/x8Kd0-qW3z/v1' }, 'no x8Kd0-qW3z', 'no ***'],
     [
       'masks a long key of the path that is cut and encoded',
