@@ -83,7 +83,7 @@ describe('names of members', () => {
     ['{"\\u0065rror":{}}', true],
     ['{"error":null,"message":{"content":"x"}}', false],
     ['{"text":"an \\"error\\": here"}', false],
-  ])('that mark errors are detected in %s: %s', (text, expected) => expect(mayHaveErrorMember(text)).toBe(expected))
+  ])('that mark errors are detected in a text: %s', (text, expected) => expect(mayHaveErrorMember(text)).toBe(expected))
 })
 
 describe('a deployment’s name in a base URL', () => {
