@@ -34,7 +34,7 @@ const spoken = Array.from({ length: 100 }, () =>
   event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'four words of text ' } }),
 )
 
-describe('what a call took', () => {
+describe('the final usage of a call', () => {
   const run = async (
     answer: () => Response,
     how: { stream?: boolean; to?: 'a' | 'm'; from?: 'chat' | 'messages' } = {},
@@ -48,11 +48,11 @@ describe('what a call took', () => {
     await vi.waitFor(() => expect(finished).toHaveLength(1))
     return finished[0]
   }
-  it('is reported where the upstream counted it', async () => {
+  it('is reported if the upstream counted it', async () => {
     const event = await run(() => new Response(JSON.stringify(completion)))
     expect(event).toMatchObject({ basis: 'reported', usage: { input: { total: 3 }, output: { total: 1 } } })
   })
-  it('is estimated where an upstream tells no counts', async () => {
+  it('is estimated if the upstream returns no counts', async () => {
     const silent = {
       ...uncounted,
       choices: [{ ...completion.choices[0], message: { role: 'assistant', content: said } }],
@@ -61,15 +61,15 @@ describe('what a call took', () => {
     expect(event).toMatchObject({ outcome: 'finished', basis: 'estimated', usage: { output: { total: 500 } } })
     expect(event?.usage?.input.total).toBeGreaterThan(999)
   })
-  it.each(['chat', 'messages'] as const)('is estimated for a stream of %s that tells no counts', async (from) => {
+  it.each(['chat', 'messages'] as const)('is estimated for a stream of %s without counts', async (from) => {
     const parts = [sse[0] as string, ...deltas, chunk({}, 'stop'), 'data: [DONE]\n\n']
     const event = await run(asStream(parts) as () => Response, { stream: true, from })
     expect(event).toMatchObject({ outcome: 'finished', basis: 'estimated' })
-    // 100 × 19 characters; the sample holds the events at the end, too.
+    // 100 × 19 characters; the sample includes the events at the end.
     expect(event?.usage?.output.total).toBeGreaterThan(300)
     expect(event?.usage?.output.total).toBeLessThan(520)
   })
-  it.each(['chat', 'messages'] as const)('is partial for a stream that is cut, to a client of %s', async (from) => {
+  it.each(['chat', 'messages'] as const)('is partial for a stream to a client of %s that is cut off', async (from) => {
     const event = await run(cutAfter([sse[0] as string, ...deltas]), { stream: true, from })
     expect(event).toMatchObject({ outcome: 'failed', basis: 'partial' })
     expect(event?.usage?.output.total).toBeGreaterThan(480)
@@ -77,7 +77,7 @@ describe('what a call took', () => {
     expect(event?.usage?.input.total).toBeGreaterThan(999)
   })
   it.each(['chat', 'messages'] as const)(
-    'completes what the upstream had counted, for a client of %s',
+    'adds an estimate to a partial count of the upstream for a client of %s',
     async (from) => {
       const usage = { input_tokens: 40, cache_read_input_tokens: 2, output_tokens: 1 }
       const event = await run(cutAfter([begun(usage), block, ...spoken]), { stream: true, to: 'm', from })
@@ -86,7 +86,7 @@ describe('what a call took', () => {
       expect(event?.usage?.raw).toBeUndefined()
     },
   )
-  it("is the upstream's word once it has told all, also if the client leaves then", async () => {
+  it('is the complete count of the upstream, even if the client disconnects after it', async () => {
     const counted =
       chunk({}, 'stop') +
       `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [], usage: completion.usage })}\n\n`
@@ -94,25 +94,25 @@ describe('what a call took', () => {
     expect(event).toMatchObject({ basis: 'reported', usage: { output: { total: 1 } } })
   })
   it.each<[string, number, object]>([
-    ['a refusal', 400, { error: { message: 'no' } }],
+    ['a rejection', 400, { error: { message: 'no' } }],
     ['a failure', 500, { error: { message: 'no' } }],
-    ['a limit', 429, { error: { message: 'no' } }],
-  ])('is nothing after %s', async (_, status, body) => {
+    ['a rate limit', 429, { error: { message: 'no' } }],
+  ])('is undefined after %s', async (_, status, body) => {
     const event = await run(() => new Response(JSON.stringify(body), { status }))
     expect(event?.basis).toBeUndefined()
     expect(event?.usage).toBeUndefined()
   })
-  it('is at least the input where the upstream was left alone with the request', async () => {
+  it('is at least the input if the response of the upstream was not read to its end', async () => {
     const event = await run(() => new Response('{"half": '))
     expect(event).toMatchObject({ status: 502, basis: 'partial', usage: { output: { total: 0 } } })
     expect(event?.usage?.input.total).toBeGreaterThan(999)
   })
-  it('holds the searches that were made', async () => {
+  it('includes the searches of the upstream', async () => {
     const searched = { ...message, usage: { ...message.usage, server_tool_use: { web_search_requests: 3 } } }
     const event = await run(asJson(searched) as () => Response, { to: 'm' })
     expect(event).toMatchObject({ basis: 'reported', units: { searches: 3 } })
   })
-  it('is never made up for images', async () => {
+  it('is not estimated for images', async () => {
     const { post, finished } = setUp({ a: asJson({ created: 1, data: [{ b64_json: 'AAAA' }] }) })
     await (await post('/v1/images/generations', { model: 'real', prompt: said })).text()
     expect(finished).toMatchObject([{ outcome: 'finished', units: { images: 1 } }])
@@ -120,7 +120,7 @@ describe('what a call took', () => {
     expect(finished[0]?.basis).toBeUndefined()
   })
 
-  it('does not take the events that repeat the answer for its average', async () => {
+  it('excludes events that repeat the text from the average size of an event', async () => {
     const text = 'four words of text '
     const whole = text.repeat(300)
     const events = [
@@ -167,7 +167,7 @@ describe('what a call took', () => {
     expect(finished[0]?.usage?.output.total).toBeGreaterThan(1300)
     expect(finished[0]?.usage?.output.total).toBeLessThan(1700)
   })
-  it('is not known yet where the answer is still to come', async () => {
+  it('is undefined for a queued response', async () => {
     const queued = {
       id: 'resp_1',
       object: 'response',
@@ -184,9 +184,9 @@ describe('what a call took', () => {
     expect(finished[0]?.basis).toBeUndefined()
   })
   it.each([
-    ['an upstream was left alone with the request', 'cut', true],
-    ['it said no', 'no', undefined],
-  ])('says whether %s', async (_, how, abandoned) => {
+    ['true if the response was not read to its end', 'cut', true],
+    ['undefined if the upstream returned an error', 'no', undefined],
+  ])('has an abandoned flag that is %s', async (_, how, abandoned) => {
     const answer = () =>
       how === 'cut' ? new Response('{"half": ') : new Response('{"error":{"message":"no"}}', { status: 500 })
     const { post, finished } = setUp({ a: answer }, { retry: false })
@@ -194,7 +194,7 @@ describe('what a call took', () => {
     expect(finished).toHaveLength(1)
     expect(finished[0]?.abandoned).toBe(abandoned)
   })
-  it('counts the searches of responses and of generateContent', async () => {
+  it('includes the searches of responses and of generateContent', async () => {
     const search = { type: 'web_search_call', id: 'ws', status: 'completed', action: { type: 'search', query: 'x' } }
     const text = {
       type: 'message',

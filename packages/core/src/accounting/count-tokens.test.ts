@@ -12,7 +12,7 @@ const text = (words: string): Part => ({ type: 'text', text: words })
 const estimate = async (words: string): Promise<number> =>
   (await estimateTokens({ turns: [turn(text(words))] }, options)).tokens
 
-/** The same text again and again, up to a million characters. */
+/** Repeats the text up to a million characters. */
 const megabyte = (unit: string): string => unit.repeat(Math.ceil(1_000_000 / unit.length)).slice(0, 1_000_000)
 
 function randomText(alphabet: (random: number) => number): string {
@@ -25,37 +25,37 @@ function randomText(alphabet: (random: number) => number): string {
   return codes.join('')
 }
 
-describe('an estimate', () => {
-  it('is near what the tokenizer says of the text', async () => {
+describe('a token estimate', () => {
+  it('is close to the count of the tokenizer', async () => {
     const words = 'The quick brown fox jumps over the lazy dog. Il a plu hier à Paris. 今天天气很好。 '.repeat(40)
     const exact = countTokens(words)
     expect(Math.abs((await estimate(words)) - exact)).toBeLessThan(exact * 0.02 + 10)
   })
 
-  it('reads the names of special tokens as what somebody wrote', async () => {
+  it('counts the names of special tokens as ordinary text', async () => {
     const special = '<|endoftext|><|im_start|>system<|endofprompt|>'
     expect(await estimate(special)).toBeGreaterThan(15)
   })
 
-  it.each(['', '\ud800', 'a\udc00\ud83d', '\0', '🎉'.repeat(1000)])('survives odd text (%#)', async (odd) => {
+  it.each(['', '\ud800', 'a\udc00\ud83d', '\0', '🎉'.repeat(1000)])('handles unusual text (%#)', async (odd) => {
     expect(await estimate(odd)).toBeGreaterThan(0)
   })
 
-  // A minute without the cuts; the bound is wide because other tests run beside it.
+  // Without the cuts this takes a minute; the bound is wide because other tests run concurrently.
   it.each([
     ['one letter', () => megabyte('a')],
-    ['blanks', () => megabyte(' ')],
+    ['spaces', () => megabyte(' ')],
     ['newlines', () => megabyte('\n')],
-    ['one sign', () => megabyte('!')],
+    ['one punctuation mark', () => megabyte('!')],
     ['one character of three bytes', () => megabyte('中')],
-    ['one pair', () => megabyte('🎉')],
+    ['one surrogate pair', () => megabyte('🎉')],
     ['letters of two alphabets', () => megabyte('eé')],
     ['digits', () => megabyte('1')],
     ['random letters', () => randomText((random) => 97 + Math.floor(random * 26))],
     ['random characters of three bytes', () => randomText((random) => 0x4e00 + Math.floor(random * 20_000))],
-    ['random signs', () => randomText((random) => 33 + Math.floor(random * 14))],
+    ['random punctuation marks', () => randomText((random) => 33 + Math.floor(random * 14))],
   ])(
-    'of a million characters without a word does not take long (%s)',
+    'of a million characters without words finishes quickly (%s)',
     async (_name, make) => {
       const long = make()
       await estimate('warm')
@@ -66,7 +66,7 @@ describe('an estimate', () => {
     30_000,
   )
 
-  it('of a longer text goes on as it began, and lets others have their turn', async () => {
+  it('extrapolates for a longer text and yields to other tasks', async () => {
     const unit = 'All work and no play makes Jack a dull boy. '
     let turns = 0
     const others = setInterval(() => turns++, 0)
@@ -76,14 +76,14 @@ describe('an estimate', () => {
     expect(Math.abs(long / (countTokens(unit.repeat(100)) * 1000) - 1)).toBeLessThan(0.01)
   })
 
-  it('ends when the client leaves', async () => {
+  it('stops when the client disconnects', async () => {
     const signal = createCanceller()
     const counting = estimateTokens({ turns: [turn(text(megabyte('word ')))] }, { ...options, signal })
     signal.abort()
     await expect(counting).rejects.toMatchObject({ info: { kind: 'cancelled' } })
   })
 
-  it('counts characters where the tokenizer is not installed', async () => {
+  it('counts characters if the tokenizer is not installed', async () => {
     vi.resetModules()
     vi.doMock('gpt-tokenizer/encoding/o200k_base', () => {
       throw new Error('Cannot find package')
@@ -105,13 +105,13 @@ describe('the pieces of a text', () => {
     'a'.repeat(64),
     'a'.repeat(65),
     '',
-  ])('are the text, in order, no character cut in two (%#)', (whole) => {
+  ])('add up to the text without splitting a character (%#)', (whole) => {
     const cut = [...splitForCounting(whole, 32_768)]
     expect(cut.join('') === whole).toBe(true)
     for (const piece of cut.slice(0, -1)) expect(/[\ud800-\udbff]$/.test(piece)).toBe(false)
   })
 
-  it('ordinary text stays whole', () => {
+  it('keep ordinary text whole', () => {
     expect([
       ...splitForCounting('export const x = (y: number): string => String(y)\n'.repeat(100), 32_768),
     ]).toHaveLength(1)
@@ -124,15 +124,15 @@ it.each([
   ['abcde', 2],
   ['привет', 3],
   ['今天', 2],
-])('%j is %i tokens by its characters', (words, tokens) => {
+])('estimates %j at %i tokens by its characters', (words, tokens) => {
   expect(tokensByCharacters(words)).toBe(tokens)
 })
 
-describe('what is counted', () => {
+describe('the estimated input of a request', () => {
   const textOf = (request: Parameters<typeof estimateInput>[0]): string => estimateInput(request).text
   const image: Part = { type: 'media', kind: 'image', source: { type: 'base64', data: 'AAAA'.repeat(10_000) } }
 
-  it('every word that the model is shown', () => {
+  it('contains all text that the model receives', () => {
     const parts: Part[] = [
       text('spoken'),
       { type: 'refusal', text: 'refused' },
@@ -161,7 +161,7 @@ describe('what is counted', () => {
     expect(said).not.toContain('AAAA')
   })
 
-  it('media at a fixed number, whatever their size', () => {
+  it('counts media at a fixed number regardless of size', () => {
     const fixed = (...parts: Part[]): number => estimateInput({ turns: [turn(...parts)] }).fixed - 7
     const of = (kind: 'image' | 'audio' | 'video' | 'document'): Part => ({
       type: 'media',
@@ -174,7 +174,7 @@ describe('what is counted', () => {
     ])
   })
 
-  it('data within a native block as a medium and not as text', () => {
+  it('counts data in a native block as media, not as text', () => {
     const value = { type: 'computer_call_output', output: { image_url: `data:image/png;base64,${'A'.repeat(50_000)}` } }
     const { text: said, fixed } = estimateInput({ turns: [turn({ type: 'native', format: 'responses', value })] })
     expect(said.length).toBeLessThan(200)

@@ -8,19 +8,19 @@ const image = 'iVBORw0KGgo/+AAA'.repeat(10_000)
 it.each([
   ['words', 'All work and no play makes a gateway dull. '.repeat(900), false],
   ['words of another alphabet', 'Съешь ещё этих мягких французских булок. '.repeat(900), false],
-  ['signs', '我能吞下玻璃而不伤身体。'.repeat(3000), false],
-  ['faces', '🙂🙃'.repeat(3000), false],
-  ['words in escapes', 'Съешь ещё этих мягких французских булок. '.repeat(900), true],
-  ['signs in escapes, which look like data', '我能吞下玻璃而不伤身体。'.repeat(3000), true],
-  ['faces in escapes', '🙂🙃'.repeat(3000), true],
-  ['nothing but backslashes', '\\'.repeat(50_000), false],
-  ['what looks like escapes', '\\u4e2d'.repeat(9000), false],
+  ['Chinese characters', '我能吞下玻璃而不伤身体。'.repeat(3000), false],
+  ['emoji', '🙂🙃'.repeat(3000), false],
+  ['escaped words', 'Съешь ещё этих мягких французских булок. '.repeat(900), true],
+  ['escaped Chinese characters, which look like data', '我能吞下玻璃而不伤身体。'.repeat(3000), true],
+  ['escaped emoji', '🙂🙃'.repeat(3000), true],
+  ['backslashes only', '\\'.repeat(50_000), false],
+  ['text that looks like escapes', '\\u4e2d'.repeat(9000), false],
   ['paths', 'C:\\users\\nobody\\'.repeat(3000), false],
   ['lines and quotes', 'He said: "No."\n'.repeat(3000), false],
   ['an image', `data:image/png;base64,${image}`, false],
-  ['bare data', image, false],
-  ['data in lines', image.replaceAll('A', '\n'), false],
-])('%s are about what the value is estimated at', (_name, text, escaped) => {
+  ['base64 without a data URL', image, false],
+  ['base64 with line breaks', image.replaceAll('A', '\n'), false],
+])('estimates a value of %s close to its size', (_name, text, escaped) => {
   const value = { model: 'm', messages: [{ role: 'user', content: text }] }
   const json = JSON.stringify(value)
   const written = escaped

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { abortSignalOf, createCanceller, lazy } from './async.ts'
 
 describe('a canceller', () => {
-  it('tells its listeners once, with the reason, in order, and forgets them', () => {
+  it('calls its listeners once, in order, with the reason, and removes them', () => {
     const canceller = createCanceller()
     const heard: string[] = []
     canceller.addEventListener('abort', () => heard.push(`function ${canceller.reason}`))
@@ -13,7 +13,7 @@ describe('a canceller', () => {
     expect(canceller).toMatchObject({ aborted: true, reason: 'why' })
   })
 
-  it('does not tell a listener that was removed, not even by one before it', () => {
+  it('does not call a removed listener, even if an earlier listener removed it', () => {
     const canceller = createCanceller()
     const heard: string[] = []
     const first = (): void => void heard.push('first')
@@ -28,7 +28,7 @@ describe('a canceller', () => {
 })
 
 describe('a listener that fails', () => {
-  it('does not keep the others from being told', () => {
+  it('does not prevent calls of the other listeners', () => {
     const canceller = createCanceller()
     const heard: string[] = []
     canceller.addEventListener('abort', () => {
@@ -42,7 +42,7 @@ describe('a listener that fails', () => {
 })
 
 describe('abortSignalOf', () => {
-  it('gives a real signal that follows, or is aborted already', () => {
+  it('returns an AbortSignal that follows the canceller or is already aborted', () => {
     const canceller = createCanceller()
     const signal = abortSignalOf(canceller)
     expect(signal).toBeInstanceOf(AbortSignal)
@@ -53,14 +53,14 @@ describe('abortSignalOf', () => {
     expect(abortSignalOf(canceller)).toMatchObject({ aborted: true, reason })
   })
 
-  it('leaves a real one as it is', () => {
+  it('returns an AbortSignal unchanged', () => {
     const { signal } = new AbortController()
     expect(abortSignalOf(signal)).toBe(signal)
   })
 })
 
 describe('lazy', () => {
-  it('is a promise until it is there, one for all who ask', async () => {
+  it('returns one shared promise until the value is loaded', async () => {
     const load = vi.fn(async () => 'value')
     const get = lazy(load)
     expect(load).not.toHaveBeenCalled()
@@ -72,20 +72,20 @@ describe('lazy', () => {
     expect(load).toHaveBeenCalledTimes(1)
   })
 
-  it('may be undefined, and is not loaded again for that', async () => {
+  it('does not load an undefined value again', async () => {
     const load = vi.fn(async () => undefined)
     const get = lazy(load)
     await get()
     expect([get(), load.mock.calls.length]).toEqual([undefined, 1])
   })
 
-  it('is tried anew after a failure, which only those are told who wait', async () => {
+  it('loads again after a failure, which rejects only awaited calls', async () => {
     let fails = true
     const get = lazy(async () => {
       if (fails) throw new Error('no such file')
       return 'value'
     })
-    // Begun early, and awaited by nobody.
+    // This early call is not awaited.
     get()
     await new Promise((resolve) => setTimeout(resolve))
     await expect(get()).rejects.toThrow('no such file')

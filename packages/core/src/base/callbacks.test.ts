@@ -12,7 +12,7 @@ const laterFailure = (ms = 20): Promise<never> =>
   new Promise((_, reject) => setTimeout(() => reject(new Error('too late')), ms))
 
 describe('settleWithin', () => {
-  it('settles as the promise does and leaves no listener behind', async () => {
+  it('settles like the promise and removes its listener', async () => {
     const canceller = createCanceller()
     let listeners = 0
     const signal = {
@@ -27,7 +27,7 @@ describe('settleWithin', () => {
     expect(canceller.aborted).toBe(false)
   })
 
-  it('rejects with an error that names the callback and the setting when the time is up', async () => {
+  it('rejects after the timeout with an error that names the callback and the setting', async () => {
     const failure = await settleWithin(never, { name: 'auth', ms: 5 }).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(CallbackError)
     expect((failure as Error).message).toBe(
@@ -43,7 +43,7 @@ describe('settleWithin', () => {
     await expect(waiting).rejects.toMatchObject({ info: { kind: 'cancelled' } })
   })
 
-  it('hands a value that comes too late to onLate, whose failure harms nobody', async () => {
+  it('passes a late value to onLate and ignores its failure', async () => {
     const late: unknown[] = []
     const onLate = (value: unknown): void => {
       late.push(value)
@@ -59,8 +59,8 @@ describe('settleWithin', () => {
     expect(late).toEqual(['value'])
   })
 
-  it('takes thenables that are no promises, and one whose `then` throws', async () => {
-    // biome-ignore lint/suspicious/noThenProperty: promises of other realms are no instances of ours
+  it('accepts thenables that are not promises, and one whose `then` throws', async () => {
+    // biome-ignore lint/suspicious/noThenProperty: promises of other realms are not instances of our Promise
     const good = { then: (yes: (value: number) => void) => yes(7) } as unknown as PromiseLike<number>
     // biome-ignore lint/suspicious/noThenProperty: see above
     const bad = { then: () => never.constructor(0) } as unknown as PromiseLike<number>
@@ -81,18 +81,18 @@ describe('a yes-or-no callback', () => {
     ['yes', false],
     [{}, false],
     [[], false],
-  ])('that returns %o means %s, at once and as a promise', async (answer, meaning) => {
+  ])('that returns %o means %s, synchronously and as a promise', async (answer, meaning) => {
     const { log, lines } = collected()
     const wait = { name: 'explain', ms: 1000 }
     expect(decide(answer, log, wait)).toBe(meaning)
     expect(decideNow(answer, log, 'when')).toBe(meaning)
     expect(await decide(Promise.resolve(answer), log, wait)).toBe(meaning)
-    // What was most likely meant as a yes is reported, once for each name.
+    // A value that was probably meant as true is reported once for each name.
     const truthy = Boolean(answer) && answer !== true
     expect(lines.length).toBe(truthy ? 2 : 0)
   })
 
-  it('that has to answer at once says no by a promise, and its rejection is handled', async () => {
+  it('that must be synchronous means false if it returns a promise, whose rejection is handled', async () => {
     const { log, lines } = collected()
     expect(decideNow(Promise.resolve(true), log, '`when` of a target')).toBe(false)
     expect(decideNow(laterFailure(1), log, '`when` of a target')).toBe(false)
@@ -125,7 +125,7 @@ describe('an observer', () => {
     expect(lines).toEqual(Array(count).fill(["modelgate: onFinish of plugin 'meter' failed", boom]))
   })
 
-  it('gives a value only at once', async () => {
+  it('returns only a synchronous value', async () => {
     const { log, lines } = collected()
     expect(observedValue(log, 'costOf', () => 5, owner)).toBe(5)
     expect(observedValue(log, 'costOf', async () => undefined, owner)).toBeUndefined()
@@ -139,14 +139,14 @@ describe('an observer', () => {
   })
 })
 
-it('logs the same message once a minute', () => {
+it('logs the same message at most once a minute', () => {
   const { log, lines } = collected()
   for (let n = 0; n < 5; n++) logOncePerMinute(log, 'a message')
   logOncePerMinute(log, 'another', 7)
   expect(lines).toEqual([['a message'], ['another', 7]])
 })
 
-it('leaves a promise to itself without an unhandled rejection', async () => {
+it('ignores a promise without an unhandled rejection', async () => {
   ignoreRejection(Promise.reject(new Error('nobody waits')))
   ignoreRejection('no promise')
   await later(undefined, 1)

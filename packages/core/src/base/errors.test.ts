@@ -8,7 +8,7 @@ import { GatewayError } from './errors.ts'
 const upstream = openai({ apiKey: 'sk-canary-12345678', baseURL: 'http://10.1.2.3:9000/v1' })
 
 describe("an upstream's error on its way to the client", () => {
-  it('loses credentials and addresses, in message and raw body', () => {
+  it('has credentials and addresses removed from message and raw body', () => {
     const raw = { format: 'chat', value: { message: 'key sk-canary-12345678 at http://10.1.2.3:9000' } } as const
     const { info } = toClientError(
       { kind: 'invalid_request', status: 400, message: 'bad sk-canary-12345678 via 10.1.2.3:9000', raw },
@@ -19,7 +19,7 @@ describe("an upstream's error on its way to the client", () => {
     expect(info.message).toBe('bad *** via [upstream]')
   })
 
-  it.each([401, 403])('%i is our own fault, never "your key is wrong"', (status) => {
+  it.each([401, 403])('with status %i is reported as an error of the gateway, not of the client’s key', (status) => {
     const { info } = toClientError(
       { kind: 'authentication', status, message: 'Incorrect API key provided: sk-canary-12345678' },
       status,
@@ -29,14 +29,14 @@ describe("an upstream's error on its way to the client", () => {
     expect(info.message).not.toContain('canary')
   })
 
-  it('keeps how long to wait', () => {
+  it('keeps the time to wait', () => {
     expect(
       toClientError({ kind: 'rate_limited', status: 429, message: 'slow' }, 429, upstream, { hints: { waitMs: 6500 } })
         .info.retryAfter,
     ).toBe(7)
   })
 
-  it('loses them in its other words as well', () => {
+  it('has credentials removed from its parameter and code', () => {
     const told = {
       kind: 'invalid_request',
       status: 400,
@@ -48,7 +48,7 @@ describe("an upstream's error on its way to the client", () => {
   })
 })
 
-describe('how long an upstream asks to wait', () => {
+describe('the wait time of an upstream', () => {
   const now = Date.parse('2026-01-01T00:00:00Z')
   it.each<[Record<string, string>, number | undefined]>([
     [{ 'retry-after': '7' }, 7000],
@@ -71,13 +71,13 @@ describe('how long an upstream asks to wait', () => {
     [{ 'retry-after-ms': '1e+300', 'retry-after': '7' }, 7000],
     [{ 'retry-after-ms': '999999999999' }, 86_400_000],
     [{}, undefined],
-  ])('%j', (headers, expected) => {
+  ])('is parsed from %j', (headers, expected) => {
     expect(retryAfterMs({ header: (name) => headers[name] }, now)).toBe(expected)
   })
 })
 
 describe('losses', () => {
-  it('are kept once and written worst first', () => {
+  it('are recorded once and serialized by severity, worst first', () => {
     const report = createReport()
     report.add({ path: '/a', kind: 'moved', severity: 'note', detail: 'x' })
     report.add({ path: '/seed', kind: 'unsupported', severity: 'warn', detail: 'y' })
@@ -88,7 +88,7 @@ describe('losses', () => {
     )
   })
 
-  it('fit into a header whatever the paths hold, and say how many did not', () => {
+  it('fit into a header for any path, with the number of omitted losses', () => {
     const losses = Array.from(
       { length: 500 },
       (_, i) => ({ path: `/tools/${i}/ü"\\\n`, kind: 'unknown', severity: 'warn', detail: '' }) as const,
@@ -102,7 +102,7 @@ describe('losses', () => {
   })
 })
 
-it('ids are unique and made of letters and digits', () => {
+it('creates unique ids of letters and digits', () => {
   const ids = new Set(Array.from({ length: 10_000 }, () => newId('req_')))
   expect(ids.size).toBe(10_000)
   for (const id of ids) expect(id).toMatch(/^req_[0-9A-Za-z]{22}$/)
@@ -115,7 +115,7 @@ it('rejects an unknown kind of error with the list of kinds', () => {
 })
 
 describe('instanceof GatewayError', () => {
-  // As a second copy of the module: the CommonJS build beside the ESM build.
+  // A second copy of the module, such as the CommonJS build in addition to the ESM build.
   const copy = async (): Promise<typeof GatewayError> => {
     vi.resetModules()
     const { GatewayError: other } = await import('./errors.ts')

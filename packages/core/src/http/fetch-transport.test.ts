@@ -5,7 +5,7 @@ import type { TransportRequest } from './transport.ts'
 
 const close = { connection: 'close' }
 
-/** Answers calls with these responses, in turn, and records what was sent. */
+/** Returns these responses to calls in turn, and records the sent requests. */
 function answering(...responses: (() => Response)[]) {
   const sent: string[] = []
   const transport = fetchTransport(async (_url, init) => {
@@ -33,7 +33,7 @@ const late =
 const good = () => new Response('{}')
 
 describe('a 408 that closes the connection', () => {
-  it('is repeated once, because the server has not read the call', async () => {
+  it('is retried once, because the server has not read the request', async () => {
     const { sent, call } = answering(late(), good)
     const response = await call()
     expect([response.status, response.resent]).toEqual([200, true])
@@ -41,7 +41,7 @@ describe('a 408 that closes the connection', () => {
     expect(sent).toEqual(['hello', 'hello'])
   })
 
-  it('is repeated with a body that is streamed', async () => {
+  it('is retried with a streamed body', async () => {
     const { sent, call } = answering(late(), good)
     const body: AsyncIterable<Uint8Array> = {
       async *[Symbol.asyncIterator]() {
@@ -52,21 +52,21 @@ describe('a 408 that closes the connection', () => {
     expect(sent).toEqual(['hello', 'hello'])
   })
 
-  it('is the response when it comes twice', async () => {
+  it('is returned if the retry fails in the same way', async () => {
     const { sent, call } = answering(late(), late(), good)
     expect(await call()).toMatchObject({ status: 408, resent: true })
     expect(sent).toHaveLength(2)
   })
 
-  it('marks the failure of the second call', async () => {
+  it('marks the failure of the retry', async () => {
     await expect(answering(late()).call()).rejects.toMatchObject({ message: 'fetch failed', resent: true })
   })
 
   it.each<[string, () => Response, Partial<TransportRequest>, number]>([
-    ['where the call may not be sent again', late(), { resend: false }, 408],
+    ['if the call may not be sent again', late(), { resend: false }, 408],
     ['without `connection: close`', late({}), {}, 408],
     ['with another status', () => new Response('', { status: 503, headers: close }), {}, 503],
-  ])('is not repeated %s', async (_name, first, more, status) => {
+  ])('is not retried %s', async (_name, first, more, status) => {
     const { sent, call } = answering(first, good)
     const response = await call(more)
     expect([response.status, response.resent]).toEqual([status, undefined])

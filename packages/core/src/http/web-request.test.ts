@@ -7,12 +7,12 @@ describe('the arguments of fetch', () => {
   const request = new Request('http://gw/v1/models', { headers: { a: '1' } })
 
   it.each<[string, unknown]>([
-    ['nothing', undefined],
-    ['nothing that is written', null],
+    ['undefined', undefined],
+    ['null', null],
     ["Bun's server", { port: 3000, fetch: () => {}, url: new URL('http://gw/') }],
     ["Deno's info", { remoteAddr: { transport: 'tcp' }, completed: Promise.resolve() }],
     ["a Worker's bindings", { OPENAI_API_KEY: 'sk-1', BUCKET: {} }],
-  ])('leave a request as it is beside %s', (_, second) => {
+  ])('leave a request unchanged if the second one is %s', (_, second) => {
     expect(toRequest(request, second as RequestInit)).toBe(request)
   })
 
@@ -21,7 +21,7 @@ describe('the arguments of fetch', () => {
     [{ method: 'POST', body: 'b' }, { method: 'POST' }],
     [{ signal: AbortSignal.abort() }, {}],
     [{ headers: { a: '2' } }, {}],
-  ])('change it as fetch does: %j', (init, wanted) => {
+  ])('change the request like fetch does: %j', (init, wanted) => {
     const changed = toRequest(request, init)
     expect(changed).not.toBe(request)
     expect(changed).toMatchObject(wanted)
@@ -29,13 +29,13 @@ describe('the arguments of fetch', () => {
     if (init.headers) expect(changed.headers.get('a')).toBe('2')
   })
 
-  it.each(['http://gw/v1/models', new URL('http://gw/v1/models')])('make one of an address', (input) => {
+  it.each(['http://gw/v1/models', new URL('http://gw/v1/models')])('create a request from a URL', (input) => {
     expect(toRequest(input, { method: 'DELETE' })).toMatchObject({ method: 'DELETE', url: 'http://gw/v1/models' })
   })
 })
 
 describe('a request body', () => {
-  it('that never comes ends with the client', async () => {
+  it('that never arrives is cancelled when the client disconnects', async () => {
     const controller = new AbortController()
     const cancelled: unknown[] = []
     const body = new ReadableStream({ pull: () => never, cancel: (reason) => void cancelled.push(reason) })
@@ -47,11 +47,11 @@ describe('a request body', () => {
   })
 })
 
-describe('a request body that comes too slowly', () => {
+describe('a slow request body', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  /** Reads a body that begins with this many bytes and brings so many more each second. */
+  /** Reads a body that begins with `bytes` bytes and sends `eachSecond` more bytes each second. */
   function read(bytes: number, eachSecond: number) {
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(new Uint8Array(bytes)),
@@ -73,16 +73,16 @@ describe('a request body that comes too slowly', () => {
   }
 
   it.each([
-    ['nothing more', 5000, 0],
-    ['a byte now and then', 100, 1],
-  ])('is given up where it brings %s', async (_, bytes, eachSecond) => {
+    ['no further bytes', 5000, 0],
+    ['one byte per second', 100, 1],
+  ])('is rejected with a timeout if the client sends %s', async (_, bytes, eachSecond) => {
     const reading = read(bytes, eachSecond)
     await vi.advanceTimersByTimeAsync(51_000)
     expect(await reading).toMatchObject({ info: { kind: 'timeout', status: 408 } })
     expect(vi.getTimerCount()).toBeLessThanOrEqual(1)
   })
 
-  it('is read to its end where it is only slow', async () => {
+  it('is read completely if it arrives slowly but steadily', async () => {
     const reading = read(0, 100)
     await vi.advanceTimersByTimeAsync(101_000)
     expect(await reading).toBe(10_000)
@@ -100,8 +100,8 @@ describe('a streamed response', () => {
     const response = toResponse({ status: 200, headers: {}, body: body() }, 'POST', controller.signal)
     return response.text().catch((error: Error) => error.message)
   }
-  it('that its signal cut short fails, as one of fetch does', async () => expect(await cut(true)).toBe('left'))
-  it('that came to its end is whole', async () => expect(await cut(false)).toBe('half'))
+  it('fails like one of fetch when its signal aborts', async () => expect(await cut(true)).toBe('left'))
+  it('is complete when it is read to its end', async () => expect(await cut(false)).toBe('half'))
 })
 
 describe('a body that is shorter than announced', () => {
@@ -110,11 +110,11 @@ describe('a body that is shorter than announced', () => {
     const inbound = toInbound(new Request('http://gw/v1/chat/completions', { method: 'POST', headers, body }))
     return new TextDecoder().decode(await inbound.read(1000))
   }
-  it('is whole if an app wrote it anew under the headers of another one', async () => {
+  it('is complete if an app replaced the body without updating the headers', async () => {
     expect(await read('{"model":"m"}\n')).toBe('{"model":"m"}\n')
     expect(await read('--a\r\n\r\nx\r\n--a--\r\n')).toHaveLength(17)
   })
-  it('was cut if it ends in the middle', async () => {
+  it('is rejected as truncated if it ends in the middle', async () => {
     await expect(read('{"model":"m')).rejects.toMatchObject({ info: { kind: 'request_too_large' } })
   })
 })

@@ -27,7 +27,7 @@ const answerOf = (format: string, tokens: number): object =>
     responses: { object: 'response.input_tokens', input_tokens: tokens },
   })[format] as object
 
-/** Models of each upstream format that counts, its endpoint, and what it says. */
+/** Models of each upstream format that counts, its endpoint, and the token count it returns. */
 const targets = [
   ['responses', 'real', 'http://a/v1/responses/input_tokens', 11],
   ['messages', 'claude-x', 'http://m/v1/messages/count_tokens', 22],
@@ -40,31 +40,34 @@ const send = (setting: ReturnType<typeof setUp>, format: string, model: string) 
   return setting.post(path, body, headers as Record<string, string>)
 }
 
-describe('a count goes to the upstream that counts', () => {
-  it.each(pairs)('%s client, %s upstream', async (client, upstream, model, url, tokens) => {
-    const setting = setUp(counts)
-    const response = await send(setting, client, model)
-    expect(response.status).toBe(200)
-    expect(setting.seen.map((call) => call.url)).toEqual([url])
-    expect(await response.json()).toMatchObject(answerOf(client, tokens))
-    expect(response.headers.get('modelgate-estimate')).toBeNull()
-    expect(response.headers.get('modelgate-loss')).toBeNull()
-    expect(setting.finished).toHaveLength(1)
-    expect(setting.finished[0]).toMatchObject({
-      operation: 'count-tokens',
-      format: client,
-      model,
-      upstreamFormat: upstream,
-      lane: client === upstream ? 'wire' : 'translate',
-      status: 200,
-      outcome: 'finished',
-    })
-    // A count costs nothing: meters that add up usage must not find any.
-    expect(setting.finished[0]?.usage).toBeUndefined()
-    expect(setting.finished[0]?.estimate).toBeUndefined()
-  })
+describe('a token count by an upstream', () => {
+  it.each(pairs)(
+    'converts the request of a %s client for a %s upstream',
+    async (client, upstream, model, url, tokens) => {
+      const setting = setUp(counts)
+      const response = await send(setting, client, model)
+      expect(response.status).toBe(200)
+      expect(setting.seen.map((call) => call.url)).toEqual([url])
+      expect(await response.json()).toMatchObject(answerOf(client, tokens))
+      expect(response.headers.get('modelgate-estimate')).toBeNull()
+      expect(response.headers.get('modelgate-loss')).toBeNull()
+      expect(setting.finished).toHaveLength(1)
+      expect(setting.finished[0]).toMatchObject({
+        operation: 'count-tokens',
+        format: client,
+        model,
+        upstreamFormat: upstream,
+        lane: client === upstream ? 'wire' : 'translate',
+        status: 200,
+        outcome: 'finished',
+      })
+      // A count costs nothing: meters that add up usage must not find any.
+      expect(setting.finished[0]?.usage).toBeUndefined()
+      expect(setting.finished[0]?.estimate).toBeUndefined()
+    },
+  )
 
-  it('the same format is passed on byte by byte, both ways', async () => {
+  it('passes request and response byte for byte if the formats match', async () => {
     const answer = '{ "input_tokens": 22, "new_field": 12345678901234567890 }'
     const { post, seen } = setUp({ m: () => new Response(answer) })
     const body = '{"model": "claude-x",  "messages":[{"role":"user","content":"hi"}], "big": 12345678901234567890}'
@@ -74,7 +77,7 @@ describe('a count goes to the upstream that counts', () => {
     expect(await response.text()).toBe(answer)
   })
 
-  it('an alias is replaced by the model’s name, also in the request within', async () => {
+  it('replaces an alias with the model’s name, also in the nested request', async () => {
     const { post, seen } = setUp(counts)
     const inner = '{"model":"models/short", "contents":[{"parts":[{"text":"hi"}]}]}'
     for (const key of ['generateContentRequest', 'generate_content_request'])
@@ -86,7 +89,7 @@ describe('a count goes to the upstream that counts', () => {
     )
   })
 
-  it('a name given twice within names the same model twice', async () => {
+  it('sets every occurrence of a duplicate model member in the nested request', async () => {
     const { post, seen } = setUp(counts)
     const twice =
       '{"generateContentRequest":{"model":"models/gemini-secret","model":"models/gemini-x","contents":"hi"}}'
@@ -94,7 +97,7 @@ describe('a count goes to the upstream that counts', () => {
     expect(seen[0]?.body).not.toContain('secret')
   })
 
-  it('what is no input is not sent', async () => {
+  it('omits fields that are not input', async () => {
     const { post, seen } = setUp(counts)
     const generation = { temperature: 0.5, maxOutputTokens: 9, thinkingConfig: { thinkingBudget: 0 }, seed: 1 }
     const request = { ...geminiContents, systemInstruction: { parts: [{ text: 'Be brief.' }] } }
@@ -111,7 +114,7 @@ describe('a count goes to the upstream that counts', () => {
     expect(sent.model).toBe('claude-x')
   })
 
-  it('tools and system text make it a whole request of the other format', async () => {
+  it('sends tools and system text as a complete request of the other format', async () => {
     const setting = setUp(counts)
     await send(setting, 'messages', 'gemini-x')
     expect(JSON.parse(setting.seen[0]?.body ?? '')).toMatchObject({
@@ -126,14 +129,14 @@ describe('a count goes to the upstream that counts', () => {
     expect(JSON.parse(setting.seen[1]?.body ?? '')).toEqual({ contents: [{ role: 'user', parts: [{ text: 'hi' }] }] })
   })
 
-  it('a loss is reported where the client wrote what is lost', async () => {
+  it('reports a loss at the path of the client’s field', async () => {
     const { post } = setUp(counts)
     const withSearch = { ...geminiContents, tools: [{ googleSearch: {} }], model: 'models/claude-x' }
     const response = await post('/v1beta/models/claude-x:countTokens', { generateContentRequest: withSearch })
     expect(response.headers.get('modelgate-loss')).toContain('"/generateContentRequest/tools/0')
   })
 
-  it('another vendor’s seals do not reach an upstream of the client’s format', async () => {
+  it('removes another vendor’s seals before calling an upstream of the client’s format', async () => {
     const { post, seen, finished } = setUp(counts)
     const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'mgs1.gemini.c2VhbA' }
     await post(
@@ -153,7 +156,7 @@ describe('a count goes to the upstream that counts', () => {
     expect(finished[0]?.lane).toBe('translate')
   })
 
-  it('a target that fails gives way to the next', async () => {
+  it('falls back to the next target when a target fails', async () => {
     const failing = asJson({ type: 'error', error: { type: 'overloaded_error', message: 'busy' } }, { status: 529 })
     const setting = setUp({ ...counts, m: failing })
     const response = await send(setting, 'messages', 'mixed')
@@ -165,20 +168,20 @@ describe('a count goes to the upstream that counts', () => {
   })
 
   it.each([
-    ['rate limits', { type: 'rate_limit_error', message: 'slow down' }, 429, 429],
+    ['a rate limit', { type: 'rate_limit_error', message: 'slow down' }, 429, 429],
     ['a bad request', { type: 'invalid_request_error', message: 'messages: no' }, 400, 400],
     ['an unknown model', { type: 'not_found_error', message: 'model: claude-x' }, 404, 404],
-    ['bad credentials of the gateway', { type: 'authentication_error', message: 'key' }, 401, 502],
-    ['a failure', { type: 'api_error', message: 'oh' }, 500, 502],
-  ])('%s reaches the client in its dialect', async (_name, error, status, told) => {
+    ['invalid gateway credentials', { type: 'authentication_error', message: 'key' }, 401, 502],
+    ['an upstream failure', { type: 'api_error', message: 'oh' }, 500, 502],
+  ])('reports %s to the client in its dialect', async (_name, error, status, expected) => {
     const setting = setUp({ m: asJson({ type: 'error', error }, { status }) })
     const [asMessages, asGemini] = [
       await send(setting, 'messages', 'claude-x'),
       await send(setting, 'gemini', 'claude-x'),
     ]
-    expect([asMessages.status, asGemini.status]).toEqual([told, told])
+    expect([asMessages.status, asGemini.status]).toEqual([expected, expected])
     expect(await asMessages.json()).toMatchObject({ type: 'error', error: { type: expect.any(String) } })
-    expect(await asGemini.json()).toMatchObject({ error: { code: told, status: expect.any(String) } })
+    expect(await asGemini.json()).toMatchObject({ error: { code: expected, status: expect.any(String) } })
     expect(setting.finished.map(({ outcome, operation }) => [outcome, operation])).toEqual(
       Array(2).fill(['failed', 'count-tokens']),
     )
@@ -187,12 +190,12 @@ describe('a count goes to the upstream that counts', () => {
   it.each([
     ['messages', 'claude-x'],
     ['gemini', 'claude-x'],
-  ])('an answer that is no count is told as one (%s client)', async (client, model) => {
+  ])('returns 502 if the response contains no count (%s client)', async (client, model) => {
     const response = await send(setUp({ m: asJson({ tokens: 'many' }) }), client, model)
     expect(response.status).toBe(502)
   })
 
-  it('an upstream that does not answer is given up in time', async () => {
+  it('returns 504 if the upstream does not respond in time', async () => {
     const silent: Answer = (_call, signal) =>
       new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
     const setting = setUp({ m: silent }, { limits: { firstByteMs: 30 } })
@@ -200,7 +203,7 @@ describe('a count goes to the upstream that counts', () => {
   })
 })
 
-describe('a count that no upstream makes', () => {
+describe('a token count without a counting upstream', () => {
   const chatOnly = {
     upstreams: {
       local: openaiCompatible({ baseURL: 'http://l/v1' }),
@@ -210,7 +213,7 @@ describe('a count that no upstream makes', () => {
     models: { local: 'local', both: ['local', 'm'], down: ['m', 'local'], counting: 'counting' },
   } as never
 
-  it.each(Object.keys(asks))('is an estimate, and says so (%s client)', async (client) => {
+  it.each(Object.keys(asks))('is an estimate and is marked as one (%s client)', async (client) => {
     const setting = setUp({}, chatOnly)
     const response = await send(setting, client, 'local')
     expect(response.status).toBe(200)
@@ -225,32 +228,32 @@ describe('a count that no upstream makes', () => {
     expect(setting.finished[0]).toMatchObject({ operation: 'count-tokens', estimate: 'o200k_base', attempts: [] })
   })
 
-  it('shows the text to no upstream that would not get to answer', async () => {
+  it('sends the text to no upstream if the first target cannot count', async () => {
     const setting = setUp(counts, chatOnly)
     expect((await send(setting, 'messages', 'both')).headers.get('modelgate-estimate')).toContain('o200k_base')
     expect(setting.seen).toEqual([])
   })
 
-  it('is an estimate too where the one that counts is down', async () => {
+  it('is an estimate if the counting upstream is unreachable', async () => {
     const setting = setUp({}, chatOnly)
     expect((await send(setting, 'messages', 'down')).headers.get('modelgate-estimate')).toContain('o200k_base')
     expect(setting.finished[0]?.attempts.map(({ error }) => error)).toEqual(['upstream_unreachable'])
   })
 
-  it.each([404, 405, 501])('is an estimate where the endpoint is not there (%i)', async (status) => {
+  it.each([404, 405, 501])('is an estimate if the upstream’s endpoint returns %i', async (status) => {
     const setting = setUp({ m: asJson({ error: { message: 'Not Found' } }, { status }) })
     const response = await send(setting, 'messages', 'claude-x')
     expect(response.status).toBe(200)
     expect(response.headers.get('modelgate-estimate')).toContain('o200k_base')
     expect(setting.seen).toHaveLength(1)
     expect(setting.finished[0]?.attempts).toHaveLength(1)
-    // Nor does the call go on to another vendor then.
+    // The call does not fall back to another vendor either.
     const two = setUp({ ...counts, m: asJson({ error: { message: 'Not Found' } }, { status }) })
     expect((await send(two, 'messages', 'mixed')).headers.get('modelgate-estimate')).toContain('o200k_base')
     expect(two.seen).toHaveLength(1)
   })
 
-  it('a compatible server counts if it is said to', async () => {
+  it('comes from a compatible server if countTokens is configured', async () => {
     const setting = setUp({ c: asJson({ input_tokens: 7 }) }, chatOnly)
     expect(await (await send(setting, 'messages', 'counting')).json()).toEqual({ input_tokens: 7 })
     expect(setting.seen[0]?.url).toBe('http://c/v1/messages/count_tokens')
@@ -274,8 +277,8 @@ describe('a count that no upstream makes', () => {
 
   it.each([
     ['throws', () => Promise.reject(new Error('no'))],
-    ['gives no number', () => Number.NaN],
-  ])('a tokenizer that %s is logged, and characters are counted', async (_name, tokenizer) => {
+    ['returns NaN', () => Number.NaN],
+  ])('falls back to counting characters, with a log entry, if the tokenizer %s', async (_name, tokenizer) => {
     const setting = setUp({}, { ...(chatOnly as object), tokenizer })
     const response = await send(setting, 'messages', 'local')
     expect(response.status).toBe(200)
@@ -291,7 +294,7 @@ describe('a count that no upstream makes', () => {
     ],
     ['/v1beta/models/local:countTokens', { ...geminiContents, cachedContent: 'cachedContents/1' }, 'cachedContent'],
     ['/v1beta/models/local:countTokens', { ...geminiContents, cached_content: 'cachedContents/1' }, 'cached_content'],
-  ])('is refused where input is stored elsewhere (%s, %#)', async (path, body, field) => {
+  ])('is rejected if the input is stored elsewhere (%s, %#)', async (path, body, field) => {
     const setting = setUp({}, { ...(chatOnly as object), references: { responses: 'pass', caches: 'pass' } })
     const response = await setting.post(path, body)
     expect(response.status).toBe(400)
@@ -300,7 +303,7 @@ describe('a count that no upstream makes', () => {
   })
 })
 
-describe('a count is checked in the words of its format', () => {
+describe('validation of a token count', () => {
   const contents = geminiContents.contents
   it.each([
     ['/v1/messages/count_tokens', { model: 'claude-x' }, 'messages: Field required'],
@@ -308,7 +311,7 @@ describe('a count is checked in the words of its format', () => {
     ['/v1/messages/count_tokens', { messages: [{ role: 'user', content: 'hi' }] }, 'model: Field required'],
     ['/v1/responses/input_tokens', { input: 'hi' }, "Missing required parameter: 'model'."],
     ['/v1/responses/input_tokens', { model: 5, input: 'hi' }, "Invalid type for 'model'"],
-    // Beyond that only where it is translated.
+    // Other fields are validated only if the request is translated.
     ['/v1/responses/input_tokens', { model: 'claude-x', input: 5 }, "Invalid type for 'input'"],
     ['/v1beta/models/gemini-x:countTokens', {}, 'contents is not specified'],
     ['/v1beta/models/gemini-x:countTokens', { contents, generateContentRequest: { contents } }, 'mutually exclusive'],
@@ -321,7 +324,7 @@ describe('a count is checked in the words of its format', () => {
     ],
     ['/v1beta/models/gemini-x:countTokens', [], 'not an object'],
     ['/v1/messages/count_tokens', { model: 'nobody', messages: [{ role: 'user', content: 'hi' }] }, 'nobody'],
-  ])('%s %j', async (path, body, message) => {
+  ])('rejects at %s the body %j with an error in its format', async (path, body, message) => {
     const setting = setUp(counts)
     const response = await setting.post(path, body, path.includes('messages') ? version : {})
     expect([400, 404]).toContain(response.status)
@@ -329,7 +332,7 @@ describe('a count is checked in the words of its format', () => {
     expect(setting.seen).toEqual([])
   })
 
-  it('a field within a request is named from the top', async () => {
+  it('reports a field of the nested request by its full path', async () => {
     const { post } = setUp(counts)
     const response = await post('/v1beta/models/claude-x:countTokens', {
       generate_content_request: { contents: [{ role: 'robot', parts: [{ text: 'hi' }] }] },
@@ -338,13 +341,13 @@ describe('a count is checked in the words of its format', () => {
     expect(JSON.stringify(await response.json())).toContain('generate_content_request.contents.0.role')
   })
 
-  it('the version header is required of messages clients', async () => {
+  it('requires the version header of messages clients', async () => {
     const { post } = setUp(counts)
     const response = await post('/v1/messages/count_tokens', { model: 'claude-x', ...messagesBody })
     expect(response.status).toBe(400)
   })
 
-  it('a caller counts for no model that it may not use', async () => {
+  it('rejects a model that the caller may not use', async () => {
     const setting = setUp(counts, { auth: () => ({ id: 'x', models: ['real'] }) })
     expect((await send(setting, 'messages', 'claude-x')).status).toBe(404)
     expect(setting.seen).toEqual([])

@@ -13,8 +13,8 @@ function get(path: string, headers: Record<string, string> = {}, config: object 
 const json = async (path: string, headers: Record<string, string> = {}) => (await get(path, headers)).json()
 const ids = ({ data }: { data: { id: string }[] }): string[] => data.map(({ id }) => id)
 
-describe('three shapes of one list', () => {
-  it('a plain client gets all of it, whatever page it asks for', async () => {
+describe('the model list', () => {
+  it('is returned whole to an OpenAI client, whatever page it requests', async () => {
     for (const query of ['', '?limit=3&after=model-02', '?limit=nonsense']) {
       const list = await json(`/v1/models${query}`)
       expect(list).toMatchObject({ object: 'list' })
@@ -22,7 +22,7 @@ describe('three shapes of one list', () => {
     }
   })
 
-  it('a client with the version header gets pages by ids', async () => {
+  it('is paginated by ids for a client with the version header', async () => {
     const list = await json('/v1/models', version)
     expect(ids(list)).toEqual(names.slice(0, 20))
     expect(list).toMatchObject({ has_more: true, first_id: 'model-00', last_id: 'model-19' })
@@ -46,7 +46,7 @@ describe('three shapes of one list', () => {
     ['limit=10&before_id=model-04', 0, 4, false],
     ['limit=10&before_id=model-10', 0, 10, false],
     ['before_id=model-00', 0, 0, false],
-  ])('?%s', async (query, start, end, more) => {
+  ])('returns the page that ?%s requests', async (query, start, end, more) => {
     const list = await json(`/v1/models?${query}`, version)
     const page = names.slice(start, end)
     expect(ids(list)).toEqual(page)
@@ -61,7 +61,7 @@ describe('three shapes of one list', () => {
     ['limit=1.5', 'limit: Input should be a valid integer'],
     ['after_id=nobody', 'after_id'],
     ['after_id=model-01&before_id=model-05', 'before_id'],
-  ])('?%s is refused', async (query, message) => {
+  ])('rejects ?%s', async (query, message) => {
     const response = await get(`/v1/models?${query}`, version)
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({
@@ -70,7 +70,7 @@ describe('three shapes of one list', () => {
     })
   })
 
-  it.each(['/v1/models', '/v1beta/models'])('Google’s clients get pages by token on %s', async (path) => {
+  it.each(['/v1/models', '/v1beta/models'])('is paginated by token for Google’s clients at %s', async (path) => {
     const first = await json(`${path}?pageSize=10`, google)
     const second = await json(`${path}?pageSize=10&pageToken=${first.nextPageToken}`, google)
     const last = await json(`${path}?page_size=10&page_token=${second.nextPageToken}`, google)
@@ -90,20 +90,20 @@ describe('three shapes of one list', () => {
     ['pageSize=5000', 25],
     ['pageSize=25', 25],
     ['pageSize=24', 24],
-  ])('?%s gives %i of Google’s', async (query, length) => {
+  ])('returns for ?%s %i models to Google’s clients', async (query, length) => {
     const { models, nextPageToken } = await json(`/v1beta/models?${query}`, google)
     expect(models).toHaveLength(length)
     expect(nextPageToken === undefined).toBe(length === 25)
   })
 
-  it.each(['pageSize=-1', 'pageSize=x', 'pageToken=nobody'])('?%s is refused', async (query) => {
+  it.each(['pageSize=-1', 'pageSize=x', 'pageToken=nobody'])('rejects ?%s from Google’s clients', async (query) => {
     const response = await get(`/v1beta/models?${query}`, google)
     expect(response.status).toBe(400)
     expect(await response.json()).toMatchObject({ error: { code: 400, status: 'INVALID_ARGUMENT' } })
   })
 })
 
-it('a page holds only what the caller may use', async () => {
+it('returns only models that the caller may use', async () => {
   const { gateway } = setUp({}, { ...many, auth: () => ({ id: 'x', models: ['model-1*'] }) })
   const response = await gateway.fetch('http://gw/v1/models?limit=5', { headers: { 'x-api-key': 'k', ...version } })
   const list = await response.json()
@@ -118,11 +118,11 @@ describe('one model', () => {
     ['/v1/models/model-03', google, { name: 'models/model-03' }],
     ['/v1beta/models/model-03', google, { name: 'models/model-03', supportedGenerationMethods: expect.any(Array) }],
     ['/v1beta/models/prefix-x%2Fy', google, { name: 'models/prefix-x/y' }],
-  ])('%s %j', async (path, headers, entry) => {
+  ])('is returned at %s with the headers %j', async (path, headers, entry) => {
     expect(await json(path, headers as Record<string, string>)).toMatchObject(entry)
   })
 
-  it('that is not there is 404 in the dialect', async () => {
+  it('that is unknown results in 404 in the client’s dialect', async () => {
     const response = await get('/v1beta/models/nobody', google)
     expect(response.status).toBe(404)
     expect(await response.json()).toMatchObject({ error: { code: 404, status: 'NOT_FOUND' } })

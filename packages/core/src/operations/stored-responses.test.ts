@@ -30,7 +30,7 @@ const siblings = [
 ] as const
 
 describe('a stored response', () => {
-  it.each(siblings)('%s %s is admitted, told to onFinish and never cached', async (method, behind, status) => {
+  it.each(siblings)('is admitted, reported to onFinish and never cached for %s %s', async (method, behind, status) => {
     const admitted: AdmitCall[] = []
     const finished: FinishEvent[] = []
     const plugin: Plugin = {
@@ -59,7 +59,7 @@ describe('a stored response', () => {
     expect(finished[0]?.usage).toBeUndefined()
   })
 
-  it('is not looked up for a call that a plugin refuses', async () => {
+  it('is not looked up for a call that a plugin rejects', async () => {
     const { store, calls } = countedStore()
     const admit = () => {
       throw new GatewayError('rate_limited', 'Too many requests.')
@@ -83,7 +83,7 @@ describe('the number of store calls for one request', () => {
   it.each([
     ['items with ids', items(5001)],
     ['references', Array.from({ length: 1001 }, (_, at) => ({ type: 'item_reference', id: `msg_${at}` }))],
-  ])('is none for too many %s, which are a 400', async (_, input) => {
+  ])('is zero for too many %s, which result in 400', async (_, input) => {
     const { store, calls } = countedStore()
     const { post, seen } = setUp({ m: asJson(message) }, { responses: { store } })
     const reply = await post('/v1/responses', { model: 'claude-x', input })
@@ -92,7 +92,7 @@ describe('the number of store calls for one request', () => {
     expect([calls(), seen.length]).toEqual([0, 0])
   })
 
-  it('is one for an id, however often it stands there', async () => {
+  it('is one for an id that occurs many times', async () => {
     const { store, calls } = countedStore()
     const { post } = setUp({ m: asJson(message) }, { responses: { store } })
     const input = Array.from({ length: 300 }, () => ({ ...items(1)[0] }))
@@ -100,7 +100,7 @@ describe('the number of store calls for one request', () => {
     expect(calls()).toBe(1)
   })
 
-  it('is none for the messages of users', async () => {
+  it('is zero for user messages', async () => {
     const { store, calls } = countedStore()
     const { post } = setUp({ m: asJson(message) }, { responses: { store } })
     const input = items(300, { role: 'user', content: 'hi' })
@@ -108,7 +108,7 @@ describe('the number of store calls for one request', () => {
     expect(calls()).toBe(0)
   })
 
-  it('is bounded where a response is kept: one of too many items is not', async () => {
+  it('is zero for a response with too many items, which is not stored', async () => {
     const { store, calls } = countedStore()
     const { post, logged } = setUp({ m: asJson(message) }, { responses: { store } })
     const input = Array.from({ length: 6000 }, () => ({ role: 'user', content: 'x' }))

@@ -20,7 +20,7 @@ describe('rendezvous', () => {
     )
   const keys = keyed(10_000)
 
-  it('gives each its share of the keys', () => {
+  it('assigns each target its share of the keys', () => {
     const firsts = keys.map((key) => order(key)[0])
     for (const [id, weight] of Object.entries(weights)) {
       const share = firsts.filter((first) => first === id).length / keys.length
@@ -28,29 +28,32 @@ describe('rendezvous', () => {
     }
   })
 
-  it.each(['a', 'b', 'c', 'd'])('moves only the keys of %s when it goes, to whoever was second, by weight', (gone) => {
-    const left = Object.keys(weights).filter((id) => id !== gone)
-    const moved: string[] = []
-    for (const key of keys) {
-      const [first, ...others] = order(key)
-      const now = order(key, left)
-      if (first === gone) {
-        expect(now).toEqual(others)
-        moved.push(now[0] as string)
-      } else expect(now[0]).toBe(first)
-    }
-    const total = left.reduce((sum, id) => sum + (weights[id] as number), 0)
-    for (const id of left) {
-      const share = moved.filter((to) => to === id).length / moved.length
-      expect(Math.abs(share - (weights[id] as number) / total), id).toBeLessThan(0.06)
-    }
-  })
+  it.each(['a', 'b', 'c', 'd'])(
+    'moves only the keys of %s when it is removed, to their second targets, by weight',
+    (gone) => {
+      const left = Object.keys(weights).filter((id) => id !== gone)
+      const moved: string[] = []
+      for (const key of keys) {
+        const [first, ...others] = order(key)
+        const now = order(key, left)
+        if (first === gone) {
+          expect(now).toEqual(others)
+          moved.push(now[0] as string)
+        } else expect(now[0]).toBe(first)
+      }
+      const total = left.reduce((sum, id) => sum + (weights[id] as number), 0)
+      for (const id of left) {
+        const share = moved.filter((to) => to === id).length / moved.length
+        expect(Math.abs(share - (weights[id] as number) / total), id).toBeLessThan(0.06)
+      }
+    },
+  )
 
-  it('does not depend on the order in which targets are written', () =>
+  it('does not depend on the configured order of targets', () =>
     expect(order('k', ['d', 'b', 'a', 'c'])).toEqual(order('k')))
 })
 
-it('spread is between 0 and 1, even, and its own for texts that are nearly alike', () => {
+it('hashes similar texts to different, evenly distributed values between 0 and 1', () => {
   const values = keyed(10_000).map(hashToUnitInterval)
   expect(values.every((value) => value > 0 && value < 1)).toBe(true)
   expect(new Set(values).size).toBe(10_000)
@@ -86,20 +89,20 @@ describe.each([
   ['responses, in a conversation', responsesCodec, responses, { conversation: 'conv_1' }, 'conv_1'],
   ['gemini', geminiCodec, gemini, { cachedContent: 'cachedContents/1' }, 'cachedContents/1'],
 ] as const)('the affinity of %s', (_, codec, body, named, key) => {
-  it('is the key that the client names, before any session', () => {
+  it('is the key that the client sends, even if it also sends a session', () => {
     expect(affinity(codec, body('Hello', named))).toBe(`key:${key}`)
     expect(affinity(codec, body('Hello', named), { 'x-session-id': 's' })).toBe(`key:${key}`)
   })
 
   it.each(['x-session-affinity', 'x-session-id', 'x-claude-code-session-id', 'session-id', 'thread-id'])(
-    'is the session in %s, before the prompt',
+    'is the session in %s, even if there is a prompt',
     (name) => {
       expect(affinity(codec, body('Hello'), { [name]: 's1' })).toBe('session:s1')
       expect(affinity(codec, body('Hello'), { [name]: '' })).toMatch(/^prefix:/)
     },
   )
 
-  it('is else the beginning of the prompt: the same text the same, another another', () => {
+  it('is derived from the beginning of the prompt without a key or session', () => {
     const hello = affinity(codec, body('Hello'))
     expect(hello).toMatch(/^prefix:/)
     expect(affinity(codec, body('Hello', { temperature: 0.1, stream: true }))).toBe(hello)
@@ -107,13 +110,13 @@ describe.each([
     expect(affinity(codec, body('Hello', { tools: [{ name: 'f' }] }))).not.toBe(hello)
   })
 
-  it.each([[[]], [{}], [7], [''], [null]])('is not a key of another kind (%j)', (value) => {
+  it.each([[[]], [{}], [7], [''], [null]])('is not a key of an invalid type (%j)', (value) => {
     const odd = Object.fromEntries(Object.keys(named).map((name) => [name, value]))
     expect(affinity(codec, body('Hello', odd))).toMatch(/^prefix:/)
   })
 })
 
-describe('the prompt that calls have in common', () => {
+describe('the prompt prefix of an affinity', () => {
   const user = (text: string): JsonObject => ({ role: 'user', content: text })
   const said = (text: string): JsonObject => ({ role: 'assistant', content: text })
 
@@ -122,7 +125,7 @@ describe('the prompt that calls have in common', () => {
     ['messages', messagesCodec, 'messages', said('Prefilled'), user('Hi')],
     ['responses', responsesCodec, 'input', { role: 'developer', content: 'Be brief.' }, user('Hi')],
     ['gemini', geminiCodec, 'contents', { role: 'model', parts: [{ text: 'x' }] }, { parts: [{ text: 'Hi' }] }],
-  ])('reaches to the first turn of the user (%s)', (_, codec, field, before, first) => {
+  ])('ends with the first user turn (%s)', (_, codec, field, before, first) => {
     const of = (...turns: JsonObject[]) => affinity(codec, { [field]: turns })
     const short = of(before, first)
     expect(of(before, first, said('Hello'), user('And now?'))).toBe(short)
@@ -130,7 +133,7 @@ describe('the prompt that calls have in common', () => {
     expect(of(before, user('Something else'))).not.toBe(short)
   })
 
-  it('holds the instructions of each format', () => {
+  it('includes the instructions of each format', () => {
     expect(affinity(messagesCodec, messages('x', { system: 'Long.' }))).not.toBe(affinity(messagesCodec, messages('x')))
     expect(affinity(responsesCodec, responses('x', { instructions: 'Long.' }))).not.toBe(
       affinity(responsesCodec, responses('x')),
@@ -139,15 +142,15 @@ describe('the prompt that calls have in common', () => {
       expect(affinity(geminiCodec, gemini('x', { [name]: { parts: [] } }))).not.toBe(affinity(geminiCodec, gemini('x')))
   })
 
-  it('is not longer than it has to be', () => {
+  it('is limited in length', () => {
     const long = 'x'.repeat(200_000)
     const key = affinity(messagesCodec, messages(long, { system: long, tools: [long] }))
     expect(key?.length).toBeLessThan(3 * 16_384 + 10)
   })
 })
 
-describe('calls that are no chat', () => {
-  it('go by their session, or by nothing', () => {
+describe('the affinity of calls without chat', () => {
+  it('is the session, or undefined without one', () => {
     expect(affinity(undefined, { input: 'text' }, { 'x-session-id': 's' })).toBe('session:s')
     expect(affinity(undefined, { input: 'text' })).toBeUndefined()
     expect(affinity(chatCodec, {})).toBeUndefined()

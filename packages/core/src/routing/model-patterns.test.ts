@@ -21,7 +21,7 @@ describe('a model name with stars', () => {
     ['*a*a', 'aaa', ['', 'a']],
     ['*ab*ab*', 'xabyabz', ['x', 'y', 'z']],
     ['*ab*ab*', 'xaby', undefined],
-    // What stands for one star cannot stand for two.
+    // Two stars cannot match the same characters.
     ['ab*ba', 'aba', undefined],
     ['ab*ba', 'abba', ['']],
     ['a*b*b', 'ab', undefined],
@@ -29,7 +29,7 @@ describe('a model name with stars', () => {
     ['(a+)+$*', '(a+)+$', ['']],
     ['[*]', '[x]', ['x']],
     ['a\nb*', 'a\nbc', ['c']],
-  ])('%j and %j', (pattern, name, stars) => {
+  ])('%j is matched against %j', (pattern, name, stars) => {
     expect(namePattern(pattern).match(name)).toEqual(stars)
     expect(matchesModel(name, ['no', pattern])).toBe(stars !== undefined)
   })
@@ -39,12 +39,12 @@ describe('a model name with stars', () => {
     ['gpt-*', 4],
     ['*', 0],
     ['a*b**c', 3],
-  ])('%s weighs %i', (pattern, weight) => expect(namePattern(pattern).weight).toBe(weight))
+  ])('%s has the weight %i', (pattern, weight) => expect(namePattern(pattern).weight).toBe(weight))
 
-  it('is among no names at all, where there are none', () => expect(matchesModel('gpt-4o', [])).toBe(false))
+  it('is not matched by an empty list', () => expect(matchesModel('gpt-4o', [])).toBe(false))
 })
 
-/** Written without a thought to speed: every star takes everything it can. */
+/** A slow reference implementation: every star matches as much as possible. */
 function naive(pattern: string, name: string): boolean {
   if (pattern === '') return name === ''
   const [first, ...rest] = pattern
@@ -56,8 +56,8 @@ function naive(pattern: string, name: string): boolean {
 const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 10 })
 const patterns = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 8 })
 
-describe('for any pattern and name', () => {
-  it('a match is found exactly where there is one', () =>
+describe('the matcher for any pattern and name', () => {
+  it('finds a match if and only if one exists', () =>
     fc.assert(
       fc.property(patterns, letters, (pattern, name) => {
         expect(namePattern(pattern).match(name) !== undefined).toBe(naive(pattern, name))
@@ -65,7 +65,7 @@ describe('for any pattern and name', () => {
       { numRuns: 2000 },
     ))
 
-  it('what the stars stood for makes the name again', () =>
+  it('returns stars that restore the name', () =>
     fc.assert(
       fc.property(patterns, letters, (pattern, name) => {
         const stars = namePattern(pattern).match(name)
@@ -75,7 +75,7 @@ describe('for any pattern and name', () => {
     ))
 })
 
-/** A text that counts how often it is searched. */
+/** A text that counts its searches. */
 class Watched extends String {
   searches = 0
   override indexOf(text: string, from = 0): number {
@@ -93,13 +93,13 @@ describe('a hostile name', () => {
     ['*a*a*a*a*a*ab*', 100_000],
     ['a*aa*aa*aa*aa*ab', 100_000],
     ['*b*a*a*a*a*', 100_000],
-  ])('%s is searched once for each star at most in a name of %i letters', (pattern, length) => {
+  ])('is searched for %s at most once per star in %i letters', (pattern, length) => {
     const watched = new Watched('a'.repeat(length))
     expect(namePattern(pattern).match(watched as unknown as string)).toBeUndefined()
     expect(watched.searches).toBeLessThan(pattern.split('*').length)
   })
 
-  it('that does match is taken apart as it should', () => {
+  it('that matches is split correctly', () => {
     const name = 'a'.repeat(100_000)
     expect(namePattern('*a*a*a*a*a*a').match(name)).toEqual(['', '', '', '', '', 'a'.repeat(99_994)])
   })
@@ -115,4 +115,4 @@ it.each([
   ['*', ['a', 'b'], 'a'],
   ['*', ['*'], '*'],
   ['*', ['$&'], '$&'],
-])('%s filled with %j is %s', (name, stars, filled) => expect(fillStars(name, stars)).toBe(filled))
+])('fills %s with %j to %s', (name, stars, filled) => expect(fillStars(name, stars)).toBe(filled))

@@ -36,10 +36,10 @@ const counted = (count: number, call: (at: number) => string | undefined): Recor
 
 describe('priorities', () => {
   it.each([
-    ['one target', ['a'], [['a']]],
-    ['none', [], []],
-    ['the lowest number first, wherever it stands', ['a@2', 'b', 'c@-1', 'd@2'], [['c'], ['b'], ['a', 'd']]],
-    ['one group where nobody says otherwise', ['a', 'b', 'c'], [['a', 'b', 'c']]],
+    ['keep a single target', ['a'], [['a']]],
+    ['return no groups without targets', [], []],
+    ['put the lowest number first', ['a@2', 'b', 'c@-1', 'd@2'], [['c'], ['b'], ['a', 'd']]],
+    ['form one group by default', ['a', 'b', 'c'], [['a', 'b', 'c']]],
   ])('%s', (_, targets, groups) => expect(arranged(targets, 'order')).toEqual(groups))
 
   it.each(['order', 'weighted', 'fastest', 'sticky'] as const)('hold for the strategy %s', (strategy) => {
@@ -52,7 +52,7 @@ describe('priorities', () => {
 })
 
 describe('weighted', () => {
-  it('puts each in front for its share, and each of the others behind it for theirs', () => {
+  it('selects the first and the following targets in proportion to their weights', () => {
     const first: string[] = []
     const second: string[] = []
     for (let at = 0; at < 20_000; at++) {
@@ -66,34 +66,34 @@ describe('weighted', () => {
     expect(Math.abs((counted(second.length, (at) => second[at]).b ?? 0) - 0.6)).toBeLessThan(0.03)
   })
 
-  it('loses and repeats nobody', () => {
+  it('returns every target exactly once', () => {
     for (let at = 0; at < 50; at++)
       expect(arranged(['a*1000', 'b*0.001', 'c'], 'weighted')[0]?.toSorted()).toEqual(['a', 'b', 'c'])
   })
 })
 
 describe('sticky', () => {
-  it('gives the same order for the same affinity, and each its share', () => {
+  it('returns the same order for the same affinity and respects weights', () => {
     const orderOf = (at: number) => arranged(['a*3', 'b'], 'sticky', { affinity: `session ${at}` })
     expect(orderOf(7)).toEqual(orderOf(7))
     const shares = counted(4000, (at) => orderOf(at)[0]?.[0])
     expect(Math.abs((shares.a ?? 0) - 0.75)).toBeLessThan(0.03)
   })
 
-  it('is weighted where a call has nothing to stick by', () => {
+  it('uses weights for a call without an affinity', () => {
     const shares = counted(8000, () => arranged(['a*3', 'b'], 'sticky')[0]?.[0])
     expect(Math.abs((shares.a ?? 0) - 0.75)).toBeLessThan(0.03)
   })
 })
 
 describe('fastest', () => {
-  it('goes by the last measurements, and those alike stay as written', () => {
+  it('orders targets by their last measurements and keeps the configured order of equal ones', () => {
     const latencies = createLatencies()
     for (const [id, ms] of Object.entries({ a: 300, b: 100, c: 200, d: 100 })) latencies.record(id, true, ms)
     expect(arranged(['a', 'b', 'c', 'd'], 'fastest', { latencies })).toEqual([['b', 'd', 'c', 'a']])
   })
 
-  it('sends one call to each that nobody knows yet, and the next calls to the others', () => {
+  it('sends one call to each unmeasured target and the next calls to the others', () => {
     const latencies = createLatencies()
     const firsts = [1, 2, 3].map(() => arranged(['a', 'b', 'c'], 'fastest', { latencies })[0]?.[0])
     expect(firsts).toEqual(['a', 'b', 'c'])
@@ -101,7 +101,7 @@ describe('fastest', () => {
     expect(arranged(['a', 'b', 'c'], 'fastest', { latencies })).toEqual([['b', 'a', 'c']])
   })
 
-  it('sends one call a minute to those that were slow', () => {
+  it('sends one call per minute to slow targets', () => {
     vi.useFakeTimers({ now: 1_000_000 })
     const latencies = createLatencies()
     latencies.record('a', true, 900)

@@ -8,12 +8,12 @@ import { messagesCodec } from '../formats/messages/codec.ts'
 import { responsesCodec } from '../formats/responses/codec.ts'
 import { createRequestTraits, matchesWhen } from './request-traits.ts'
 
-describe('a body of which little has been checked', () => {
+describe('a body that is only partly validated', () => {
   it.each([
     [chatCodec, { model: 'm', messages: [{ role: 'user', content: [null, 5] }], tools: 'x' }],
     [geminiCodec, { contents: [[{ parts: 5 }]], tools: [5] }],
     [responsesCodec, { model: 'm', input: [null, { type: 5 }], tools: [null] }],
-  ] as const)('is asked for its features without an exception', (codec, body) => {
+  ] as const)('has its features determined without an exception', (codec, body) => {
     expect(() => traits(codec, body as unknown as JsonObject).uses('tools')).not.toThrow()
   })
 })
@@ -78,13 +78,13 @@ const schema: JsonObject = { type: 'object', properties: {} }
 const base64 = (media_type: string): JsonObject => ({ type: 'base64', media_type, data: 'AAAA' })
 const callOf = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }
 
-describe('a request uses', () => {
+describe('the features of a request', () => {
   it.each<[string, Codec, JsonObject, Feature[]]>([
     ['nothing', chatCodec, chat('Hi'), []],
-    ['nothing, with empty wishes', chatCodec, chat('Hi', { tools: [], response_format: { type: 'text' } }), []],
+    ['nothing for empty options', chatCodec, chat('Hi', { tools: [], response_format: { type: 'text' } }), []],
     ['tools', chatCodec, chat('Hi', { tools: [{ type: 'function', function: { name: 'f' } }] }), ['tools']],
     [
-      'tools: in earlier turns',
+      'tools for calls in earlier turns',
       chatCodec,
       {
         model: 'm',
@@ -98,7 +98,7 @@ describe('a request uses', () => {
     ['images', chatCodec, chat({ type: 'image_url', image_url: { url: png } }), ['images']],
     ['audio', chatCodec, chat({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }), ['audio']],
     [
-      'audio: in the answer',
+      'audio for audio in the response',
       chatCodec,
       chat('Hi', { modalities: ['text', 'audio'], audio: { voice: 'x', format: 'wav' } }),
       ['audio'],
@@ -117,19 +117,19 @@ describe('a request uses', () => {
       ['json'],
     ],
     ['reasoning', chatCodec, chat('Hi', { reasoning_effort: 'low' }), ['reasoning']],
-    ['no reasoning', chatCodec, chat('Hi', { reasoning_effort: 'none' }), []],
+    ['nothing if reasoning is disabled', chatCodec, chat('Hi', { reasoning_effort: 'none' }), []],
 
     ['nothing', messagesCodec, messages('Hi'), []],
     ['tools', messagesCodec, messages('Hi', { tools: [{ name: 'f', input_schema: schema }] }), ['tools']],
     [
-      'tools: the provider’s own',
+      'tools for the provider’s own tools',
       messagesCodec,
       messages('Hi', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }),
       ['tools'],
     ],
     ['images', messagesCodec, messages({ type: 'image', source: base64('image/png') }), ['images']],
     [
-      'images: within a tool’s result',
+      'images for an image in a tool result',
       messagesCodec,
       messages({ type: 'tool_result', tool_use_id: 't', content: [{ type: 'image', source: base64('image/png') }] }),
       ['tools', 'images'],
@@ -137,10 +137,10 @@ describe('a request uses', () => {
     ['documents', messagesCodec, messages({ type: 'document', source: base64('application/pdf') }), ['documents']],
     ['json', messagesCodec, messages('Hi', { output_config: { format: { type: 'json_schema', schema } } }), ['json']],
     ['reasoning', messagesCodec, messages('Hi', { thinking: { type: 'enabled', budget_tokens: 1024 } }), ['reasoning']],
-    ['no reasoning', messagesCodec, messages('Hi', { thinking: { type: 'disabled' } }), []],
+    ['nothing if reasoning is disabled', messagesCodec, messages('Hi', { thinking: { type: 'disabled' } }), []],
 
     ['nothing', responsesCodec, responses('Hi'), []],
-    ['nothing, as a mere text', responsesCodec, { model: 'm', input: 'Hi' }, []],
+    ['nothing for plain text', responsesCodec, { model: 'm', input: 'Hi' }, []],
     [
       'tools',
       responsesCodec,
@@ -161,29 +161,34 @@ describe('a request uses', () => {
       ['json'],
     ],
     ['reasoning', responsesCodec, responses('Hi', { reasoning: { effort: 'high' } }), ['reasoning']],
-    ['no reasoning', responsesCodec, responses('Hi', { reasoning: { effort: 'none' } }), []],
+    ['nothing if reasoning is disabled', responsesCodec, responses('Hi', { reasoning: { effort: 'none' } }), []],
 
     ['nothing', geminiCodec, gemini('Hi'), []],
     ['tools', geminiCodec, gemini('Hi', {}, { tools: [{ functionDeclarations: [{ name: 'f' }] }] }), ['tools']],
     ['images', geminiCodec, gemini(inline('image/png')), ['images']],
-    ['images: in the answer', geminiCodec, gemini('Hi', { responseModalities: ['TEXT', 'IMAGE'] }), ['images']],
+    [
+      'images for images in the response',
+      geminiCodec,
+      gemini('Hi', { responseModalities: ['TEXT', 'IMAGE'] }),
+      ['images'],
+    ],
     ['audio', geminiCodec, gemini(inline('audio/wav')), ['audio']],
-    ['audio: in the answer', geminiCodec, gemini('Hi', { responseModalities: ['AUDIO'] }), ['audio']],
+    ['audio for audio in the response', geminiCodec, gemini('Hi', { responseModalities: ['AUDIO'] }), ['audio']],
     ['video', geminiCodec, gemini(inline('video/mp4')), ['video']],
     ['documents', geminiCodec, gemini(inline('application/pdf')), ['documents']],
     ['json', geminiCodec, gemini('Hi', { responseMimeType: 'application/json' }), ['json']],
     ['reasoning', geminiCodec, gemini('Hi', { thinkingConfig: { thinkingBudget: 1024 } }), ['reasoning']],
-    ['no reasoning', geminiCodec, gemini('Hi', { thinkingConfig: { thinkingBudget: 0 } }), []],
-  ])('%s (%#)', (_, codec, body, features) => {
+    ['nothing if reasoning is disabled', geminiCodec, gemini('Hi', { thinkingConfig: { thinkingBudget: 0 } }), []],
+  ])('include %s (%#)', (_, codec, body, features) => {
     expect(used(codec, body)).toEqual(features)
     expect(used(codec, body, true)).toEqual([...features, 'stream'])
   })
 
-  it('nothing that anyone knows of, where it is no chat', () =>
+  it('include only the stream if the operation is not chat', () =>
     expect(used(undefined, { input: 'x' }, true)).toEqual(['stream']))
 })
 
-it('what a target may look at is what the client sent', () => {
+it('the traits of a request contain the values that the client sent', () => {
   const body = chat('Hi')
   const { uses: _, header, ...rest } = traits(chatCodec, body)
   expect(rest).toEqual({
@@ -198,7 +203,7 @@ it('what a target may look at is what the client sent', () => {
   expect([header('x-team'), header('x-other')]).toEqual(['red', undefined])
 })
 
-it('the request is read once, and only when somebody asks what it uses', () => {
+it('the traits decode the request once, when a feature is first requested', () => {
   let reads = 0
   const counting: Codec = {
     ...chatCodec,
@@ -212,7 +217,7 @@ it('the request is read once, and only when somebody asks what it uses', () => {
   expect([uses('tools'), uses('images'), reads]).toEqual([false, false, 1])
 })
 
-describe('a target is meant', () => {
+describe('the condition of a target', () => {
   const asked = (): RequestTraits => traits(chatCodec, chat({ type: 'image_url', image_url: { url: png } }))
   const silent = { warn() {}, error() {} }
   it.each<[Target['when'], boolean]>([
@@ -223,9 +228,11 @@ describe('a target is meant', () => {
     [['tools', 'audio'], false],
     [({ identity }) => identity?.id === 'someone', true],
     [({ bodyChars }) => bodyChars > 10_000, false],
-  ])('%o: %s', (when, meant) => expect(matchesWhen({ upstreamName: 'a', when }, asked, silent)).toBe(meant))
+  ])('%o matches the request: %s', (when, meant) =>
+    expect(matchesWhen({ upstreamName: 'a', when }, asked, silent)).toBe(meant),
+  )
 
-  it('without a look at the request where it says nothing of it', () =>
+  it('does not read the request if it is undefined', () =>
     expect(
       matchesWhen(
         { upstreamName: 'a' },
@@ -236,7 +243,7 @@ describe('a target is meant', () => {
       ),
     ).toBe(true))
 
-  it('not by a function that throws, which is logged', () => {
+  it('does not match if its function throws, and the error is logged', () => {
     const logged: unknown[] = []
     const logger = { warn: (_: string, why: unknown) => void logged.push(why), error() {} }
     const failure = new Error('I do not know.')

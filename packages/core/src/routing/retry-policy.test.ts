@@ -6,21 +6,27 @@ import { backoffMs, defaultRetry, resolveRetry, retryScope } from './retry-polic
 describe('retryOf', () => {
   const odd = { maxWaitMs: undefined } as unknown as { maxWaitMs: number }
   it.each([
-    ['nothing', [undefined, undefined], {}],
-    ['an empty wish', [{}, {}], {}],
-    ['the gateway’s', [{ attempts: 5, backoffMs: 9 }, undefined], { attempts: 5, backoffMs: 9 }],
+    ['the defaults', [undefined, undefined], {}],
+    ['the defaults for empty settings', [{}, {}], {}],
+    ['the settings of the gateway', [{ attempts: 5, backoffMs: 9 }, undefined], { attempts: 5, backoffMs: 9 }],
     [
-      'the model’s before the gateway’s',
+      'the settings of the model over those of the gateway',
       [{ attempts: 5, backoffMs: 9 }, { attempts: 2 }],
       { attempts: 2, backoffMs: 9 },
     ],
-    ['false: one attempt', [false, undefined], { attempts: 1 }],
-    ['false, and a model that has its own', [false, { attempts: 4 }], { attempts: 4 }],
-    ['false, and a model that says something else', [false, { maxWaitMs: 0 }], { attempts: 1, maxWaitMs: 0 }],
-    ['an undefined setting is none', [{ maxWaitMs: 5 }, odd], { maxWaitMs: 5 }],
-  ] as const)('%s', (_, settings, meant) => expect(resolveRetry(...settings)).toEqual({ ...defaultRetry, ...meant }))
+    ['one attempt for false', [false, undefined], { attempts: 1 }],
+    ['the attempts of the model over false of the gateway', [false, { attempts: 4 }], { attempts: 4 }],
+    [
+      'one attempt for false and a model with another setting',
+      [false, { maxWaitMs: 0 }],
+      { attempts: 1, maxWaitMs: 0 },
+    ],
+    ['the gateway’s value for an undefined setting', [{ maxWaitMs: 5 }, odd], { maxWaitMs: 5 }],
+  ] as const)('returns %s', (_, settings, meant) =>
+    expect(resolveRetry(...settings)).toEqual({ ...defaultRetry, ...meant }),
+  )
 
-  it('leaves the defaults alone', () => {
+  it('does not change the defaults', () => {
     resolveRetry({ attempts: 9 })
     expect(defaultRetry.attempts).toBe(3)
   })
@@ -35,7 +41,7 @@ describe('the wait before a retry', () => {
     [5, 8000],
     [6, 8000],
     [2000, 8000],
-  ])('%i is any part of %i ms', (retry, longest) => {
+  ])('%i is a random part of %i ms', (retry, longest) => {
     expect([0, 0.5, 1].map((part) => backoffMs(retry, defaultRetry, () => part))).toEqual([0, longest / 2, longest])
   })
 
@@ -47,7 +53,7 @@ describe('the wait before a retry', () => {
   })
 })
 
-describe('after an error the gateway retries', () => {
+describe('the retry scope of an error', () => {
   const sameTarget = [
     'conflict',
     'overloaded',
@@ -61,7 +67,7 @@ describe('after an error the gateway retries', () => {
     'upstream_unreachable',
   ]
   const otherTarget = ['internal', 'quota_exceeded', 'upstream_auth', 'upstream_idle_timeout', 'upstream_total_timeout']
-  it.each(Object.keys(errorKinds) as ErrorKind[])('%s', (kind) => {
+  it.each(Object.keys(errorKinds) as ErrorKind[])('of kind %s is the same target, another target or none', (kind) => {
     const expected = sameTarget.includes(kind) ? 'same-target' : otherTarget.includes(kind) ? 'other-target' : 'none'
     expect(retryScope(new GatewayError(kind, 'It failed.'))).toBe(expected)
   })

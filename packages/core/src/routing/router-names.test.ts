@@ -6,9 +6,9 @@ describe('a caller who may use some models only', () => {
   const config = { auth, models: { '*': 'a' } } as const
   it.each([
     ['further models', { models: ['cheap-2', 'dear'] }],
-    ['one in place of a list', { models: 'dear' }],
-    ['what is no name', { models: [7] }],
-  ])('cannot have the upstream turn to others: %s', async (_, more) => {
+    ['a string instead of a list', { models: 'dear' }],
+    ['an invalid name', { models: [7] }],
+  ])('cannot make the upstream use other models: %s', async (_, more) => {
     const { chat, seen, finished } = setUp({ a: asJson(completion) }, config)
     const response = await chat(more)
     expect(response.status).toBe(404)
@@ -16,18 +16,18 @@ describe('a caller who may use some models only', () => {
     expect(seen).toHaveLength(0)
     expect(finished).toMatchObject([{ status: 404, attempts: [] }])
   })
-  it('cannot do so in completions either', async () => {
+  it('cannot make the upstream use other models in completions', async () => {
     const { post, seen } = setUp({ a: asJson(completion) }, config)
     const response = await post('/v1/completions', { model: 'real', prompt: 'hi', models: ['dear'] })
     expect(response.status).toBe(404)
     expect(seen).toHaveLength(0)
   })
-  it('may name those that are allowed', async () => {
+  it('may name allowed models', async () => {
     const { chat, seen } = setUp({ a: asJson(completion) }, config)
     expect((await chat({ models: ['cheap-2', 'real'] })).status).toBe(200)
     expect(JSON.parse(seen[0]?.body ?? '').models).toEqual(['cheap-2', 'real'])
   })
-  it('does not bind callers who may use all', async () => {
+  it('has no effect on callers who may use all models', async () => {
     const { chat } = setUp({ a: asJson(completion) }, { models: { '*': 'a' } })
     expect((await chat({ models: ['dear'] })).status).toBe(200)
   })
@@ -37,7 +37,7 @@ describe('names of models', () => {
   it.each([
     [256, 200],
     [257, 404],
-  ])('of %i characters are answered %i', async (length, status) => {
+  ])('of %i characters result in %i', async (length, status) => {
     const { chat } = setUp({ a: asJson(completion) }, { models: { '*': 'a' } })
     expect((await chat({ model: 'm'.repeat(length) })).status).toBe(status)
   })

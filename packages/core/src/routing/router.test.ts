@@ -74,7 +74,7 @@ describe('a caller who may use some models only', () => {
       '{"session":{"model":"listed","audio":{"input":{"transcription":{"model":"dear"}}}}}',
       'session.audio.input.transcription.model',
     ],
-  ])('is refused another one that a request to %s names: %s', async (path, body, named) => {
+  ])('is rejected if a request to %s names another model: %s', async (path, body, named) => {
     const { post, sent } = setUp()
     const { status, error } = await post(path, body)
     expect(status === 400 || status === 404).toBe(true)
@@ -92,7 +92,7 @@ describe('a caller who may use some models only', () => {
       '"data_sources":[{"parameters":{"embedding_dependency":{"endpoint":"http://x"}}}]',
       'data_sources[0].parameters.embedding_dependency.endpoint',
     ],
-  ])('is refused a member that chooses a model without naming it: %s', async (member, named) => {
+  ])('is rejected for a member that selects a model without naming it: %s', async (member, named) => {
     const { post, sent } = setUp()
     const { status, error } = await post('/v1/chat/completions', `{${chat},${member}}`)
     expect([status, error.param]).toEqual([403, named])
@@ -107,12 +107,12 @@ describe('a caller who may use some models only', () => {
     [`{${chat},"tools":[],"tools":[]}`, "Duplicate member 'tools'"],
     [`{${chat},"Tools":[]}`, "Unknown member 'Tools': use 'tools'"],
     [`{${chat},"modelſ":["listed"]}`, "Unknown member 'modelſ': use 'models'"],
-  ])('is refused a member that upstreams may read otherwise: %s', async (body, complaint) => {
+  ])('is rejected for a member that upstreams may interpret differently: %s', async (body, complaint) => {
     const { post, sent } = setUp()
     const large = body.replace('"hi"', `"${'x'.repeat(100_000)}"`)
     for (const one of [body, large]) {
       const { status, error } = await post('/v1/chat/completions', one)
-      // The first value of a duplicate may be refused for itself.
+      // The first value of a duplicate may be rejected on its own.
       expect(status === 400 || error.message.includes("'dear'")).toBe(true)
       if (!body.includes('dear')) expect(error.message).toContain(complaint)
     }
@@ -124,7 +124,7 @@ describe('a caller who may use some models only', () => {
     `{${chat},"models":null,"preset":null,"plugins":[{"id":"web"},{"id":null}],"tools":[],"fallbacks":[]}`,
     `{${chat},"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{"model":{"type":"string"}}}}}]}`,
     `{${chat},"metadata":{"model":"dear","Models":"dear"},"user":"\\"models\\":[\\"dear\\"]"}`,
-  ])('may send what names listed models only, as it is: %s', async (body) => {
+  ])('has requests that name only listed models passed unchanged: %s', async (body) => {
     const { post, sent } = setUp()
     const { error } = await post('/v1/chat/completions', body)
     expect([error.message, sent]).toEqual(['played', [body]])
@@ -137,7 +137,7 @@ describe('a caller who may use some models only', () => {
     ['plugins[0][id]', 'auto-router', 403],
     ['Model', 'dear', 400],
     ['MODELS', 'listed', 400],
-  ])('is held to the list in an upload too: %s = %s', async (name, value, expected) => {
+  ])('is limited to the list in an upload too: %s = %s', async (name, value, expected) => {
     const { post, sent } = setUp()
     const form = new FormData()
     form.append('model', 'listed')
@@ -149,7 +149,7 @@ describe('a caller who may use some models only', () => {
 })
 
 describe('a caller who may use every model', () => {
-  it.each([[null], [['*']]])('may name and choose any (list: %j)', async (models) => {
+  it.each([[null], [['*']]])('may name and select any model (list: %j)', async (models) => {
     const { post, sent } = setUp(models)
     const body = `{${chat},"models":["dear"],"preset":"fast","tools":[{${tool},"model":"a","Model":"b"}]}`
     expect([(await post('/v1/chat/completions', body)).error.message, sent]).toEqual(['played', [body]])
@@ -160,7 +160,7 @@ describe('a caller who may use every model', () => {
     ['{"Model":"a","model":"b"', 'Model'],
     ['{"model":"b","models":["x"],"models":["y"]', 'models'],
     ['{"model":"b","Preset":"x"', 'Preset'],
-  ])('is refused a request whose top names a model twice: %s…', async (start, param) => {
+  ])('is rejected for a request with a duplicate top-level model: %s…', async (start, param) => {
     const { post, sent } = setUp(null)
     for (const text of ['hi', 'x'.repeat(100_000), 'é'.repeat(50_000)])
       expect(

@@ -32,7 +32,7 @@ describe('routes', () => {
     ['POST', '/v1/v1beta/models/a:streamGenerateContent', '/v1beta/models/{model}:streamGenerateContent'],
     ['POST', '/v1/models/a:countTokens', '/v1/models/{model}:countTokens'],
     ['GET', '/v1beta/models/a/b', '/v1beta/models/{model}'],
-  ])('%s %s is %s', (method, path, expected) => {
+  ])('match %s %s to %s', (method, path, expected) => {
     const found = match(method, path)
     expect(found?.route.path).toBe(expected)
     expect(found?.allow).toBeUndefined()
@@ -47,16 +47,16 @@ describe('routes', () => {
     ['POST', '/v1/v1/v1/messages'],
     ['GET', '/v1/modelsx'],
     ['POST', '/V1/messages'],
-  ])('%s %s is the host’s', (method, path) => {
+  ])('do not match %s %s, which belongs to the host', (method, path) => {
     expect(match(method, path)).toBeNull()
   })
 
-  it('a known path with a wrong method says what is allowed', () => {
+  it('report the allowed method for a known path with another method', () => {
     expect(match('GET', chat)?.allow).toBe('POST')
     expect(match('DELETE', '/v1/models')?.allow).toBe('GET')
   })
 
-  it('a model name in the path keeps its slashes and escapes', () => {
+  it('keep slashes and escapes of a model name in the path', () => {
     expect(match('GET', '/v1/models/org%2Fm%20x/y')?.params).toEqual({ model: 'org/m x/y' })
     expect(match('GET', '/v1/models/%zz')?.params).toEqual({ model: '%zz' })
     expect(match('POST', '/v1beta/models/org%2Fm/x:7b:generateContent')?.params).toEqual({ model: 'org/m/x:7b' })
@@ -76,18 +76,18 @@ const plain = routes[0] as Route
 describe('auth', () => {
   it.each<[string, Record<string, string>, string | undefined]>([
     ['a bearer token', { authorization: 'Bearer t1' }, 't1'],
-    ['bearer in any case', { authorization: 'bearer  t1 ' }, 't1'],
+    ['a bearer token in any letter case', { authorization: 'bearer  t1 ' }, 't1'],
     ['x-api-key', { 'x-api-key': 't2' }, 't2'],
     ['x-goog-api-key', { 'x-goog-api-key': 't3' }, 't3'],
-    ['the bearer before the others', { authorization: 'Bearer t1', 'x-api-key': 't2' }, 't1'],
-    ['another scheme', { authorization: 'Basic abc' }, undefined],
-    ['an empty bearer', { authorization: 'Bearer ' }, undefined],
-    ['nothing', {}, undefined],
+    ['the bearer token before other headers', { authorization: 'Bearer t1', 'x-api-key': 't2' }, 't1'],
+    ['no token from another scheme', { authorization: 'Basic abc' }, undefined],
+    ['no token from an empty bearer', { authorization: 'Bearer ' }, undefined],
+    ['no token without headers', {}, undefined],
   ])('reads %s', (_, headers, expected) => {
     expect(readCredential(inbound(headers), plain)).toBe(expected)
   })
 
-  it('reads the query only where the route says so', () => {
+  it('reads the query only if the route allows it', () => {
     expect(readCredential(inbound({}, 'key=t4'), plain)).toBeUndefined()
     expect(readCredential(inbound({}, 'a=b&key=t4'), { ...plain, queryKey: true })).toBe('t4')
   })
@@ -99,10 +99,10 @@ describe('auth', () => {
     )
 
   it.each<[string, Parameters<typeof authenticate>[0], Record<string, string>, string]>([
-    ['a missing credential', () => ({ id: 'a' }), {}, 'authentication'],
-    ['an unknown credential', () => null, { 'x-api-key': 'x' }, 'authentication'],
+    ['rejects a missing credential', () => ({ id: 'a' }), {}, 'authentication'],
+    ['rejects an unknown credential', () => null, { 'x-api-key': 'x' }, 'authentication'],
     [
-      'an auth function that throws',
+      'reports an auth function that throws as an internal error',
       () => {
         throw new Error('db at 10.0.0.1 down')
       },
@@ -110,15 +110,15 @@ describe('auth', () => {
       'internal',
     ],
     [
-      'a GatewayError of the auth function',
+      'passes a GatewayError of the auth function',
       () => {
         throw new GatewayError('overloaded', 'later')
       },
       { 'x-api-key': 'x' },
       'overloaded',
     ],
-    ['a good one', async () => ({ id: 'a' }), { 'x-api-key': 'x' }, 'none'],
-    ["the word 'none'", 'none', { 'content-type': 'application/json' }, 'none'],
+    ['accepts a valid credential', async () => ({ id: 'a' }), { 'x-api-key': 'x' }, 'none'],
+    ["accepts every call with auth: 'none'", 'none', { 'content-type': 'application/json' }, 'none'],
   ])('%s', async (_, auth, headers, kind) => {
     expect(await kindOf((async () => authenticate(auth, inbound(headers), plain, 1000, createCanceller()))())).toBe(
       kind,
@@ -149,13 +149,13 @@ describe('router', () => {
     ['fast', ['b:real']],
     ['my/x', ['b:their-x']],
     ['smart', ['a:smart', 'b:other']],
-  ])('%s goes to %s', (model, expected) => expect(plan(model)).toEqual(expected))
+  ])('routes %s to %s', (model, expected) => expect(plan(model)).toEqual(expected))
 
-  it.each(['unknown', 'GPT-5', '', '__proto__', 'constructor'])('%j is an unknown model', (model) => {
+  it.each(['unknown', 'GPT-5', '', '__proto__', 'constructor'])('rejects %j as an unknown model', (model) => {
     expect(() => plan(model)).toThrow(/does not exist/)
   })
 
-  it('a caller sees and uses only the models allowed', () => {
+  it('lists and accepts only models that the caller may use', () => {
     const identity = { id: 'x', models: ['fast', 'gpt-*'] }
     expect(router.list(identity)).toEqual(['gpt-5', 'fast'])
     expect(router.has('gpt-4', identity)).toBe(true)
@@ -163,7 +163,7 @@ describe('router', () => {
     expect(() => router.plan('smart', identity)).toThrow(/do not have access/)
   })
 
-  it('stars in a client’s model name are plain characters', () => {
+  it('treats stars in a client’s model name as plain characters', () => {
     expect(router.has('*', null)).toBe(false)
     expect(plan(`gpt-${'*'.repeat(200)}`)).toEqual([`b:gpt-${'*'.repeat(200)}`])
   })
@@ -178,7 +178,7 @@ describe('listed models', () => {
   const listOf = async (gateway: Gateway, path: string): Promise<unknown> =>
     (await gateway.fetch(new Request(`http://gateway.test${path}`))).json()
 
-  it('shows names behind wildcard routes that the configuration lists, in every format', async () => {
+  it('include names of wildcard routes that the configuration lists, in every format', async () => {
     const gateway = createGateway({ ...base, listedModels: ['gpt-5', 'exact', 'gpt-5-mini'] })
     expect(await listOf(gateway, '/v1/models')).toMatchObject({
       data: [{ id: 'exact' }, { id: 'gpt-5' }, { id: 'gpt-5-mini' }],
@@ -189,7 +189,7 @@ describe('listed models', () => {
     await gateway.close()
   })
 
-  it('shows a caller only the listed names that it may use', () => {
+  it('include only names that the caller may use', () => {
     const router = createRouter({ ...base, listedModels: ['gpt-5', 'gpt-5-mini'] })
     expect(router.list({ id: 'a', models: ['gpt-5'] })).toEqual(['gpt-5'])
   })
@@ -197,5 +197,7 @@ describe('listed models', () => {
   it.each([
     ['other', "listedModels holds 'other', which no route of models matches"],
     ['gpt-*', 'listedModels holds "gpt-*": write the name of a model, without a star'],
-  ])('rejects %s', (name, message) => expect(() => createGateway({ ...base, listedModels: [name] })).toThrow(message))
+  ])('are rejected if they contain %s', (name, message) =>
+    expect(() => createGateway({ ...base, listedModels: [name] })).toThrow(message),
+  )
 })

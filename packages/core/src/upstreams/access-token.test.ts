@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Gives `t1`, `t2`, …, each good for an hour. */
+/** Returns `t1`, `t2`, …, each valid for an hour. */
 function source(lifeMs = 3_600_000) {
   let count = 0
   return vi.fn(async () => ({ token: `t${++count}`, expiresAt: Date.now() + lifeMs }))

@@ -36,7 +36,7 @@ function gatewayTo(answer: Answer, config: Partial<GatewayConfig> = {}) {
   )
 }
 
-/** What Azure sends before the first word: no choice, but what its filter thinks of the prompt. */
+/** Azure's first event: no choices, only the content filter results of the prompt. */
 const filtered = `data: ${JSON.stringify({
   id: '',
   object: '',
@@ -71,7 +71,7 @@ const deployed =
 
 describe('calls to Azure', () => {
   it.each(['chat', 'messages', 'responses', 'gemini'] as const)(
-    'of %s are answered whole and streamed',
+    'in the format %s receive whole and streamed responses',
     async (format) => {
       for (const stream of [false, true]) {
         const { post, seen, finished } = gatewayTo(stream ? asStream(streamed) : asJson(completion))
@@ -117,7 +117,7 @@ describe('calls to Azure', () => {
     expect(await (await chat({ stream: true })).text()).toContain('prompt_filter_results')
   })
 
-  it('use an Entra ID token and show it to nobody', async () => {
+  it('use an Entra ID token and do not expose it', async () => {
     const refusal = { error: { code: 'bad', message: 'The token entra-canary-token has no access', param: null } }
     const { chat, seen, finished, logged } = gatewayTo(asJson(refusal, { status: 400 }))
     const reply = await chat({ model: 'entra' })
@@ -166,7 +166,7 @@ describe("Azure's errors", () => {
   })
 
   it.each(['messages', 'responses', 'gemini'] as const)(
-    'of its content filter are faults of the prompt for clients of %s',
+    'from the content filter are invalid requests for clients of %s',
     async (format) => {
       const { post } = gatewayTo(asJson(policy, { status: 400 }))
       const [path, body] = clients('dated', true)[format]
@@ -191,16 +191,16 @@ describe("Azure's errors", () => {
       'upstream_auth',
     ],
     [
-      'no such deployment',
+      'an unknown deployment',
       404,
       { error: { code: 'DeploymentNotFound', message: 'The API deployment for this resource does not exist.' } },
       404,
       'DeploymentNotFound',
     ],
     ['a wrong path', 404, { error: { code: '404', message: 'Resource not found' } }, 404, '404'],
-    ['a limit', 429, { error: { code: '429', message: 'Requests have exceeded call rate limit.' } }, 429, '429'],
+    ['a rate limit', 429, { error: { code: '429', message: 'Requests have exceeded call rate limit.' } }, 429, '429'],
     [
-      'a limit of the Foundry',
+      'a rate limit of Foundry',
       429,
       { error: { code: 'RateLimitReached', message: 'Your requests have exceeded rate limit.', details: 'the same' } },
       429,
@@ -224,7 +224,7 @@ describe("Azure's errors", () => {
     expect([reply.status, await reply.json()]).toMatchObject([expected, { error: { code } }])
   })
 
-  it('contain the wait, in milliseconds if Azure sends them', async () => {
+  it('contain the retry delay, in milliseconds if Azure sends them', async () => {
     const limited = { error: { code: '429', message: 'Please retry after 2 seconds.' } }
     const { chat } = gatewayTo(() =>
       Response.json(limited, { status: 429, headers: { 'retry-after-ms': '1750', 'retry-after': '5' } }),

@@ -40,7 +40,7 @@ describe('azure', () => {
       { baseURL: `${foundry}/api/projects/mine/openai/v1`, apiKey },
       `${foundry}/api/projects/mine/openai/v1/chat/completions`,
     ],
-  ])('%j calls %s', (options, url) => {
+  ])('builds from %j the URL %s', (options, url) => {
     expect(chatUrl(azure(options))).toBe(url)
   })
 
@@ -82,7 +82,7 @@ describe('azure', () => {
     [{ resource: 'res', apiKey, apiVersion: '2025-03-01-preview' }, ['chat', 'responses']],
     [{ resource: 'res', apiKey, api: 'inference' }, ['chat']],
     [{ resource: 'res', apiKey, formats: ['responses'] }, ['responses']],
-  ])('%j speaks %j', (options, formats) => {
+  ])('supports with %j the formats %j', (options, formats) => {
     expect(Object.keys(azure(options).formats)).toEqual(formats)
   })
 
@@ -94,7 +94,7 @@ describe('azure', () => {
     ],
     [{ resource: 'res', apiKey, apiVersion: '2024-10-21' }, { developerRole: 'system' }],
     [{ resource: 'res', apiKey, apiVersion: '2024-12-01-preview' }, {}],
-  ])('options %j result in the quirks %j', (options, quirks) => {
+  ])('maps the options %j to the quirks %j', (options, quirks) => {
     expect(azure(options).quirks).toEqual(quirks)
   })
 

@@ -54,7 +54,7 @@ const claudeEvents = [
 ]
 const claudeFrames = claudeEvents.map(chunkFrame)
 
-/** Bytes as Bedrock streams them, in pieces that know nothing of frames. */
+/** Bytes as Bedrock streams them, in chunks that do not match frames. */
 const asFrames =
   (frames: readonly Uint8Array[], size = 50): Answer =>
   () => {
@@ -69,7 +69,7 @@ const asFrames =
     return new Response(body, { headers: { 'content-type': 'application/vnd.amazon.eventstream' } })
   }
 
-/** Answers each operation of Bedrock in its own way. */
+/** Returns a response for each operation of Bedrock. */
 const bedrockItself: Answer = (seen, signal) => {
   const operation = /\/model\/[^/]+\/([a-z-]+)$/.exec(seen.url)?.[1]
   const answers: Record<string, Answer> = {
@@ -98,7 +98,7 @@ const versioned = { 'anthropic-version': '2023-06-01' }
 
 describe('calls to Bedrock', () => {
   it.each(formats.flatMap((format) => [true, false].map((stream) => [format, stream] as const)))(
-    'of %s (stream: %s) are answered by Claude and by any other model',
+    'in the format %s (stream: %s) reach Claude and any other model',
     async (format, stream) => {
       for (const model of [claude, nova]) {
         const { post, seen, finished } = gatewayTo(bedrockItself)

@@ -7,7 +7,7 @@ import type { Upstream } from './upstream.ts'
 
 type Create = (options?: core.UpstreamOptions) => Upstream
 
-/** How a factory departs from those of most providers. */
+/** Differences of a factory from those of most providers. */
 interface Expected {
   /** Its default for `baseURL`. Default here: the address of its upstream, without `/v1`. */
   readonly address?: string
@@ -25,7 +25,7 @@ const standardPaths: Readonly<Partial<Record<string, string>>> = {
   responses: '/v1/responses',
 }
 
-/** Those that differ. A provider that is not here has the standard paths. */
+/** Providers with other paths. A provider that is not listed has the standard paths. */
 const exceptions: Readonly<Partial<Record<ProviderName, Expected>>> = {
   openai: {
     address: 'https://api.openai.com/v1',
@@ -63,7 +63,7 @@ const exceptions: Readonly<Partial<Record<ProviderName, Expected>>> = {
   jina: { address: 'https://api.jina.ai/v1', version: undefined },
 }
 
-/** Providers with an address and a credential of a key alone; the others have tests of their own. */
+/** Providers with only a base URL and a key as credential; the others have their own tests. */
 const withoutOptions = Object.entries(providerCatalog).filter(([, { example }]) => example === undefined)
 
 const expectations = withoutOptions.map(([name, { create }]) => {
@@ -88,7 +88,7 @@ describe.each(expectations)('%s', (_, { create, address, addresses, calls, carri
     expect(callsOf(create())).toEqual(calls)
   })
 
-  test('speaks its formats in the documented order', () => {
+  test('supports its formats in the documented order', () => {
     expect(Object.keys(create().formats)).toEqual(Object.keys(calls))
   })
 
@@ -145,7 +145,7 @@ describe.each(expectations)('%s', (_, { create, address, addresses, calls, carri
     expect(create(options)).toMatchObject({ formats: {}, problems: [expect.stringContaining(reason)] })
   })
 
-  test('forwards the version and beta headers of messages only if it speaks messages', () => {
+  test('forwards the version and beta headers of messages only if it supports messages', () => {
     const { formats, passHeaders, headers } = create()
     expect(passHeaders).toEqual('messages' in formats ? ['anthropic-version', 'anthropic-beta'] : [])
     expect('anthropic-version' in headers).toBe('messages' in formats)
@@ -160,20 +160,17 @@ describe('the option formats', () => {
       : []
   })
 
-  test.each(several)(
-    '%s speaks those that the catalog lists, in the order that it is given',
-    (_, create, formats, example) => {
-      const options = { ...example, apiKey: 'key' }
-      const reversed = [...formats].reverse()
-      for (const list of [formats, reversed, [formats[0]]])
-        expect(Object.keys(create({ ...options, formats: list } as core.UpstreamOptions).formats)).toEqual(list)
-    },
-  )
+  test.each(several)('of %s accepts the listed formats in the configured order', (_, create, formats, example) => {
+    const options = { ...example, apiKey: 'key' }
+    const reversed = [...formats].reverse()
+    for (const list of [formats, reversed, [formats[0]]])
+      expect(Object.keys(create({ ...options, formats: list } as core.UpstreamOptions).formats)).toEqual(list)
+  })
 
-  /** Without a list of formats of their own to check against. */
+  /** Providers without their own list of formats. */
   const lenient = ['openai', 'azure', 'bedrock', 'openaiCompatible']
   const strict = several.filter(([name]) => !lenient.includes(name))
-  test.each(strict)('%s reports an empty list, and formats that it does not have', (_, create) => {
+  test.each(strict)('of %s rejects an empty list and unsupported formats', (_, create) => {
     expect(create({ formats: [] } as core.UpstreamOptions).problems).toEqual([
       expect.stringContaining('formats is empty'),
     ])
@@ -182,11 +179,11 @@ describe('the option formats', () => {
     ])
   })
 
-  test('together speaks messages only if configured', () => {
+  test('enables messages for together only if configured', () => {
     expect(Object.keys(core.together({ formats: ['chat', 'messages'] }).formats)).toEqual(['chat', 'messages'])
   })
 
-  test('counts tokens only in formats that are used', () => {
+  test('limits token counts to the configured formats', () => {
     expect(core.llamaCpp().countTokens).toEqual({
       messages: '/messages/count_tokens',
       responses: '/responses/input_tokens',
@@ -194,7 +191,7 @@ describe('the option formats', () => {
     expect(core.llamaCpp({ formats: ['chat', 'messages'] }).countTokens).toEqual({ messages: '/messages/count_tokens' })
   })
 
-  test('perplexity uses chat for its own models, and responses for those of others', () => {
+  test('selects chat for perplexity’s own models and responses for other models', () => {
     const upstream = core.perplexity()
     const spoken = (model: string) =>
       (['chat', 'responses'] as const).filter((format) => speaks(upstream, format, model))

@@ -3,7 +3,7 @@ import { lazyEventReader } from './lazy-event-reader.ts'
 
 const encode = (text: string) => new TextEncoder().encode(text)
 
-/** A stream that says whether it was let go. */
+/** A stream that records whether it was closed. */
 function source(...chunks: string[]) {
   const left = vi.fn(async () => ({ done: true as const, value: undefined }))
   const items = chunks.map(encode)[Symbol.iterator]()

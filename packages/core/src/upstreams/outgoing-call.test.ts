@@ -42,7 +42,7 @@ describe('the headers of a call', () => {
     expect(headers).toMatchObject({ 'anthropic-beta': 'b', authorization: 'Bearer two' })
     expect(Object.keys(headers)).not.toContain('cookie')
     expect(Object.keys(headers)).not.toContain('x-trace')
-    // The next call is another client's.
+    // The next call belongs to another client.
     expect(Object.keys(requestHeaders(pooled, 1, false, none))).not.toContain('anthropic-beta')
   })
 
@@ -71,7 +71,7 @@ describe('the credentials of a call', () => {
   it.each<[string, Parameters<typeof addCredentials>[1]['body'], OutgoingCall['body']]>([
     ['text', '{}', '{}'],
     ['bytes', new Uint8Array([1]), new Uint8Array([1])],
-    ['none', undefined, undefined],
+    ['no body', undefined, undefined],
     [
       'an upload',
       (async function* () {
@@ -151,7 +151,9 @@ describe('the URL of a call', () => {
     ['/chat', undefined, 'm', '?api-version=1', '/chat?api-version=1'],
     ['/a', '/{model}:stream?alt=sse', 'm', '?api-version=1', '/a/m:stream?alt=sse&api-version=1'],
     ['/a', '/{model}', 'what?', '?v=1', '/a/what%3F?v=1'],
-  ])('%s%s for %s%s', (path, ending, model, query, expected) => expect(url(path, ending, model, query)).toBe(expected))
+  ])('is built from the path %s%s for the model %s and the query %s', (path, ending, model, query, expected) =>
+    expect(url(path, ending, model, query)).toBe(expected),
+  )
 
   it.each([
     '',

@@ -143,12 +143,12 @@ const own = { 'x-version': '1' }
 
 describe('credentials', () => {
   it.each<[string, ApiKey | undefined, ReturnType<typeof apiKeyHeaders>]>([
-    ['none', undefined, { headers: own }],
+    ['no key', undefined, { headers: own }],
     ['one key', 'k', { headers: { authorization: 'Bearer k', ...own } }],
-    ['a list of one', ['k'], { headers: { authorization: 'Bearer k', ...own } }],
-    ['a list of one with a weight', [{ key: 'k', weight: 4 }], { headers: { authorization: 'Bearer k', ...own } }],
+    ['a list of one key', ['k'], { headers: { authorization: 'Bearer k', ...own } }],
+    ['a list of one key with a weight', [{ key: 'k', weight: 4 }], { headers: { authorization: 'Bearer k', ...own } }],
     [
-      'several',
+      'several keys',
       ['k', { key: 'l', weight: 0.5 }, { key: 'm' }],
       {
         headers: own,
@@ -159,7 +159,9 @@ describe('credentials', () => {
         ],
       },
     ],
-  ])('%s', (_, apiKey, expected) => expect(apiKeyHeaders(apiKey, bearerHeader, own)).toEqual(expected))
+  ])('become headers and keys for %s', (_, apiKey, expected) =>
+    expect(apiKeyHeaders(apiKey, bearerHeader, own)).toEqual(expected),
+  )
 
   it('are overridden by configured headers', () =>
     expect(apiKeyHeaders('k', bearerHeader, { authorization: 'Basic x' })).toEqual({

@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json/types.ts'
 import { type BodyOverrides, editRequestBody } from './request-body-edits.ts'
 import type { HostedCall, Hosting } from './upstream.ts'
 
-/** The body as it goes, and the fields of which it is told that they were replaced. */
+/** Returns the edited body and the fields that are reported as replaced. */
 function dressed(body: string, wishes: BodyOverrides, hosting?: Hosting) {
   const replaced: string[] = []
   const call = { model: 'm', stream: true, header: (name: string) => `<${name}>` }
@@ -14,19 +14,19 @@ const body = '{"model":"m","temperature":1,"user":{"id":"u","tags":["a"]}}'
 
 describe('defaults', () => {
   it.each<[string, string, JsonObject, string]>([
-    ['are for what is missing', '{"a":1}', { b: { c: [2] } }, '{"a":1,"b":{"c":[2]}}'],
-    ['leave what is there', '{"a":1}', { a: 2 }, '{"a":1}'],
-    ['leave a null, false, 0 and nothing', '{"a":null,"b":false,"c":0,"d":""}', { a: 1, b: 1, c: 1, d: 1 }, ''],
-    ['leave another type', '{"a":[],"b":{}}', { a: { x: 1 }, b: 2 }, ''],
+    ['add missing members', '{"a":1}', { b: { c: [2] } }, '{"a":1,"b":{"c":[2]}}'],
+    ['keep existing members', '{"a":1}', { a: 2 }, '{"a":1}'],
+    ['keep null, false, 0 and an empty string', '{"a":null,"b":false,"c":0,"d":""}', { a: 1, b: 1, c: 1, d: 1 }, ''],
+    ['keep values of another type', '{"a":[],"b":{}}', { a: { x: 1 }, b: 2 }, ''],
     [
-      'fill objects in, at any depth',
+      'add missing members of objects at any depth',
       '{"a":{"x":1,"o":{}}}',
       { a: { x: 2, y: 3, o: { z: 4 } } },
       '{"a":{"x":1,"o":{"z":4},"y":3}}',
     ],
-    ['leave a null within an object', '{"a":{"x":null}}', { a: { x: 1, y: 2 } }, '{"a":{"x":null,"y":2}}'],
+    ['keep null within an object', '{"a":{"x":null}}', { a: { x: 1, y: 2 } }, '{"a":{"x":null,"y":2}}'],
     ['may be null', '{}', { a: null, b: { c: null } }, '{"a":null,"b":{"c":null}}'],
-    ['are written into an empty body', '{ }', { a: 1 }, '{"a":1}'],
+    ['are added to an empty body', '{ }', { a: 1 }, '{"a":1}'],
   ])('%s', (_, given, defaults, expected) =>
     expect(dressed(given, { defaults })).toEqual({ text: expected === '' ? given : expected, replaced: [] }),
   )
@@ -34,20 +34,26 @@ describe('defaults', () => {
 
 describe('overrides', () => {
   it.each<[string, string, JsonObject, string, string[]]>([
-    ['are for what is missing, too', '{"a":1}', { b: 2 }, '{"a":1,"b":2}', []],
-    ['replace', '{"a":1,"b":2}', { a: [3] }, '{"b":2,"a":[3]}', ['a']],
-    ['say nothing where they change nothing', '{"a":[1]}', { a: [1] }, '{"a":[1]}', []],
-    ['take out', '{"a":1,"b":2}', { a: null }, '{"b":2}', ['a']],
-    ['take out what is not there', '{"b":2}', { a: null }, '{"b":2}', []],
+    ['add missing members', '{"a":1}', { b: 2 }, '{"a":1,"b":2}', []],
+    ['replace existing members', '{"a":1,"b":2}', { a: [3] }, '{"b":2,"a":[3]}', ['a']],
+    ['report nothing if they change nothing', '{"a":[1]}', { a: [1] }, '{"a":[1]}', []],
+    ['remove members with null', '{"a":1,"b":2}', { a: null }, '{"b":2}', ['a']],
+    ['ignore the removal of a missing member', '{"b":2}', { a: null }, '{"b":2}', []],
     ['are merged with objects', '{"a":{"x":1,"y":2}}', { a: { y: 3, z: 4 } }, '{"a":{"x":1,"y":3,"z":4}}', ['a']],
-    ['only add, and tell nobody', '{"a":{"x":1}}', { a: { z: { w: 4 } } }, '{"a":{"x":1,"z":{"w":4}}}', []],
-    ['take out of objects', '{"a":{"x":1,"y":{"z":2}}}', { a: { x: null, y: { z: null } } }, '{"a":{"y":{}}}', ['a']],
-    ['take nothing out of what is not there', '{}', { a: { x: null, y: 1 } }, '{"a":{"y":1}}', []],
-    ['put an object in place of something else', '{"a":"x"}', { a: { y: 1, z: null } }, '{"a":{"y":1}}', ['a']],
-    ['put something else in place of an object', '{"a":{"x":1}}', { a: 'y' }, '{"a":"y"}', ['a']],
-    ['replace lists whole', '{"a":[{"x":1}]}', { a: [{ y: 2 }] }, '{"a":[{"y":2}]}', ['a']],
+    ['do not report added members', '{"a":{"x":1}}', { a: { z: { w: 4 } } }, '{"a":{"x":1,"z":{"w":4}}}', []],
+    [
+      'remove members of objects',
+      '{"a":{"x":1,"y":{"z":2}}}',
+      { a: { x: null, y: { z: null } } },
+      '{"a":{"y":{}}}',
+      ['a'],
+    ],
+    ['ignore removals within a missing object', '{}', { a: { x: null, y: 1 } }, '{"a":{"y":1}}', []],
+    ['replace another value with an object', '{"a":"x"}', { a: { y: 1, z: null } }, '{"a":{"y":1}}', ['a']],
+    ['replace an object with another value', '{"a":{"x":1}}', { a: 'y' }, '{"a":"y"}', ['a']],
+    ['replace whole lists', '{"a":[{"x":1}]}', { a: [{ y: 2 }] }, '{"a":[{"y":2}]}', ['a']],
     ['replace each repeated field', '{"a":1,"a":2}', { a: 3 }, '{"a":3}', ['a']],
-    ['replace a null', '{"a":null}', { a: 1 }, '{"a":1}', ['a']],
+    ['replace null', '{"a":null}', { a: 1 }, '{"a":1}', ['a']],
   ])('%s', (_, given, overrides, text, replaced) => expect(dressed(given, { overrides })).toEqual({ text, replaced }))
 
   it('take precedence over defaults and are merged with them', () => {
@@ -126,9 +132,13 @@ describe('a host’s edit', () => {
 
   it.each<[string, BodyOverrides, string]>([
     ['alone', {}, '{"big":12345678901234567890,"version":"1"}'],
-    ['behind a default', { defaults: { model: 'x', b: 1 } }, '{"big":12345678901234567890,"b":1,"version":"1"}'],
+    ['after a default', { defaults: { model: 'x', b: 1 } }, '{"big":12345678901234567890,"b":1,"version":"1"}'],
     ['over an override', { overrides: { version: '2', model: 'y' } }, '{"big":12345678901234567890,"version":"1"}'],
-    ['over what an override took out', { overrides: { version: null } }, '{"big":12345678901234567890,"version":"1"}'],
+    [
+      'over a member that an override removed',
+      { overrides: { version: null } },
+      '{"big":12345678901234567890,"version":"1"}',
+    ],
   ])('sets and removes members (%s)', (_, wishes, text) => {
     const hosting: Hosting = { edit: () => ({ set: { version: '1' }, drop: ['model'] }) }
     expect(dressed('{"model":"m","big":12345678901234567890}', wishes, hosting).text).toBe(text)

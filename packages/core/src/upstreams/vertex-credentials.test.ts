@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { authorizeWithGoogle } from './vertex.ts'
 
-/** Stands for google-auth-library: tokens `g1`, `g2`, … of an hour. */
+/** Replaces google-auth-library: returns the tokens `g1`, `g2`, …, each valid for an hour. */
 function library(fail: { client?: boolean; token?: boolean } = {}) {
   const asked: unknown[] = []
   let tokens = 0

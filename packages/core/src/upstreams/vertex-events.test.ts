@@ -6,7 +6,7 @@ const start = 'event: message_start\ndata: {"type":"message_start"}\n\n'
 const text = 'event: content_block_delta\ndata: {"delta":{"text":"the word vertex_event, naïve 🙂"}}\n\n'
 const stop = 'event: message_stop\ndata: {}\n\n'
 
-/** What passes, of a text in pieces of so many bytes. */
+/** Returns the text that passes the filter in chunks of `size` bytes. */
 async function passed(given: string, size: number): Promise<string> {
   const bytes = new TextEncoder().encode(given)
   async function* pieces() {
@@ -19,11 +19,11 @@ async function passed(given: string, size: number): Promise<string> {
 }
 
 describe('events of Vertex AI', () => {
-  it.each([1, 2, 3, 7, 64, 10_000])('are removed, and nothing else, in chunks of %i bytes', async (size) => {
+  it.each([1, 2, 3, 7, 64, 10_000])('are the only removed events in chunks of %i bytes', async (size) => {
     expect(await passed(start + own + text + own + stop, size)).toBe(start + text + stop)
     expect(await passed(own + start + stop, size)).toBe(start + stop)
     const crlf = (part: string): string => part.replaceAll('\n', '\r\n')
-    // Between the two halves of a line end an event was given out: the second half is an empty line then.
+    // An event was returned between the two halves of a line end, so the second half is an empty line.
     const events = (bytes: string): string => bytes.replace(/(?<=\r\n\r\n)\n/g, '')
     expect(events(await passed(crlf(start + own + stop), size))).toBe(crlf(start + stop))
   })
@@ -37,12 +37,12 @@ describe('events of Vertex AI', () => {
     expect(await passed(start + event + stop, 1000)).toBe(start + stop)
   })
 
-  it('leave an incomplete event and a byte order mark in place', async () => {
+  it('are removed without changing an incomplete event or a byte order mark', async () => {
     const half = 'event: content_block_delta\ndata: {"del'
     expect(await passed(`\ufeff${start}${own}${half}`, 1000)).toBe(`\ufeff${start}${half}`)
   })
 
-  it('pass the same bytes if there are none', async () => {
+  it('cause no change if there are none', async () => {
     const chunk = new TextEncoder().encode(start + text)
     async function* one() {
       yield chunk

@@ -29,7 +29,7 @@ function gatewayTo(answer: Answer, config: Partial<GatewayConfig> = {}) {
   )
 }
 
-/** An answer in the format of whichever model was called. */
+/** A response in the format of the called model. */
 const inItsFormat =
   (stream: boolean): Answer =>
   (seen: Seen, signal) => {
@@ -70,7 +70,7 @@ const versioned = { 'anthropic-version': '2023-06-01' }
 
 describe('calls to Vertex AI', () => {
   it.each(['chat', 'messages', 'responses', 'gemini'] as const)(
-    'of %s are answered by Gemini and by Claude, whole and streamed',
+    'in the format %s reach Gemini and Claude, whole and streamed',
     async (format) => {
       for (const stream of [false, true])
         for (const model of ['gemini-x', 'claude-x']) {
@@ -163,7 +163,7 @@ describe('embeddings of Vertex AI', () => {
     expect(seen[0]?.url).toBe(`${publishers}/google/models/text-embedding-005:predict`)
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual({
       instances: [{ content: 'a' }, { content: 'b' }],
-      // What is too long is refused by OpenAI, not cut.
+      // OpenAI rejects an input that is too long, instead of truncating it.
       parameters: { outputDimensionality: 2, autoTruncate: false },
     })
     expect(finished[0]).toMatchObject({ usage: { input: { total: 5 } }, losses: [] })
@@ -207,7 +207,7 @@ describe('embeddings of Vertex AI', () => {
   })
 
   it.each([{}, { predictions: [{}] }, { predictions: [{ embeddings: { values: 'x' } }] }])(
-    'are not made up from %j',
+    'are not created from %j',
     async (answer) => {
       const { post } = gatewayTo(asJson(answer))
       const reply = await post('/v1/embeddings', { model: 'text-embedding-005', input: 'a' })
@@ -266,7 +266,7 @@ describe("Vertex AI's errors", () => {
     expect([reply.status, await reply.text()]).toEqual([502, expect.not.stringContaining('aiplatform')])
   })
 
-  it('of a missing token are logged, not shown, and end with their cause', async () => {
+  it('about a missing token are logged, not shown to the client, and end with their cause', async () => {
     token.mockRejectedValueOnce(new Error('metadata server is down at 169.254.169.254'))
     const { chat, seen, logged } = gatewayTo(inItsFormat(false))
     const reply = await chat({ model: 'gemini-x' })

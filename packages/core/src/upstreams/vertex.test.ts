@@ -54,11 +54,11 @@ describe('the URLs of vertex', () => {
       { ...options, baseURL: 'https://private.example/v1/' },
       `https://private.example${models}/google/models/gemini-x:generateContent`,
     ],
-  ])('%j', (given, expected) => {
+  ])('are built from %j', (given, expected) => {
     expect(url(given, 'gemini', 'gemini-x')).toBe(expected)
   })
 
-  it('are those of the publisher, with an ending for responses and one for streams', () => {
+  it('contain the publisher and a method for responses or for streams', () => {
     expect(url(options, 'gemini', 'gemini-x', true)).toBe(
       `${host}${models}/google/models/gemini-x:streamGenerateContent?alt=sse`,
     )
@@ -71,7 +71,7 @@ describe('the URLs of vertex', () => {
     )
   })
 
-  it('keep a model’s version, and lead to no other path', () => {
+  it('keep a model’s version and reject model names that lead to another path', () => {
     expect(decodeURIComponent(url(options, 'messages', 'claude-x@20250929'))).toContain('/claude-x@20250929:rawPredict')
     expect(() => url(options, 'gemini', '../../x')).toThrow('does not exist')
   })
@@ -90,7 +90,7 @@ describe('the URLs of vertex', () => {
     ['meta/llama-4-maverick-17b-128e-instruct-maas', 'chat'],
     ['google/gemini-2.5-flash', 'chat'],
     ['text-embedding-005', 'gemini'],
-  ])('%s speaks only %s', (model, format) => {
+  ])('belong for %s only to the format %s', (model, format) => {
     const { formats, serves } = vertex(options)
     const serving = (Object.keys(formats) as Format[]).filter((name) => serves?.(name, model) !== false)
     expect(serving).toEqual([format])
@@ -100,7 +100,7 @@ describe('the URLs of vertex', () => {
 describe('the credentials of vertex', () => {
   const call = { method: 'POST', url: 'https://x', headers: {}, body: '' }
 
-  it('are an API key, a token, or what google-auth-library finds', async () => {
+  it('are an API key, a token, or the credentials of google-auth-library', async () => {
     const keyed = vertex({ apiKey: 'key-1' })
     expect([keyed.headers, keyed.authorize]).toEqual([{ 'x-goog-api-key': 'key-1' }, undefined])
     const tokened = vertex(options)

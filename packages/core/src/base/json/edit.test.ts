@@ -9,11 +9,11 @@ const edit = (text: string, set: JsonObject, drop: readonly string[] = []): stri
   editJson(text, scanJson(text, 100).members, set, drop)
 
 it.each([
-  ['sets what is new', '{"a":1}', { b: [2] }, [], '{"a":1,"b":[2]}'],
-  ['replaces, every time it stands there', '{"a":1,"b":2,"a":3}', { a: 9 }, [], '{"b":2,"a":9}'],
-  ['drops', '{"model":"m", "a":1 ,"model":"n"}', {}, ['model'], '{"a":1}'],
-  ['drops the last one', '{ "a" : 1 }', {}, ['a'], '{}'],
-  ['sets on an empty object', '{}', { a: 1 }, ['b'], '{"a":1}'],
+  ['adds a new member', '{"a":1}', { b: [2] }, [], '{"a":1,"b":[2]}'],
+  ['replaces every occurrence of a member', '{"a":1,"b":2,"a":3}', { a: 9 }, [], '{"b":2,"a":9}'],
+  ['removes every occurrence of a member', '{"model":"m", "a":1 ,"model":"n"}', {}, ['model'], '{"a":1}'],
+  ['removes the only member', '{ "a" : 1 }', {}, ['a'], '{}'],
+  ['adds a member to an empty object', '{}', { a: 1 }, ['b'], '{"a":1}'],
   [
     'keeps values as written',
     '{"n":12345678901234567890,"s":"\\u00e4","o":{"x": 1.0}}',

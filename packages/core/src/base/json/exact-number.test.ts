@@ -12,7 +12,7 @@ import {
 
 const again = (text: string): string => stringifyExact(parseExact(text))
 
-describe('a number that no double holds', () => {
+describe('a number that a double cannot represent', () => {
   it.each([
     '1234567890123456789',
     '-1234567890123456789',
@@ -27,7 +27,7 @@ describe('a number that no double holds', () => {
     '-1E+400',
     '1e-400',
     `1${'0'.repeat(400)}`,
-  ])('%s comes out of a document as it went in, wherever it stands', (number) => {
+  ])('%s is preserved at any position of a document', (number) => {
     for (const text of [
       number,
       `[${number}]`,
@@ -61,7 +61,7 @@ describe('a number that no double holds', () => {
     expect(again(`{"a":${number}}`)).toBe(`{"a":${written}}`)
   })
 
-  it('is not looked for in strings', () => {
+  it('is not detected in strings', () => {
     for (const text of [
       '1234567890123456789',
       '{"id":1234567890123456789}',
@@ -73,11 +73,11 @@ describe('a number that no double holds', () => {
       expect(hasExactNumbers(JSON.stringify({ [text]: [text] }))).toBe(false)
   })
 
-  it('becomes the nearest double where a document is written in the ordinary way', () => {
+  it('becomes the nearest double with JSON.stringify', () => {
     expect(JSON.stringify(parseExact('{"a":1234567890123456789}'))).toBe('{"a":1234567890123456800}')
   })
 
-  it('is a double in a field of a format if it is a fraction, and no number if it is an integer', () => {
+  it('is read as a double in a format’s field if it is a fraction, and rejected if it is an integer', () => {
     expect(doubleOf(parseExact('0.69999999999999995559'))).toBe(0.7)
     expect(doubleOf(parseExact('1234567890123456789'))).toBeUndefined()
     expect(doubleOf(parseExact('1e400'))).toBeUndefined()
@@ -85,7 +85,7 @@ describe('a number that no double holds', () => {
     expect(doubleOf('7')).toBeUndefined()
   })
 
-  it('can be made from its text', () => {
+  it('can be created from its text', () => {
     expect(exactNumber('9223372036854775807')).toEqual(new ExactNumber('9223372036854775807'))
     expect(exactNumber('7')).toBe(7)
   })
@@ -110,7 +110,7 @@ describe('any document', () => {
     ),
   }))
 
-  it('is parsed as JSON.parse parses it, but for those numbers', () => {
+  it('is parsed like JSON.parse except for such numbers', () => {
     fc.assert(
       fc.property(document as fc.Arbitrary<string>, (text) => {
         expect(JSON.parse(JSON.stringify(parseExact(text)))).toEqual(JSON.parse(JSON.stringify(JSON.parse(text))))
@@ -129,14 +129,14 @@ describe('any document', () => {
     )
   })
 
-  it('throws where JSON.parse throws', () => {
+  it('throws if JSON.parse throws', () => {
     for (const text of ['', '{', '[1234567890123456789', '01234567890123456789', '{"a":1e400,}', 'NaN'])
       expect(() => parseExact(text)).toThrow(SyntaxError)
   })
 })
 
 describe('the value for readers outside the gateway', () => {
-  it('has doubles, and is the very value where it had no other numbers', () => {
+  it('contains doubles, and is the same object if it has no exact numbers', () => {
     const text = '{"a":[1,{"b":12345678901234567890,"__proto__":1e400}],"c":"x","d":null}'
     expect(plainNumbers(parseExact(text))).toStrictEqual(JSON.parse(text))
     const value = { a: [1, { b: null }] }

@@ -11,7 +11,7 @@ const prose = 'All work and no play makes a gateway dull. '.repeat(10)
 
 const outline = (text: string, depth = 100): Outline | undefined => createOutline(encoder.encode(text), depth, [])
 
-/** What an outline leaves of a value. */
+/** Returns the value as an outline shortens it. */
 function cutIn(value: Json): Json {
   if (typeof value === 'string') return encoder.encode(JSON.stringify(value)).length > keptBytes ? cutText : value
   if (Array.isArray(value)) return value.map(cutIn)
@@ -32,10 +32,10 @@ const { json } = fc.letrec<{ json: Json }>((tie) => ({
 const object = fc.dictionary(fc.string({ unit: 'binary' }), json, { maxKeys: 6 })
 
 describe('an outline', () => {
-  it('says what the document says, but for long texts, and where its members stand', () => {
+  it('has the content of the document without long texts, and the positions of its members', () => {
     fc.assert(
       fc.property(object, fc.constantFrom(0, 1), (value, indent) => {
-        // So much text is cut that the rest is less than half.
+        // The cut text is more than half of the document.
         const text = JSON.stringify({ ...value, long: prose.repeat(40) }, null, indent)
         const bytes = encoder.encode(text)
         const found = createOutline(bytes, 100, [])
@@ -50,7 +50,7 @@ describe('an outline', () => {
     )
   })
 
-  it('is taken by a parser exactly where the document is', () => {
+  it('is valid JSON if and only if the document is', () => {
     const parses = (text: () => string): boolean => {
       try {
         JSON.parse(text())
@@ -77,12 +77,12 @@ describe('an outline', () => {
     )
   })
 
-  it('keeps keys, however long', () => {
+  it('keeps keys of any length', () => {
     const key = 'k'.repeat(200)
     expect(outline(`{"${key}" \n: "${prose.repeat(9)}"}`)?.text).toBe(`{"${key}" \n: "~"}`)
   })
 
-  it('tells where very long texts stand', () => {
+  it('reports the positions of very long texts', () => {
     const text = JSON.stringify({ a: prose, b: 'x'.repeat(3000) })
     const [far, ...others] = outline(text)?.longTexts ?? []
     expect(text.slice(far?.start, far?.end)).toBe('x'.repeat(3000))
@@ -90,22 +90,18 @@ describe('an outline', () => {
   })
 
   it.each([
-    ['that nests too deep', JSON.stringify([[[[prose]]]]), 3],
-    [
-      'of which little can be cut',
-      JSON.stringify({ a: Array.from({ length: 100 }, () => 1), b: prose.slice(0, 99) }),
-      9,
-    ],
-    ['that has no end', `{"a":"${prose}`, 9],
-  ])('is not made of a document %s', (_name, text, depth) => expect(outline(text, depth)).toBeUndefined())
+    ['that is nested too deeply', JSON.stringify([[[[prose]]]]), 3],
+    ['without enough long text', JSON.stringify({ a: Array.from({ length: 100 }, () => 1), b: prose.slice(0, 99) }), 9],
+    ['that is truncated', `{"a":"${prose}`, 9],
+  ])('is not created for a document %s', (_name, text, depth) => expect(outline(text, depth)).toBeUndefined())
 
-  it('is made of documents of any length', () => {
+  it('is created for documents of any length', () => {
     const text = JSON.stringify({ a: 'ё'.repeat(3_000_000), b: [1, 'c'] })
     expect(outline(text)?.text).toBe('{"a":"~","b":[1,"c"]}')
   })
 })
 
-/** Where the string ends that the bytes begin with, wherever they lie in memory. */
+/** Returns the end of the string at the beginning of the bytes, for any alignment in memory. */
 function endIn(bytes: Uint8Array, offset: number, shunned: readonly string[] = []): number {
   const memory = new Uint8Array(bytes.length + offset + 1).fill(34)
   memory.set(bytes, offset)
@@ -125,7 +121,7 @@ function isString(bytes: Uint8Array): boolean {
 }
 
 const offset = fc.nat({ max: 3 })
-/** Bytes that mean something in strings are frequent. */
+/** Bytes with a meaning in JSON strings are frequent. */
 const byte = fc.oneof(
   fc.constantFrom(...encoder.encode('"\\\\u00a9DfnrtbxX/ ~')),
   fc.constantFrom(0x1f, 0x7f, 0x80, 0xbf, 0xc1, 0xc2, 0xe0, 0xa0, 0x9f, 0xed, 0xef, 0xf0, 0x90, 0x8f, 0xf4, 0xf5),
@@ -133,7 +129,7 @@ const byte = fc.oneof(
 )
 
 describe('a JSON string in bytes', () => {
-  it('ends where it was written to, whatever is in it and behind it', () => {
+  it('ends at its closing quote for any content and any following bytes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.string(), offset, (text, rest, at) => {
         const bytes = encoder.encode(JSON.stringify(text))
@@ -142,7 +138,7 @@ describe('a JSON string in bytes', () => {
     )
   })
 
-  it('is right exactly where a decoder and JSON.parse say so', () => {
+  it('is valid if and only if a decoder and JSON.parse accept it', () => {
     fc.assert(
       fc.property(fc.array(byte, { maxLength: 12 }), offset, (content, at) => {
         const bytes = new Uint8Array([34, ...content, 34])
@@ -155,7 +151,7 @@ describe('a JSON string in bytes', () => {
     )
   })
 
-  it('may be made of all characters but surrogates', () => {
+  it('may contain all characters except surrogates', () => {
     for (let first = 0x80; first < 0x110000; first += 61) {
       if (first >= 0xd800 && first <= 0xdfff) continue
       const bytes = encoder.encode(`"${String.fromCodePoint(first)}"`)
@@ -164,9 +160,12 @@ describe('a JSON string in bytes', () => {
     expect(endIn(new Uint8Array([34, 0xed, 0xa0, 0x80, 34]), 0)).toBe(-1)
   })
 
-  it.each(['', '"', '"\\', '"\\"', '"a', '"\\u12"', '"\\x"', '"\n"', '"ab\u0001"'])('%j is broken', (text) => {
-    for (let at = 0; at < 4; at++) expect(endIn(encoder.encode(text), at)).toBe(-1)
-  })
+  it.each(['', '"', '"\\', '"\\"', '"a', '"\\u12"', '"\\x"', '"\n"', '"ab\u0001"'])(
+    'is rejected if it is malformed: %j',
+    (text) => {
+      for (let at = 0; at < 4; at++) expect(endIn(encoder.encode(text), at)).toBe(-1)
+    },
+  )
 
   it.each([
     ['"no.a"', -1],
@@ -174,7 +173,7 @@ describe('a JSON string in bytes', () => {
     ['"a no.a"', 8],
     ['"a \\\\no.a"', 10],
     ['"no"', 4],
-  ])('%s: what is shunned is found where a string, or one within it, begins', (text, end) => {
+  ])('%s: an excluded prefix is found at the beginning of a string or a nested string', (text, end) => {
     expect(endIn(encoder.encode(text), 0, ['x', 'no.'])).toBe(end)
   })
 })

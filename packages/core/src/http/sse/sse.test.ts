@@ -21,19 +21,19 @@ const streams = {
 }
 
 describe('SSE decoding', () => {
-  it.each(Object.entries(streams))('%s: any split of the bytes gives the same events', (_, stream) => {
+  it.each(Object.entries(streams))('returns for %s the same events for any split of the bytes', (_, stream) => {
     const whole = decodeAll([bytes(stream)])
     expect(whole.length).toBeGreaterThan(1)
     for (let size = 1; size <= 16; size++) expect(decodeAll(cut(bytes(stream), size))).toEqual(whole)
   })
 
-  it('gives out a last event that lacks only its blank line, but never half an event', () => {
+  it('returns a last event without its blank line, but never an incomplete event', () => {
     expect(decodeAll([bytes('data: {"a":1}')])).toEqual([{ data: '{"a":1}' }])
     expect(decodeAll([bytes('data: [DONE]\n')])).toEqual([{ data: '[DONE]' }])
     expect(decodeAll([bytes('data: {"a":1}\n\ndata: {"a":')])).toEqual([{ data: '{"a":1}' }])
   })
 
-  it('gives out an error that is no event, once the input has ended', () => {
+  it('returns an error that is not an event after the end of the input', () => {
     const error = '{\n  "error": {\n    "code": 503,\n    "message": "data: late"\n  }\n}\n'
     for (const size of [1, 7, 1000])
       expect(decodeAll(cut(bytes(`data: {"a":1}\n\n${error}`), size))).toEqual([
@@ -44,23 +44,20 @@ describe('SSE decoding', () => {
     expect(decodeAll([bytes('field: {"error": {}}\n{"error": {"cut": \n')])).toEqual([])
   })
 
-  it.each(['\n\n', '\r\n\r\n', '\r\r', '\n\r', '\r\n\r'])(
-    'gives an event out with the %j behind it, not later',
-    (blank) => {
-      const decoder = createSseDecoder(1000)
-      for (const data of ['a', 'b']) expect(decoder.push(bytes(`data: ${data}${blank}`))).toEqual([{ data }])
-      expect(decoder.end()).toEqual([])
-    },
-  )
+  it.each(['\n\n', '\r\n\r\n', '\r\r', '\n\r', '\r\n\r'])('returns an event as soon as %j follows it', (blank) => {
+    const decoder = createSseDecoder(1000)
+    for (const data of ['a', 'b']) expect(decoder.push(bytes(`data: ${data}${blank}`))).toEqual([{ data }])
+    expect(decoder.end()).toEqual([])
+  })
 
-  it('refuses an event above the cap', () => {
+  it('rejects an event above the size limit', () => {
     const decoder = createSseDecoder(1000)
     expect(() => {
       for (let i = 0; i < 20; i++) decoder.push(bytes(i === 0 ? 'data: ' : 'x'.repeat(100)))
     }).toThrow(/too large/)
   })
 
-  it('reads back what it writes', () => {
+  it('decodes the events that the encoder writes', () => {
     const events: SseEvent[] = [{ event: 'a', data: '{"x":1}' }, { data: '[DONE]' }]
     expect(decodeAll([bytes(encodeAllSse([...events, { event: ':', data: 'hello' }]))])).toEqual(events)
   })
@@ -68,7 +65,7 @@ describe('SSE decoding', () => {
 
 describe('block cutter', () => {
   it.each(Object.entries(streams))(
-    '%s: passes every byte once, in order, never half an event, at any split',
+    'passes for %s every byte once, in order, in complete events, for any split',
     (_, stream) => {
       for (let size = 1; size <= 16; size++) {
         const cutter = createBlockCutter()
@@ -98,7 +95,7 @@ describe('block cutter', () => {
     }
   })
 
-  it('gives out the other half of a line end that is out already', () => {
+  it('passes the second half of a line end whose first half has been sent', () => {
     const cutter = createBlockCutter()
     const given = ['data: x\r\n\r', '', '\n', 'data: y\r\n\r', '\ndata: z', '\r\n', '\r\n'].map((chunk) => {
       const whole = cutter.push(bytes(chunk))
@@ -108,7 +105,7 @@ describe('block cutter', () => {
     expect(cutter.heldBytes).toBe(0)
   })
 
-  it('holds the tail of random splits and counts it', () => {
+  it('holds and counts the incomplete end for random splits', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('a', '\n', '\r', '\r\n', 'data: x\n\n'), { maxLength: 60 }),
@@ -139,7 +136,7 @@ describe('UTF-8', () => {
     ),
   )
 
-  it('in pieces is what a TextDecoder reads', () => {
+  it('in chunks is decoded like TextDecoder does', () => {
     fc.assert(
       fc.property(pieces, fc.integer({ min: 1, max: 5 }), (parts, size) => {
         const all = Uint8Array.from(parts.flat())
@@ -150,13 +147,10 @@ describe('UTF-8', () => {
     )
   })
 
-  it.each([0, 1, 1000, 30_000])(
-    'is written as a TextEncoder does it, with nothing behind it: %i characters',
-    (length) => {
-      const long = 'é😀x'.repeat(length)
-      const written = encodeText(long)
-      expect(written).toEqual(bytes(long))
-      expect(written.buffer.byteLength).toBe(written.length)
-    },
-  )
+  it.each([0, 1, 1000, 30_000])('is encoded like TextEncoder does, without trailing bytes: %i characters', (length) => {
+    const long = 'é😀x'.repeat(length)
+    const written = encodeText(long)
+    expect(written).toEqual(bytes(long))
+    expect(written.buffer.byteLength).toBe(written.length)
+  })
 })

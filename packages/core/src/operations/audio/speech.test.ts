@@ -6,7 +6,7 @@ import { fromWav, toWav } from './wav.ts'
 const speech = { model: 'real', input: 'Hellö', voice: 'alloy' }
 
 describe('speech that is passed through', () => {
-  it('keeps its bytes and its content type', async () => {
+  it('keeps its bytes and content type', async () => {
     const sound = [new Uint8Array([255, 251, 0]), new Uint8Array([13, 10, 0, 128])]
     const { post, seen, finished } = set({ a: asBytes(sound, 'audio/mpeg') })
     const reply = await post('/v1/audio/speech', { ...speech, model: 'alias' })
@@ -45,7 +45,7 @@ describe('speech that is passed through', () => {
     expect((await reader?.read())?.done).toBe(true)
   })
 
-  it('is an error if it is cut off', async () => {
+  it('ends in an error if it is cut off', async () => {
     const { post, finished } = set({ a: asBytes(['abc'], 'audio/mpeg', true) })
     const reply = await post('/v1/audio/speech', speech)
     expect(reply.status).toBe(200)
@@ -53,7 +53,7 @@ describe('speech that is passed through', () => {
     expect(finished).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'upstream_truncated' } } }])
   })
 
-  it('is an error if the upstream stops sending', async () => {
+  it('ends in an error if the upstream stops sending', async () => {
     const never = () =>
       new Response(new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(new Uint8Array([1])) }), {
         headers: { 'content-type': 'audio/mpeg' },
@@ -86,10 +86,10 @@ describe('speech that is passed through', () => {
 
   it.each([
     ['before its first byte', asBytes([], 'audio/mpeg', true)],
-    ['with nothing', asBytes([], 'audio/mpeg')],
+    ['with an empty body', asBytes([], 'audio/mpeg')],
     ['with a web page', asBytes(['<html>'], 'text/html')],
-    ['with an error under 200', asJson({ error: { message: 'no' } })],
-    ['with an error', asJson({ error: { message: 'no' } }, { status: 500 })],
+    ['with an error body and status 200', asJson({ error: { message: 'no' } })],
+    ['with an error and status 500', asJson({ error: { message: 'no' } }, { status: 500 })],
   ])('falls back to the next target if it ends %s', async (_how, answer) => {
     const { post, seen } = set({ a: answer, b: asBytes(['ok'], 'audio/wav') }, { retry: { attempts: 2 } })
     const reply = await post('/v1/audio/speech', { ...speech, model: 'both' })
@@ -114,7 +114,7 @@ describe('speech that is passed through', () => {
     )
   })
 
-  it('is an error if audio arrives instead of the requested events', async () => {
+  it('results in an error if the upstream sends audio instead of the requested events', async () => {
     const { post } = set({ a: asBytes(['abc'], 'audio/mpeg') })
     expect((await post('/v1/audio/speech', { ...speech, stream_format: 'sse' })).status).toBe(502)
   })
@@ -195,8 +195,11 @@ describe('speech by a general model', () => {
     expect(await reply.json()).toMatchObject({ error: { param } })
   })
 
-  it.each([said('no'), spoken('audio/mystery'), {}])('is an error without audio: %j', async (answer) => {
-    const { post } = set({ g: asJson(answer) })
-    expect((await post('/v1/audio/speech', { ...asked, response_format: 'wav' })).status).toBe(502)
-  })
+  it.each([said('no'), spoken('audio/mystery'), {}])(
+    'results in an error if the response contains no audio: %j',
+    async (answer) => {
+      const { post } = set({ g: asJson(answer) })
+      expect((await post('/v1/audio/speech', { ...asked, response_format: 'wav' })).status).toBe(502)
+    },
+  )
 })

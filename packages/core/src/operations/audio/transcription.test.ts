@@ -237,7 +237,7 @@ describe('transcription by a general model', () => {
     },
   )
 
-  it('is an error if it was cut at a token limit', async () => {
+  it('results in an error if the response was cut at a token limit', async () => {
     const { gateway } = set({ g: asJson(said('Hel', 'MAX_TOKENS')) })
     expect(
       (
@@ -268,5 +268,5 @@ describe('an upload’s media type', () => {
     [{ filename: 'a.ogg' }, 'audio/ogg'],
     [{ filename: 'constructor' }, 'audio/wav'],
     [undefined, 'audio/wav'],
-  ])('%j is %s', (file, type) => expect(mediaTypeOf(file)).toBe(type))
+  ])('is detected for %j as %s', (file, type) => expect(mediaTypeOf(file)).toBe(type))
 })

@@ -46,7 +46,7 @@ describe('completions that are passed through', () => {
     expect(finished[0]).toMatchObject({ operation: 'completions', lane: 'wire', usage: { input: { total: 1 } } })
   })
 
-  it('stream byte for byte while usage is read', async () => {
+  it('are streamed byte for byte while usage is read', async () => {
     const counted = `data: ${JSON.stringify({ ...answer, choices: [] })}\n\n`
     const events = [piece('hel'), piece('lo', 'length'), counted, 'data: [DONE]\n\n']
     const { post, finished } = setUp({ a: asStream(events) })
@@ -56,8 +56,8 @@ describe('completions that are passed through', () => {
   })
 
   it.each([
-    ['breaks', [piece('hel')]],
-    ['says an error', [piece('hel'), 'data: {"error":{"message":"broken"}}\n\n']],
+    ['breaks off', [piece('hel')]],
+    ['sends an error event', [piece('hel'), 'data: {"error":{"message":"broken"}}\n\n']],
   ])('end in an error if the upstream %s', async (_, events) => {
     const { post, finished } = setUp({ a: asStream(events) })
     const text = await (await post(path, { model: 'real', prompt: 'x', stream: true })).text()
@@ -86,7 +86,7 @@ describe('completions that are translated to chat', () => {
     ['a', 'real', completion, { messages: [{ role: 'user', content: 'once' }], max_tokens: 9, stop: ['x'] }],
     ['m', 'claude-x', message, { messages: [{ role: 'user', content: 'once' }], max_tokens: 9, stop_sequences: ['x'] }],
     ['g', 'gemini-x', generated, { generationConfig: { maxOutputTokens: 9, stopSequences: ['x'] } }],
-  ])('become a turn of a conversation: %s', async (host, model, body, asked) => {
+  ])('become a user message of a chat request: %s', async (host, model, body, asked) => {
     const { post, seen, finished } = setUp({ [host]: asJson(body) }, host === 'a' ? chatty : {})
     const reply = await post(path, { model, prompt: ['once'], max_tokens: 9, stop: 'x', temperature: 0.5 })
     expect(await reply.json()).toEqual({
@@ -104,7 +104,7 @@ describe('completions that are translated to chat', () => {
   it.each([
     ['a', 'real', sse],
     ['g', 'gemini-x', generatedEvents],
-  ])('stream as chunks of text: %s', async (host, model, events) => {
+  ])('are streamed as chunks of text: %s', async (host, model, events) => {
     const { post, finished } = setUp({ [host]: asStream(events) }, host === 'a' ? chatty : {})
     const reply = await post(path, { model, prompt: 'once', echo: true, stream: true })
     const text = await reply.text()
@@ -118,7 +118,7 @@ describe('completions that are translated to chat', () => {
     expect(finished[0]).toMatchObject({ stream: true, outcome: 'finished' })
   })
 
-  it('contain usage in a last chunk if the client requests it', async () => {
+  it('include usage in the last chunk if the client requests it', async () => {
     const { post } = setUp({ g: asStream(generatedEvents) })
     const asked = { model: 'gemini-x', prompt: 'once', stream: true, stream_options: { include_usage: true } }
     const chunks = eventsOf(await (await post(path, asked)).text())

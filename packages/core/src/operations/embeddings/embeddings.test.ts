@@ -49,7 +49,7 @@ const sent = ({ seen }: { seen: { body: string }[] }) => JSON.parse(seen[0]?.bod
 
 describe('embeddings for OpenAI’s clients', () => {
   it.each(['/v1/embeddings', '/embeddings', '/v1/v1/embeddings'])(
-    'pass byte for byte to an upstream of the dialect: %s',
+    'are passed byte for byte to an upstream of the same dialect: %s',
     async (path) => {
       const odd =
         '{ "data":[{"embedding":[0.10000000000000000001],"index":0}], "usage":{"prompt_tokens":3,"total_tokens":3} }'
@@ -104,7 +104,7 @@ describe('embeddings for OpenAI’s clients', () => {
     expect(set.finished[0]).toMatchObject({ lane: 'translate', usage: { input: { total: 7 }, output: { total: 0 } } })
   })
 
-  it.each(['g', 'c', 'v', 'j'])('come from %s in the requested encoding', async (model) => {
+  it.each(['g', 'c', 'v', 'j'])('are returned from %s in the requested encoding', async (model) => {
     const set = gatewayTo()
     const reply = await set.post('/v1/embeddings', { model, input: ['a', 'b'], encoding_format: 'base64' })
     expect((await reply.json()).data[0].embedding).toBe(halves)
@@ -162,12 +162,12 @@ describe('embeddings for OpenAI’s clients', () => {
   })
 
   it.each([
-    ['no list', {}],
-    ['a vector too few', { data: [{ embedding: [1], index: 0 }] }],
-    ['the same place twice', { data: [0, 0].map((index) => ({ embedding: [1], index })) }],
-    ['a place that is none', { data: [0, 5].map((index) => ({ embedding: [1], index })) }],
-    ['no vector', { data: [0, 1].map((index) => ({ embedding: 'x', index })) }],
-  ])('are an upstream error if the response is %s', async (_, body) => {
+    ['without a list', {}],
+    ['one vector short', { data: [{ embedding: [1], index: 0 }] }],
+    ['two vectors with the same index', { data: [0, 0].map((index) => ({ embedding: [1], index })) }],
+    ['an index out of range', { data: [0, 5].map((index) => ({ embedding: [1], index })) }],
+    ['a list without vectors', { data: [0, 1].map((index) => ({ embedding: 'x', index })) }],
+  ])('result in an upstream error if the response is %s', async (_, body) => {
     const set = gatewayTo({ v: asJson(body) })
     const reply = await set.post('/v1/embeddings', { model: 'v', input: ['a', 'b'] })
     expect(reply.status).toBe(502)
@@ -203,7 +203,7 @@ describe('embeddings for OpenAI’s clients', () => {
     expect(await reply.json()).toEqual(list)
   })
 
-  it('name the client’s field in an upstream’s error, and no field of the upstream’s own', async () => {
+  it('name the client’s field, not the upstream’s field, in an upstream error', async () => {
     const set = gatewayTo({
       v: asJson({ detail: 'output_dimension is not supported' }, { status: 400 }),
       j: asJson({ error: { message: 'bad', param: 'embedding_type' } }, { status: 400 }),
@@ -228,7 +228,7 @@ describe('embeddings for OpenAI’s clients', () => {
 describe('embeddings for Google’s clients', () => {
   const one = { content: { parts: [{ text: 'a' }] } }
 
-  it('pass unchanged to an upstream of the same dialect', async () => {
+  it('are passed unchanged to an upstream of the same dialect', async () => {
     const set = gatewayTo({ g: () => new Response('{ "embedding":{"values":[1.0]} }') })
     const body = '{ "model":"models/g", "content":{"parts":[{"text":"a"}]}, "task_type":"CLUSTERING" }'
     const reply = await set.post('/v1beta/models/g:embedContent', body)
@@ -237,7 +237,7 @@ describe('embeddings for Google’s clients', () => {
   })
 
   it.each(['/v1beta/models', '/v1/models', '/v1/v1beta/models'])(
-    'are renamed deep within a batch: %s',
+    'have every model name in a batch replaced: %s',
     async (prefix) => {
       const set = gatewayTo()
       const requests = [{ ...one, model: 'models/short-x' }, one]

@@ -12,20 +12,20 @@ describe('vectors', () => {
     expect(toBase64(toNumbers(own))).toBe(own)
   })
 
-  it('are encoded if they are long', () => {
+  it('are encoded to base64 if they are long', () => {
     const long = Array.from({ length: 20_000 }, (_, index) => Math.sin(index))
     expect(bitsOf(toNumbers(toBase64(long)))).toEqual(bitsOf(long))
     expect(sizeOf(toBase64(long))).toBe(20_000)
   })
 
   it.each([[undefined], [[]], [['0.1']], [{}], [''], ['AAA'], ['AAA='], ['!!!!'], [[1, null]]])(
-    'are not %j',
+    'are rejected as %j',
     (value) => {
       expect(decodeVector(value as never)).toBeUndefined()
     },
   )
 
-  it.each([[[0.5]], ['AAAAPw==']])('are valid as %j', (value) => {
+  it.each([[[0.5]], ['AAAAPw==']])('are accepted as %j', (value) => {
     expect(decodeVector(value as never)).toBe(value)
     expect(sizeOf(value as never)).toBe(1)
   })

@@ -3,7 +3,7 @@ import { asJson, asStream, setUp } from '../../gateway/create-gateway.test-suppo
 import { completed, drawn, form, made, picture, set, upload } from './images.test-support.ts'
 
 describe('image edits', () => {
-  it('passes an upload with unchanged parts', async () => {
+  it('pass an upload with unchanged parts', async () => {
     const { gateway, seen, finished } = set({ a: asJson(made) })
     const body = form([
       ['image[]', picture('ä "1".png')],
@@ -29,7 +29,7 @@ describe('image edits', () => {
     expect(finished[0]).toMatchObject({ operation: 'image-edits', lane: 'wire', usage: { input: { image: 40 } } })
   })
 
-  it('passes JSON and its stream of events, and sends the same upload to the next target', async () => {
+  it('pass JSON and its event stream, and send the same upload to the next target', async () => {
     const { post, gateway, seen } = set({
       a: asJson({ error: { message: 'busy' } }, { status: 500 }),
       b: asStream([completed.replaceAll('generation', 'edit')]),
@@ -56,7 +56,7 @@ describe('image edits', () => {
     expect(seen[5]?.body).toContain('name="image"; filename="a.png"')
   })
 
-  it.each(['upload', 'json'])('are made by models with image output, from an %s', async (how) => {
+  it.each(['upload', 'json'])('are created by models with image output from an %s', async (how) => {
     const { gateway, post, seen, finished } = set({ g: asJson(drawn()) }, { references: { files: ['f'] } })
     const reply =
       how === 'upload'
@@ -83,7 +83,7 @@ describe('image edits', () => {
     expect(finished[0]?.losses.map(({ path, severity }) => [path, severity])).toEqual([['/mask', 'warn']])
   })
 
-  it('reject an image that another provider stores, with its parameter', async () => {
+  it('reject an image stored by another provider with its parameter', async () => {
     const { post, seen } = set({ g: asJson(drawn()) })
     const reply = await post('/v1/images/edits', {
       model: 'gemini-image',
@@ -157,7 +157,7 @@ describe('image edits', () => {
       404,
       'model',
     ],
-  ] as const)('return for an upload of %j %i with the parameter %s', async (fields, status, param) => {
+  ] as const)('return for an upload of %j the status %i with the parameter %s', async (fields, status, param) => {
     const { gateway, seen } = set({ a: asJson(made) })
     const reply = await upload(gateway, '/v1/images/edits', form(fields as never))
     expect([reply.status, seen.length]).toEqual([status, 0])
@@ -172,7 +172,7 @@ describe('image edits', () => {
     ['/v1/images/edits', '--x\r\nContent-Disp', 'multipart/form-data; boundary=x', 400],
     ['/v1/images/edits', '', 'multipart/form-data; boundary=x', 400],
     ['/v1/images/edits', 'x', 'multipart/form-data', 400],
-  ])('return at %s with %j as %s %i', async (path, body, type, status) => {
+  ])('return at %s for the body %j of type %s the status %i', async (path, body, type, status) => {
     const { gateway, seen } = set({ a: asJson(made) })
     const reply = await upload(gateway, path, body, { 'content-type': type })
     expect([reply.status, seen.length]).toEqual([status, 0])
@@ -181,7 +181,7 @@ describe('image edits', () => {
 })
 
 describe('image variations', () => {
-  it('pass unchanged, also without a model', async () => {
+  it('are passed unchanged, also without a model', async () => {
     const { gateway, seen } = setUp({ a: asJson(made) }, { models: { 'dall-e-2': 'a' } as never })
     expect((await upload(gateway, '/v1/images/variations', form([['image', picture()]]))).status).toBe(200)
     expect(seen[0]).toMatchObject({ url: 'http://a/v1/images/variations' })

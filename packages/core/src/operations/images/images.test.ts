@@ -3,7 +3,7 @@ import { asJson, asStream } from '../../gateway/create-gateway.test-support.ts'
 import { completed, drawn, made, partial, png, set } from './images.test-support.ts'
 
 describe('image generation that is passed through', () => {
-  it('changes only the model’s name, and counts images', async () => {
+  it('changes only the model’s name and counts images', async () => {
     const odd = `{ "created":1, "data":[{"b64_json":"aW1n"},{"url":"http://x"}], "big":12345678901234567890 }`
     const { post, seen, finished } = set({
       a: () => new Response(odd, { headers: { 'content-type': 'application/json' } }),

@@ -7,7 +7,7 @@ const body = { instances: [{ prompt: 'a cat' }], parameters: { sampleCount: 2 } 
 const path = (model: string): string => `/v1beta/models/${model}:predict`
 
 describe('a client of :predict', () => {
-  it('reaches an upstream of the same dialect byte for byte', async () => {
+  it('has its request passed byte for byte to an upstream of the same dialect', async () => {
     const { post, seen, finished } = set({ g: asJson(predictions) })
     const text = '{ "instances":[{"prompt":"h\\u00ef"}], "invented": 12345678901234567890 }'
     const reply = await post(path('imagen-4'), text)
@@ -21,7 +21,7 @@ describe('a client of :predict', () => {
     [{ instances: [] }, 'instances'],
     [{ instances: [{}] }, 'instances.0.prompt'],
     [{ ...body, parameters: { sampleCount: 'two' } }, 'parameters.sampleCount'],
-  ])('receives an error about %j, and no upstream is called', async (wrong, field) => {
+  ])('receives an error for %j without an upstream call', async (wrong, field) => {
     const { post, seen } = set({ g: asJson(predictions) })
     const reply = await post(path('imagen-4'), wrong)
     expect([reply.status, seen.length]).toEqual([400, 0])

@@ -64,7 +64,7 @@ const nasty = [
 ]
 
 describe('an upload', () => {
-  it.each(nasty)('keeps a file of %j, however its bytes are split', async (content) => {
+  it.each(nasty)('keeps a file of %j for any split of its bytes', async (content) => {
     const body = write([field('model', 'whisper'), file('file', 'a.wav', latin(content)), field('n', '2')])
     for (let cut = 0; cut <= body.length; cut++) {
       const form = await parse(inPieces(body, cut))
@@ -124,7 +124,7 @@ describe('an upload', () => {
     expect(form.value.file).toMatchObject({ filename: 'C:\\fakepath\\ "日本" ü.wav' })
   })
 
-  it('sets the model if the client did not, and in every field that could be read as the model', async () => {
+  it('sets a missing model and every field that could be read as the model', async () => {
     const none = await encodeForm(await parse(inPieces(write([field('x', '1')]))), 'real', 'B')
     expect(new TextDecoder().decode(none.body as Uint8Array)).toContain('name="model"\r\n\r\nreal\r\n')
     const two = await encodeForm(await parse(inPieces(write([field('model', 'a'), field('Model', 'b')]))), 'real', 'B')
@@ -151,9 +151,9 @@ describe('an upload', () => {
   })
 
   it.each([
-    ['no boundary', 'multipart/form-data', write([field('model', 'm')]), /names no boundary/],
+    ['no declared boundary', 'multipart/form-data', write([field('model', 'm')]), /names no boundary/],
     ['another boundary', 'multipart/form-data; boundary=x', write([field('model', 'm')]), /closing boundary/],
-    ['nothing', type, new Uint8Array(0), /closing boundary/],
+    ['no bytes', type, new Uint8Array(0), /closing boundary/],
     ['a part without a name', type, write([{ head: 'Content-Type: text/plain', bytes: utf8('x') }]), /no name/],
     ['a part with an empty head', type, write([{ head: '', bytes: utf8('x') }]), /malformed/],
     ['a broken header', type, write([{ head: 'no colon here', bytes: utf8('x') }]), /malformed/],
@@ -162,7 +162,7 @@ describe('an upload', () => {
     ['too many parts', type, write(Array.from({ length: 300 }, () => field('a[]', 'x'))), /more than 256 parts/],
     ['a huge field', type, write([field('prompt', 'x'.repeat(5_000_000))]), /fields are larger/],
     ['the model twice', type, write([field('model', 'a'), field('model', 'b')]), /more than once/],
-  ])('of %s is rejected', async (_what, contentType, body, message) => {
+  ])('is rejected with %s', async (_what, contentType, body, message) => {
     await expect(parse(inPieces(body, 10, 20), contentType)).rejects.toThrow(message)
   })
 
@@ -201,5 +201,5 @@ describe('a part’s disposition', () => {
     ['form-data; name="mod\\el"', undefined],
     ['form-data; name="a" model', undefined],
     ['form-data; name=a"b', undefined],
-  ])('%s', (header, expected) => expect(readDisposition(header)).toEqual(expected))
+  ])('is parsed from %s', (header, expected) => expect(readDisposition(header)).toEqual(expected))
 })

@@ -56,7 +56,7 @@ function setUp(
   return { gateway, open, session, finished, dialled, logged }
 }
 
-/** A plain response in place of a WebSocket. It names what must stay in the process. */
+/** A plain response instead of a WebSocket. It contains values that must stay in the process. */
 const refusal = (status: number) => ({
   status,
   header: () => undefined,
@@ -67,19 +67,19 @@ const refusal = (status: number) => ({
   discard() {},
 })
 
-describe('a session is opened', () => {
+describe('opening a session', () => {
   it.each([
     ['m', 'https://up.example/v1/realtime?model=m', { authorization: `Bearer ${key}`, 'openai-project': 'p' }],
     ['own', 'http://own.example/v1/realtime?model=own', {}],
     ['two', 'https://up.example/v1/realtime?model=two', { authorization: `Bearer ${key}`, 'openai-project': 'p' }],
-  ])('for %s at %s', async (model, url, headers) => {
+  ])('dials for %s the address %s', async (model, url, headers) => {
     const { session, dialled } = setUp()
     expect((await session(`model=${model}`)).upstream).toBe('a socket')
     expect(dialled).toMatchObject([{ url, messageBytes: 16 * 1024 * 1024 }])
     expect(dialled[0]?.headers).toEqual(headers)
   })
 
-  it('at the next target where the first fails, and the log says so', async () => {
+  it('falls back to the next target when the first fails, and records both attempts', async () => {
     let calls = 0
     const { session, dialled, finished } = setUp(async () => {
       if (calls++ === 0) throw Object.assign(new Error('connect to 10.0.0.7'), { code: 'ECONNREFUSED' })
@@ -93,7 +93,7 @@ describe('a session is opened', () => {
     ])
   })
 
-  it('not where the client cannot be served: each in HTTP, and nobody is dialled', async () => {
+  it('rejects invalid requests by HTTP without dialling an upstream', async () => {
     const { open, dialled } = setUp()
     const table: [string, Record<string, string>, number, string][] = [
       ['model=m', { authorization: '' }, 401, 'invalid_api_key'],
@@ -126,7 +126,7 @@ describe('a session is opened', () => {
     expect(dialled).toEqual([])
   })
 
-  it('with another key of the upstream where the first is limited', async () => {
+  it('uses another key of the upstream when the first is rate limited', async () => {
     const keys: (string | undefined)[] = []
     const { session, finished } = setUp(
       async ({ headers }) => {
@@ -142,7 +142,7 @@ describe('a session is opened', () => {
     expect(finished).toMatchObject([{ attempts: [{ error: 'rate_limited' }, { reason: 'other-key', status: 101 }] }])
   })
 
-  it('within the time limit for a response, else the next target is dialled', async () => {
+  it('dials the next target when the first does not respond in time', async () => {
     let dials = 0
     const { session, finished } = setUp(
       ({ signal }) =>
@@ -157,7 +157,7 @@ describe('a session is opened', () => {
     expect(finished).toMatchObject([{ attempts: [{ error: 'upstream_timeout' }, { status: 101 }] }])
   })
 
-  it('not while the client has left', async () => {
+  it('is aborted when the client disconnects', async () => {
     const signal = createCanceller()
     const { open, finished } = setUp(
       ({ signal: given }) =>
@@ -170,7 +170,7 @@ describe('a session is opened', () => {
     expect(finished).toMatchObject([{ outcome: 'aborted' }])
   })
 
-  it('without its failure being told: hosts and causes stay here, our own key is named in the log only', async () => {
+  it('hides hosts and causes of a failure, and logs a rejected key of the gateway', async () => {
     for (const [status, expected] of [
       [401, 502],
       [500, 502],
@@ -192,7 +192,7 @@ describe('a session', () => {
       response: { usage: { input_tokens: input, output_tokens: output, total_tokens: input + output, ...details } },
     })
 
-  it('adds up what its answers used, and settles once', async () => {
+  it('adds up the usage of its responses and settles once', async () => {
     const { session, finished } = setUp()
     const { readUpstream, settle, passesUnread } = await session()
     const first = done(10, 5, {
@@ -207,7 +207,7 @@ describe('a session', () => {
       '"response.done"',
       'no JSON with "response.done"',
       done(-5, Number.NaN),
-      // Quoted in a text, it is nobody's usage.
+      // Usage quoted in a text does not count.
       JSON.stringify({ type: 'response.output_text.done', text: done(100, 100), x: 'response.done' }),
     ])
       expect(readUpstream(text)).toBe(text)
@@ -227,13 +227,13 @@ describe('a session', () => {
     })
   })
 
-  it('without an answer has no usage', async () => {
+  it('has no usage without a response', async () => {
     const { session, finished } = setUp()
     ;(await session()).settle({ outcome: 'aborted' })
     expect(finished[0]).not.toHaveProperty('usage')
   })
 
-  it('lets only long pieces of content pass unread', async () => {
+  it('passes only long content events unread', async () => {
     const { session } = setUp()
     const { passesUnread } = await session()
     const message = (type: string, length: number): Uint8Array =>
@@ -251,7 +251,7 @@ describe('a session', () => {
     ['response.mcp_call.failed', { why: [{ deep: `no ${key}` }] }],
     ['conversation.item.done', { item: { type: 'mcp_call', error: { type: 'http_error', message: `no ${key}` } } }],
     ['rate_limits.updated', { note: `no ${key}` }],
-  ])('takes keys out of every event of another type than content: %s', async (type, fields) => {
+  ])('removes keys from every event that is not content: %s', async (type, fields) => {
     const { session } = setUp()
     const { readUpstream, passesUnread } = await session()
     const text = JSON.stringify({ event_id: 'e', type, ...fields })
@@ -261,7 +261,7 @@ describe('a session', () => {
     expect(readUpstream(content)).toBe(content)
   })
 
-  it('takes hosts and keys out of errors, not out of anything else', async () => {
+  it('removes hosts and keys from errors only', async () => {
     const { session } = setUp()
     const { readUpstream } = await session()
     const error = JSON.stringify({ type: 'error', error: { message: `${key} is no key of https://up.example` } })
@@ -276,12 +276,12 @@ describe('a session', () => {
     ['at https://up.example', 'at [upstream]'],
     ['up.example '.repeat(12), `${'[upstream] '.repeat(11)}[u`],
     ['é'.repeat(100), 'é'.repeat(61)],
-  ])('has close reasons that a frame can hold (%#)', async (reason, told) => {
+  ])('has close reasons that fit into a frame (%#)', async (reason, expected) => {
     const { session } = setUp()
-    expect((await session()).closeReason(reason)).toBe(told)
+    expect((await session()).closeReason(reason)).toBe(expected)
   })
 
-  it('is told when the gateway stops, and close() waits for it', async () => {
+  it('is aborted when the gateway stops, and close() waits for it', async () => {
     const { gateway, session } = setUp()
     const { signal, settle } = await session()
     let closed = false
@@ -298,7 +298,7 @@ describe('a session', () => {
 it.each([
   [undefined, 426, 'send an upgrade request'],
   ['websocket', 501, 'nodeUpgrade(gateway)'],
-])('a call of the path by plain HTTP (upgrade: %s) is %i', async (upgrade, status, says) => {
+])('a plain HTTP request to the realtime path (upgrade: %s) returns %i', async (upgrade, status, words) => {
   const { gateway } = setUp()
   const inbound: Inbound = {
     method: 'GET',
@@ -308,10 +308,13 @@ it.each([
     read: async () => new Uint8Array(),
     signal: createCanceller(),
   }
-  expect(await adapterFunctions(gateway).handle(inbound)).toMatchObject({ status, body: expect.stringContaining(says) })
+  expect(await adapterFunctions(gateway).handle(inbound)).toMatchObject({
+    status,
+    body: expect.stringContaining(words),
+  })
 })
 
-it('auth that never answers holds no session that nobody waits for', async () => {
+it('a session whose client disconnects during auth is not opened', async () => {
   const { open, gateway, dialled } = setUp(undefined, { auth: () => new Promise<never>(() => {}) })
   const client = createCanceller()
   const opening = open('model=m', {}, client)

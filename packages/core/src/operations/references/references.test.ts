@@ -68,12 +68,12 @@ describe('a container in a response', () => {
   })
 })
 
-describe('an address that is a stored file in another format', () => {
+describe('a URL of a stored file in another format', () => {
   it.each([
     ['gs://bucket/cat.png', 400],
     ['https://generativelanguage.googleapis.com/v1beta/files/abc', 400],
     ['https://example.com/cat.png', 200],
-  ])('%s results in %i', async (url, status) => {
+  ])('like %s results in %i', async (url, status) => {
     const { chat, seen } = setUp({ g: asJson(generated) })
     const content = [{ type: 'image_url', image_url: { url } }]
     expect((await chat({ model: 'gemini-x', messages: [{ role: 'user', content }] })).status).toBe(status)
@@ -88,7 +88,7 @@ describe('an address that is a stored file in another format', () => {
     ['https://', true],
     ['https://www.youtube.com/watch?v=1', false],
     ['data:image/png;base64,AAAA', false],
-  ])('%s: %s', (uri, isStored) => {
+  ])('is detected in %s: %s', (uri, isStored) => {
     expect(isStoredUri(uri)).toBe(isStored)
   })
 })
@@ -99,7 +99,7 @@ describe('an item without content', () => {
     { type: 'reasoning', id: 'rs_1', summary: [] },
     { role: 'user', content: 'go on' },
   ]
-  it('is not sent to an upstream that could have it from another caller', async () => {
+  it('is not sent to an upstream that could store it for another caller', async () => {
     const { post, seen } = setUp({ a: asJson({ id: 'resp_1', object: 'response', status: 'completed', output: [] }) })
     const refused = await post('/v1/responses', { model: 'real', input })
     expect(refused.status).toBe(400)
@@ -114,7 +114,7 @@ describe('an item without content', () => {
     expect((await post('/v1/responses', { model: 'claude-x', input })).status).toBe(200)
   })
 
-  it('is accepted from the caller for whom it was made', async () => {
+  it('is accepted from the caller for whom it was created', async () => {
     const output = [{ type: 'reasoning', id: 'rs_1', summary: [] }]
     const { post } = setUp({ a: asJson({ id: 'resp_1', object: 'response', status: 'completed', output }) }, { auth })
     expect((await post('/v1/responses', { model: 'real', input: 'hi' }, as('ann'))).status).toBe(200)
@@ -133,11 +133,11 @@ describe('a member with a reference', () => {
     '{"model":"real","input":"x","prompt":{"id":"a"},"prompt":null}',
     '{"model":"real","input":"x","tools":[{"type":"code_interpreter","container":"a"}],"tools":[]}',
     '{"model":"real","input":"x","background":true,"background":false}',
-    // Nothing else checks types any more.
+    // No other code checks these types.
     '{"model":"real","input":"x","prompt":{"id":["a"]}}',
     '{"model":"real","input":"x","previous_response_id":{"id":"a"}}',
     '{"model":"real","input":"x","background":"true"}',
-  ])('is rejected as a duplicate, in another case, and if it is not a string: %s', async (body) => {
+  ])('is rejected if it is a duplicate, in another case or not a string: %s', async (body) => {
     for (const responses of [{ store: memoryResponseStore() }, { store: false as const }]) {
       const { post, seen } = setUp({ a: asJson(response) }, { responses })
       expect((await post('/v1/responses', body)).status).toBe(400)
@@ -170,8 +170,8 @@ describe('the default store', () => {
   })
 
   it.each([
-    ['the host chose it', { responses: { store: memoryResponseStore() } }],
-    ['nothing is kept', { responses: { store: false } }],
+    ['the host configures it', { responses: { store: memoryResponseStore() } }],
+    ['storing is disabled', { responses: { store: false } }],
     ["auth is 'none'", { auth: 'none' }],
   ])('causes no warning if %s', (_, config) => {
     const logger = { warn: vi.fn(), error: vi.fn() }
@@ -192,7 +192,7 @@ describe('an item of Responses', () => {
     [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' }, false, false],
     [{ id: 'msg_1', role: 'assistant', content: 'Hi' }, false, false],
     [{ type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' }, false, false],
-  ])('%j: reference %s, content elsewhere %s', (item, refers, lacks) => {
+  ])('of %j is a reference: %s, lacks its content: %s', (item, refers, lacks) => {
     expect(isItemReference(item)).toBe(refers)
     expect(!isItemReference(item) && lacksContent(item)).toBe(lacks)
   })

@@ -36,7 +36,7 @@ describe('rerank', () => {
     ['/v1/rerank', 'j', 'http://j/v1/rerank'],
     ['/v1/rerank', 't', 'http://t/v1/rerank'],
     ['/v1/v2/rerank', 'c', 'http://c/v2/rerank'],
-  ])('passes unchanged from %s to an upstream of the same dialect: %s', async (path, model, url) => {
+  ])('passes a request at %s unchanged to an upstream of the same dialect: %s', async (path, model, url) => {
     const odd = '{ "results":[ ], "big":12345678901234567890, "usage":{"total_tokens":2} }'
     const set = gatewayTo({ [model]: () => new Response(odd) })
     const body = `{ "model":"${model}", "query":"q", "documents":["h\\u00ef"], "invented": 12345678901234567890 }`
@@ -50,7 +50,7 @@ describe('rerank', () => {
     ['/v2/rerank', 'j', 'http://j/v1/rerank', { documents, top_n: 2, return_documents: false }],
     ['/v2/rerank', 'v', 'http://v/v1/rerank', { documents, top_k: 2 }],
     ['/v1/rerank', 'v', 'http://v/v1/rerank', { documents, top_k: 2 }],
-  ])('is translated from %s to the dialect of %s', async (path, model, url, body) => {
+  ])('translates a request at %s to the dialect of %s', async (path, model, url, body) => {
     const set = gatewayTo()
     const reply = await set.post(path, { model, query: 'q', documents, top_n: 2 })
     expect(set.seen[0]?.url).toBe(url)
@@ -116,9 +116,9 @@ describe('rerank', () => {
     ['/v2/rerank', { priority: 5 }, '"/priority";kind=unsupported;severity=note'],
     ['/v2/rerank', { invented: 5 }, '"/invented";kind=unsupported;severity=warn'],
     ['/v1/rerank', { max_chunks_per_doc: 5 }, '"/max_chunks_per_doc";kind=unsupported;severity=warn'],
-  ])('reports the losses on %s of %j', async (path, extra, told) => {
+  ])('reports the losses at %s of %j', async (path, extra, losses) => {
     const reply = await gatewayTo().post(path, { model: 'v', query: 'q', documents, ...extra })
-    expect([reply.status, reply.headers.get('modelgate-loss')]).toEqual([200, told])
+    expect([reply.status, reply.headers.get('modelgate-loss')]).toEqual([200, losses])
   })
 
   it('rejects a document without text for upstreams that rank only texts', async () => {
@@ -129,12 +129,12 @@ describe('rerank', () => {
   })
 
   it.each([
-    ['no list', {}],
-    ['a document that is none', { data: [{ index: 3, relevance_score: 1 }] }],
-    ['half a document', { data: [{ index: 0.5, relevance_score: 1 }] }],
-    ['a document twice', { data: [ranked[0], ranked[0]] }],
-    ['no score', { data: [{ index: 0 }] }],
-  ])('is an upstream error if the response is %s', async (_, body) => {
+    ['without a list', {}],
+    ['with an index out of range', { data: [{ index: 3, relevance_score: 1 }] }],
+    ['with a fractional index', { data: [{ index: 0.5, relevance_score: 1 }] }],
+    ['with a duplicate document', { data: [ranked[0], ranked[0]] }],
+    ['without a score', { data: [{ index: 0 }] }],
+  ])('results in an upstream error if the response is %s', async (_, body) => {
     const reply = await gatewayTo({ v: asJson(body) }).post('/v2/rerank', { model: 'v', query: 'q', documents })
     expect(reply.status).toBe(502)
   })
@@ -152,7 +152,7 @@ describe('rerank', () => {
     ['/v2/rerank', { model: 'c', query: 'q', documents: [{ text: 'a' }] }, 'documents.0'],
     ['/v2/rerank', { model: 'c', query: 'q', documents, top_n: 1.5 }, 'top_n'],
     ['/v2/rerank', { model: 'none', query: 'q', documents }, 'model'],
-  ])('rejects on %s %j with the parameter %s for all clients', async (path, body, param) => {
+  ])('rejects at %s %j with the parameter %s for all clients', async (path, body, param) => {
     const set = gatewayTo()
     const reply = await set.post(path, body)
     expect([reply.status, set.seen.length]).toEqual([param === 'model' && 'model' in body ? 404 : 400, 0])

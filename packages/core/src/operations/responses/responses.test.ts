@@ -56,7 +56,7 @@ describe('an upstream without stored responses', () => {
     expect(sentTexts()).not.toContain('be kind')
     await ask({ input: [{ role: 'user', content: 'fifth' }], previous_response_id: two.id, stream })
     expect(sentTexts()).toMatch(/first.*second.*third.*second.*fifth/)
-    // Two may go on from one.
+    // Two responses may continue the same response.
     await ask({ input: 'other', previous_response_id: one.id, stream })
     expect(sentTexts()).toMatch(/first.*second.*other/)
     expect(sentTexts()).not.toContain('third')
@@ -199,7 +199,7 @@ describe('an upstream without stored responses', () => {
     it.each([
       ['its store fails', { responses: { store: broken } }],
       ['it is too large', { responses: { store: memoryResponseStore({ maxChars: 4000 }) } }],
-      ['nothing is kept', { responses: { store: false } }],
+      ['storing is disabled', { responses: { store: false } }],
     ] as const)('returns store: false if %s', async (_, config) => {
       const { ask, call } = setUpState(answers, config)
       const { id, store, output } = await ask({ input: 'first', stream })
@@ -211,7 +211,7 @@ describe('an upstream without stored responses', () => {
   it('changes only store in a stream that cannot be stored', async () => {
     const events = [...streamed('x'), ': behind the end\n\n']
     const textWith = async (store: ResponseStore): Promise<string> => {
-      // In one piece, so that there is something in front of what is told otherwise, and behind it.
+      // One chunk, so that there is text before and after the changed member.
       const { post } = setUpState({ m: asStream([events.join('')]) }, { responses: { store } })
       const headers = { authorization: 'Bearer ann' }
       const reply = await post('/v1/responses', { model: 'claude-x', input: 'first', stream: true }, headers)
@@ -338,18 +338,21 @@ describe('an upstream that stores responses', () => {
   it.each([
     ['cancelled', event('response.cancelled', { response })],
     [
-      'under another name of the format',
+      'with another name of the format',
       `event: response.done\ndata: ${JSON.stringify({ long, response, type: 'response.completed' })}\n\n`,
     ],
-    ['only named', `event: response.incomplete\ndata: ${JSON.stringify({ response })}\n\n`],
-    ['named', event('response.completed', { response })],
-    ['named, of many characters', event('response.completed', { response: { instructions: long, ...response } })],
-    ['under a number', `id: 1\n${event('response.completed', { response: { instructions: long, ...response } })}`],
+    ['with a name but no type', `event: response.incomplete\ndata: ${JSON.stringify({ response })}\n\n`],
+    ['with a name', event('response.completed', { response })],
+    ['with a name and long data', event('response.completed', { response: { instructions: long, ...response } })],
+    ['with an id', `id: 1\n${event('response.completed', { response: { instructions: long, ...response } })}`],
     ['without a name', `data: ${JSON.stringify({ type: 'response.completed', response })}\n\n`],
-    ['its type behind all', `data: ${JSON.stringify({ long, response, type: 'response.completed' })}\n\n`],
-    ['under another name', `event: last\ndata: ${JSON.stringify({ long, response, type: 'response.completed' })}\n\n`],
+    ['with the type as the last member', `data: ${JSON.stringify({ long, response, type: 'response.completed' })}\n\n`],
     [
-      'behind others',
+      'with an unknown name',
+      `event: last\ndata: ${JSON.stringify({ long, response, type: 'response.completed' })}\n\n`,
+    ],
+    [
+      'after other events',
       `${event('response.output_text.delta', { delta: long })}${event('response.failed', { response })}`,
     ],
   ])('owns a streamed response in every notation of its events: %s', async (_, last) => {

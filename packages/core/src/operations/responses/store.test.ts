@@ -15,7 +15,7 @@ describe('the in-memory store', () => {
     expect([store.get('b'), store.get('c')]).toEqual([value, value])
     store.set('j', value, 100)
     expect([store.get('b'), store.get('c')]).toEqual([undefined, value])
-    // One that is too large pushes nobody out, and is not said to be kept.
+    // An entry that is too large removes no other entry and is reported as not stored.
     expect(() => store.set('k', 'x'.repeat(999), 100)).toThrow('more than an eighth of 1000')
     expect([store.get('c'), store.get('k')]).toEqual([value, undefined])
   })

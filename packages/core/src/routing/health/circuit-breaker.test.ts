@@ -22,19 +22,19 @@ const make = (settings: Parameters<typeof createCircuitBreaker>[0] = {}) => {
 
 const outcomeOf: Readonly<Record<string, CallOutcome>> = { s: 'ok', F: 'failed', U: 'unavailable' }
 
-describe('circuit breaker that opens', () => {
+describe('a circuit breaker', () => {
   const eight = 'FFs'.repeat(4)
   it.each([
-    ['after five failures in a row', {}, 'FFFFF', true],
-    ['not after four', {}, 'FFFF', false],
-    ['not after four, a success, and four', {}, 'FFFFsFFFF', false],
-    ['at half of the last twenty', {}, `ssssss${eight}FF`, true],
-    ['not at half of fewer than twenty', {}, `sssss${eight}FF`, false],
-    ['not at less than half of twenty', {}, `ssssss${eight}sF`, false],
-    ['not for failures that twenty calls have followed', {}, `FFFF${'s'.repeat(20)}FFFF`, false],
-    ['as configured: in a row', { failures: 2 }, 'FF', true],
-    ['as configured: rate and window', { failures: 99, failureRate: 0.25, window: 4 }, 'sssF', true],
-    ['never, where it is switched off', false, 'F'.repeat(50), false],
+    ['opens after five failures in a row', {}, 'FFFFF', true],
+    ['stays closed after four failures', {}, 'FFFF', false],
+    ['stays closed after four failures, a success and four failures', {}, 'FFFFsFFFF', false],
+    ['opens if half of the last twenty calls fail', {}, `ssssss${eight}FF`, true],
+    ['stays closed if half of fewer than twenty calls fail', {}, `sssss${eight}FF`, false],
+    ['stays closed if less than half of twenty calls fail', {}, `ssssss${eight}sF`, false],
+    ['stays closed if twenty calls have followed the failures', {}, `FFFF${'s'.repeat(20)}FFFF`, false],
+    ['opens after the configured number of failures in a row', { failures: 2 }, 'FF', true],
+    ['opens at the configured failure rate and window', { failures: 99, failureRate: 0.25, window: 4 }, 'sssF', true],
+    ['stays closed if it is disabled', false, 'F'.repeat(50), false],
   ] as const)('%s', (_, settings, outcomes, opens) => {
     const { calls, open } = make(settings)
     calls(outcomes)
@@ -65,16 +65,16 @@ describe('an open breaker', () => {
     return all
   }
 
-  it('lets one call through after its cooldown, and no other one meanwhile', () => {
+  it('admits a single call as probe after its cooldown', () => {
     const { breaker } = opened()
     expect(breaker.waitMs('up/m')).toBe(0)
     expect(breaker.startCall('up/m')).toBe('all')
     expect(breaker.waitMs('up/m')).toBe(5000)
-    // Who had looked before the first one entered is no second one.
+    // A call that checked before the probe started does not become a second probe.
     expect(breaker.startCall('up/m')).toBe('none')
   })
 
-  it('closes when the probe succeeds, and forgets the failures', () => {
+  it('closes and discards the failures when the probe succeeds', () => {
     const { breaker, calls, open } = opened()
     breaker.recordResponse('up/m', undefined, breaker.startCall('up/m'))
     expect(open()).toBe(false)
@@ -92,7 +92,7 @@ describe('an open breaker', () => {
     expect(breaker.waitMs('up/m')).toBe(5000)
   })
 
-  it('lets another call through when the probe never reports a result', () => {
+  it('admits another call when the probe never reports a result', () => {
     const { breaker } = opened()
     expect(breaker.startCall('up/m')).toBe('all')
     vi.advanceTimersByTime(5000)
@@ -102,7 +102,7 @@ describe('an open breaker', () => {
   it.each([
     ['fails', 'F'],
     ['succeeds', 's'],
-  ])('is neither prolonged nor closed by a call of before that %s', (_, outcome) => {
+  ])('is neither prolonged nor closed by an earlier call that %s', (_, outcome) => {
     const { breaker, calls, end } = make()
     const early = breaker.startCall('up/m')
     calls('FFFFF')
@@ -117,8 +117,8 @@ describe('the failures of one caller', () => {
   it.each([
     ['five in a row', 'FFFFF'],
     ['half of twenty', `ssssss${'FFs'.repeat(4)}FF`],
-    ['five that are the upstream’s own among others', 'FUFUF'],
-  ])('open the breaker for that caller as today (%s), and for nobody else', (_, outcomes) => {
+    ['five that include failures of the upstream itself', 'FUFUF'],
+  ])('open the breaker only for that caller (%s)', (_, outcomes) => {
     const { calls, open, state } = make()
     calls(outcomes, 'ann')
     expect([open('ann'), open('ben'), open('')]).toEqual([true, false, false])
@@ -142,7 +142,7 @@ describe('the failures of one caller', () => {
     expect(['ben', 'cay', 'dan', 'eve'].filter(open)).toEqual([])
   })
 
-  it('are forgotten when the probe of that caller succeeds', () => {
+  it('are discarded when the probe of that caller succeeds', () => {
     const { calls, open } = make()
     calls('FFFFF', 'ann')
     vi.advanceTimersByTime(5000)
@@ -152,7 +152,7 @@ describe('the failures of one caller', () => {
     expect(open('ann')).toBe(false)
   })
 
-  it('let one call of that caller through after the cooldown, which starts again when that call fails', () => {
+  it('allow a probe of that caller after the cooldown, which starts again when the probe fails', () => {
     const { breaker, calls, end, open } = make()
     calls('FFFFF', 'ann')
     vi.advanceTimersByTime(5000)
@@ -165,10 +165,10 @@ describe('the failures of one caller', () => {
   })
 })
 
-describe('circuit breaker for all callers', () => {
+describe('a circuit breaker for all callers', () => {
   const five = ['ann', 'ben', 'cay', 'dan', 'eve']
 
-  it('when as many callers as `failures` fail in a row', () => {
+  it('opens when as many callers as `failures` fail in a row', () => {
     const { calls, open, state } = make()
     for (const caller of five) {
       expect(open('fay')).toBe(false)
@@ -216,7 +216,7 @@ describe('circuit breaker for all callers', () => {
     expect(five.filter(open)).toEqual([])
   })
 
-  it('leaves the next probe to another caller when a probe fails because of its request', () => {
+  it('assigns the next probe to another caller when a probe fails because of its request', () => {
     const { breaker, calls, open } = opened()
     calls('F', 'mallory')
     expect([open('mallory'), open('ben')]).toEqual([true, false])
@@ -225,7 +225,7 @@ describe('circuit breaker for all callers', () => {
     expect(open('cay')).toBe(false)
   })
 
-  it('leaves the next probe to another caller when the client of a probe disconnects', () => {
+  it('assigns the next probe to another caller when the client of a probe disconnects', () => {
     const { breaker, end, open } = opened()
     end(breaker.startCall('up/m', 'mallory'), 'left', 'mallory')
     expect([open('mallory'), open('ben')]).toEqual([true, false])
@@ -256,7 +256,7 @@ it.each([
   [5000, true],
   [10_000, false],
 ])(
-  'remembers 10,000 callers and targets at most: after %i others, a caller’s failures still count: %s',
+  'stores at most 10,000 callers and targets: after %i others, a caller’s failures still count: %s',
   (others, counts) => {
     const { breaker, calls, open } = make()
     calls('FFFF', 'ann')

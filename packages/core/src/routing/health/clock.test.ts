@@ -11,7 +11,7 @@ const start = 1_800_000_000_000
 beforeEach(() => void vi.useFakeTimers({ now: start }))
 afterEach(() => void vi.useRealTimers())
 
-/** Sets the time of day, as an administrator or NTP does: no time passes. */
+/** Sets the system time, as an administrator or NTP does. No time passes. */
 const step = (ms: number): void => void vi.setSystemTime(Date.now() + ms)
 
 const steps = [
@@ -23,7 +23,7 @@ const steps = [
 describe.each(steps)('a clock that is set %s', (_, stepMs) => {
   const seconds = (count: number): Promise<unknown> => vi.advanceTimersByTimeAsync(1000 * count)
 
-  /** An upstream whose stream says one thing and then, each second, what `next` returns. */
+  /** An upstream that streams one event and then, each second, the result of `next`. */
   const streaming = (next: () => string | undefined) => (): Response => {
     let timer: ReturnType<typeof setInterval>
     const encoder = new TextEncoder()
@@ -68,7 +68,7 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
     expect(stream.finished).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'upstream_total_timeout' } } }])
   })
 
-  it('does not end a silent stream early, stops neither its heartbeats nor its limit', async () => {
+  it('affects neither the heartbeats nor the time limit of a silent stream', async () => {
     const stream = await readStream(() => undefined, { idleMs: 30_000, heartbeatMs: 5000 })
     step(stepMs)
     await seconds(20)
@@ -150,7 +150,7 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
     expect(await store.get('a')).toBeUndefined()
   })
 
-  it('does not make an access token last longer', async () => {
+  it('does not prolong the lifetime of an access token', async () => {
     let asked = 0
     const token = cacheUntilExpiry(async () => ({ value: ++asked, expiresAt: Date.now() + 600_000 }))
     expect(await token()).toBe(1)
@@ -160,7 +160,7 @@ describe.each(steps)('a clock that is set %s', (_, stepMs) => {
   })
 })
 
-it('passes times of day to a health state for several processes', () => {
+it('passes wall-clock times to a shared health state', () => {
   const written: unknown[] = []
   const breaker = createCircuitBreaker(
     { failures: 1, restMs: 5000 },

@@ -108,7 +108,7 @@ describe('choice of keys', () => {
     expect(times(6, () => choose().key)).toEqual([0, 1, 2, 0, 1, 2])
   })
 
-  it('uses keys by weight, and spreads the heavy ones among the others', () => {
+  it('uses keys by weight and interleaves them', () => {
     const { choose } = make([{ key: 'one', weight: 3 }, 'two'])
     const keys = times(8, () => choose().key)
     expect(counts(keys)).toEqual([6, 2, 0])
@@ -141,7 +141,7 @@ describe('a key with a cooldown', () => {
     ['rate_limited', 1000],
     ['quota_exceeded', 60_000],
     ['refused', 60_000],
-  ] as const)('is passed over (%s) for %i ms where nobody says how long', (reason, ms) => {
+  ] as const)('is skipped (%s) for %i ms if the upstream states no time', (reason, ms) => {
     const { choose, rest } = make(three)
     rest(1, reason)
     expect(counts(times(10, () => choose().key))).toEqual([5, 0, 5])
@@ -153,9 +153,9 @@ describe('a key with a cooldown', () => {
   })
 
   it.each([
-    ['limited: for its model alone', 'rate_limited', true],
-    ['out of quota: for all models', 'quota_exceeded', false],
-    ['refused: for all models', 'refused', false],
+    ['that is rate limited is skipped only for its model', 'rate_limited', true],
+    ['without quota is skipped for all models', 'quota_exceeded', false],
+    ['that was rejected is skipped for all models', 'refused', false],
   ] as const)('%s', (_, reason, usable) => {
     const { choose, rest } = make(three)
     rest(0, reason)
@@ -195,7 +195,7 @@ describe('a key with a cooldown', () => {
 })
 
 describe('an upstream with a cooldown on every key', () => {
-  it('tries a refused key before a rate limited one', () => {
+  it('tries a rejected key before a rate limited one', () => {
     const { choose, rest } = make(['one', 'two'])
     rest(0, 'rate_limited', 100)
     rest(1, 'refused')
@@ -253,7 +253,7 @@ describe('the memory of overload responses', () => {
     expect(memory.find('ann', 'm')).toBeUndefined()
   })
 
-  it('counts the 30 seconds from the moment for which the client is asked to come back', () => {
+  it('counts the 30 seconds from the requested retry time', () => {
     const memory = createOverloadMemory()
     memory.record('ann', 'm', overload(0, 2, 'rate_limited', 20_000))
     vi.advanceTimersByTime(49_999)
@@ -262,7 +262,7 @@ describe('the memory of overload responses', () => {
     expect(memory.find('ann', 'm')).toBeUndefined()
   })
 
-  it('expects no further overload after 90 seconds, and forgets the calls after an hour, however long the client is asked to wait', () => {
+  it('expects no further overload after 90 seconds, and forgets the calls after an hour for any requested wait time', () => {
     const memory = createOverloadMemory()
     memory.record('ann', 'm', overload(0, 2, 'rate_limited', 86_400_000))
     expect(memory.find('ann', 'm')?.recovered).toBe(false)
@@ -272,7 +272,7 @@ describe('the memory of overload responses', () => {
     expect(memory.find('ann', 'm')).toBeUndefined()
   })
 
-  it('keeps identities and models apart, whatever characters their names have', () => {
+  it('separates identities and models with any characters in their names', () => {
     const memory = createOverloadMemory()
     memory.record('a","b', 'c', overload(0, 1))
     expect(memory.find('a', 'b","c')).toBeUndefined()

@@ -36,19 +36,22 @@ const faults: readonly string[] = [
 ]
 
 describe('a failure', () => {
-  it.each(Object.keys(errorKinds) as ErrorKind[])('%s counts against the target if it is the target’s', (kind) => {
-    const health = createHealth({ failures: 1 })
-    const target = targetOf()
-    health.startAttempt(target, undefined).end(failure(kind))
-    expect(health.availability(target).state).toBe(faults.includes(kind) ? 'failing' : 'ready')
-  })
+  it.each(Object.keys(errorKinds) as ErrorKind[])(
+    'of kind %s counts against the target if the target caused it',
+    (kind) => {
+      const health = createHealth({ failures: 1 })
+      const target = targetOf()
+      health.startAttempt(target, undefined).end(failure(kind))
+      expect(health.availability(target).state).toBe(faults.includes(kind) ? 'failing' : 'ready')
+    },
+  )
 
   it.each([
     ['rate_limited', { state: 'ready', waitMs: 0 }, 1],
     ['quota_exceeded', { state: 'ready', waitMs: 0 }, 1],
     ['upstream_auth', { state: 'ready', waitMs: 0 }, 1],
     ['overloaded', { state: 'ready', waitMs: 0 }, 0],
-  ] as const)('%s is about the key if it is the key’s', (kind, standing, next) => {
+  ] as const)('of kind %s starts a cooldown of the key if the key caused it', (kind, standing, next) => {
     const health = createHealth(undefined)
     const target = targetOf(['one', 'two'])
     const ticket = health.startAttempt(target, undefined)
@@ -63,7 +66,7 @@ describe('a failure', () => {
     ['rate_limited', { state: 'limited', waitMs: 2500 }],
     ['quota_exceeded', { state: 'doubtful', waitMs: 0 }],
     ['upstream_auth', { state: 'doubtful', waitMs: 0 }],
-  ] as const)('%s of the sole credential, for a stated time', (kind, standing) => {
+  ] as const)('of kind %s limits the sole credential for the stated time', (kind, standing) => {
     const health = createHealth(undefined)
     const target = targetOf()
     health.startAttempt(target, undefined).end(failure(kind), 2500)
@@ -72,7 +75,7 @@ describe('a failure', () => {
     expect(health.availability(target)).toEqual({ state: 'ready', waitMs: 0 })
   })
 
-  it('is recorded once, however often it is reported', () => {
+  it('is recorded once even if it is reported repeatedly', () => {
     const health = createHealth({ failures: 2 })
     const target = targetOf()
     const ticket = health.startAttempt(target, undefined)
@@ -97,11 +100,11 @@ describe('the probe of a failing target', () => {
   }
 
   it.each([
-    ['answers', undefined, 'ready'],
-    ['refuses the request', 'invalid_request', 'ready'],
-    ['is limited', 'rate_limited', 'ready'],
-    ['fails', 'upstream_error', 'failing'],
-    ['has found out nothing, for it was cancelled', 'cancelled', 'failing'],
+    ['closes the breaker if it succeeds', undefined, 'ready'],
+    ['closes the breaker if the upstream rejects the request', 'invalid_request', 'ready'],
+    ['closes the breaker if it is rate limited', 'rate_limited', 'ready'],
+    ['keeps the breaker open if it fails', 'upstream_error', 'failing'],
+    ['keeps the breaker open if it is cancelled', 'cancelled', 'failing'],
   ] as const)('%s', (_, kind, state) => {
     const { probe, state: now } = opened()
     expect(now()).toBe('failing')
@@ -109,7 +112,7 @@ describe('the probe of a failing target', () => {
     expect(now()).toBe(state)
   })
 
-  it('closes the breaker with its first event, however it ends later', () => {
+  it('closes the breaker with its first event, regardless of its later result', () => {
     const { health, target, probe, state } = opened()
     probe.responseBegan(20, true)
     expect(state()).toBe('ready')
@@ -120,19 +123,19 @@ describe('the probe of a failing target', () => {
   })
 })
 
-it('notes how fast an answer was', () => {
+it('records the latency of a response', () => {
   const health = createHealth(undefined)
   health.startAttempt(targetOf(), undefined).responseBegan(42, true)
   expect([health.latencies.expectedMs('up/m', true), health.latencies.expectedMs('up/m', false)]).toEqual([42, -1])
 })
 
-it('gives each upstream a budget of retries of its own', () => {
+it('gives each upstream its own retry budget', () => {
   const health = createHealth(undefined)
   const take = (name: string): boolean => health.spendRetry(targetOf('only', name), defaultRetry)
   expect([take('a'), take('a'), take('a'), take('a'), take('b')]).toEqual([true, true, true, false, true])
 })
 
-it('knows through a shared state what another process found out', () => {
+it('applies the findings of another process through a shared state', () => {
   const shared = memoryHealthState()
   const [here, there] = [createHealth({ failures: 1 }, shared), createHealth(undefined, shared)]
   const target = targetOf()
@@ -140,7 +143,7 @@ it('knows through a shared state what another process found out', () => {
   expect(there.availability(target)).toEqual({ state: 'failing', waitMs: 5000 })
 })
 
-describe('with callers that can be told apart', () => {
+describe('the health of a target with several callers', () => {
   const ann = { id: 'ann' }
   const ben = { id: 'ben' }
   const caused = (code: string): GatewayError =>
@@ -154,15 +157,15 @@ describe('with callers that can be told apart', () => {
     ['a 500 of the upstream', stated('upstream_error', 500), false],
     ['a 403 of the upstream', stated('upstream_auth', 403), false],
     ['a 504 of the upstream', stated('upstream_timeout', 504), false],
-    ['an answer that cannot be read', failure('upstream_bad_response'), false],
-    ['an answer that breaks off', failure('upstream_truncated'), false],
-    ['a connection that is reset', caused('ECONNRESET'), false],
+    ['an unreadable response', failure('upstream_bad_response'), false],
+    ['a truncated response', failure('upstream_truncated'), false],
+    ['a reset connection', caused('ECONNRESET'), false],
     ['a refused connection', caused('ECONNREFUSED'), true],
-    ['a name that does not resolve', caused('ENOTFOUND'), true],
-    ['a certificate that is not accepted', caused('DEPTH_ZERO_SELF_SIGNED_CERT'), true],
-    ['a connection that is not made in time', failure('upstream_connect_timeout'), true],
-    ['an answer that does not begin in time', failure('upstream_timeout'), true],
-  ])('%s keeps its own caller away after five; all callers: %s', (_, error, forAll) => {
+    ['an unresolvable name', caused('ENOTFOUND'), true],
+    ['a rejected certificate', caused('DEPTH_ZERO_SELF_SIGNED_CERT'), true],
+    ['a connection timeout', failure('upstream_connect_timeout'), true],
+    ['a response timeout', failure('upstream_timeout'), true],
+  ])('excludes the caller after five failures by %s; excludes all callers: %s', (_, error, forAll) => {
     const health = createHealth(undefined)
     const target = targetOf()
     for (let call = 0; call < 5; call++) health.startAttempt(target, undefined, ann).end(error)
@@ -170,7 +173,7 @@ describe('with callers that can be told apart', () => {
     expect(health.availability(target, ben).state).toBe(forAll ? 'failing' : 'ready')
   })
 
-  it('those without an id are one caller', () => {
+  it('treats callers without an id as one caller', () => {
     const health = createHealth(undefined)
     const target = targetOf()
     const nameless = [{}, {}, {}, {}, {}] as unknown as (typeof ann)[]
@@ -180,34 +183,37 @@ describe('with callers that can be told apart', () => {
   })
 
   it.each([
-    ['a refusal of the model', stated('upstream_auth', 403), false],
-    ['a refusal of the key', stated('upstream_auth', 401), true],
+    ['a rejection of the model', stated('upstream_auth', 403), false],
+    ['a rejection of the key', stated('upstream_auth', 401), true],
     ['a quota without a time', failure('quota_exceeded'), true],
     ['a rate limit without a time', failure('rate_limited'), true],
-  ])('%s rests the key for its caller, and for all once a second caller has met it: %3$s', (_, error, forAll) => {
-    const health = createHealth(undefined)
-    const target = targetOf(['one', 'two'])
-    const keysOf = (identity: typeof ann): Set<number | undefined> =>
-      new Set([1, 2, 3, 4].map(() => health.startAttempt(target, undefined, identity).key))
-    const meet = (identity: typeof ann): void => {
-      let ticket = health.startAttempt(target, undefined, identity)
-      while (ticket.key !== 0) ticket = health.startAttempt(target, undefined, identity)
-      ticket.end(error)
-    }
-    meet(ann)
-    expect([keysOf(ann), keysOf(ben)]).toEqual([new Set([1]), new Set([0, 1])])
-    meet(ben)
-    expect(keysOf({ id: 'cay' })).toEqual(new Set(forAll ? [1] : [0, 1]))
-  })
+  ])(
+    'starts for %s a cooldown of the key for its caller, and for all callers after a second failure: %3$s',
+    (_, error, forAll) => {
+      const health = createHealth(undefined)
+      const target = targetOf(['one', 'two'])
+      const keysOf = (identity: typeof ann): Set<number | undefined> =>
+        new Set([1, 2, 3, 4].map(() => health.startAttempt(target, undefined, identity).key))
+      const meet = (identity: typeof ann): void => {
+        let ticket = health.startAttempt(target, undefined, identity)
+        while (ticket.key !== 0) ticket = health.startAttempt(target, undefined, identity)
+        ticket.end(error)
+      }
+      meet(ann)
+      expect([keysOf(ann), keysOf(ben)]).toEqual([new Set([1]), new Set([0, 1])])
+      meet(ben)
+      expect(keysOf({ id: 'cay' })).toEqual(new Set(forAll ? [1] : [0, 1]))
+    },
+  )
 
-  it('a limit with a stated time rests the key for all at once: they share it', () => {
+  it('starts a cooldown of the shared key for all callers after a rate limit with a stated time', () => {
     const health = createHealth(undefined)
     const target = targetOf()
     health.startAttempt(target, undefined, ann).end(failure('rate_limited'), 2500)
     expect(health.availability(target, ben)).toEqual({ state: 'limited', waitMs: 2500 })
   })
 
-  it('one of them cannot use up the retries of the others', () => {
+  it('reserves retries for other callers when one caller uses up its own', () => {
     const health = createHealth(undefined)
     const target = targetOf()
     const take = (identity: typeof ann): boolean => health.spendRetry(target, defaultRetry, identity)
@@ -223,7 +229,7 @@ afterEach(() => void vi.useRealTimers())
 
 const settings = { budgetRatio: 0.2, budgetFloor: 3 }
 
-/** How many retries a budget gives after so many calls; each of them is a call, too. */
+/** Returns the number of retries that a budget allows after this number of calls. Each retry is also a call. */
 function retriesAfter(calls: number, wish = settings): number {
   const budget = createRetryBudget()
   for (let call = 0; call < calls; call++) budget.recordCall()
@@ -245,9 +251,11 @@ it.each([
   [100, { budgetRatio: 0, budgetFloor: 3 }, 3],
   [100, { budgetRatio: 0, budgetFloor: 0 }, 0],
   [10, { budgetRatio: 1, budgetFloor: 0 }, 10],
-])('%i calls under %o: %i retries', (calls, wish, retries) => expect(retriesAfter(calls, wish)).toBe(retries))
+])('allows after %i calls with the settings %o %i retries', (calls, wish, retries) =>
+  expect(retriesAfter(calls, wish)).toBe(retries),
+)
 
-it('counts the last ten seconds', () => {
+it('counts the calls of the last ten seconds for the retry budget', () => {
   const budget = createRetryBudget()
   const taken = (): number => {
     let count = 0
@@ -260,12 +268,12 @@ it('counts the last ten seconds', () => {
   expect(taken()).toBe(0)
   vi.advanceTimersByTime(1000)
   expect(taken()).toBe(3)
-  // A slot is used anew, not added to.
+  // A slot is reset before it is reused.
   vi.advanceTimersByTime(10_000)
   expect(taken()).toBe(3)
 })
 
-it('gives one of several callers half of it at most, and all of them together no more than before', () => {
+it('gives one of several callers at most half of the retry budget without increasing the total', () => {
   const budget = createRetryBudget()
   for (let call = 0; call < 90; call++) budget.recordCall('ann')
   for (let call = 0; call < 10; call++) budget.recordCall('ben')
@@ -281,7 +289,7 @@ beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))
 afterEach(() => void vi.useRealTimers())
 
 describe('the latency of a target', () => {
-  it('is the first measurement, and then moves a fifth of the way towards each other', () => {
+  it('starts at the first measurement and moves a fifth of the way towards each later one', () => {
     const latencies = createLatencies()
     const means = [100, 200, 200, 20].map((ms) => {
       latencies.record('a', true, ms)
@@ -290,7 +298,7 @@ describe('the latency of a target', () => {
     expect(means).toEqual([100, 120, 136, expect.closeTo(112.8)])
   })
 
-  it('is known apart for streams and whole answers, and for each target', () => {
+  it('is measured separately for streams and whole responses, and for each target', () => {
     const latencies = createLatencies()
     latencies.record('a', true, 100)
     latencies.record('a', false, 900)
@@ -302,9 +310,9 @@ describe('the latency of a target', () => {
   })
 
   it.each([
-    ['that nobody has measured', undefined, Number.POSITIVE_INFINITY],
+    ['that was never measured', undefined, Number.POSITIVE_INFINITY],
     ['that was measured a minute ago', 100, 100],
-  ])('%s is to be found out by one call; others hear of what is known', (_, known, meanwhile) => {
+  ])('%s is measured by one call while other calls use the known value', (_, known, meanwhile) => {
     const latencies = createLatencies()
     if (known !== undefined) latencies.record('a', true, known)
     vi.advanceTimersByTime(60_000)
@@ -324,14 +332,14 @@ describe('the latency of a target', () => {
     expect(latencies.expectedMs('a', true)).toBe(ms < 60_000 ? 8020 : 100)
   })
 
-  it('that was asked for and never measured is replaced by the first measurement', () => {
+  it('that was claimed but never measured is replaced by the first measurement', () => {
     const latencies = createLatencies()
     latencies.claimMeasurement('a', true)
     latencies.record('a', true, 50)
     expect(latencies.claimMeasurement('a', true)).toBe(50)
   })
 
-  it('does not fill the memory when clients name the models', () => {
+  it('is stored for a limited number of models, because clients choose the names', () => {
     const latencies = createLatencies()
     latencies.record('first', true, 5)
     for (let at = 0; at < 10_000; at++) latencies.record(`m${at}`, true, 5)

@@ -7,7 +7,7 @@ const hex = (text: string): Uint8Array => Uint8Array.from(text.match(/../g) ?? [
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 const wide = 1_000_000
 
-/** A decoder that gives out all that is whole with each piece. */
+/** A decoder that returns all complete frames of each chunk. */
 function decoderOf(maxBytes: number) {
   const decoder = createFrameDecoder(maxBytes)
   return {
@@ -91,7 +91,7 @@ describe('frames', () => {
     }
   })
 
-  it('are held until they are complete', () => {
+  it('are buffered until they are complete', () => {
     const good = eventFrame('chunk', { a: 1 })
     for (let length = 1; length < good.length; length++) {
       const decoder = decoderOf(wide)
@@ -102,8 +102,8 @@ describe('frames', () => {
 
   it.each([
     ['an unknown type', { name: 'h', type: 10, value: new Uint8Array() }],
-    ['a value that runs over the end', { name: 'h', type: 7, value: Uint8Array.of(0, 9, 65) }],
-    ['half a length', { name: 'h', type: 7, value: Uint8Array.of(0) }],
+    ['a value that exceeds the frame', { name: 'h', type: 7, value: Uint8Array.of(0, 9, 65) }],
+    ['an incomplete length', { name: 'h', type: 7, value: Uint8Array.of(0) }],
     ['a missing number', { name: 'h', type: 5, value: Uint8Array.of(1) }],
   ])('with headers of %s are rejected', (_, header) => {
     expect(() => decoderOf(wide).push(frame([header], ''))).toThrow(/cannot be read/)
@@ -114,7 +114,7 @@ describe('frames', () => {
     expect(() => decoderOf(500).push(large.subarray(0, 12))).toThrow(/too large/)
   })
 
-  it('in front of an invalid one are decoded', () => {
+  it('before an invalid one are decoded', () => {
     const decoder = createFrameDecoder(wide)
     decoder.push(concatBytes([eventFrame('chunk', {}), new Uint8Array(12).fill(1)]))
     expect(decoder.next()?.headers[':event-type']).toBe('chunk')
@@ -128,7 +128,7 @@ describe('frames', () => {
     let frames = 0
     for (let at = 0; at < large.length; at += 100) frames += decoder.push(large.subarray(at, at + 100)).length
     expect(frames).toBe(1)
-    // Joining what is held with each piece would copy 20 GB.
+    // Joining the buffered bytes with each chunk would copy 20 GB.
     expect(performance.now() - began).toBeLessThan(2000)
   })
 })

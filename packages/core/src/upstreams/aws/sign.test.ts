@@ -1,7 +1,7 @@
 import { describe, expect, it, test, vi } from 'vitest'
 import { type AwsCredentials, signCalls } from './sign.ts'
 
-// The credentials and the moment of AWS's published examples.
+// The credentials and the time of AWS's published examples.
 const key = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
 const moment = Date.parse('2015-08-30T12:36:00Z')
 const now = () => moment
@@ -10,7 +10,7 @@ const call = { method: 'POST', url: `${bedrock}/m/converse`, headers: {}, body: 
 
 describe('signatures', () => {
   it.each([
-    // get-vanilla and post-vanilla of AWS's test suite for Signature Version 4.
+    // From get-vanilla and post-vanilla of AWS's test suite for Signature Version 4.
     [
       'service',
       'GET',
@@ -25,7 +25,7 @@ describe('signatures', () => {
       undefined,
       '5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b',
     ],
-    // As @smithy/signature-v4 5.7.5, AWS's own signer, makes them.
+    // Created by AWS's own signer, @smithy/signature-v4 5.7.5.
     [
       'bedrock',
       'POST',
@@ -103,7 +103,7 @@ describe('credentials', () => {
   })
 
   it.each([[{}], [{ accessKeyId: 'a' }], [{ accessKeyId: 'a', secretAccessKey: '' }]])(
-    'like %j are none',
+    'like %j are rejected as missing',
     async (none) => {
       expect(() => signCalls(none as AwsCredentials, options)).toThrow(/AWS credentials have no/)
       await expect(signCalls(() => none as AwsCredentials, options)(call)).rejects.toThrow(/AWS credentials have no/)

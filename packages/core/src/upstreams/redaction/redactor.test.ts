@@ -11,14 +11,14 @@ const redactor = redactorOf(openai({ apiKey: key, baseURL: 'https://inside.examp
 
 describe('JSON of an upstream', () => {
   it.each<[string, string, string]>([
-    ['a field that nobody knows', `{ "odd" :[["${key}"]] ,"n":1.0}`, '{ "odd" :[["***"]] ,"n":1.0}'],
-    ['a name', `{"${key}":{"a":1}}`, '{"***":{"a":1}}'],
+    ['an unknown field', `{ "odd" :[["${key}"]] ,"n":1.0}`, '{ "odd" :[["***"]] ,"n":1.0}'],
+    ['a member name', `{"${key}":{"a":1}}`, '{"***":{"a":1}}'],
     [
       'an error at any depth',
       `{"output":[{"item":{"error":{"why":["${key} at inside.example"]}}}]}`,
       '{"output":[{"item":{"error":{"why":["*** at [upstream]"]}}}]}',
     ],
-    ['a message that is a text', `{"message":"${key} at https://inside.example"}`, '{"message":"*** at [upstream]"}'],
+    ['a message that is a string', `{"message":"${key} at https://inside.example"}`, '{"message":"*** at [upstream]"}'],
     [
       'a blocked prompt',
       `{"promptFeedback":{"blockReasonMessage":"${key}"}}`,
@@ -30,7 +30,7 @@ describe('JSON of an upstream', () => {
       '{"error":{"text":"***","content":[{"text":"[upstream]"}]}}',
     ],
     ['escapes', `{"odd":"${key.replace('/', '\\/').replace('k', '\\u006b')}"}`, '{"odd":"***"}'],
-  ])('loses only secrets: %s', (_, text, expected) => {
+  ])('has only secrets masked: %s', (_, text, expected) => {
     expect(redactor.isClean(parseObject(text) ?? {})).toBe(false)
     expect(redactor.redactJson(text)).toBe(expected)
   })
@@ -38,14 +38,14 @@ describe('JSON of an upstream', () => {
   it.each([
     ['content', `{"choices":[{"message":{"content":"${key} inside.example","reasoning":"${key}"}}]}`],
     ['parts of content', `{"content":[{"type":"text","text":"${key}"}],"data":["${key}"]}`],
-    ['arguments of calls, names included', `{"type":"tool_use","input":{"${key}":{"error":"inside.example"}}}`],
+    ['arguments of tool calls, including names', `{"type":"tool_use","input":{"${key}":{"error":"inside.example"}}}`],
     [
-      'an address in a good answer',
+      'an address in a successful response',
       '{"data":[{"url":"https://inside.example/v1/files/1"}],"citations":["inside.example"]}',
     ],
     ['numbers in long lists', `{"embedding":[${Array.from({ length: 3000 }, (_, at) => at / 7).join()}]}`],
     ['errors without secrets', '{ "error" : {"message":"no \\/ \\u0041"} , "x" : 1.50 }'],
-  ])('passes unchanged: %s', (_, text) => {
+  ])('is passed unchanged: %s', (_, text) => {
     expect(redactor.isClean(parseObject(text) ?? {})).toBe(true)
     expect(redactor.redactJson(text)).toBe(text)
   })
@@ -57,7 +57,7 @@ describe('JSON of an upstream', () => {
     expect(redactor.redactJson(deep(`"${key}"`))).toBe(deep('"***"'))
   })
 
-  it('stays valid JSON if the key is one of its words', () => {
+  it('stays valid JSON if the key equals a JSON keyword', () => {
     for (const apiKey of ['error', 'message', 'null', 'true', '400', '"', '{}']) {
       const of = redactorOf(openai({ apiKey }))
       const text = '{"error":{"message":"null true 400 error","code":400,"param":null}}'
@@ -67,7 +67,7 @@ describe('JSON of an upstream', () => {
 })
 
 describe('names of members', () => {
-  it('count as content in all streams that repeat them with other texts', () => {
+  it('are content in all streams that repeat them with other values', () => {
     const taps = codecs.map((codec) => codec.tapStream({ withholdUsage: false, target: { model: 'm', quirks: {} } }))
     const names = [...taps, tapEvents({ done: 'x' })].flatMap(({ varyingMembers: varying = [] }) => [...varying])
     const numbers = /created|_index$|_number$|Count$/
@@ -83,7 +83,7 @@ describe('names of members', () => {
     ['{"\\u0065rror":{}}', true],
     ['{"error":null,"message":{"content":"x"}}', false],
     ['{"text":"an \\"error\\": here"}', false],
-  ])('of errors are found in a text: %s', (text, expected) => expect(mayHaveErrorMember(text)).toBe(expected))
+  ])('that mark errors are detected in a text: %s', (text, expected) => expect(mayHaveErrorMember(text)).toBe(expected))
 })
 
 describe('a deployment’s name in a base URL', () => {

@@ -16,83 +16,92 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
 describe('redaction of a text', () => {
   it.each<[string, string, string]>([
-    ['a credential', `bad ${key}!`, 'bad ***!'],
-    ['a credential, each time', `${key} ${key}`, '*** ***'],
-    ['its beginning', `bad ${key.slice(0, 12)}… here`, 'bad ***… here'],
-    ['its end', `bad …${key.slice(-13)}`, 'bad …***'],
-    ['its middle, whatever stands around', `ab${key.slice(5, 18)}cd`, 'ab***cd'],
-    ['two parts of it', `${key.slice(0, 13)}****${key.slice(-12)}`, '**********'],
-    ['the URL-encoded', `?key=${encodeURIComponent(key)}&x`, '?key=***&x'],
-    ['the slashes of it escaped', `{"m":"${key.replace('/', '\\/')} \\" \\\\ \\n"}`, '{"m":"*** \\" \\\\ \\n"}'],
+    ['masks a credential', `bad ${key}!`, 'bad ***!'],
+    ['masks every occurrence of a credential', `${key} ${key}`, '*** ***'],
+    ['masks the beginning of a credential', `bad ${key.slice(0, 12)}… here`, 'bad ***… here'],
+    ['masks the end of a credential', `bad …${key.slice(-13)}`, 'bad …***'],
+    ['masks the middle of a credential within other characters', `ab${key.slice(5, 18)}cd`, 'ab***cd'],
+    ['masks two parts of a credential', `${key.slice(0, 13)}****${key.slice(-12)}`, '**********'],
+    ['masks a URL-encoded credential', `?key=${encodeURIComponent(key)}&x`, '?key=***&x'],
     [
-      'the letters of it escaped',
+      'masks a credential with escaped slashes',
+      `{"m":"${key.replace('/', '\\/')} \\" \\\\ \\n"}`,
+      '{"m":"*** \\" \\\\ \\n"}',
+    ],
+    [
+      'masks a credential with escaped letters',
       `{"m":"${[...key].map((char) => `\\u00${char.charCodeAt(0).toString(16)}`).join('')}"}`,
       '{"m":"***"}',
     ],
-    ['no half of an escape with it', `{"m":"\\u00e9${key.slice(3)}\\n"}`, '{"m":"\\u00e9***\\n"}'],
-    ['the address', 'at http://10.1.2.3:9000/v1 by 10.1.2.3:9000', 'at [upstream]/v1 by [upstream]'],
-    ['a header of ours as a whole', 'from https://app.test/of-ours', 'from ***'],
+    ['keeps adjacent escapes whole', `{"m":"\\u00e9${key.slice(3)}\\n"}`, '{"m":"\\u00e9***\\n"}'],
+    ['masks the address', 'at http://10.1.2.3:9000/v1 by 10.1.2.3:9000', 'at [upstream]/v1 by [upstream]'],
+    ['masks the whole value of a configured header', 'from https://app.test/of-ours', 'from ***'],
     [
-      'the URL-encoded in lower case',
+      'masks a credential URL-encoded in lower case',
       `?key=${encodeURIComponent(key).replace(/%../g, (code) => code.toLowerCase())}&x`,
       '?key=***&x',
     ],
-    ['the URL-encoded twice', `?key=${encodeURIComponent(encodeURIComponent(key))}&x`, '?key=***&x'],
-    ['the hexadecimal', `0x${Buffer.from(key).toString('hex')} no`, '0x*** no'],
+    ['masks a credential URL-encoded twice', `?key=${encodeURIComponent(encodeURIComponent(key))}&x`, '?key=***&x'],
+    ['masks a hexadecimal credential', `0x${Buffer.from(key).toString('hex')} no`, '0x*** no'],
     [
-      'the hexadecimal in capitals, cut',
+      'masks a truncated hexadecimal credential in capitals',
       `0x${Buffer.from(key).toString('hex').toUpperCase().slice(0, 20)}.. no`,
       '0x***.. no',
     ],
-    ['the host without its port', 'connect to 10.1.2.3 failed', 'connect to [upstream] failed'],
+    ['masks the host without its port', 'connect to 10.1.2.3 failed', 'connect to [upstream] failed'],
   ])('%s', (_, text, expected) => expect(redact(text, upstream)).toBe(expected))
 
   it.each<[string, Partial<Upstream>, string, string]>([
     [
-      'the password of a Basic login',
+      'masks the password of a Basic login',
       { headers: { authorization: `Basic ${base64('us:tIger-lily-7731')}` } },
       'no tIger-lily-7731',
       'no ***',
     ],
     [
-      'a short password of a Basic login',
+      'masks a short password of a Basic login',
       { headers: { authorization: `Basic ${base64('us:Ti9')}` } },
       'not Ti9!',
       'not ***!',
     ],
     [
-      'a Basic login as it is sent',
+      'masks an encoded Basic login',
       { headers: { authorization: `Basic ${base64('us:Ti9aa8bb7')}` } },
       base64('us:Ti9aa8bb7'),
       '***',
     ],
     [
-      'a key behind another scheme',
+      'masks a key after another scheme',
       { headers: { authorization: 'Api-Key k7Fq2' } },
       "bad key 'k7Fq2'",
       "bad key '***'",
     ],
     [
-      'a key of the query',
+      'masks a key in the query',
       { query: '?api-version=2024-10-21&key=Qz5b-Lk0' },
       'no Qz5b-Lk0 in 2024-10-21',
       'no *** in 2024-10-21',
     ],
-    ['no credential: the name of an author', { headers: { 'x-title-author': 'Acme' } }, 'by Acme', 'by Acme'],
-    ['a key of the path', { baseURL: 'https://up.test/t/x8Kd0-qW3z/v1' }, 'no x8Kd0-qW3z', 'no ***'],
     [
-      'a long key of the path, cut and encoded',
+      'keeps the name of an author, which is not a credential',
+      { headers: { 'x-title-author': 'Acme' } },
+      'by Acme',
+      'by Acme',
+    ],
+    ['masks a key in the path', { baseURL: 'https://up.test/t/x8Kd0-qW3z/v1' }, 'no x8Kd0-qW3z', 'no ***'],
+    [
+      'masks a long key of the path that is cut and encoded',
       { baseURL: 'https://up.test/x8Kd0qW3zLm5/v1' },
       base64('x8Kd0qW3zLm5'),
       '***',
     ],
     [
-      'a path of several words',
+      'masks a path of several words',
       { baseURL: 'https://up.test/hidden-path/v1' },
       'POST /hidden-path/v1/chat',
       'POST [upstream]/chat',
     ],
-    ['the login of an address', { baseURL: 'https://us:pA55-word@up.test/v1' }, 'for pA55-word', 'for ***'],
+    ['masks the login in a base URL', { baseURL: 'https://us:pA55-word@up.test/v1' }, 'for pA55-word', 'for ***'],
   ])('%s', (_, given, text, expected) => {
     expect(redact(text, { ...upstream, headers: {}, ...given })).toBe(expected)
   })
@@ -112,7 +121,7 @@ describe('redaction of a text', () => {
   })
 
   it.each(['\\', '\\u', 'C:\\', '\n', '\u00e9', '"', '\\\\'])(
-    'all of a short one behind %j, and JSON stays JSON',
+    'masks a whole short key after %j and keeps the JSON valid',
     (before) => {
       const short = 'ub7f2-Kx9wQz'
       const text = redact(JSON.stringify({ m: `${before}${short}` }), openai({ apiKey: short }))
@@ -169,10 +178,10 @@ it('masks a credential in the upstream’s request id', async () => {
 
 describe('text without secrets', () => {
   it.each([
-    ['other words', 'max_tokens: 10'],
-    ['fewer characters of a credential', key.slice(0, 11)],
-    ['a part of what is no credential', 'see https://app.test/'],
+    ['unrelated words', 'max_tokens: 10'],
+    ['too few characters of a credential', key.slice(0, 11)],
+    ['a part of a header that is not a credential', 'see https://app.test/'],
     ['words, regions and versions of an address', 'us-central1 v1beta1 projects deployments 2024-10-01-preview'],
-    ['escapes, where nothing is found', '{"a":"\\/ \\u0041 \\\\u0041 \\""}'],
-  ])('%s', (_, text) => expect(redact(text, upstream)).toBe(text))
+    ['escapes without a secret', '{"a":"\\/ \\u0041 \\\\u0041 \\""}'],
+  ])('is unchanged: %s', (_, text) => expect(redact(text, upstream)).toBe(text))
 })
