@@ -5,8 +5,8 @@ import { canAsk, canTell, observeAnswer, observeRequest } from './capability-ver
 import { codecs } from './codecs.ts'
 
 /**
- * What is said in the format's own words, so that no report speaks of it: the same thing under another name, or a number
- * that is still in the total. Whatever else changes is reported.
+ * Features that change without a report, because the format expresses them differently: under another name, or as a number
+ * that is part of the total. All other changes must be reported.
  */
 const sameInOtherWords: { readonly [F in Format]: { requests: RequestFeature[]; answers: ResponseFeature[] } } = {
   chat: {
@@ -56,14 +56,14 @@ const sameInOtherWords: { readonly [F in Format]: { requests: RequestFeature[]; 
   },
 }
 
-/** The decoder reads the tier where upstreams say it, in the first chunk; clients are told in the last, with the usage. */
+/** Upstreams send the tier in the first chunk, where the decoder reads it; clients receive it in the last, with the usage. */
 const readElsewhere = 'gemini serviceTier'
 
-describe.each(codecs.map((codec) => [codec.format, codec] as const))('what %s carries', (format, codec) => {
+describe.each(codecs.map((codec) => [codec.format, codec] as const))('the capabilities of %s', (format, codec) => {
   const requests = Object.keys(codec.capabilities.requests) as RequestFeature[]
   const answers = Object.keys(codec.capabilities.responses) as ResponseFeature[]
 
-  it.each(requests)('of %s in a request is what its table says', (feature) => {
+  it.each(requests)('match the table for %s in a request', (feature) => {
     const row = codec.capabilities.requests[feature]
     const { word, losses } = observeRequest(codec, feature)
     expect({ upstream: word, losses }).toEqual({ upstream: verdictWord(row.upstream), losses })
@@ -71,14 +71,14 @@ describe.each(codecs.map((codec) => [codec.format, codec] as const))('what %s ca
   })
 
   it.each(requests.filter((feature) => codec.capabilities.requests[feature].keptWith !== undefined))(
-    'of %s in a request is all with the quirk that its table names',
+    'include all of %s in a request with the quirk from the table',
     (feature) => {
       const { keptWith } = codec.capabilities.requests[feature]
       expect(observeRequest(codec, feature, keptWith).word).toBe('kept')
     },
   )
 
-  it.each(answers)('of %s in an answer is what its table says', (feature) => {
+  it.each(answers)('match the table for %s in a response', (feature) => {
     const row = codec.capabilities.responses[feature]
     const { word, losses } = observeAnswer(codec, feature, false)
     expect({ client: word, losses }).toEqual({ client: verdictWord(row.client), losses })
@@ -86,7 +86,7 @@ describe.each(codecs.map((codec) => [codec.format, codec] as const))('what %s ca
   })
 
   it.each(answers.filter((feature) => `${format} ${feature}` !== readElsewhere))(
-    'of %s in a stream is the same',
+    'match the table for %s in a stream',
     (feature) => {
       const { word, losses } = observeAnswer(codec, feature, true)
       expect({ client: word, losses }).toEqual({
@@ -96,7 +96,7 @@ describe.each(codecs.map((codec) => [codec.format, codec] as const))('what %s ca
     },
   )
 
-  it('changes nothing without a report, but for what says the same in other words', () => {
+  it('include no change without a report, except for features that the format expresses differently', () => {
     expect({
       requests: requests.filter((feature) => observeRequest(codec, feature).silent),
       answers: answers.filter((feature) => observeAnswer(codec, feature, false).silent),

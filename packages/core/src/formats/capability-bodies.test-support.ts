@@ -3,8 +3,8 @@ import type { Format } from '../base/names.ts'
 import type { RequestFeature, ResponseFeature } from './capabilities.ts'
 
 /**
- * What only one side of a format can say: its clients, but no request that is sent to an upstream; or its upstreams, but
- * no answer that is shown to a client. Seals are gemini's.
+ * Bodies for features that only one side of a format supports: its clients, but not requests to upstreams; or its
+ * upstreams, but not responses to clients. Gemini issued all seals.
  */
 type Bodies<Feature extends string> = { readonly [F in Format]?: { readonly [K in Feature]?: JsonObject } }
 

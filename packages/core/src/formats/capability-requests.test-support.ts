@@ -14,14 +14,14 @@ import type {
   Turn,
 } from './ir.ts'
 
-/** A request that says one thing, and where to look for it. */
+/** A request with one feature, and a function that extracts it. */
 export interface RequestSample {
   readonly request: Partial<ModelRequest>
   readonly pick: (request: ModelRequest) => unknown
-  /** The same without the feature, where that is more than the least request: what it loses does not count. */
+  /** The request without the feature, if it differs from the minimal request. Losses of this request are ignored. */
   readonly beside?: Partial<ModelRequest>
 }
-/** Whose what is said is, where it can be somebody's: the format that is asked, or another one. */
+/** Possible owners of a native value or seal: the upstream's format or another one. */
 export interface Owners {
   readonly upstream: UpstreamFormat
   readonly other: Format
@@ -41,8 +41,8 @@ const field = (path: string, value: unknown): RequestSample => {
   return { request, pick }
 }
 /**
- * Turns without what some formats repeat or say of themselves: names in a result, the kind of a linked file, whether
- * reasoning is called a summary or withheld (its seal says what it is).
+ * Drops the fields that some formats derive: names in a result, the media type of a linked file, and whether reasoning
+ * is a summary or redacted (its seal already determines that).
  */
 const essence = (part: Part): unknown => {
   if (part.type === 'tool-result')
@@ -66,7 +66,7 @@ const weather: Tool = { type: 'function', name: 'weather', description: 'The wea
 const time: Tool = { type: 'function', name: 'time', description: 'The time.', schema }
 export const shell: Tool = { type: 'custom', name: 'shell', description: 'Runs a command.' }
 
-/** A function that does not say whether it is strict is not. */
+/** A function without `strict` is not strict. */
 const tool = (list: Tool[]): RequestSample => ({
   request: { tools: { list } },
   pick: ({ tools }) =>
@@ -108,7 +108,7 @@ const url = (kind: MediaPart['kind'], ending: string): MediaPart => ({
   kind,
   source: { type: 'url', url: `https://example.com/file.${ending}` },
 })
-/** What a medium says beside its content. */
+/** Sample of a media part with one field in addition to its content. */
 const beside = (part: MediaPart, key: 'detail' | 'name', value: string): RequestSample => ({
   request: asked({ ...part, [key]: value }).request,
   beside: asked(part).request,
@@ -116,7 +116,7 @@ const beside = (part: MediaPart, key: 'detail' | 'name', value: string): Request
 })
 
 type JsonFormat = Extract<NonNullable<Output['format']>, { type: 'json' }>
-/** Of an answer in JSON, what `key` says. */
+/** Sample of a JSON output format with the field `key`. */
 const json = (key: 'schema' | 'name' | 'strict', more: Omit<JsonFormat, 'type'>): RequestSample => {
   const { [key]: _, ...rest } = more
   return {
@@ -130,7 +130,7 @@ const answered = (...parts: Part[]): RequestSample =>
 const cached = (ttl: '5m' | '1h'): RequestSample =>
   turns(user({ type: 'text', text: 'A long text.', cache: { ttl } }, text('What does it say?')))
 
-/** A change of settings between two questions. */
+/** Sample of a settings change between two questions. */
 const changed = (change: SettingsChange, tools: ModelRequest['tools'] = { list: [weather, time] }): RequestSample => ({
   request: {
     tools,
@@ -156,7 +156,7 @@ const changed = (change: SettingsChange, tools: ModelRequest['tools'] = { list: 
     ),
 })
 
-/** For each feature a request beside the least: `{model, turns: [one question]}`. */
+/** One request for each feature, added to the minimal request `{model, turns: [one question]}`. */
 export const requestSamples: { readonly [F in RequestFeature]: (owners: Owners) => RequestSample } = {
   'sampling.temperature': () => field('sampling.temperature', 0.5),
   'sampling.topP': () => field('sampling.topP', 0.9),
@@ -185,7 +185,7 @@ export const requestSamples: { readonly [F in RequestFeature]: (owners: Owners) 
   'turns.call': () => turns(question, assistant(text('I look.'), call), user(result(text('Rain.')))),
   'turns.customCall': () => ({
     ...called(result(text('Done.')), shellCall),
-    // The function that stands for the tool is reported where the tool is offered.
+    // The replacement of the custom tool by a function is reported for the tool list.
     request: { ...called(result(text('Done.')), shellCall).request, tools: { list: [shell] } },
   }),
   'turns.result': () => called(result(text('Rain.'))),
@@ -230,7 +230,7 @@ export const requestSamples: { readonly [F in RequestFeature]: (owners: Owners) 
       { type: 'reasoning', text: '', redacted: true, seal: { issuer: upstream, data: 'c2VhbA==' } },
       text('So.'),
     ),
-  // Some sign the call, the others the reasoning before it.
+  // Chat and Gemini upstreams sign the call, the others the reasoning before it.
   'turns.ownLoop': ({ upstream }) => {
     const data = upstream === 'chat' ? '{"google":{"thought_signature":"c2VhbA=="}}' : 'c2VhbA=='
     const seal = { issuer: upstream, data }
@@ -240,7 +240,7 @@ export const requestSamples: { readonly [F in RequestFeature]: (owners: Owners) 
       : turns(question, assistant({ type: 'reasoning', text: 'I think.', seal }, call), done)
   },
   'turns.openReasoning': () => answered({ type: 'reasoning', text: 'I think.' }, text('So.')),
-  // The signature never arrives: what can, is the text.
+  // A foreign signature is never sent, so only the text is compared.
   'turns.foreignReasoning': ({ other }) => ({
     ...answered({ type: 'reasoning', text: 'I think.', seal: { issuer: other, data: 'c2VhbA==' } }, text('So.')),
     pick: (request) =>

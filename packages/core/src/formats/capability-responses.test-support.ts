@@ -4,11 +4,11 @@ import type { ResponseFeature } from './capabilities.ts'
 import { call, image, shell, text } from './capability-requests.test-support.ts'
 import type { Choice, Citation, Finish, ModelRequest, ModelResponse, Part, Usage } from './ir.ts'
 
-/** An answer that says one thing, and where to look for it. */
+/** A response with one feature, and a function that extracts it. */
 export interface AnswerSample {
   readonly response: ModelResponse
   readonly pick: (response: ModelResponse) => unknown
-  /** What the client had asked for. */
+  /** Settings that the client requested. */
   readonly asked?: Partial<ModelRequest>
 }
 
@@ -26,7 +26,7 @@ const parts = (list: Part[], finish: Finish = stopped): AnswerSample => ({
   pick: ({ choices }) =>
     choices[0]?.parts.map((part) => (part.type === 'media' ? { ...part, extra: undefined } : part)),
 })
-/** What parts say, not how their reasoning is called; seals wherever the client keeps them. */
+/** Compares only the seals of parts, because clients keep them in different places. */
 const sealed = (list: Part[], finish: Finish = stopped): AnswerSample => ({
   ...parts(list, finish),
   pick: ({ choices }) =>
@@ -91,7 +91,7 @@ export const answerSamples: { readonly [F in ResponseFeature]: (owners: { other:
     }),
     asked: { tools: { list: [shell] } },
   }),
-  // A format without a place for it sends the seal beside its call: so only the seals count.
+  // A format without a field for the seal sends it next to its call, so only the seals are compared.
   callSeal: ({ other }) => {
     const sample = sealed([{ ...call, seal: { issuer: other, data: 'c2VhbA==' } }], { reason: 'tool-calls' })
     return { ...sample, pick: (answer) => [sample.pick(answer)].flat().filter((one) => String(one).includes(' ')) }

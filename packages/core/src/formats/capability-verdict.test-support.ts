@@ -11,24 +11,24 @@ import { createReport } from './loss-report.ts'
 import { foldEvents } from './shared/fold.test-support.ts'
 import type { Quirks } from './target-traits.ts'
 
-/** What a codec really does with a feature. */
+/** Observed handling of a feature by a codec. */
 export interface Observed {
   word: 'kept' | 'changed' | 'reported' | 'refused'
-  /** It came out in another form, and no report says so. */
+  /** The feature changed without a report. */
   silent: boolean
-  /** It came back as it was, whatever the report says. */
+  /** The feature is unchanged after a round trip, regardless of the report. */
   equal: boolean
   losses: readonly Loss[]
 }
 
-/** For each format a model that takes all its format has. */
+/** For each format, a model that accepts every feature of the format. */
 const models: Readonly<Record<Format, string>> = {
   chat: 'gpt-next',
   messages: 'claude-next',
   gemini: 'house-model',
   responses: 'gpt-next',
 }
-/** Every quirk by which an upstream takes more than its format has. */
+/** All quirks that extend a format with more features. */
 const generous: Quirks = {
   cacheControl: true,
   topK: true,
@@ -38,7 +38,7 @@ const generous: Quirks = {
   laterChanges: ['effort', 'tools'],
 }
 
-/** A client of some other format wrote it. */
+/** Minimal request from a client of another format. */
 const least: ModelRequest = {
   model: 'm',
   turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hello.' }] }],
@@ -58,7 +58,7 @@ function contextOf(format: Format, request = least, quirks: Quirks = {}): Contex
   }
 }
 
-/** As text that two equal values share: places, and what is not there, do not count. */
+/** Serializes a value for comparison, without places and absent fields and with sorted keys. */
 function essential(value: unknown): string {
   return JSON.stringify(value, (key, inner: unknown) => {
     if (key === 'at') return undefined
@@ -77,7 +77,7 @@ function judge(losses: readonly Loss[], equal: boolean): Observed {
 
 const foreignTo = (format: Format): Format => (format === 'gemini' ? 'messages' : 'gemini')
 
-/** What becomes of a feature that a client asks of an upstream of the codec's format. */
+/** Observes how the codec encodes a requested feature for an upstream of its format. */
 export function observeRequest(codec: Codec, feature: RequestFeature, quirk?: keyof Quirks): Observed {
   const { format } = codec
   const quirks: Quirks = quirk === undefined ? {} : { [quirk]: generous[quirk] }
@@ -97,7 +97,7 @@ export function observeRequest(codec: Codec, feature: RequestFeature, quirk?: ke
 
 const asSent = (body: JsonObject): JsonObject => JSON.parse(JSON.stringify(body)) as JsonObject
 
-/** Whether a client of the codec's format can ask for it: by a body of its own, or by one an upstream is sent. */
+/** Returns whether a client of the codec's format can request a feature, by its own body or by one that the codec encodes. */
 export function canAsk(codec: Codec, feature: RequestFeature): boolean {
   const { format } = codec
   const body = clientBodies[format]?.[feature]
@@ -112,7 +112,7 @@ export function canAsk(codec: Codec, feature: RequestFeature): boolean {
   })
 }
 
-/** What a client of the codec's format is shown of a feature of an answer. */
+/** Observes how the codec encodes a response feature for a client of its format. */
 export function observeAnswer(codec: Codec, feature: ResponseFeature, stream: boolean, owner?: Format): Observed {
   const { format } = codec
   const sample = answerSamples[feature]({ other: owner ?? foreignTo(format) })
@@ -147,7 +147,7 @@ function throughStream(codec: Codec, answer: ModelResponse, context: Context, re
   return folded
 }
 
-/** Whether an upstream of the codec's format can say it: by an answer of its own, or by one a client is shown. */
+/** Returns whether an upstream of the codec's format can send a feature, by its own body or by one that the codec encodes. */
 export function canTell(codec: Codec, feature: ResponseFeature): boolean {
   const { format } = codec
   const body = upstreamBodies[format]?.[feature]
@@ -157,12 +157,12 @@ export function canTell(codec: Codec, feature: ResponseFeature): boolean {
     const back = codec.decodeResponse(body, contextOf(format, { ...least, ...sample.asked }))
     return essential(sample.pick(back)) === essential(sample.pick(sample.response))
   } catch (error) {
-    // An answer that ended in an error is one.
+    // A response with this finish reason is decoded as an error.
     return error instanceof GatewayError && feature === 'finish.error'
   }
 }
 
-/** The stream that an answer comes as: text in deltas, what belongs to a text after it, usage last. */
+/** Splits a response into stream events: text in deltas, then its citations, with usage at the end. */
 function unfold({ id, model, created, serviceTier, extra, choices, usage }: ModelResponse): ModelEvent[] {
   const start: ModelEvent = { type: 'response-start', id, model, created }
   if (serviceTier !== undefined) start.serviceTier = serviceTier

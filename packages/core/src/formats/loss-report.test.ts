@@ -3,7 +3,7 @@ import { createReport, responseReport } from './loss-report.ts'
 
 const seed = { path: '/seed', kind: 'unsupported', severity: 'warn', detail: 'no seed' } as const
 
-it('keeps the same loss once, and apart what differs in path, kind, side or detail', () => {
+it('keeps equal losses once and losses that differ in path, kind, side or detail separately', () => {
   const report = createReport()
   const others = [
     { ...seed, path: '/top_k' },
@@ -16,10 +16,10 @@ it('keeps the same loss once, and apart what differs in path, kind, side or deta
   expect(report.losses).toEqual([seed, ...others, { ...seed, side: 'answer' }])
 })
 
-it('takes as many losses as a hostile body has fields', () => {
+it('accepts 100,000 losses of a hostile body', () => {
   const report = createReport()
   const count = 100_000
-  // Compared with each other, these would take minutes.
+  // Comparing every pair would take minutes.
   for (let i = 0; i < count; i++) report.add({ ...seed, path: `/messages/${i}/odd` })
   expect(report.losses).toHaveLength(count)
 })
@@ -32,14 +32,14 @@ it.each([
   ['/max_tokens', '/max_tokens'],
   ['/reasoning/effort', '/reasoning/effort'],
   ['', ''],
-])('names what stands in the client’s body: %s is %s', (path, expected) => {
+])('shortens a path to one that exists in the client’s body: %s to %s', (path, expected) => {
   const report = createReport({ messages: [{ content: ['x', { type: 'image' }], 'a/b': 1 }] })
   report.add({ ...seed, path })
   responseReport(report).add({ ...seed, path })
   expect(report.losses.map((loss) => loss.path)).toEqual([expected, path])
 })
 
-it('bounds the losses of an answer, and keeps one entry for each severity of the rest', () => {
+it('limits the losses of a response and keeps one entry for each severity of the rest', () => {
   const report = createReport()
   const answer = responseReport(report)
   const lose = (n: number, severity: 'note' | 'warn') =>

@@ -12,7 +12,7 @@ import { responsesCodec } from './responses/codec.ts'
 import { countSteps } from './shared/count-steps.test-support.ts'
 import { unread } from './shared/json-fields.ts'
 
-/** Requests whose translation must take time in proportion to their size, whatever their shape: anybody with a token can send them. */
+/** Requests whose translation must run in linear time for any shape, because every client with a token can send them. */
 
 const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index))
 const object = <T>(length: number, make: (index: number) => [string, T]): { [key: string]: T } =>
@@ -37,7 +37,7 @@ const objectOf = (properties: JsonObject, more: JsonObject = {}): JsonObject => 
   ...more,
 })
 
-/** The same name in many spellings: letters as they are or percent-encoded. */
+/** Spells the same name in many ways, with plain or percent-encoded letters. */
 const spelled = (index: number): string =>
   [...'abcdefghijkl']
     .map((letter, bit) => ((index >> bit) & 1 ? `%${letter.charCodeAt(0).toString(16)}` : letter))
@@ -55,12 +55,12 @@ interface Attack {
 }
 
 const schemaAttacks: { readonly [name: string]: Attack } = {
-  'a schema whose alternatives all refer to itself': {
+  'a schema whose alternatives all refer back to it': {
     client: messagesCodec,
     upstream: chatCodec,
     body: (size) => strictTool(objectOf({ a: refersToA }, { $defs: { A: { anyOf: list(size, () => refersToA) } } })),
   },
-  'a function without `strict` whose alternatives all refer to itself': {
+  'a function without `strict` whose alternatives all refer back to it': {
     client: responsesCodec,
     upstream: chatCodec,
     body: (size) =>
@@ -143,7 +143,7 @@ const schemaAttacks: { readonly [name: string]: Attack } = {
 }
 
 const listAttacks: { readonly [name: string]: Attack } = {
-  'ids of calls that become equal where only ASCII is accepted': {
+  'ids of calls that become equal because only ASCII is accepted': {
     client: chatCodec,
     upstream: messagesCodec,
     body: (size) =>
@@ -155,7 +155,7 @@ const listAttacks: { readonly [name: string]: Attack } = {
         ],
       }),
   },
-  'the same ids towards Bedrock': {
+  'ids of calls that become equal for Bedrock': {
     client: chatCodec,
     upstream: converseCodec,
     model: 'amazon.nova-pro-v1',
@@ -178,7 +178,7 @@ const listAttacks: { readonly [name: string]: Attack } = {
         ],
       }),
   },
-  'function responses that answer no call': {
+  'function responses without a call': {
     client: geminiCodec,
     upstream: chatCodec,
     body: (size) =>
@@ -192,7 +192,7 @@ const listAttacks: { readonly [name: string]: Attack } = {
         ],
       }),
   },
-  'documents of one name': {
+  'documents with the same name': {
     client: messagesCodec,
     upstream: converseCodec,
     model: 'amazon.nova-pro-v1',
@@ -212,7 +212,7 @@ const listAttacks: { readonly [name: string]: Attack } = {
   },
   ...Object.fromEntries(
     ([messagesCodec, converseCodec, chatCodec] as const).map((upstream): [string, Attack] => [
-      `a choice among many tools towards ${upstream.format}`,
+      `a choice among many tools for ${upstream.format}`,
       {
         client: upstream === chatCodec ? responsesCodec : chatCodec,
         upstream,
@@ -230,7 +230,7 @@ const listAttacks: { readonly [name: string]: Attack } = {
       },
     ]),
   ),
-  'answers in a row after an answer with a late call': {
+  'consecutive assistant turns after a turn with a call at its end': {
     client: messagesCodec,
     upstream: chatCodec,
     body: (size) =>
@@ -248,7 +248,7 @@ const listAttacks: { readonly [name: string]: Attack } = {
         ],
       }),
   },
-  'system messages at the end for an upstream that wants them first': {
+  'system messages at the end for an upstream that requires them first': {
     client: chatCodec,
     upstream: chatCodec,
     quirks: { alternatingRoles: true },
@@ -282,7 +282,7 @@ const listAttacks: { readonly [name: string]: Attack } = {
         ],
       }),
   },
-  'signatures that come before their parts': {
+  'signatures that precede their parts': {
     client: messagesCodec,
     upstream: geminiCodec,
     model: 'gemini-2.5-pro',
@@ -316,12 +316,12 @@ function translate({ client, upstream, body, model = 'm', quirks = {} }: Attack,
   JSON.stringify(upstream.encodeRequest({ ...request, at: { ...client.fieldPointers, ...request.at } }, context))
 }
 
-/** What a request says of itself once is not copied for each of its parts. */
-describe('fields that many parts have in common', () => {
+/** Shared fields must not be copied for each part, because memory would grow with the product of both. */
+describe('fields that many parts share', () => {
   const context = { report: createReport(), newId: (prefix: string) => `${prefix}1`, now: () => 1 }
   const decode = (more: JsonObject) => responsesCodec.decodeRequest({ model: 'm', ...responses(more) }, context)
 
-  it('are kept once for the tools of a namespace', () => {
+  it('are stored once for the tools of a namespace', () => {
     const functions = list(3, (index) => ({ type: 'function', name: `f${index}` }))
     const { tools } = decode({ tools: [{ type: 'namespace', name: 'n', extra: 1, tools: functions }] })
     const others = tools?.list.map(({ extra }) => (extra?.responses?.namespace as JsonObject | undefined)?.others)
@@ -329,7 +329,7 @@ describe('fields that many parts have in common', () => {
     expect(new Set(others).size).toBe(1)
   })
 
-  it('are kept once for the pieces of a reasoning item', () => {
+  it('are stored once for the parts of a reasoning item', () => {
     const summary = list(3, () => ({ type: 'summary_text', text: 'a' }))
     const { turns } = decode({ input: [{ type: 'reasoning', id: 'rs_1', extra: 1, summary }] })
     expect(turns[0]?.parts.map(({ extra }) => extra?.responses)).toEqual([
@@ -340,8 +340,8 @@ describe('fields that many parts have in common', () => {
   })
 })
 
-describe('a body that does not fit', () => {
-  it('is checked up to its first fault', () => {
+describe('an invalid body', () => {
+  it('is checked up to its first error', () => {
     for (const wrong of [
       { contents: list(9, () => 1) },
       { contents: [{ parts: list(9, () => 1) }] },
@@ -351,8 +351,8 @@ describe('a body that does not fit', () => {
   })
 })
 
-describe('fields to rank documents by', () => {
-  it('are looked for among those of each document', () => {
+describe('rank fields of documents', () => {
+  it('are found in linear time in the fields of each document', () => {
     const rank = (size: number): number =>
       countSteps(() => {
         const body = JSON.parse(

@@ -9,8 +9,8 @@ import type { ModelRequest } from './ir.ts'
 import { exchangeOf, readAnswer } from './shared/exchange.test-support.ts'
 
 /**
- * A tool loop of three turns with thinking, through each client to each upstream: the issuer gets its own seals back byte
- * by byte and where they stood, whatever the client speaks; another vendor gets none, and a report.
+ * Runs a tool loop of three turns with reasoning for each pair of client and upstream. The issuer must receive its seals
+ * byte for byte in their original places. Other vendors must receive none, and the loss is reported.
  */
 
 const models: Readonly<Record<Format, string>> = {
@@ -20,7 +20,7 @@ const models: Readonly<Record<Format, string>> = {
   responses: 'gpt-5',
 }
 
-/** What each upstream says in its own words: two turns with calls, and the last word. */
+/** Responses of each upstream in its own format: two turns with calls and a final turn. */
 const answers: Readonly<Record<Format, JsonObject[]>> = {
   messages: [
     [
@@ -137,7 +137,7 @@ const answers: Readonly<Record<Format, JsonObject[]>> = {
 const results: string[][] = [['call_a'], ['call_b', 'call_c'], []]
 const names: Readonly<Record<string, string>> = { call_a: 'f', call_b: 'f', call_c: 'g' }
 
-/** How a client of each format asks, keeps answers (whole ones, and the events of streamed ones), and sends results. */
+/** Simulates a client of a format: `ask` creates requests, `keep` and `collect` store whole and streamed responses. */
 interface Client {
   ask(history: JsonObject[]): JsonObject
   keep(answer: JsonObject): JsonObject[]
@@ -161,7 +161,7 @@ const clients: Readonly<Record<Format, Client>> = {
       messages: [{ role: 'user', content: 'q' }, ...history],
     }),
     keep: ({ choices }) => objects(choices).map(({ message }) => pick(isObject(message) ? message : {}, chatFields)),
-    // As the official SDK for JavaScript does: texts grow, calls grow by their index, everything else is the last word.
+    // Same as the official JavaScript SDK: texts grow, calls grow by index, and later values replace all other fields.
     collect(events) {
       const message: JsonObject = { role: 'assistant', content: null }
       const calls: JsonObject[] = []
@@ -227,7 +227,7 @@ const clients: Readonly<Record<Format, Client>> = {
           pick(part, ['text', 'thought', 'thoughtSignature', 'functionCall']),
         ),
       })),
-    // The SDK's chats keep each chunk as a content of its own.
+    // The chats of the SDK keep each chunk as a separate content.
     collect: (events) => events.flatMap((event) => clients.gemini.keep(parse(event))),
     results: (ids) =>
       ids.length === 0
@@ -264,15 +264,15 @@ const clients: Readonly<Record<Format, Client>> = {
 
 const bare: ModelRequest = { model: 'm', turns: [], stream: false }
 
-/** The last request of the loop that a client of one format holds with an upstream of another. */
+/** Runs the loop between a client and an upstream; returns the client's last request. */
 function history(client: Codec, upstream: Codec, stream: boolean): JsonObject {
   const { ask, keep, collect, results: respond } = clients[client.format]
-  const said: JsonObject[] = []
+  const turns: JsonObject[] = []
   for (const [turn, body] of answers[upstream.format].entries()) {
-    const exchange = exchangeOf(client, { ...ask(said), stream }, upstream, models[upstream.format])
+    const exchange = exchangeOf(client, { ...ask(turns), stream }, upstream, models[upstream.format])
     const parts = readAnswer(upstream, body, bare)
-    said.push(...(stream ? collect(exchange.stream(parts)) : keep(exchange.answer(parts))))
-    said.push(...respond(results[turn] ?? []))
+    turns.push(...(stream ? collect(exchange.stream(parts)) : keep(exchange.answer(parts))))
+    turns.push(...respond(results[turn] ?? []))
   }
   const last: Readonly<Record<Format, JsonObject>> = {
     chat: { role: 'user', content: 'more' },
@@ -280,7 +280,7 @@ function history(client: Codec, upstream: Codec, stream: boolean): JsonObject {
     gemini: { role: 'user', parts: [{ text: 'more' }] },
     responses: { role: 'user', content: 'more' },
   }
-  return JSON.parse(JSON.stringify(ask([...said, last[client.format]]))) as JsonObject
+  return JSON.parse(JSON.stringify(ask([...turns, last[client.format]]))) as JsonObject
 }
 
 const sealKeys: ReadonlySet<string> = new Set([
@@ -291,18 +291,24 @@ const sealKeys: ReadonlySet<string> = new Set([
   'thought_signature',
 ])
 
-/** Every seal in a body, in order, with what stands around it. */
+/** Lists the seals of a body in order, each with the text or name that holds it. */
 function sealsIn(value: Json, holder = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => sealsIn(item, holder))
   if (!isObject(value)) return []
-  const said = [value.thinking, value.text, nameIn(value.functionCall), nameIn(value.function), textsIn(value.summary)]
-  const own = said.find((part) => typeof part === 'string')
+  const candidates = [
+    value.thinking,
+    value.text,
+    nameIn(value.functionCall),
+    nameIn(value.function),
+    textsIn(value.summary),
+  ]
+  const own = candidates.find((part) => typeof part === 'string')
   const here = own ?? holder
   return Object.entries(value).flatMap(([key, inner]) =>
     sealKeys.has(key) && typeof inner === 'string' ? [`${here} ${key} ${inner}`] : sealsIn(inner, here),
   )
 }
-/** Where a client's stream has no mark between two pieces, they are one when they come back. */
+/** Joins summary texts, because some client streams do not separate them. */
 const textsIn = (list: Json | undefined): string | undefined =>
   Array.isArray(list)
     ? objects(list)
@@ -312,8 +318,8 @@ const textsIn = (list: Json | undefined): string | undefined =>
 const nameIn = (call: Json | undefined): Json | undefined => (isObject(call) ? call.name : undefined)
 
 /**
- * Google signs texts, in a stream on an empty one behind them; a chat client keeps one text for both. So which of the two
- * bears the signature is not compared there.
+ * Google signs texts; in a stream, an empty text after them holds the signature. A chat client keeps one text for both, so
+ * the comparison ignores which of the two holds the signature.
  */
 const holder =
   (way: string, client: Format) =>
@@ -323,13 +329,13 @@ const holder =
       : seal
 
 /**
- * What has been streamed cannot be sealed in messages any more: a block behind it would be taken for what the answer says.
- * Only the seal of an answer's last words is concerned, and it is reported.
+ * A messages stream cannot seal text that was already sent, because clients would read another block as content.
+ * This affects only the seal at the end of a response, and the loss is reported.
  */
 const isTooLate = (seal: string, way: string, client: Format, issuer: Format): boolean =>
   way === 'streamed' && client === 'messages' && issuer === 'gemini' && seal.endsWith(' U0lHNA==')
 
-/** The word that says "unsigned" is no seal. */
+/** Excludes the placeholder for "unsigned", which is not a seal. */
 const isReal = (seal: string): boolean => !seal.endsWith('skip_thought_signature_validator')
 
 const ways = codecs.flatMap((client) =>
@@ -340,25 +346,28 @@ const ways = codecs.flatMap((client) =>
   ),
 )
 
-describe.each(ways)('through a %s client, %s answers, %s', (_client, issuer, way, client, upstream) => {
-  const body = history(client, upstream, way === 'streamed')
-  const given = answers[issuer]
-    .flatMap((answer) => sealsIn(answer))
-    .map(holder(way, client.format))
-    .filter((seal) => !isTooLate(seal, way, client.format, upstream.format))
+describe.each(ways)(
+  'seals in a loop of a %s client with a %s upstream, %s',
+  (_client, issuer, way, client, upstream) => {
+    const body = history(client, upstream, way === 'streamed')
+    const given = answers[issuer]
+      .flatMap((answer) => sealsIn(answer))
+      .map(holder(way, client.format))
+      .filter((seal) => !isTooLate(seal, way, client.format, upstream.format))
 
-  test('bring their issuer its own seals back, each where it stood', () => {
-    const { sent } = exchangeOf(client, body, upstream, models[issuer])
-    expect(sealsIn(sent).map(holder(way, client.format))).toEqual(given)
-    expect(JSON.stringify(sent)).not.toMatch(/mgs1\.|bWdzMS5/)
-  })
+    test('return to their issuer in their original places', () => {
+      const { sent } = exchangeOf(client, body, upstream, models[issuer])
+      expect(sealsIn(sent).map(holder(way, client.format))).toEqual(given)
+      expect(JSON.stringify(sent)).not.toMatch(/mgs1\.|bWdzMS5/)
+    })
 
-  test.each(codecs.filter((codec) => codec !== upstream))('bring none to $format, and a report', (other) => {
-    const { sent, losses } = exchangeOf(client, body, other, models[other.format])
-    expect(sealsIn(sent).filter(isReal)).toEqual([])
-    const text = JSON.stringify(sent)
-    for (const seal of given) expect(text).not.toContain(seal.slice(seal.lastIndexOf(' ') + 1))
-    expect(text).not.toMatch(/mgs1\.|bWdzMS5/)
-    expect(losses.filter(({ detail }) => /withheld|by its issuer only/.test(detail)).length).toBeGreaterThan(0)
-  })
-})
+    test.each(codecs.filter((codec) => codec !== upstream))('are withheld from $format and reported', (other) => {
+      const { sent, losses } = exchangeOf(client, body, other, models[other.format])
+      expect(sealsIn(sent).filter(isReal)).toEqual([])
+      const text = JSON.stringify(sent)
+      for (const seal of given) expect(text).not.toContain(seal.slice(seal.lastIndexOf(' ') + 1))
+      expect(text).not.toMatch(/mgs1\.|bWdzMS5/)
+      expect(losses.filter(({ detail }) => /withheld|by its issuer only/.test(detail)).length).toBeGreaterThan(0)
+    })
+  },
+)

@@ -10,7 +10,7 @@ import { messagesCodec } from './messages/index.ts'
 import { responsesCodec } from './responses/codec.ts'
 import { countSteps } from './shared/count-steps.test-support.ts'
 
-/** Streams of a hostile upstream whose translation must take time, and space, in proportion to their size. */
+/** Streams of a hostile upstream whose translation must run in linear time and space. */
 
 const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index))
 const manyKeys = (length: number): JsonObject => Object.fromEntries(list(length, (index) => [`k${index}`, 1]))
@@ -74,7 +74,7 @@ const attacks: { readonly [name: string]: Attack } = {
       chunk({}, 'tool_calls'),
     ],
   },
-  'calls that are known by their ids alone': {
+  'calls that are identified only by their ids': {
     upstream: chatCodec,
     events: (size) => [
       ...list(size, (index) => call({ id: `b${index}`, function: { name: 'g', arguments: '{' } })),
@@ -82,7 +82,7 @@ const attacks: { readonly [name: string]: Attack } = {
       chunk({}, 'tool_calls'),
     ],
   },
-  'pieces of reasoning, each told before the next text': {
+  'reasoning parts that alternate with text': {
     upstream: chatCodec,
     events: (size) => [
       ...list(size, (index) => [
@@ -92,7 +92,7 @@ const attacks: { readonly [name: string]: Attack } = {
       chunk({}, 'stop'),
     ],
   },
-  'annotations that name places in a long text': {
+  'annotations with offsets in a long text': {
     upstream: chatCodec,
     events: (size) => [
       ...list(size, () => chunk({ content: words })),
@@ -109,7 +109,7 @@ const attacks: { readonly [name: string]: Attack } = {
       chunk({}, 'stop'),
     ],
   },
-  'signed blocks of thinking': {
+  'signed thinking blocks': {
     upstream: messagesCodec,
     events: (size) =>
       message(
@@ -121,7 +121,7 @@ const attacks: { readonly [name: string]: Attack } = {
         ]).flat(),
       ),
   },
-  'sources that come with each piece of a text': {
+  'sources with each piece of a text': {
     upstream: geminiCodec,
     events: (size) => [
       ...list(size, (index) =>
@@ -135,7 +135,7 @@ const attacks: { readonly [name: string]: Attack } = {
       lastAnswer,
     ],
   },
-  'a long quotation that rests on many sources': {
+  'a long quotation with many sources': {
     upstream: geminiCodec,
     events: (size) => [
       answer([{ text: 'abc' }]),
@@ -153,7 +153,7 @@ const attacks: { readonly [name: string]: Attack } = {
       lastAnswer,
     ],
   },
-  'pieces of an item with many fields of its own': {
+  'parts of a reasoning item with many extra fields': {
     upstream: responsesCodec,
     events: (size) =>
       response(
@@ -166,7 +166,7 @@ const attacks: { readonly [name: string]: Attack } = {
         })),
       ),
   },
-  'texts of a message with many fields of its own': {
+  'texts of a message with many extra fields': {
     upstream: responsesCodec,
     events: (size) =>
       response(
@@ -179,7 +179,7 @@ const attacks: { readonly [name: string]: Attack } = {
         })),
       ),
   },
-  'ends of a text that was told long ago': {
+  'repeated ends of a text that was sent earlier': {
     upstream: responsesCodec,
     events: (size) =>
       response(
@@ -237,7 +237,7 @@ function sse(events: readonly JsonObject[]): SseEvent[] {
   }))
 }
 
-/** Translates a stream; returns the characters of the client's. */
+/** Translates a stream; returns the number of characters that the client receives. */
 function translate(upstream: Codec, client: Codec, events: readonly SseEvent[]): number {
   const context = contextOf(upstream)
   const decoder = upstream.decodeStream(context)
@@ -246,8 +246,8 @@ function translate(upstream: Codec, client: Codec, events: readonly SseEvent[]):
   const write = (event: ModelEvent): void => {
     for (const { data } of encoder.push(event)) chars += data.length
   }
-  for (const event of events) for (const told of decoder.push(event)) write(told)
-  for (const told of decoder.end()) write(told)
+  for (const event of events) for (const decoded of decoder.push(event)) write(decoded)
+  for (const decoded of decoder.end()) write(decoded)
   return chars
 }
 
@@ -270,12 +270,12 @@ describe('a stream from an upstream', () => {
     const many = countSteps(() => {
       manyChars = translate(attack.upstream, client, large)
     })
-    // Four times the events; long ones are also searched for numbers by a search that is counted (base/json/exact-number.ts).
+    // The input has four times the events. The counted steps also include the number search in long ones (base/json/exact-number.ts).
     expect(many / few, `${few} and ${many} steps`).toBeLessThan(6)
     expect(manyChars / fewChars, `${fewChars} and ${manyChars} characters`).toBeLessThan(5)
   })
 
-  it('keeps the usage of messages in one object while it counts on', () => {
+  it('stores the running usage of messages in one object', () => {
     const decoder = messagesCodec.decodeStream(contextOf(messagesCodec))
     const usages = sse(message({ type: 'message_delta', delta: {}, usage: { output_tokens: 2 } }))
       .flatMap((event) => decoder.push(event))
@@ -284,19 +284,19 @@ describe('a stream from an upstream', () => {
     expect(new Set(usages).size).toBe(1)
   })
 
-  it('may not skip more than 100,000 items of lists in the arguments of a call', () => {
+  it('fails if the arguments of a call skip more than 100,000 list items', () => {
     const decoder = geminiCodec.decodeStream(contextOf(geminiCodec))
     const events = sse([firstCall, arguments_('$.a[90000]'), arguments_('$.b[90000]')])
     expect(() => events.map((event) => decoder.push(event))).toThrow('skip too many items')
   })
 
-  it('may not nest the arguments of a call without limit', () => {
+  it('fails if the arguments of a call nest too deep', () => {
     const decoder = geminiCodec.decodeStream(contextOf(geminiCodec))
     const events = sse([firstCall, arguments_(`$${'.a'.repeat(5000)}`)])
     expect(() => events.map((event) => decoder.push(event))).toThrow('nest too deep')
   })
 
-  it('adds lists of grounding metadata up over all chunks', () => {
+  it('combines lists of grounding metadata from all chunks', () => {
     const decoder = geminiCodec.decodeStream(contextOf(geminiCodec))
     const chunks = list(3, (index) => answer([{ text: 'a' }], { groundingMetadata: { groundingX: [index] } }))
     const events = [...sse([...chunks, lastAnswer]).flatMap((event) => decoder.push(event)), ...decoder.end()]
@@ -308,7 +308,7 @@ describe('a stream from an upstream', () => {
     )
   })
 
-  it('for a client of responses ends with an error where the last event would be longer than an event may be', () => {
+  it('fails for a responses client if the last event would exceed the maximum length', () => {
     const encoder = responsesCodec.encodeStream({ ...contextOf(chatCodec), maxEventChars: 1000 })
     encoder.push({ type: 'part-start', choice: 0, part: 0, value: { type: 'text', text: '' } })
     const more: ModelEvent = { type: 'part-delta', choice: 0, part: 0, delta: { type: 'text', text: 'x'.repeat(600) } }

@@ -3,11 +3,11 @@ import { present, readClientRequests } from '../shared/recorded.test-support.ts'
 import { chatCodec } from './codec.ts'
 import { testContext } from './context.test-support.ts'
 
-/** Every chat request that a real client was seen to send. */
+/** All recorded chat requests of real clients. */
 const requests = readClientRequests((url) => url.endsWith('/chat/completions'))
 
-describe.skipIf(!present)('what real clients send', () => {
-  test.each(requests)('$path passes, and nothing of it is lost on the way through', ({ body }) => {
+describe.skipIf(!present)('recorded requests of real clients', () => {
+  test.each(requests)('are accepted and keep every field through the IR: $path', ({ body }) => {
     expect(() => chatCodec.validateRequest(body)).not.toThrow()
     const context = testContext({ quirks: { reasoningField: 'reasoning_content' } })
     const first = chatCodec.decodeRequest(structuredClone(body), context)

@@ -3,7 +3,7 @@ import type { Loss, ModelRequest } from '../ir.ts'
 import { createReport } from '../loss-report.ts'
 import type { Quirks } from '../target-traits.ts'
 
-/** Everything a codec may ask for, the same in every run. */
+/** Codec context with deterministic ids and time. */
 export interface TestContext extends ExchangeContext {
   readonly target: TargetTraits
   readonly losses: readonly Loss[]
@@ -23,7 +23,7 @@ export function testContext(options: { request?: Partial<ModelRequest>; quirks?:
   }
 }
 
-/** All that a machine says to these inputs and to their end. */
+/** Runs a machine over the inputs to their end; returns all outputs. */
 export const run = <In, Out>(machine: Machine<In, Out>, inputs: readonly In[]): Out[] => [
   ...inputs.flatMap((input) => machine.push(input)),
   ...machine.end(),

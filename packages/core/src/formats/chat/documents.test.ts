@@ -9,16 +9,17 @@ import { chatCodec } from './codec.ts'
 const url = 'https://a/b.pdf'
 const data = { type: 'document_url', document_url: 'data:application/pdf;base64,QQ==' }
 
-describe('a document by its address in a chat request', () => {
-  const asked = (...content: JsonObject[]): JsonObject => ({ model: 'm', messages: [{ role: 'user', content }] })
+describe('a document URL in a chat request', () => {
+  const requestWith = (...content: JsonObject[]): JsonObject => ({ model: 'm', messages: [{ role: 'user', content }] })
   const forms: [string, JsonObject][] = [
     ['a `document_url` part', { type: 'document_url', document_url: url }],
     ['a `document_url` part with an object', { type: 'document_url', document_url: { url } }],
-    ['in place of a file’s data', { type: 'file', file: { file_data: url } }],
+    ['the data of a `file` part', { type: 'file', file: { file_data: url } }],
   ]
 
-  test.each(forms)('as %s reaches those who take one', (_, part) => {
-    const to = (codec: typeof messagesCodec) => exchangeOf(chatCodec, asked(part), codec, 'claude-sonnet-4-5').sent
+  test.each(forms)('in %s reaches upstreams that accept a URL', (_, part) => {
+    const to = (codec: typeof messagesCodec) =>
+      exchangeOf(chatCodec, requestWith(part), codec, 'claude-sonnet-4-5').sent
     expect(to(messagesCodec).messages).toMatchObject([
       { content: [{ type: 'document', source: { type: 'url', url } }] },
     ])
@@ -26,13 +27,13 @@ describe('a document by its address in a chat request', () => {
     expect(to(geminiCodec).contents).toMatchObject([{ parts: [{ fileData: { fileUri: url } }] }])
   })
 
-  test.each(forms)('as %s stays as it is for a server of the same format', (_, part) => {
-    expect(exchangeOf(chatCodec, asked(part), chatCodec)).toMatchObject({ sent: asked(part), losses: [] })
+  test.each(forms)('in %s stays unchanged for an upstream of the same format', (_, part) => {
+    expect(exchangeOf(chatCodec, requestWith(part), chatCodec)).toMatchObject({ sent: requestWith(part), losses: [] })
   })
 
-  test('keeps its name, and data in its place are data', () => {
+  test('keeps its name, and a data URL becomes inline data', () => {
     const named = { type: 'document_url', document_url: url, document_name: 'b' }
-    const [message] = exchangeOf(chatCodec, asked(named, data), messagesCodec).sent.messages as JsonObject[]
+    const [message] = exchangeOf(chatCodec, requestWith(named, data), messagesCodec).sent.messages as JsonObject[]
     expect(message?.content).toMatchObject([
       { type: 'document', title: 'b', source: { type: 'url', url } },
       { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'QQ==' } },
@@ -40,14 +41,14 @@ describe('a document by its address in a chat request', () => {
   })
 })
 
-describe('a document by its address for a chat upstream', () => {
+describe('a document URL for a chat upstream', () => {
   const body: JsonObject = {
     model: 'm',
     max_tokens: 99,
     messages: [{ role: 'user', content: [{ type: 'document', title: 'b', source: { type: 'url', url } }] }],
   }
 
-  test('is refused: the answer would be one to another question', () => {
+  test('is reported as a fatal loss because the response would ignore the document', () => {
     expect(exchangeOf(messagesCodec, body, chatCodec).losses).toContainEqual(
       expect.objectContaining({ path: '/messages/0/content/0', severity: 'fatal' }),
     )
@@ -56,14 +57,14 @@ describe('a document by its address for a chat upstream', () => {
   test.each<['file_data' | 'document_url', JsonObject]>([
     ['file_data', { type: 'file', file: { file_data: url, filename: 'b' } }],
     ['document_url', { type: 'document_url', document_url: url, document_name: 'b' }],
-  ])('goes to one that takes it as %s', (documentUrls, part) => {
+  ])('is sent as %s if the upstream accepts that', (documentUrls, part) => {
     const { sent, losses } = exchangeOf(messagesCodec, body, chatCodec, 'm', { documentUrls })
     expect(sent.messages).toEqual([{ role: 'user', content: [part] }])
     expect(losses).toEqual([])
   })
 })
 
-test("Mistral's word for a call that must be made is known everywhere", () => {
+test("translates Mistral's tool_choice any for upstreams of other formats", () => {
   const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]
   const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }], tools, tool_choice: 'any' }
   expect(exchangeOf(chatCodec, body, messagesCodec).sent.tool_choice).toEqual({ type: 'any' })

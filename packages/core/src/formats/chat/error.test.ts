@@ -7,18 +7,18 @@ const openai = (fields: { [key: string]: Json }): Json => ({
   error: { message: 'm', type: 't', param: null, code: null, ...fields },
 })
 
-const decoded: readonly (readonly [what: string, status: number, body: Json, kind: ErrorKind, message: string])[] = [
+const decoded: readonly (readonly [title: string, status: number, body: Json, kind: ErrorKind, message: string])[] = [
   ['OpenAI', 400, openai({ type: 'invalid_request_error' }), 'invalid_request', 'm'],
   ['OpenAI, unknown model', 404, openai({ code: 'model_not_found' }), 'model_not_found', 'm'],
   ['OpenAI, unknown model on responses', 400, openai({ code: 'model_not_found' }), 'model_not_found', 'm'],
-  ['OpenAI, too long', 400, openai({ code: 'context_length_exceeded' }), 'context_length_exceeded', 'm'],
+  ['OpenAI, context too long', 400, openai({ code: 'context_length_exceeded' }), 'context_length_exceeded', 'm'],
   ['OpenAI, out of quota', 429, openai({ type: 'insufficient_quota' }), 'quota_exceeded', 'm'],
   ['OpenAI, out of quota as 400', 400, openai({ code: 'insufficient_quota' }), 'quota_exceeded', 'm'],
-  ['out of quota within a stream', 200, openai({ code: 'insufficient_quota' }), 'quota_exceeded', 'm'],
+  ['OpenAI, out of quota within a stream', 200, openai({ code: 'insufficient_quota' }), 'quota_exceeded', 'm'],
   ['OpenAI, rate limit', 429, openai({ type: 'tokens', code: 'rate_limit_exceeded' }), 'rate_limited', 'm'],
   ['OpenAI, bad key', 401, openai({ code: 'invalid_api_key' }), 'authentication', 'm'],
-  ['OpenAI, country', 403, openai({ code: 'unsupported_country_region_territory' }), 'permission', 'm'],
-  ['OpenAI, own fault', 500, openai({ type: 'server_error' }), 'upstream_error', 'm'],
+  ['OpenAI, unsupported country', 403, openai({ code: 'unsupported_country_region_territory' }), 'permission', 'm'],
+  ['OpenAI, server error', 500, openai({ type: 'server_error' }), 'upstream_error', 'm'],
   ['OpenAI, overloaded', 503, openai({ code: 'slow_down' }), 'overloaded', 'm'],
   ['Azure, code as text', 401, { error: { code: '401', message: 'Access denied' } }, 'authentication', 'Access denied'],
   [
@@ -29,7 +29,7 @@ const decoded: readonly (readonly [what: string, status: number, body: Json, kin
     'Provider returned error: try later',
   ],
   [
-    'OpenRouter, a filter',
+    'OpenRouter, flagged input',
     403,
     { error: { code: 403, message: 'Flagged', metadata: { reasons: ['violence'], flagged_input: 'x' } } },
     'invalid_request',
@@ -78,28 +78,28 @@ const decoded: readonly (readonly [what: string, status: number, body: Json, kin
     'Insufficient Balance',
   ],
   [
-    'Perplexity, too long',
+    'Perplexity, context too long',
     400,
     { error: { message: 'Too much.', type: 'too_many_prompt_tokens', code: 400 } },
     'context_length_exceeded',
     'Too much.',
   ],
   [
-    'Together, too long',
+    'Together, context too long',
     422,
     { error: { message: 'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 10' } },
     'context_length_exceeded',
     'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 10',
   ],
   [
-    'Groq, more than a minute holds',
+    'Groq, request above the limit per minute',
     413,
     openai({ type: 'tokens', code: 'rate_limit_exceeded' }),
     'request_too_large',
     'm',
   ],
-  ['Groq, flexible calls have no place', 498, openai({ code: 'capacity_exceeded' }), 'overloaded', 'm'],
-  ['Groq, the same without a word', 498, openai({}), 'overloaded', 'm'],
+  ['Groq, no capacity for flex calls', 498, openai({ code: 'capacity_exceeded' }), 'overloaded', 'm'],
+  ['Groq, no capacity without a code', 498, openai({}), 'overloaded', 'm'],
   ['Ollama', 404, { error: "model 'x' not found" }, 'model_not_found', "model 'x' not found"],
   ['Mistral and Voyage', 401, { detail: 'Unauthorized' }, 'authentication', 'Unauthorized'],
   [
@@ -130,7 +130,7 @@ const decoded: readonly (readonly [what: string, status: number, body: Json, kin
     'Overloaded',
   ],
   [
-    'Anthropic, too long',
+    'Anthropic, context too long',
     400,
     { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long: 5 tokens > 4 maximum' } },
     'context_length_exceeded',
@@ -151,17 +151,17 @@ const decoded: readonly (readonly [what: string, status: number, body: Json, kin
     'slow',
   ],
   ['plain text', 413, 'too big', 'request_too_large', 'too big'],
-  ['a page', 502, '<html>Bad gateway</html>', 'upstream_error', 'The upstream answered 502 without saying why.'],
-  ['nothing', 500, null, 'upstream_error', 'The upstream answered 500 without saying why.'],
-  ['a vague word within a stream', 200, openai({ type: 'invalid_request_error' }), 'invalid_request', 'm'],
+  ['an HTML page', 502, '<html>Bad gateway</html>', 'upstream_error', 'The upstream answered 502 without saying why.'],
+  ['an empty body', 500, null, 'upstream_error', 'The upstream answered 500 without saying why.'],
+  ['a generic error within a stream', 200, openai({ type: 'invalid_request_error' }), 'invalid_request', 'm'],
 ]
 
-describe('errors of upstreams', () => {
-  test.each(decoded)('%s (%i)', (_, status, body, kind, message) => {
+describe('errors of chat upstreams', () => {
+  test.each(decoded)('are decoded to their kind and message: %s (%i)', (_, status, body, kind, message) => {
     expect(chatCodec.decodeError(status, body)).toMatchObject({ kind, message, status: errorKinds[kind].status })
   })
 
-  test('keep param and code, and the wait that Google asks for', () => {
+  test('keep param and code, and the retry delay of Google', () => {
     expect(chatCodec.decodeError(400, openai({ param: 'stop', code: 'unsupported_parameter' }))).toMatchObject({
       param: 'stop',
       code: 'unsupported_parameter',
@@ -170,15 +170,15 @@ describe('errors of upstreams', () => {
     expect(chatCodec.decodeError(429, google).retryAfter).toBe(16.2)
   })
 
-  test('are cut to a readable length', () => {
+  test('are truncated to a readable length', () => {
     expect(chatCodec.decodeError(500, 'x'.repeat(5000)).message.length).toBe(513)
   })
 })
 
 const kinds = Object.keys(errorKinds) as ErrorKind[]
 
-describe('errors for clients', () => {
-  test.each(kinds)('%s has all four keys', (kind) => {
+describe('errors for chat clients', () => {
+  test.each(kinds)('have all four keys for the kind %s', (kind) => {
     const { status, body } = chatCodec.encodeError({ kind, status: errorKinds[kind].status, message: 'm' }, 'req_1')
     expect(status).toBe(errorKinds[kind].status)
     expect(Object.keys(body.error as object).sort()).toEqual(['code', 'message', 'param', 'type'])
@@ -191,26 +191,26 @@ describe('errors for clients', () => {
     ['quota_exceeded', 'insufficient_quota', 'insufficient_quota'],
     ['rate_limited', 'requests', 'rate_limit_exceeded'],
     ['upstream_truncated', 'server_error', 'upstream_truncated'],
-  ] as const)('%s is %s / %s', (kind, type, code) => {
+  ] as const)('map the kind %s to the type %s and the code %s', (kind, type, code) => {
     const { body } = chatCodec.encodeError({ kind, status: 400, message: 'm' }, '')
     expect(body.error).toMatchObject({ type, code })
   })
 
-  test('say word for word what the upstream said about a fault of the client', () => {
+  test("repeat the upstream's error verbatim if the client caused it", () => {
     const body = {
       error: { message: 'no', type: 'invalid_request_error', param: 'stop', code: 'unsupported_parameter', hint: 1 },
     }
     expect(chatCodec.encodeError(chatCodec.decodeError(400, body), '')).toEqual({ status: 400, body })
   })
 
-  test('do not repeat what an upstream said about its own faults', () => {
+  test('hide the type and code of errors that the upstream caused', () => {
     const body = { error: { message: 'boom', type: 'internal', param: null, code: 'db_down', trace: 'x' } }
     expect(chatCodec.encodeError(chatCodec.decodeError(500, body), '').body).toEqual({
       error: { message: 'boom', type: 'server_error', param: null, code: 'upstream_error' },
     })
   })
 
-  test("are 503 where another dialect's word is 529", () => {
+  test('have status 503 for the status 529 of other formats', () => {
     expect(chatCodec.encodeError({ kind: 'overloaded', status: 529, message: 'm' }, '').status).toBe(503)
   })
 })

@@ -12,7 +12,11 @@ import { testContext } from './context.test-support.ts'
 import { prepareWireEdit } from './wire.ts'
 
 const user = (content: Json = 'hi'): JsonObject => ({ role: 'user', content })
-const said = (content: Json = 'yes', more: JsonObject = {}): JsonObject => ({ role: 'assistant', content, ...more })
+const assistant = (content: Json = 'yes', more: JsonObject = {}): JsonObject => ({
+  role: 'assistant',
+  content,
+  ...more,
+})
 const call = (id: string): JsonObject => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
 const tool = (name: string): JsonObject => ({ type: 'function', function: { name, parameters: { type: 'object' } } })
 const named = (name: string): JsonObject => ({ type: 'function', function: { name } })
@@ -21,7 +25,7 @@ const picture: JsonObject = { type: 'image_url', image_url: { url: 'https://pict
 
 await prepareWireEdit({ model: 'm', quirks: { streamOptions: false } })
 
-/** What the wire lane sends of a client's body, and what it says of that. */
+/** Returns the body that the pass-through sends upstream and the losses that it reports. */
 function onTheWire(body: JsonObject, quirks: Quirks) {
   const text = JSON.stringify(body)
   const request = {
@@ -35,7 +39,7 @@ function onTheWire(body: JsonObject, quirks: Quirks) {
   return { sent: JSON.parse(sent) as JsonObject, asIs: sent === text, losses: lane.report.losses }
 }
 
-/** The same by the other lane. */
+/** Returns the body that the translation sends upstream and the losses that it reports. */
 function translated(body: JsonObject, quirks: Quirks) {
   const context = testContext({ quirks })
   const request = chatCodec.decodeRequest(structuredClone(body), context)
@@ -43,178 +47,182 @@ function translated(body: JsonObject, quirks: Quirks) {
 }
 
 interface Case {
-  readonly what: string
+  readonly title: string
   readonly quirks: Quirks
-  /** Beside the model; the messages are one of the user's where none are given. */
+  /** Added to the model. The default `messages` hold one user message. */
   readonly body: JsonObject
-  /** What becomes of it, in both lanes. */
+  /** Expected upstream body, both passed through and translated. */
   readonly sent: JsonObject
-  readonly told?: readonly (readonly [path: string, severity: string])[]
+  readonly losses?: readonly (readonly [path: string, severity: string])[]
 }
 
 const cases: readonly Case[] = [
   {
-    what: 'the bound of tokens under its older name',
+    title: 'sends the token limit under its older name',
     quirks: { maxTokensField: 'max_tokens' },
     body: { max_completion_tokens: 9 },
     sent: { max_tokens: 9 },
   },
   {
-    what: 'a seed under the name that the upstream knows',
+    title: 'sends a seed under the name that the upstream knows',
     quirks: { fieldNames: { seed: 'random_seed' } },
     body: { seed: 7 },
     sent: { random_seed: 7 },
   },
   {
-    what: 'no field that it refuses',
+    title: 'drops fields that the upstream rejects and reports them',
     quirks: { lacks: { logit_bias: 'refused', n: 'refused', user: 'refused' } },
     body: { logit_bias: { 5: 1 }, n: 2, user: 'u', top_p: 0.5 },
     sent: { top_p: 0.5 },
-    told: [
+    losses: [
       ['/logit_bias', 'warn'],
       ['/n', 'warn'],
       ['/user', 'note'],
     ],
   },
   {
-    what: 'nothing about a refused field that says no more than the default',
+    title: 'drops rejected fields that hold their default without a report',
     quirks: { lacks: { logit_bias: 'refused', n: 'refused', store: 'refused', parallel_tool_calls: 'refused' } },
     body: { logit_bias: {}, n: 1, store: false, parallel_tool_calls: true, tools: [tool('f')] },
     sent: { tools: [tool('f')] },
   },
   {
-    what: 'a field that is taken with its default only, where it says that',
+    title: 'sends a field of which only the default is accepted if it holds the default',
     quirks: { lacks: { n: 'limited' } },
     body: { n: 1 },
     sent: { n: 1 },
   },
   {
-    what: 'no field that is taken with its default only, where it says something else',
+    title: 'drops a field of which only the default is accepted if it holds another value',
     quirks: { lacks: { n: 'limited' } },
     body: { n: 2 },
     sent: {},
-    told: [['/n', 'warn']],
+    losses: [['/n', 'warn']],
   },
   {
-    what: 'no stream_options where it takes none',
+    title: 'drops stream_options for an upstream that does not support them',
     quirks: { streamOptions: false },
     body: { stream: true, stream_options: { include_usage: true } },
     sent: { stream: true },
-    told: [['/stream_options/include_usage', 'note']],
+    losses: [['/stream_options/include_usage', 'note']],
   },
   {
-    what: 'no stream_options where they are refused, and says nothing where usage is told anyway',
+    title: 'drops rejected stream_options without a report if the upstream sends usage anyway',
     quirks: { streamOptions: 'implied', lacks: { stream_options: 'refused' } },
     body: { stream: true, stream_options: { include_usage: true } },
     sent: { stream: true },
   },
   {
-    what: 'the nearest effort',
+    title: 'sends the nearest supported effort',
     quirks: { efforts: ['none', 'low', 'high'] },
     body: { reasoning_effort: 'minimal' },
     sent: { reasoning_effort: 'low' },
-    told: [['/reasoning_effort', 'note']],
+    losses: [['/reasoning_effort', 'note']],
   },
   {
-    what: 'the lowest effort where it cannot be switched off, and says so',
+    title: 'sends the lowest effort with a warning if reasoning cannot be switched off',
     quirks: { efforts: ['low', 'high'] },
     body: { reasoning_effort: 'none' },
     sent: { reasoning_effort: 'low' },
-    told: [['/reasoning_effort', 'warn']],
+    losses: [['/reasoning_effort', 'warn']],
   },
   {
-    what: 'reasoning switched off by its own switch',
+    title: "switches reasoning off with the upstream's own switch",
     quirks: { thinkingSwitch: true },
     body: { reasoning_effort: 'none' },
     sent: { thinking: { type: 'disabled' } },
   },
   {
-    what: 'JSON of any shape where there are no schemas',
+    title: 'requests JSON without a schema from an upstream without schemas',
     quirks: { jsonFormats: ['json_object'] },
     body: { response_format: { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' } } } },
     sent: { response_format: { type: 'json_object' } },
-    told: [['/response_format', 'warn']],
+    losses: [['/response_format', 'warn']],
   },
   {
-    what: 'a schema of any object where there are only schemas',
+    title: 'requests JSON by a schema of any object from an upstream that requires schemas',
     quirks: { jsonFormats: ['json_schema'] },
     body: { response_format: { type: 'json_object' } },
     sent: {
       response_format: { type: 'json_schema', json_schema: { name: 'response', schema: { type: 'object' } } },
     },
-    told: [['/response_format', 'note']],
+    losses: [['/response_format', 'note']],
   },
   {
-    what: 'a chosen function as the only one there is',
+    title: 'sends a chosen function as the only tool',
     quirks: { toolChoices: 'words' },
     body: { tools: [tool('f'), tool('g')], tool_choice: named('g') },
     sent: { tools: [tool('g')], tool_choice: 'required' },
-    told: [['/tool_choice', 'note']],
+    losses: [['/tool_choice', 'note']],
   },
   {
-    what: 'a chosen function by its name where that is understood',
+    title: 'sends a chosen function by its name to an upstream that supports names',
     quirks: { toolChoices: 'names' },
     body: { tools: [tool('f'), tool('g')], tool_choice: named('g') },
     sent: { tools: [tool('f'), tool('g')], tool_choice: named('g') },
   },
   {
-    what: 'only the tools that are allowed',
+    title: 'sends only the allowed tools',
     quirks: { toolChoices: 'names' },
     body: {
       tools: [tool('f'), tool('g'), tool('h')],
       tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named('f'), named('h')] } },
     },
     sent: { tools: [tool('f'), tool('h')], tool_choice: 'auto' },
-    told: [['/tool_choice', 'note']],
+    losses: [['/tool_choice', 'note']],
   },
   {
-    what: 'developer turns as the system',
+    title: 'sends developer turns as system turns',
     quirks: { developerRole: 'system' },
     body: { messages: [{ role: 'developer', content: 'be brief' }, user()] },
     sent: { messages: [{ role: 'system', content: 'be brief' }, user()] },
   },
   {
-    what: 'names of nobody where they are refused',
+    title: 'drops the names of messages that the upstream rejects',
     quirks: { lacks: { 'messages[user].name': 'refused' } },
-    body: { messages: [{ ...user(), name: 'ada' }, said('yes', { name: 'bot' }), user()] },
-    sent: { messages: [user(), said('yes', { name: 'bot' }), user()] },
-    told: [['/messages/0/name', 'note']],
+    body: { messages: [{ ...user(), name: 'ada' }, assistant('yes', { name: 'bot' }), user()] },
+    sent: { messages: [user(), assistant('yes', { name: 'bot' }), user()] },
+    losses: [['/messages/0/name', 'note']],
   },
   {
-    what: 'reasoning in the field that takes it',
+    title: 'sends reasoning in the field that the upstream accepts',
     quirks: { lacks: { 'messages[].reasoning_content': 'refused' }, reasoningField: 'reasoning' },
-    body: { messages: [user(), said('yes', { reasoning_content: 'hm' }), user()] },
-    sent: { messages: [user(), said('yes', { reasoning: 'hm' }), user()] },
+    body: { messages: [user(), assistant('yes', { reasoning_content: 'hm' }), user()] },
+    sent: { messages: [user(), assistant('yes', { reasoning: 'hm' }), user()] },
   },
   {
-    what: 'a refusal as what was said',
+    title: 'sends a refusal as the content of its message',
     quirks: { lacks: { 'messages[].refusal': 'refused' } },
     body: { messages: [user(), { role: 'assistant', content: null, refusal: 'I will not' }, user()] },
-    sent: { messages: [user(), said('I will not'), user()] },
-    told: [['/messages/1/refusal', 'note']],
+    sent: { messages: [user(), assistant('I will not'), user()] },
+    losses: [['/messages/1/refusal', 'note']],
   },
   {
-    what: 'the turns of one role as one',
+    title: 'merges adjacent turns of one role',
     quirks: { alternatingRoles: true },
-    body: { messages: [user('a'), user('b'), said(), said('so'), user([picture]), user('d')] },
+    body: { messages: [user('a'), user('b'), assistant(), assistant('so'), user([picture]), user('d')] },
     sent: {
-      messages: [user('a\n\nb'), said('yes\n\nso'), user([picture, { type: 'text', text: 'd' }])],
+      messages: [user('a\n\nb'), assistant('yes\n\nso'), user([picture, { type: 'text', text: 'd' }])],
     },
-    told: [
+    losses: [
       ['/messages/1', 'note'],
       ['/messages/3', 'note'],
       ['/messages/5', 'note'],
     ],
   },
   {
-    what: 'the system before all others',
+    title: 'moves system turns to the start',
     quirks: { alternatingRoles: true },
-    body: { messages: [{ role: 'system', content: 's' }, user(), { role: 'system', content: 't' }, said(), user()] },
-    sent: { messages: [{ role: 'system', content: 's' }, { role: 'system', content: 't' }, user(), said(), user()] },
-    told: [['/messages/2', 'warn']],
+    body: {
+      messages: [{ role: 'system', content: 's' }, user(), { role: 'system', content: 't' }, assistant(), user()],
+    },
+    sent: {
+      messages: [{ role: 'system', content: 's' }, { role: 'system', content: 't' }, user(), assistant(), user()],
+    },
+    losses: [['/messages/2', 'warn']],
   },
   {
-    what: 'audio without an object around it',
+    title: 'sends audio without an object around it',
     quirks: { bareAudio: true },
     body: { messages: [user([{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }])] },
     sent: { messages: [user([{ type: 'input_audio', input_audio: 'AAAA' }])] },
@@ -222,58 +230,58 @@ const cases: readonly Case[] = [
 ]
 
 describe.each([
-  ['a client of chat sends', onTheWire],
-  ['a translation sends', translated],
+  ['the pass-through of a chat request', onTheWire],
+  ['the translation of a chat request', translated],
 ])('%s', (_, send) => {
-  test.each(cases)('$what', ({ quirks, body, sent, told = [] }) => {
+  test.each(cases)('$title', ({ quirks, body, sent, losses = [] }) => {
     const result = send({ model: 'm', messages: [user()], ...body }, { streamOptions: false, ...quirks })
     expect(result.sent).toEqual({ model: 'm', messages: [user()], ...sent })
-    expect(result.losses.map(({ path, severity }) => [path, severity])).toEqual(told)
+    expect(result.losses.map(({ path, severity }) => [path, severity])).toEqual(losses)
   })
 })
 
-describe('a field that has no effect', () => {
+describe('a field without effect', () => {
   const quirks: Quirks = { lacks: { tool_choice: 'ignored', n: 'ignored' }, streamOptions: false }
   const body: JsonObject = { model: 'm', messages: [user()], tools: [tool('f')], tool_choice: 'required', n: 1 }
-  const told = [{ path: '/tool_choice', severity: 'warn', kind: 'unsupported' }]
+  const expectedLosses = [{ path: '/tool_choice', severity: 'warn', kind: 'unsupported' }]
 
-  test('passes with the same bytes on the wire, and is reported', () => {
+  test('is passed through with the same bytes and reported', () => {
     const { asIs, losses } = onTheWire(body, quirks)
     expect(asIs).toBe(true)
-    expect(losses).toMatchObject(told)
+    expect(losses).toMatchObject(expectedLosses)
   })
 
-  test('is withheld from a translation', () => {
+  test('is dropped from a translated request', () => {
     const { sent, losses } = translated(body, quirks)
     expect(sent).not.toHaveProperty('tool_choice')
-    expect(losses).toMatchObject(told)
+    expect(losses).toMatchObject(expectedLosses)
   })
 
   test.each([
     [
-      'is reported in messages',
+      'is reported in a message',
       { lacks: { 'messages[].reasoning_content': 'ignored' } },
       ['/messages/1/reasoning_content'],
     ],
     [
-      'is not where another field says the same',
+      'is not reported if another field holds the same value',
       { lacks: { 'messages[].reasoning_content': 'ignored' }, reasoningField: 'reasoning' },
       [],
     ],
   ] as const)('%s', (_, quirks, paths) => {
-    const messages = [user(), said('yes', { reasoning: 'hm', reasoning_content: 'hm' }), user()]
+    const messages = [user(), assistant('yes', { reasoning: 'hm', reasoning_content: 'hm' }), user()]
     const { asIs, losses } = onTheWire({ model: 'm', messages }, quirks)
     expect(asIs).toBe(true)
     expect(losses.map(({ path }) => path)).toEqual(paths)
   })
 })
 
-describe('a body that needs nothing', () => {
+describe('a body that needs no change', () => {
   test.each([
     ['no quirks', {}],
-    ['quirks of which nobody is certain', { maxTokensField: 'either', developerRole: 'either' }],
-    ['quirks that are about other things', { lacks: { n: 'refused' }, shortCallIds: true, alternatingRoles: true }],
-  ] as const)('passes with the same bytes: %s', (_, quirks) => {
+    ['uncertain quirks', { maxTokensField: 'either', developerRole: 'either' }],
+    ['quirks that concern other fields', { lacks: { n: 'refused' }, shortCallIds: true, alternatingRoles: true }],
+  ] as const)('is passed through with the same bytes for an upstream with %s', (_, quirks) => {
     const messages = [{ role: 'developer', content: 'd' }, user()]
     expect(onTheWire({ model: 'm', messages, max_completion_tokens: 5 }, quirks)).toMatchObject({
       asIs: true,
@@ -281,7 +289,7 @@ describe('a body that needs nothing', () => {
     })
   })
 
-  test('is translated in older words where nobody is certain', () => {
+  test('is translated to the older names for an upstream with uncertain quirks', () => {
     const messages = [{ role: 'developer', content: 'd' }, user()]
     const { sent } = translated(
       { model: 'm', messages, max_completion_tokens: 5 },
@@ -291,7 +299,7 @@ describe('a body that needs nothing', () => {
   })
 })
 
-describe('ids of calls in nine letters and digits', () => {
+describe('call ids of nine letters and digits', () => {
   const long = 'call_0fypS1hVXq2'
   const messages = [
     user(),
@@ -303,23 +311,23 @@ describe('ids of calls in nine letters and digits', () => {
     [...JSON.stringify(sent.messages).matchAll(/"(?:id|tool_call_id)":"([^"]*)"/g)].map(([, id]) => id)
 
   test.each([
-    ['on the wire', onTheWire],
-    ['in a translation', translated],
-  ])('%s: they pair calls with results, and those that fit stay', (_, send) => {
+    ['a pass-through', onTheWire],
+    ['a translation', translated],
+  ])('of %s pair calls with results and keep ids that already fit', (_, send) => {
     const ids = idsOf(send({ model: 'm', messages }, { shortCallIds: true }).sent)
     expect(ids).toEqual([expect.stringMatching(/^[a-zA-Z0-9]{9}$/), 'Df1cqWOle', ids[0], 'Df1cqWOle'])
     expect(ids[0]).not.toBe(ids[1])
   })
 
-  test('are the same in every turn', () => {
+  test('stay the same in every turn', () => {
     const once = onTheWire({ model: 'm', messages }, { shortCallIds: true })
-    const again = onTheWire({ model: 'm', messages: [...messages, said(), user()] }, { shortCallIds: true })
+    const again = onTheWire({ model: 'm', messages: [...messages, assistant(), user()] }, { shortCallIds: true })
     expect(idsOf(again.sent)).toEqual(idsOf(once.sent))
   })
 
-  test('differ for a thousand calls', () => {
+  test('are unique among a thousand calls', () => {
     const calls = Array.from({ length: 1000 }, (_, i) => call(`toolu_01A${i}`))
-    const { sent } = onTheWire({ model: 'm', messages: [said('', { tool_calls: calls })] }, { shortCallIds: true })
+    const { sent } = onTheWire({ model: 'm', messages: [assistant('', { tool_calls: calls })] }, { shortCallIds: true })
     expect(new Set(idsOf(sent)).size).toBe(1000)
   })
 })
@@ -332,11 +340,11 @@ test.each<readonly [wanted: Effort, words: readonly Effort[], nearest: Effort | 
   ['low', ['high', 'max'], 'high'],
   ['none', ['minimal', 'low'], 'minimal'],
   ['high', ['none'], undefined],
-])('the effort nearest to %s among %j is %s', (wanted, words, nearest) => {
+])('maps the effort %s among %j to the nearest one, %s', (wanted, words, nearest) => {
   expect(nearestEffort(wanted, words)).toBe(nearest)
 })
 
-test('losses of a translation name the places where the client wrote them', () => {
+test("reports translation losses at the places in the client's body", () => {
   const context = testContext({ quirks: { lacks: { n: 'refused' }, alternatingRoles: true } })
   chatCodec.encodeRequest(
     {
@@ -354,7 +362,7 @@ test('losses of a translation name the places where the client wrote them', () =
   expect(context.losses.map(({ path }) => path)).toEqual(['/generationConfig/candidateCount', '/contents'])
 })
 
-test('a stream for which nothing but the request was changed passes untouched', () => {
+test('passes a stream through untouched if only its request was edited', () => {
   const body = { model: 'm', messages: [user()], stream: true, n: 2 }
   const edit = chatCodec.wireEdit(body, { model: 'm', quirks: { streamOptions: 'implied', lacks: { n: 'refused' } } })
   expect(edit).toEqual({ set: {}, drop: ['n'], losses: [expect.objectContaining({ path: '/n' })] })

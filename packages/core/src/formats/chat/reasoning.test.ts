@@ -26,7 +26,7 @@ const sentBack = (message: JsonObject): Part[] =>
   cleaned(chatCodec.decodeRequest({ model: 'm', messages: [message] }, testContext()).turns[0]?.parts ?? [])
 
 describe('sealed reasoning through a chat client', () => {
-  test('comes back as it went out', () => {
+  test('returns from the client unchanged', () => {
     expect(sentBack(messageOf([...thoughts, { type: 'text', text: 'x' }, call]))).toEqual([
       ...thoughts,
       { type: 'text', text: 'x' },
@@ -34,14 +34,14 @@ describe('sealed reasoning through a chat client', () => {
     ])
   })
 
-  test('comes back whole from a client that appends cumulative lists', () => {
+  test('returns complete from a client that appends cumulative lists', () => {
     const message = messageOf([...thoughts, call])
     const details = message.reasoning_details as Json[]
     const appended = [details.slice(0, 1), details.slice(0, 2), details].flat()
     expect(sentBack({ ...message, reasoning_details: appended })).toEqual([...thoughts, call])
   })
 
-  test('comes back whole from a client that appends the fragments of a stream', () => {
+  test('returns complete from a client that appends the fragments of a stream', () => {
     const fragments = [
       { type: 'reasoning.text', text: 'fi', index: 0 },
       { type: 'reasoning.text', text: 'rst', index: 0 },
@@ -53,7 +53,7 @@ describe('sealed reasoning through a chat client', () => {
     ])
   })
 
-  test('without any seal is plain text alone', () => {
+  test('is sent as plain text only if no part has a seal', () => {
     const message = messageOf([
       { type: 'reasoning', text: 'a' },
       { type: 'reasoning', text: 'b' },
@@ -62,12 +62,12 @@ describe('sealed reasoning through a chat client', () => {
     expect(message).not.toHaveProperty('reasoning_details')
   })
 
-  test('keeps unsealed pieces in the list as soon as one is sealed', () => {
+  test('keeps unsealed parts in the list if one part is sealed', () => {
     const parts: Part[] = [{ type: 'reasoning', text: 'a' }, ...thoughts]
     expect(sentBack(messageOf(parts))).toEqual(parts)
   })
 
-  test('of a chat upstream keeps its own signature and its own fields', () => {
+  test('keeps the signature and the fields of a chat upstream', () => {
     const details = [{ type: 'reasoning.text', text: 't', signature: 'S', format: 'anthropic-claude-v1', index: 0 }]
     const message = { role: 'assistant', content: 'x', reasoning_details: details }
     const seal = { issuer: 'chat', data: '{"signature":"S","type":"reasoning.text","format":"anthropic-claude-v1"}' }
@@ -78,7 +78,7 @@ describe('sealed reasoning through a chat client', () => {
     expect(context.losses).toEqual([])
   })
 
-  test('of a chat upstream comes through its stream with all that it needs to be read again', () => {
+  test("keeps every field of a chat upstream's stream that decoding it again needs", () => {
     const frame = { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: null }] }
     const chunks = [
       { reasoning: 'r', reasoning_details: [{ type: 'reasoning.text', text: 'r', format: 'f1', index: 0 }] },
@@ -96,7 +96,7 @@ describe('sealed reasoning through a chat client', () => {
     ])
   })
 
-  test("keeps what Google's compatible endpoint wrote on a call, verbatim", () => {
+  test("keeps the extra content of a call from Google's compatible endpoint verbatim", () => {
     const wire = { google: { thought_signature: 'TS' } }
     const message = {
       role: 'assistant',

@@ -15,7 +15,7 @@ const exchanges = readRecorded('openai-chat')
 const contextFor = (request: Partial<ModelRequest> = {}, quirks: Quirks = {}): TestContext =>
   testContext({ request: { output: { includeUsage: true }, ...request }, quirks })
 
-/** What the upstream of this exchange is known to take beyond plain chat; its recorded request shows it. */
+/** Derives the quirks of an exchange's upstream from its recorded request. */
 function quirksOf(body: JsonObject): Quirks {
   const text = JSON.stringify(body.messages)
   const field = text.includes('"reasoning_content":"')
@@ -33,8 +33,8 @@ function quirksOf(body: JsonObject): Quirks {
 }
 
 /**
- * All that decoding and encoding a chat request changes: each line says the same as what stood there, or is reported
- * (moved media, the name made up for a schema).
+ * Applies every change that decoding and encoding make to a chat request. Each line keeps the meaning, or the codec
+ * reports it as a loss (moved media, the generated name of a schema).
  */
 function normalised(body: JsonObject): JsonObject {
   const out = structuredClone(body)
@@ -84,7 +84,7 @@ function normalisedMessage(message: JsonObject): JsonObject[] {
   return moved.length === 0 ? [message] : [message, { role: 'user', content: moved }]
 }
 
-/** Null says the same as nothing, except as an assistant's content. */
+/** Drops nulls, which mean the same as absent fields, except as an assistant's content. */
 function withoutNulls(body: JsonObject): JsonObject {
   const drop = (node: JsonObject, keep?: string) => {
     for (const key of Object.keys(node)) if (node[key] === null && key !== keep) delete node[key]
@@ -94,7 +94,7 @@ function withoutNulls(body: JsonObject): JsonObject {
   return body
 }
 
-/** Azure's grok counts cached tokens beside `prompt_tokens`, which then has fewer than they are. */
+/** Azure's grok does not include cached tokens in `prompt_tokens`, so they can exceed it. */
 function cachedApart({ prompt_tokens: prompt, prompt_tokens_details: details }: JsonObject): number {
   const cached = isObject(details) ? Number(details.cached_tokens ?? 0) : 0
   return cached > Number(prompt) ? cached : 0
@@ -105,7 +105,7 @@ describe.skipIf(!present)('recorded chat requests', () => {
     isObject(request.body) ? [{ path, url: request.url, body: request.body, status: response.status }] : [],
   )
 
-  test('pass the validator, unless the provider itself refused them or they name their model in the URL', () => {
+  test('are accepted unless the provider rejected them or the URL names the model', () => {
     expect(requests.length).toBeGreaterThan(900)
     for (const { path, url, body, status } of requests) {
       if (status === 400 || (body.model == null && url.includes('/deployments/'))) continue
@@ -113,7 +113,7 @@ describe.skipIf(!present)('recorded chat requests', () => {
     }
   })
 
-  test('come back from the IR as they were', () => {
+  test('are unchanged after a round trip through the IR', () => {
     for (const { path, body, status } of requests) {
       if (status === 400 || !Array.isArray(body.messages)) continue
       const context = contextFor({}, quirksOf(body))
@@ -126,7 +126,7 @@ describe.skipIf(!present)('recorded chat requests', () => {
     }
   })
 
-  test('decode to turns and parts that each say where they stood', () => {
+  test('are decoded to turns and parts that name their places in the body', () => {
     for (const { path, body } of requests) {
       if (!Array.isArray(body.messages)) continue
       const { turns } = chatCodec.decodeRequest(structuredClone(body), contextFor())
@@ -143,8 +143,8 @@ function valueAt(body: Json, place: string): Json | undefined {
   return value
 }
 
-/** Text, calls, reasoning: what an answer says, read straight off the wire. */
-function said(response: ModelResponse) {
+/** Returns the text, reasoning, refusal and calls of a response. */
+function contentOf(response: ModelResponse) {
   return response.choices.map(({ parts }) => ({
     text: textOf(parts, 'text'),
     reasoning: textOf(parts, 'reasoning').replaceAll('\n', ''),
@@ -157,19 +157,19 @@ function said(response: ModelResponse) {
 const textOf = (parts: readonly Part[], type: 'text' | 'reasoning' | 'refusal'): string =>
   parts.map((part) => (part.type === type ? part.text : '')).join('')
 
-describe.skipIf(!present)('recorded chat answers', () => {
+describe.skipIf(!present)('recorded chat responses', () => {
   const answers = exchanges.flatMap(({ path, response }) => {
     const body = response.status === 200 && !isStream(response.body) ? parsed(response.body) : undefined
     return body !== undefined && Array.isArray(body.choices) ? [{ path, body }] : []
   })
 
-  test('keep text, calls, reasoning, finish and usage through the IR', () => {
+  test('keep text, calls, reasoning, finish reason and usage through the IR', () => {
     expect(answers.length).toBeGreaterThan(700)
     for (const { path, body } of answers) {
       const first = chatCodec.decodeResponse(structuredClone(body), contextFor())
       const wire = chatCodec.encodeResponse(first, contextFor())
       const second = chatCodec.decodeResponse(structuredClone(wire), contextFor())
-      expect(said(second), path).toEqual(said(first))
+      expect(contentOf(second), path).toEqual(contentOf(first))
       expect(second.usage?.input, path).toEqual(first.usage?.input)
       expect(second.usage?.output, path).toEqual(first.usage?.output)
       for (const [position, choice] of (wire.choices as JsonObject[]).entries()) {
@@ -190,7 +190,7 @@ describe.skipIf(!present)('recorded chat answers', () => {
     }
   })
 
-  test('that are errors or nothing at all throw', () => {
+  test('throw if they are errors or empty', () => {
     const others = exchanges.filter(
       ({ response }) => response.status !== 200 || response.body.trimStart().startsWith('{"error"'),
     )
@@ -220,7 +220,7 @@ describe.skipIf(!present)('recorded chat streams', () => {
   const decode = (events: readonly SseEvent[], quirks: Quirks = {}): ModelEvent[] =>
     run(chatCodec.decodeStream(contextFor({}, quirks)), events)
 
-  test('end well, or in the one error they hold', () => {
+  test('end normally or with the one error that they hold', () => {
     expect(streams.length).toBeGreaterThan(150)
     for (const { path, events, broken, whole } of streams) {
       const out = decode(events, { doneOptional: !whole })
@@ -232,7 +232,7 @@ describe.skipIf(!present)('recorded chat streams', () => {
     }
   })
 
-  test('fold to what their chunks say, and again after being written anew', () => {
+  test('fold to the content of their chunks, also after they are encoded again', () => {
     for (const { path, events, chunks, broken, whole } of streams) {
       if (broken) continue
       const out = decode(events, { doneOptional: !whole })
@@ -249,7 +249,7 @@ describe.skipIf(!present)('recorded chat streams', () => {
       if (isObject(counted))
         expect(folded.usage?.input.total, path).toBe(Number(counted.prompt_tokens) + cachedApart(counted))
       const again = foldEvents(decode(run(chatCodec.encodeStream(contextFor({ stream: true })), out)))
-      expect(said(again), path).toEqual(said(folded))
+      expect(contentOf(again), path).toEqual(contentOf(folded))
       expect(again.usage?.output, path).toEqual(folded.usage?.output)
       expect(
         again.choices.map(({ finish }) => finish.reason),
@@ -262,7 +262,7 @@ describe.skipIf(!present)('recorded chat streams', () => {
     }
   })
 
-  test('cut anywhere end in exactly one error and no ending', () => {
+  test('end with exactly one error if they are truncated anywhere', () => {
     const whole = streams.filter((stream) => stream.whole && !stream.broken)
     fc.assert(
       fc.property(
@@ -284,7 +284,7 @@ describe.skipIf(!present)('recorded chat streams', () => {
     )
   })
 
-  test('are tapped with the same usage and ending as they decode to', () => {
+  test('report the same usage and finish reason by the tap as by the decoder', () => {
     for (const { path, events, broken, whole } of streams) {
       const tap = chatCodec.tapStream({
         withholdUsage: false,

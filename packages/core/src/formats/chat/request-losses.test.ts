@@ -5,7 +5,7 @@ import type { Quirks } from '../target-traits.ts'
 import { chatCodec } from './codec.ts'
 import { testContext } from './context.test-support.ts'
 
-/** A request that came from another format: what chat makes of it, and what it says it could not. */
+/** Encodes a request of another format for chat; returns the body and the reported losses. */
 function encode(request: Partial<ModelRequest>, quirks: Quirks = {}) {
   const context = testContext({ quirks })
   const wire = chatCodec.encodeRequest({ model: 'x', turns: [], stream: false, ...request }, context)
@@ -21,7 +21,7 @@ describe('fields of a foreign request', () => {
   test.each<[string, Partial<ModelRequest>, JsonObject, string[]]>([
     ['top_k', { sampling: { topK: 5 }, at: { 'sampling.topK': '/top_k' } }, {}, ['warn unsupported /top_k']],
     [
-      'a budget',
+      'a reasoning budget',
       { reasoning: { budgetTokens: 10_000 }, at: { 'reasoning.budgetTokens': '/thinking/budget_tokens' } },
       { reasoning_effort: 'medium' },
       ['warn approximated /thinking/budget_tokens'],
@@ -33,7 +33,7 @@ describe('fields of a foreign request', () => {
       ['note approximated /thinking'],
     ],
     [
-      'reasoning off beats an effort',
+      'reasoning off together with an effort',
       { reasoning: { off: true, effort: 'high' } },
       { reasoning_effort: 'none' },
       ['note approximated /reasoning/off', 'note approximated /reasoning/effort'],
@@ -45,21 +45,21 @@ describe('fields of a foreign request', () => {
       { reasoning_effort: 'low' },
       [],
     ],
-    ['a summary of reasoning', { reasoning: { summary: 'auto' } }, {}, ['note unsupported /reasoning/summary']],
+    ['a reasoning summary', { reasoning: { summary: 'auto' } }, {}, ['note unsupported /reasoning/summary']],
     [
-      "Claude Code's id of the user",
+      "Claude Code's user id",
       { user: { id: 'u'.repeat(65) }, at: { 'user.id': '/metadata/user_id' } },
       {},
       ['note unsupported /metadata/user_id'],
     ],
     [
-      'an id of the user that chat takes',
+      'a user id that chat accepts',
       { user: { id: 'u'.repeat(64) }, at: { 'user.id': '/metadata/user_id' } },
       { user: 'u'.repeat(64) },
       [],
     ],
     [
-      "a long id that the client's own format allows",
+      "a long user id that the client's own format allows",
       { user: { id: 'u'.repeat(65) }, at: { 'user.id': '/user' } },
       { user: 'u'.repeat(65) },
       [],
@@ -71,13 +71,13 @@ describe('fields of a foreign request', () => {
       ['note approximated /output/format'],
     ],
     [
-      'fields of its own',
+      'extra fields of its own format',
       { extra: { messages: { container: 'x', metadata: 1 } } },
       {},
       ['warn unsupported /container', 'note unsupported /metadata'],
     ],
     [
-      'tools of its own',
+      'native tools of its own format',
       {
         tools: {
           list: [{ type: 'native', format: 'messages', value: { type: 'web_search_20250305' }, at: '/tools/0' }],
@@ -89,7 +89,7 @@ describe('fields of a foreign request', () => {
       ['warn unsupported /tools/0', 'warn unsupported /tool_choice'],
     ],
     [
-      'fields of a tool',
+      'extra fields of a tool',
       {
         tools: {
           list: [{ type: 'function', name: 'f', extra: { messages: { allowed_callers: true } }, at: '/tools/0' }],
@@ -99,12 +99,12 @@ describe('fields of a foreign request', () => {
       ['warn unsupported /tools/0/allowed_callers'],
     ],
     [
-      'a stream that wants usage of an upstream without options',
+      'a stream with requested usage',
       { stream: true, output: { includeUsage: true } },
       { stream: true, stream_options: { include_usage: true } },
       [],
     ],
-  ])('%s', (_, request, fields, losses) => {
+  ])('are translated with the expected losses: %s', (_, request, fields, losses) => {
     expect(encode(request)).toEqual({ wire: { model: 'm', messages: [], ...fields }, losses })
   })
 })
@@ -148,14 +148,14 @@ describe('parts of a foreign request', () => {
       ['note approximated /p'],
     ],
     [
-      'a document by address',
+      'a document by URL',
       'user',
       [{ ...pdf, source: { type: 'url', url: 'https://a' } }],
       [{ role: 'user', content: '' }],
       ['fatal unsupported /p'],
     ],
     [
-      "a file of another provider's",
+      'a stored file of another provider',
       'user',
       [{ ...pdf, source: { type: 'file', seal: { issuer: 'messages', data: 'f' } } }],
       [{ role: 'user', content: '' }],
@@ -189,9 +189,15 @@ describe('parts of a foreign request', () => {
       [{ role: 'system', content: 'x' }],
       ['warn unsupported /p'],
     ],
-    ['an image in an answer', 'assistant', [png], [{ role: 'assistant', content: '' }], ['warn unsupported /p']],
     [
-      'a block of its own',
+      'an image in an assistant turn',
+      'assistant',
+      [png],
+      [{ role: 'assistant', content: '' }],
+      ['warn unsupported /p'],
+    ],
+    [
+      'a native block of its own format',
       'assistant',
       [{ type: 'native', format: 'messages', value: { type: 'server_tool_use' }, at: '/p' }],
       [{ role: 'assistant', content: '' }],
@@ -205,7 +211,7 @@ describe('parts of a foreign request', () => {
       ['note unsupported /p/citations'],
     ],
     [
-      'tool results with an image and a fault',
+      'tool results with an image and an error',
       'user',
       [
         { type: 'text', text: 'after all', at: '/q' },
@@ -220,7 +226,7 @@ describe('parts of a foreign request', () => {
       ['note moved /p', 'note approximated /r/is_error', 'note moved /t'],
     ],
     [
-      'text behind a call',
+      'text after a call',
       'assistant',
       [
         { type: 'tool-call', id: 'a', name: 'f', input: '' },
@@ -236,17 +242,17 @@ describe('parts of a foreign request', () => {
       ['note moved /p'],
     ],
     [
-      'a result where none can be',
+      'a tool result in an assistant turn',
       'assistant',
       [{ type: 'tool-result', callId: 'a', parts: [], at: '/p' }],
       [{ role: 'assistant', content: '' }],
       ['warn unsupported /p'],
     ],
-  ])('%s', (_, role, parts, messages, losses) => {
+  ])('are translated with the expected losses: %s', (_, role, parts, messages, losses) => {
     expect(ask(role, parts)).toEqual({ messages, losses })
   })
 
-  test('reasoning goes where the upstream takes it, its seal to nobody but its issuer', () => {
+  test('include reasoning if the upstream accepts it, but never the seal of another issuer', () => {
     const sealed: Part = { type: 'reasoning', text: 'hm', seal: { issuer: 'messages', data: 'S' }, at: '/r' }
     const answer: Part = { type: 'text', text: 'x' }
     expect(ask('assistant', [sealed, answer])).toEqual({
@@ -259,7 +265,7 @@ describe('parts of a foreign request', () => {
     })
   })
 
-  test('a foreign seal on a call is withheld', () => {
+  test('include calls without the seal of another format', () => {
     const { messages, losses } = ask('assistant', [
       { type: 'tool-call', id: 'a', name: 'f', input: '{}', seal: { issuer: 'gemini', data: 'S' }, at: '/c' },
     ])
@@ -268,7 +274,7 @@ describe('parts of a foreign request', () => {
   })
 })
 
-test('what the system says between calls and their results is put behind the results', () => {
+test('moves a system turn between calls and their results behind the results', () => {
   const call: Part = { type: 'tool-call', id: 'c1', name: 'f', input: '{}' }
   const result: Part = { type: 'tool-result', callId: 'c1', parts: [{ type: 'text', text: 'r' }] }
   const { wire, losses } = encode({

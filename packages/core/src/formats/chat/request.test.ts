@@ -16,7 +16,7 @@ function roundTrip(body: JsonObject, quirks: Quirks = {}) {
 const user = { role: 'user', content: 'hi' }
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a": 1}' } }
 
-/** Everything a client can say, in the form in which it comes back unchanged. */
+/** Every field that a client can send, in the form that a round trip keeps unchanged. */
 const rich: JsonObject = {
   model: 'm',
   messages: [
@@ -117,7 +117,7 @@ const rich: JsonObject = {
 }
 
 describe('a chat request through the IR', () => {
-  test('comes back whole, with nothing to report', () => {
+  test('keeps every field and reports no loss', () => {
     expect(roundTrip(rich)).toEqual({ wire: rich, losses: [] })
   })
 
@@ -134,13 +134,13 @@ describe('a chat request through the IR', () => {
     ['no tools', { tools: [], tool_choice: 'auto', parallel_tool_calls: true }, {}],
     ['JSON mode', { response_format: { type: 'json_object' } }, { response_format: { type: 'json_object' } }],
     [
-      'a format nobody knows',
+      'an unknown format',
       { response_format: { type: 'grammar', value: 'x' } },
       { response_format: { type: 'grammar', value: 'x' } },
     ],
     ['metadata of other types', { metadata: { a: 1 } }, { metadata: { a: 1 } }],
-    ['a choice nobody knows', { tool_choice: 'sometimes' }, { tool_choice: 'sometimes' }],
-  ] as const)('says %s in its plain form', (_, fields, plain) => {
+    ['an unknown tool choice', { tool_choice: 'sometimes' }, { tool_choice: 'sometimes' }],
+  ] as const)('is written with %s in the plain form', (_, fields, plain) => {
     const { wire, losses } = roundTrip({ model: 'm', messages: [user], ...structuredClone(fields) } as JsonObject)
     expect(wire).toEqual({ model: 'm', messages: [user], ...plain })
     expect(losses).toEqual([])
@@ -148,18 +148,18 @@ describe('a chat request through the IR', () => {
 
   test.each<[string, JsonObject, JsonObject]>([
     [
-      'empty content beside calls',
+      'empty content next to calls',
       { role: 'assistant', content: '', tool_calls: [call] },
       { role: 'assistant', content: null, tool_calls: [call] },
     ],
     [
-      'no content beside calls',
+      'missing content next to calls',
       { role: 'assistant', tool_calls: [call] },
       { role: 'assistant', content: null, tool_calls: [call] },
     ],
     ['one text as a list', { role: 'user', content: [{ type: 'text', text: 'x' }] }, { role: 'user', content: 'x' }],
     [
-      'an answer echoed with its nulls',
+      'an echoed response with nulls',
       { role: 'assistant', content: 'x', refusal: null, annotations: [], audio: null },
       { role: 'assistant', content: 'x' },
     ],
@@ -169,7 +169,7 @@ describe('a chat request through the IR', () => {
       { role: 'assistant', content: 'x' },
     ],
     [
-      'an image as a bare address',
+      'an image as a bare URL',
       { role: 'user', content: [{ type: 'image_url', image_url: 'https://a' }] },
       { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a' } }] },
     ],
@@ -182,7 +182,7 @@ describe('a chat request through the IR', () => {
         tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
       },
     ],
-  ])('writes %s plainly', (_, message, plain) => {
+  ])('is written with %s in the plain form of a message', (_, message, plain) => {
     expect(roundTrip(conversation(message))).toEqual({ wire: { ...conversation(plain) }, losses: [] })
   })
 
@@ -202,13 +202,13 @@ describe('a chat request through the IR', () => {
       { reasoning: { max_tokens: 5, exclude: true } },
       { reasoning: { max_tokens: 5, exclude: true } },
     ],
-  ])('meets an upstream that takes %s', (_, quirks, fields, plain) => {
+  ])('is written for an upstream that accepts %s', (_, quirks, fields, plain) => {
     const { wire, losses } = roundTrip({ model: 'm', messages: [user], ...fields }, quirks)
     expect(wire).toEqual({ model: 'm', messages: [user], ...plain })
     expect(losses).toEqual([])
   })
 
-  test("calls developers 'system' where the upstream knows no other word", () => {
+  test('is written with developer turns as system turns for an upstream without a developer role', () => {
     const { wire } = roundTrip(
       { model: 'm', messages: [{ role: 'developer', content: 'x' }] },
       { developerRole: 'system' },
@@ -216,7 +216,7 @@ describe('a chat request through the IR', () => {
     expect(wire.messages).toEqual([{ role: 'system', content: 'x' }])
   })
 
-  test('writes cache hints to upstreams that read them, and reports them to others', () => {
+  test('keeps cache hints for upstreams that support them and reports them for others', () => {
     const hint = { type: 'ephemeral', ttl: '1h' }
     const body: JsonObject = {
       model: 'm',
@@ -250,7 +250,7 @@ describe('a chat request through the IR', () => {
   })
 })
 
-/** Every object within, by its pointer. */
+/** Lists the JSON pointers of all objects within a value. */
 function objectsIn(value: Json, at = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => objectsIn(item, `${at}/${index}`))
   if (!isObject(value)) return []
@@ -262,16 +262,16 @@ function objectAt(value: JsonObject, at: string): JsonObject {
   return found as JsonObject
 }
 
-describe('a field that was invented last week', () => {
-  test.each(objectsIn(rich))('comes through in %s/', (at) => {
+describe('an unknown field of a chat request', () => {
+  test.each(objectsIn(rich))('is kept in the object at %s/', (at) => {
     const body = structuredClone(rich)
     objectAt(body, at).invented = { deep: [1, { two: 3 }] }
     expect(roundTrip(body)).toEqual({ wire: body, losses: [] })
   })
 })
 
-describe('decoding a chat request', () => {
-  test('merges adjacent tool messages into one turn, in their order', () => {
+describe('a decoded chat request', () => {
+  test('holds adjacent tool messages as one turn in their order', () => {
     const { turns } = decode(rich)
     expect(turns.map(({ role, parts }) => [role, parts.map((part) => part.type)])).toEqual([
       ['developer', ['text']],
@@ -285,7 +285,7 @@ describe('decoding a chat request', () => {
     ])
   })
 
-  test('keeps what is opaque or unknown with its owner', () => {
+  test('holds opaque and unknown fields under their format', () => {
     const request = decode(rich)
     expect(request.extra?.chat).toMatchObject({ store: true, invented_last_week: { deep: [1, 2] } })
     expect(request.turns[2]?.parts[5]).toMatchObject({
@@ -294,7 +294,7 @@ describe('decoding a chat request', () => {
     expect(request.turns[7]?.extra?.chat).toEqual({ prefix: true })
   })
 
-  test('says where each field stood', () => {
+  test("names the place of each field in the client's body", () => {
     expect(
       decode({ model: 'm', messages: [user], max_tokens: 3, reasoning: { effort: 'low' }, tool_choice: 'none' }).at,
     ).toMatchObject({
@@ -308,11 +308,11 @@ describe('decoding a chat request', () => {
     })
   })
 
-  test('takes a call as the exact text the model wrote', () => {
+  test('holds the input of a call as the exact text of the model', () => {
     expect(decode(rich).turns[3]?.parts[1]).toMatchObject({ input: '{"a": 1}', at: '/messages/3/tool_calls/0' })
   })
 
-  test('puts echoed reasoning before the text', () => {
+  test('holds echoed reasoning before the text', () => {
     const { turns } = decode({
       model: 'm',
       messages: [user, { role: 'assistant', content: 'x', reasoning_content: 'hm' }],

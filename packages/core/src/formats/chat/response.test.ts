@@ -22,12 +22,12 @@ const partsOf = (wire: Json): Part[] => (decode(wire).choices[0]?.parts ?? []).m
 const f = { name: 'f', arguments: '{}' }
 const called: Part = { type: 'tool-call', id: 'a', name: 'f', input: '{}' }
 
-describe('answers of upstreams', () => {
+describe('responses of chat upstreams', () => {
   test.each<[string, JsonObject, Part[]]>([
     ['text', { content: 'x' }, [{ type: 'text', text: 'x' }]],
-    ['nothing', { content: null }, []],
+    ['null content', { content: null }, []],
     [
-      'DeepSeek and xAI',
+      'reasoning of DeepSeek and xAI',
       { content: 'x', reasoning_content: 'r' },
       [
         { type: 'reasoning', text: 'r' },
@@ -35,7 +35,7 @@ describe('answers of upstreams', () => {
       ],
     ],
     [
-      'Groq and Ollama',
+      'reasoning of Groq and Ollama',
       { content: 'x', reasoning: 'r' },
       [
         { type: 'reasoning', text: 'r' },
@@ -43,7 +43,7 @@ describe('answers of upstreams', () => {
       ],
     ],
     [
-      'OpenRouter',
+      'reasoning of OpenRouter',
       {
         content: 'x',
         reasoning: 'r',
@@ -55,7 +55,7 @@ describe('answers of upstreams', () => {
       ],
     ],
     [
-      'Mistral',
+      'content lists of Mistral',
       {
         content: [
           { type: 'thinking', thinking: [{ type: 'text', text: 'r' }] },
@@ -84,7 +84,7 @@ describe('answers of upstreams', () => {
       [{ ...called, input: 'raw', custom: true }],
     ],
     [
-      "Snowflake's empty custom call beside a real one",
+      "Snowflake's empty custom call next to a real call",
       {
         tool_calls: [{ id: 'a', type: 'function', function: f, custom: { name: '', input: '' } }],
         function_call: { name: '', arguments: '' },
@@ -106,11 +106,11 @@ describe('answers of upstreams', () => {
       { content: null, images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } }] },
       [{ type: 'media', kind: 'image', source: { type: 'base64', data: 'AA' }, mediaType: 'image/png' }],
     ],
-  ])('%s', (_, message, parts) => {
+  ])('are decoded with %s', (_, message, parts) => {
     expect(partsOf(body(message))).toEqual(parts)
   })
 
-  test('audio in the format that was asked for', () => {
+  test('are decoded with audio in the requested format', () => {
     const wire = body({ content: null, audio: { id: 'audio_1', data: 'AA', transcript: 'hi', expires_at: 9 } })
     expect(decode(wire, { output: { audio: { format: 'mp3' } } }).choices[0]?.parts[0]).toMatchObject({
       kind: 'audio',
@@ -124,25 +124,25 @@ describe('answers of upstreams', () => {
   test.each<[string, JsonObject, JsonObject, Partial<Finish>]>([
     ['stop', { content: 'x' }, { finish_reason: 'stop' }, { reason: 'stop' }],
     ['stop with calls', calls, { finish_reason: 'stop' }, { reason: 'tool-calls' }],
-    ['nothing said, with calls', calls, { finish_reason: '' }, { reason: 'tool-calls' }],
+    ['an empty reason with calls', calls, { finish_reason: '' }, { reason: 'tool-calls' }],
     ['length with calls', calls, { finish_reason: 'length' }, { reason: 'length' }],
     ['function_call', { function_call: f }, { finish_reason: 'function_call' }, { reason: 'tool-calls' }],
     ['stop with a refusal', { content: null, refusal: 'no' }, { finish_reason: 'stop' }, { reason: 'refusal' }],
     ['content_filter', { content: '' }, { finish_reason: 'content_filter' }, { reason: 'content-filter' }],
     ["Mistral's model_length", { content: 'x' }, { finish_reason: 'model_length' }, { reason: 'context-length' }],
     ['a number', { content: 'x' }, { finish_reason: 1 }, { reason: 'other', raw: { format: 'chat', value: '1' } }],
-    ['a word nobody knows', { content: 'x' }, { finish_reason: 'constructor' }, { reason: 'other' }],
+    ['an unknown word', { content: 'x' }, { finish_reason: 'constructor' }, { reason: 'other' }],
     [
       "vLLM's stop string",
       { content: 'x' },
       { finish_reason: 'stop', stop_reason: 'END' },
       { reason: 'stop-sequence', sequence: 'END' },
     ],
-  ])('ending: %s', (_, message, more, finish) => {
+  ])('are decoded with the finish reason: %s', (_, message, more, finish) => {
     expect(decode(body(message, more)).choices[0]?.finish).toMatchObject(finish)
   })
 
-  test('keep what vendors add, with its owner, and without what says nothing', () => {
+  test('keep vendor fields under their format and drop empty ones', () => {
     const response = decode(
       body(
         { content: 'x', executed_tools: [1], tool_calls: null },
@@ -159,9 +159,9 @@ describe('answers of upstreams', () => {
   })
 
   test.each<[string, Json, string, string]>([
-    ['an error in a 200', { error: { message: 'no', code: 'insufficient_quota' } }, 'quota_exceeded', 'no'],
+    ['an error with status 200', { error: { message: 'no', code: 'insufficient_quota' } }, 'quota_exceeded', 'no'],
     [
-      'an ending that is one',
+      'the finish reason error',
       body({ content: '' }, { finish_reason: 'error', error: { message: 'boom', code: 502 } }),
       'upstream_error',
       'boom',
@@ -169,7 +169,7 @@ describe('answers of upstreams', () => {
     ['no choices', { id: 'x', choices: [] }, 'upstream_bad_response', ''],
     ['text', 'hello', 'upstream_bad_response', ''],
     ['null', null, 'upstream_bad_response', ''],
-  ])('%s is an error', (_, wire, kind, message) => {
+  ])('throw a gateway error for %s', (_, wire, kind, message) => {
     const caught = (() => {
       try {
         return decode(wire)
@@ -182,7 +182,7 @@ describe('answers of upstreams', () => {
   })
 })
 
-test('a field that was invented last week comes through wherever a vendor puts it', () => {
+test('keeps an unknown response field in every place where a vendor may add it', () => {
   const invented = { deep: [1] }
   const wire = body(
     {
@@ -229,8 +229,8 @@ function encode(parts: Part[], finish: Finish = { reason: 'stop' }, request: Par
   }
 }
 
-describe('answers for chat clients', () => {
-  test('hold everything a client looks for', () => {
+describe('responses for chat clients', () => {
+  test('hold every field that clients expect', () => {
     expect(encode([{ type: 'text', text: 'x' }]).wire).toEqual({
       system_fingerprint: null,
       id: 'r',
@@ -250,7 +250,7 @@ describe('answers for chat clients', () => {
 
   test.each<[string, Part[], JsonObject, string[]]>([
     [
-      'texts are one text, citations counted through',
+      'several texts with citations as one text with continuous offsets',
       [
         { type: 'text', text: 'ab' },
         { type: 'text', text: 'cd', citations: [{ url: 'u', title: 't' }] },
@@ -262,7 +262,7 @@ describe('answers for chat clients', () => {
       [],
     ],
     [
-      'citations without an address',
+      'citations without a URL',
       [{ type: 'text', text: 'ab', citations: [{ title: 'doc' }] }],
       { content: 'ab' },
       ['warn unsupported'],
@@ -303,7 +303,7 @@ describe('answers for chat clients', () => {
       { content: null, audio: { id: 'audio_1', data: 'AA', transcript: '', expires_at: 1_700_003_600 } },
       [],
     ],
-  ])('%s', (_, parts, message, losses) => {
+  ])('hold %s with the expected losses', (_, parts, message, losses) => {
     const { choice, losses: reported } = encode(parts)
     expect(choice.message).toMatchObject(message)
     expect(reported).toEqual(losses)
@@ -320,16 +320,16 @@ describe('answers for chat clients', () => {
     [{ reason: 'refusal' }, [], 'content_filter'],
     [{ reason: 'refusal', raw: { format: 'chat', value: 'stop' } }, [{ type: 'refusal', text: 'no' }], 'stop'],
     [{ reason: 'other', raw: { format: 'gemini', value: 'LANGUAGE' } }, [{ type: 'text', text: 'x' }], 'stop'],
-  ])('%j ends in a word that clients know', (finish, parts, word) => {
+  ])('end with a finish reason that clients know for %j', (finish, parts, word) => {
     expect(encode(parts, finish).choice.finish_reason).toBe(word)
   })
 
-  test('say which stop sequence was hit, and why an answer was refused', () => {
+  test('include the stop sequence and the explanation of a refusal', () => {
     expect(encode([], { reason: 'stop-sequence', sequence: 'END' }).choice.stop_reason).toBe('END')
     expect(encode([], { reason: 'refusal', explanation: 'unsafe' }).choice.message).toMatchObject({ refusal: 'unsafe' })
   })
 
-  test('name what is lost where the upstream wrote it', () => {
+  test("report losses at the places in the upstream's response", () => {
     const context = testContext({})
     const extra = { messages: { container: { id: 'c' } } }
     const finish: Finish = { reason: 'stop', extra: { messages: { stop_details: { type: 'refusal' } } } }
@@ -339,13 +339,13 @@ describe('answers for chat clients', () => {
   })
 
   test.each<Finish>([{ reason: 'error' }, { reason: 'other' }])(
-    '%j without an answer is an error, not a stop',
+    'throw an error instead of a stop for %j without content',
     (finish) => {
       expect(() => encode([], finish)).toThrow(GatewayError)
     },
   )
 
-  test('are in the old form for clients that wrote functions', () => {
+  test('use function_call for clients that sent functions', () => {
     const { choice, losses } = encode([called, called], { reason: 'tool-calls' }, { at: { tools: '/functions' } })
     expect(choice).toMatchObject({ message: { content: null, function_call: f }, finish_reason: 'function_call' })
     expect(choice.message).not.toHaveProperty('tool_calls')

@@ -6,7 +6,7 @@ import type { SseEvent } from '../../http/sse/event.ts'
 import { chatCodec } from './codec.ts'
 import { run, testContext } from './context.test-support.ts'
 
-/** The words of this dialect, so that random objects reach deep into the code. */
+/** Keywords of this format, so that random objects reach deep into the code. */
 const words =
   'model messages role content type text image_url url input_audio data format file file_data file_id tools function name parameters strict custom input tool_calls id arguments tool_call_id tool_choice allowed_tools mode reasoning_effort reasoning reasoning_content reasoning_details signature summary index stop n max_tokens stream stream_options include_usage response_format json_schema schema choices delta message finish_reason usage prompt_tokens completion_tokens total_tokens prompt_tokens_details cached_tokens logprobs refusal audio transcript annotations url_citation images error code status detail details metadata raw extra_content seal cache_control ttl thinking x_groq function_call functions __proto__ constructor toString'.split(
     ' ',
@@ -82,7 +82,7 @@ const onlyGatewayErrors = <T>(work: () => T): T | undefined => {
   }
 }
 
-test('any request is refused with a reason, or goes through', () => {
+test('rejects any random request with a gateway error or translates it', () => {
   let passed = 0
   fc.assert(
     fc.property(request, (body) => {
@@ -91,7 +91,7 @@ test('any request is refused with a reason, or goes through', () => {
       const context = testContext()
       const wire = chatCodec.encodeRequest(chatCodec.decodeRequest(body, context), context)
       expect(() => JSON.stringify(wire)).not.toThrow()
-      // What came out is a valid request again, and says the same when read once more.
+      // The encoded request must be valid again.
       chatCodec.validateRequest(wire)
     }),
     runs,
@@ -99,7 +99,7 @@ test('any request is refused with a reason, or goes through', () => {
   expect(passed).toBeGreaterThan(20)
 })
 
-test('any answer is read, or refused as no answer', () => {
+test('decodes any random response or rejects it with a gateway error', () => {
   fc.assert(
     fc.property(fc.oneof(json, chunk), (body) => {
       const response = onlyGatewayErrors(() => chatCodec.decodeResponse(body, testContext()))
@@ -109,16 +109,16 @@ test('any answer is read, or refused as no answer', () => {
   )
 })
 
-const faultOf = (act: () => void): unknown => {
+const errorOf = (act: () => void): unknown => {
   try {
     return act()
   } catch (error) {
     return error
   }
 }
-const isFault = (error: unknown): boolean => error === undefined || error instanceof GatewayError
+const isExpected = (error: unknown): boolean => error === undefined || error instanceof GatewayError
 
-test('any stream has one ending, and is written with one', () => {
+test('ends any random stream exactly once, both decoded and encoded', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof({ weight: 5, arbitrary: chunk }, { weight: 1, arbitrary: json }), { maxLength: 8 }),
@@ -142,8 +142,8 @@ test('any stream has one ending, and is written with one', () => {
         const watch = (): void => {
           for (const event of events) if (tap.error === undefined) tap.push(event)
         }
-        // The tap looks at less than the decoder does: it may miss a fault, and invents none.
-        if (decoded.at(-1)?.type !== 'response-end') expect(faultOf(watch)).toSatisfy(isFault)
+        // The tap reads less than the decoder: it may miss an error, but must not report a false one.
+        if (decoded.at(-1)?.type !== 'response-end') expect(errorOf(watch)).toSatisfy(isExpected)
         else {
           watch()
           expect(tap.error).toBeUndefined()
@@ -154,14 +154,14 @@ test('any stream has one ending, and is written with one', () => {
   )
 })
 
-test('any error is read and told', () => {
+test('decodes any random error and encodes it with all four fields', () => {
   fc.assert(
     fc.property(fc.constantFrom(200, 400, 401, 404, 429, 500, 529), json, (status, body) => {
       const info = chatCodec.decodeError(status, body)
       expect(info.message).not.toBe('')
-      const told = chatCodec.encodeError(info, '').body.error as JsonObject
-      for (const key of ['message', 'type']) expect(typeof told[key]).toBe('string')
-      for (const key of ['param', 'code']) expect(told[key] === null || typeof told[key] === 'string').toBe(true)
+      const encoded = chatCodec.encodeError(info, '').body.error as JsonObject
+      for (const key of ['message', 'type']) expect(typeof encoded[key]).toBe('string')
+      for (const key of ['param', 'code']) expect(encoded[key] === null || typeof encoded[key] === 'string').toBe(true)
     }),
     runs,
   )

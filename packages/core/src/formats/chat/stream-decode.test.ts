@@ -27,8 +27,8 @@ const call = (index: number | undefined, id: string | undefined, name: string | 
     ],
   })
 
-describe('streams of upstreams', () => {
-  test('tell each event once, in order', () => {
+describe('streams of chat upstreams', () => {
+  test('decode to each event once and in order', () => {
     const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
     const events = [
       chunk({ role: 'assistant', content: '' }),
@@ -60,12 +60,12 @@ describe('streams of upstreams', () => {
       ],
     ],
     [
-      "Groq's word for reasoning",
+      "Groq's reasoning field",
       [chunk({ reasoning: 'r' }), chunk({ reasoning: 's' })],
       [{ type: 'reasoning', text: 'rs' }],
     ],
     [
-      "OpenRouter's details beside the text, signature last",
+      "OpenRouter's reasoning details next to the text, with the signature last",
       [
         chunk({ reasoning: 'r', reasoning_details: [{ type: 'reasoning.text', text: 'r', index: 0 }] }),
         chunk({ reasoning: 's', reasoning_details: [{ type: 'reasoning.text', text: 's', index: 0 }] }),
@@ -78,7 +78,7 @@ describe('streams of upstreams', () => {
       ],
     ],
     [
-      'cumulative details after the text',
+      'cumulative reasoning details after the text',
       [
         chunk({ reasoning_content: 'r' }),
         chunk({ reasoning_details: [{ type: 'reasoning.text', text: 'r', signature: 'S', index: 0 }] }),
@@ -95,7 +95,7 @@ describe('streams of upstreams', () => {
       ],
     ],
     [
-      "Mistral's lists",
+      "Mistral's content lists",
       [chunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'r' }] }] }), chunk({ content: 'x' })],
       [
         { type: 'reasoning', text: 'r' },
@@ -129,14 +129,22 @@ describe('streams of upstreams', () => {
       [call(undefined, 'a', 'f', '{}'), call(undefined, 'b', 'f', '{}')],
       [called('a', '{}'), called('b', '{}')],
     ],
-    ['index 0 for each', [call(0, 'a', 'f', '{}'), call(0, 'b', 'f', '{}')], [called('a', '{}'), called('b', '{}')]],
+    [
+      'calls that all have index 0',
+      [call(0, 'a', 'f', '{}'), call(0, 'b', 'f', '{}')],
+      [called('a', '{}'), called('b', '{}')],
+    ],
     [
       'empty ids on later fragments (Alibaba)',
       [call(0, 'a', 'f', ''), call(0, '', undefined, '{}')],
       [called('a', '{}')],
     ],
-    ['no ids at all', [call(0, undefined, 'f', '{}')], [called('call_1', '{}')]],
-    ['the name after the id', [call(0, 'a', undefined, ''), call(0, undefined, 'f', '{}')], [called('a', '{}')]],
+    ['calls without ids', [call(0, undefined, 'f', '{}')], [called('call_1', '{}')]],
+    [
+      'the name of a call after its id',
+      [call(0, 'a', undefined, ''), call(0, undefined, 'f', '{}')],
+      [called('a', '{}')],
+    ],
     ['arguments as an object', [call(0, 'a', 'f', { x: 1 })], [called('a', '{"x":1}')]],
     [
       'an old function call',
@@ -163,7 +171,7 @@ describe('streams of upstreams', () => {
       [called('a', '{}', { seal: { issuer: 'gemini', data: 'S' } } as Partial<Part>)],
     ],
     [
-      'text with a whole message beside it (Perplexity)',
+      'text next to a whole message (Perplexity)',
       [chunk({ content: 'x' }, { message: { content: 'x' } }), chunk({ content: 'y' }, { message: { content: 'xy' } })],
       [{ type: 'text', text: 'xy' }],
     ],
@@ -175,11 +183,11 @@ describe('streams of upstreams', () => {
       ],
       [{ type: 'text', text: 'x', citations: [{ url: 'u', start: 0, end: 1 }] }],
     ],
-  ])('%s', (_, events, parts) => {
+  ])('decode to parts with %s', (_, events, parts) => {
     expect(partsOf([...events, stop, done])).toEqual(parts)
   })
 
-  test('gather what is spoken aloud', () => {
+  test('decode audio to the deltas of one part', () => {
     const events = decode([
       chunk({ audio: { id: 'audio_1', transcript: 'Hi' } }),
       chunk({ audio: { data: 'AA', transcript: ' you' } }),
@@ -216,7 +224,7 @@ describe('streams of upstreams', () => {
     ])
   })
 
-  test('close a call as soon as the next begins and its own arguments are whole', () => {
+  test('close a call with complete arguments as soon as the next call starts', () => {
     const events = decode([call(0, 'a', 'f', '{}'), call(1, 'b', 'f', '{}'), stop, done])
     const order = events.flatMap((event) =>
       'part' in event && event.type !== 'part-delta' ? [`${event.type} ${event.part}`] : [],
@@ -224,7 +232,7 @@ describe('streams of upstreams', () => {
     expect(order).toEqual(['part-start 0', 'part-end 0', 'part-start 1', 'part-end 1'])
   })
 
-  test('wait for a choice before they begin (Azure)', () => {
+  test('start at the first chunk with a choice (Azure)', () => {
     const [first] = decode([
       sse({ id: '', model: '', created: 0, choices: [], prompt_filter_results: [{ a: 1 }] }),
       chunk({ content: 'x' }),
@@ -238,7 +246,7 @@ describe('streams of upstreams', () => {
     })
   })
 
-  test('keep the choices apart', () => {
+  test('keep several choices separate', () => {
     const of = (index: number, content: string): SseEvent =>
       sse({ ...frame, choices: [{ index, delta: { content }, finish_reason: null }] })
     const end = (index: number): SseEvent => sse({ ...frame, choices: [{ index, delta: {}, finish_reason: 'stop' }] })
@@ -249,33 +257,33 @@ describe('streams of upstreams', () => {
     ])
   })
 
-  test('say where each log probability belongs', () => {
+  test('keep log probabilities with their text delta', () => {
     const logprobs = { content: [{ token: 'x', logprob: -1 }], refusal: null }
     expect(decode([chunk({ content: 'x' }, { logprobs }), stop, done])[2]).toMatchObject({
       delta: { text: 'x', logprobs },
     })
   })
 
-  test('take a finish word said twice once (OpenRouter)', () => {
+  test('end a choice once if the finish reason is repeated (OpenRouter)', () => {
     const events = decode([chunk({ content: 'x' }), stop, stop, done])
     expect(events.filter(({ type }) => type === 'choice-end')).toHaveLength(1)
   })
 
   test.each<[string, SseEvent[], Quirks, string]>([
     ['no [DONE]', [chunk({ content: 'x' }), stop], {}, 'upstream_truncated'],
-    ['nothing at all', [], {}, 'upstream_truncated'],
+    ['no events', [], {}, 'upstream_truncated'],
     [
-      'no finish word where [DONE] may be missing',
+      'no finish reason and an optional [DONE]',
       [chunk({ content: 'x' })],
       { doneOptional: true },
       'upstream_truncated',
     ],
     ['[DONE] alone', [done], {}, 'upstream_bad_response'],
-    ['no JSON', [chunk({ content: 'x' }), { data: '{"id":' }], {}, 'upstream_bad_response'],
+    ['invalid JSON', [chunk({ content: 'x' }), { data: '{"id":' }], {}, 'upstream_bad_response'],
     ['a number', [{ data: '5' }], {}, 'upstream_bad_response'],
     ['an error chunk', [chunk({ content: 'x' }), sse({ error: { message: 'no', code: 429 } })], {}, 'rate_limited'],
     [
-      'an error beside choices',
+      'an error next to choices',
       [chunk({ content: 'x' }, {}, { error: { code: 400, message: 'Token limit reached' } })],
       {},
       'invalid_request',
@@ -286,8 +294,8 @@ describe('streams of upstreams', () => {
       {},
       'invalid_request',
     ],
-    ['error as a finish word', [chunk({}, { finish_reason: 'error' })], {}, 'upstream_error'],
-  ])('with %s end in one error, and nothing follows it', (_, events, quirks, kind) => {
+    ['the finish reason error', [chunk({}, { finish_reason: 'error' })], {}, 'upstream_error'],
+  ])('with %s end with exactly one error', (_, events, quirks, kind) => {
     const out = decode([...events], quirks)
     expect(out.filter(({ type }) => type === 'error' || type === 'response-end')).toHaveLength(1)
     expect(out.at(-1)).toMatchObject({ type: 'error', error: { kind } })
@@ -296,11 +304,11 @@ describe('streams of upstreams', () => {
     expect(machine.push(chunk({ content: 'late' }))).toEqual([])
   })
 
-  test('may end without [DONE] where the upstream is known for it', () => {
+  test('end normally without [DONE] if the upstream is known to omit it', () => {
     expect(decode([chunk({ content: 'x' }), stop], { doneOptional: true }).at(-1)).toEqual({ type: 'response-end' })
   })
 
-  test("keep a vendor's fields of the choice and of its message until its end", () => {
+  test("report a vendor's fields of the choice and its message at the end of the choice", () => {
     const filter = { hate: { filtered: false } }
     const events = decode([
       chunk({ content: 'a', channel: 'final' }, { content_filter_results: filter, native_finish_reason: null }),
@@ -315,7 +323,7 @@ describe('streams of upstreams', () => {
     })
   })
 
-  test("tell a vendor's fields beside the choices once, and again when they change", () => {
+  test("report a vendor's fields next to the choices once and again when they change", () => {
     const events = decode([
       chunk({ content: 'a' }, {}, { citations: ['u'] }),
       chunk({ content: 'b' }, {}, { citations: ['u'] }),

@@ -35,7 +35,7 @@ function encode(events: ModelEvent[], request: Partial<ModelRequest> = {}) {
 const role = { role: 'assistant', content: '', refusal: null }
 
 describe('streams for chat clients', () => {
-  test('have the role first, the finish word last, and then [DONE]', () => {
+  test('send the role first, then the text, the finish reason and [DONE]', () => {
     const { data, chunks } = encode([start, ...text(0, 'Hi'), finish(), end])
     const frame = { id: 'r', object: 'chat.completion.chunk', created: 5, model: 'gpt', system_fingerprint: null }
     expect(chunks).toEqual([
@@ -47,7 +47,7 @@ describe('streams for chat clients', () => {
   })
 
   const usage: ModelEvent = { type: 'usage', usage: { input: { total: 3 }, output: { total: 2 } } }
-  test('tell usage to those who asked, in a chunk of its own', () => {
+  test('send usage in a separate chunk if the client requested it', () => {
     const { chunks } = encode([start, usage, ...text(0, 'Hi'), finish(), end], { output: { includeUsage: true } })
     expect(chunks.slice(0, -1).map((chunk) => chunk.usage)).toEqual([null, null, null])
     expect(chunks.at(-1)).toMatchObject({
@@ -56,11 +56,11 @@ describe('streams for chat clients', () => {
     })
   })
 
-  test('do not mention usage to others', () => {
+  test('send no usage if the client did not request it', () => {
     expect(encode([start, usage, ...text(0, 'Hi'), finish(), end]).data.join()).not.toContain('usage')
   })
 
-  test('number calls among themselves, and name each once', () => {
+  test('number calls separately from other parts and name each once', () => {
     const call = (part: number, id: string): ModelEvent[] => [
       open(part, { type: 'tool-call', id, name: 'f', input: '' }),
       add(part, 'input', '{}'),
@@ -81,14 +81,18 @@ describe('streams for chat clients', () => {
   })
 
   test.each([
-    ['a function without arguments', false, [{ tool_calls: [{ index: 0, function: { arguments: '{}' } }] }]],
-    ['a custom tool without input', true, []],
-  ])('end %s as what it is', (_, custom, deltas) => {
+    [
+      'empty JSON arguments for a function without arguments',
+      false,
+      [{ tool_calls: [{ index: 0, function: { arguments: '{}' } }] }],
+    ],
+    ['no input for a custom tool without input', true, []],
+  ])('send %s', (_, custom, deltas) => {
     const value: Part = { type: 'tool-call', id: 'a', name: 'f', input: '', ...(custom ? { custom } : {}) }
     expect(encode([start, open(0, value), close(0), finish('tool-calls'), end]).deltas.slice(1, -1)).toEqual(deltas)
   })
 
-  test('never put reasoning and text into one delta, and tell seals at the end of each piece', () => {
+  test('never send reasoning and text in one delta and send seals at the end of each reasoning part', () => {
     const { deltas } = encode([
       start,
       open(0, { type: 'reasoning', text: '' }),
@@ -112,7 +116,7 @@ describe('streams for chat clients', () => {
     ])
   })
 
-  test('part one piece of reasoning from the next with a blank line', () => {
+  test('separate reasoning parts with a blank line', () => {
     const piece = (part: number): ModelEvent[] => [
       open(part, { type: 'reasoning', text: '' }),
       add(part, 'reasoning', 'a'),
@@ -124,7 +128,7 @@ describe('streams for chat clients', () => {
     ])
   })
 
-  test('put citations before the end, and report those that have no address', () => {
+  test('send citations before the end and report those without a URL', () => {
     const { deltas, losses } = encode([
       start,
       open(0, { type: 'text', text: '' }),
@@ -141,7 +145,7 @@ describe('streams for chat clients', () => {
     expect(losses).toHaveLength(1)
   })
 
-  test('speak aloud, and show images whole', () => {
+  test('send audio in deltas and images as a whole', () => {
     const sound: Part = {
       type: 'media',
       kind: 'audio',
@@ -172,7 +176,7 @@ describe('streams for chat clients', () => {
     ])
   })
 
-  test('keep several choices apart', () => {
+  test('keep several choices separate', () => {
     const { choices } = encode([
       start,
       ...text(0, 'a', 0),
@@ -191,13 +195,13 @@ describe('streams for chat clients', () => {
     ])
   })
 
-  test('tell a refusal that has an explanation and no words of its own', () => {
+  test('send the explanation of a refusal that has no text', () => {
     const { deltas, choices } = encode([start, finish('refusal', { explanation: 'unsafe' }), end])
     expect(deltas).toEqual([role, { refusal: 'unsafe' }, {}])
     expect(choices.at(-1)?.finish_reason).toBe('content_filter')
   })
 
-  test('are in the old form for clients that wrote functions', () => {
+  test('use function_call for clients that sent functions', () => {
     const { deltas, choices } = encode(
       [
         start,
@@ -223,17 +227,17 @@ describe('streams for chat clients', () => {
       [start, ...text(0, 'x'), { type: 'error', error: { kind: 'upstream_truncated', status: 502, message: 'cut' } }],
       'upstream_truncated',
     ],
-    ['an ending that is a fault', [start, ...text(0, 'x'), finish('error'), end], 'upstream_error'],
-    ['an ending without an answer', [start, finish('other'), end], 'upstream_error'],
-    ['no ending at all', [start, ...text(0, 'x')], 'upstream_truncated'],
-  ])('end in an error and no [DONE] after %s', (_, events, code) => {
+    ['the finish reason error', [start, ...text(0, 'x'), finish('error'), end], 'upstream_error'],
+    ['an unknown finish reason without content', [start, finish('other'), end], 'upstream_error'],
+    ['a missing end', [start, ...text(0, 'x')], 'upstream_truncated'],
+  ])('end with one error and without [DONE] after %s', (_, events, code) => {
     const { data } = encode(events)
     expect(JSON.parse(data.at(-1) ?? '')).toMatchObject({ error: { code, type: 'server_error', param: null } })
     expect(data).not.toContain('[DONE]')
     expect(data.filter((item) => item.startsWith('{"error"'))).toHaveLength(1)
   })
 
-  test("pass on what a chat upstream's vendor said beside the choices", () => {
+  test("forward a chat upstream's vendor fields next to the choices", () => {
     const { chunks } = encode([
       { ...start, serviceTier: 'flex', extra: { chat: { system_fingerprint: 'fp' } } } as ModelEvent,
       ...text(0, 'x'),
@@ -245,7 +249,7 @@ describe('streams for chat clients', () => {
     expect(chunks[2]).toMatchObject({ citations: ['u'] })
   })
 
-  test('stay alive: a comment before the answer, an empty chunk of it afterwards', () => {
+  test('send a comment as heartbeat before the response starts and an empty chunk afterwards', () => {
     const encoder = chatCodec.encodeStream(testContext())
     expect(encoder.heartbeat()).toEqual([{ event: ':', data: 'keep-alive' }])
     encoder.push(start)

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { Usage } from '../ir.ts'
 import { decodeUsage, encodeUsage } from './usage.ts'
 
-describe('usage', () => {
+describe('usage of chat upstreams', () => {
   test.each<[string, JsonObject, Usage['input'], Usage['output']]>([
     [
       'OpenAI',
@@ -18,7 +18,7 @@ describe('usage', () => {
       { total: 5, reasoning: 2 },
     ],
     [
-      'xAI, reasoning beside completion',
+      'xAI, which counts reasoning separately from completion',
       {
         prompt_tokens: 10,
         completion_tokens: 5,
@@ -29,7 +29,7 @@ describe('usage', () => {
       { total: 25, reasoning: 20 },
     ],
     [
-      "Google's compatible endpoint, reasoning hidden",
+      "Google's compatible endpoint, which hides reasoning tokens",
       { prompt_tokens: 66, completion_tokens: 6, total_tokens: 100 },
       { total: 66 },
       { total: 34 },
@@ -47,12 +47,12 @@ describe('usage', () => {
       { total: 5 },
     ],
     [
-      'a cache write',
+      'an upstream that counts cache writes',
       { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cache_write_tokens: 6 } },
       { total: 10, cacheWrite: 6 },
       { total: 5 },
     ],
-  ])('%s', (_, usage, input, output) => {
+  ])('is decoded from %s', (_, usage, input, output) => {
     expect(decodeUsage(usage)).toEqual({
       input,
       output,
@@ -64,11 +64,11 @@ describe('usage', () => {
     ['null', null],
     ['an empty object', {}],
     ['words', { prompt_tokens: 'many' }],
-  ])('%s counts nothing', (_, usage) => {
+  ])('is undefined for %s', (_, usage) => {
     expect(decodeUsage(usage)).toBeUndefined()
   })
 
-  test('of another format is written in inclusive totals', () => {
+  test('is encoded from another format with inclusive totals', () => {
     expect(
       encodeUsage({ input: { total: 10, cacheRead: 4, cacheWrite: 2 }, output: { total: 5, reasoning: 1 } }),
     ).toEqual({
@@ -86,7 +86,7 @@ describe('usage', () => {
     })
   })
 
-  test('of another format has its details, but no number that nobody counted', () => {
+  test('is encoded from another format with details, but without numbers that the upstream did not count', () => {
     const usage: Usage = { input: { total: 10 }, output: { total: 5 } }
     expect(encodeUsage(usage)).toMatchObject({
       prompt_tokens_details: { cached_tokens: 0 },

@@ -7,7 +7,7 @@ const messages = [{ role: 'user', content: 'hi' }]
 const plain = { model: 'm', messages }
 const say = (message: Json): Json => ({ model: 'm', messages: [message] })
 
-function refusal(body: Json): ErrorInfo | undefined {
+function rejection(body: Json): ErrorInfo | undefined {
   try {
     chatCodec.validateRequest(body)
     return undefined
@@ -18,7 +18,7 @@ function refusal(body: Json): ErrorInfo | undefined {
 }
 
 const mixed = 'expected one of a string or array of objects, but got'
-const refused: readonly (readonly [body: Json, message: string, param?: string, code?: string])[] = [
+const rejected: readonly (readonly [body: Json, message: string, param?: string, code?: string])[] = [
   [5, 'Invalid body: expected an object, but got an integer instead.'],
   [null, 'Invalid body: expected an object, but got null instead.'],
   [{ messages }, "Missing required parameter: 'model'.", 'model', 'missing_required_parameter'],
@@ -235,19 +235,16 @@ const refused: readonly (readonly [body: Json, message: string, param?: string, 
   ],
 ]
 
-const accepted: [what: string, body: Json][] = [
-  ['the least there is', plain],
-  ['bounds themselves', { ...plain, temperature: 2, top_p: 0, n: 1, presence_penalty: -2, frequency_penalty: 2 }],
+const accepted: [title: string, body: Json][] = [
+  ['the required fields only', plain],
+  ['values at their bounds', { ...plain, temperature: 2, top_p: 0, n: 1, presence_penalty: -2, frequency_penalty: 2 }],
+  ['null in optional fields', { ...plain, temperature: null, stop: null, tools: null, response_format: null, n: null }],
   [
-    'null for what is optional',
-    { ...plain, temperature: null, stop: null, tools: null, response_format: null, n: null },
-  ],
-  [
-    'fields nobody knows, at every level',
+    'unknown fields at every level',
     { ...plain, invented: 1, messages: [{ role: 'user', content: 'x', prefix: true }] },
   ],
-  ['part types nobody knows', say({ role: 'user', content: [{ type: 'video_url', video_url: { url: 'u' } }] })],
-  ['tool types nobody knows', { ...plain, tools: [{ type: 'openrouter:web_search' }] }],
+  ['unknown part types', say({ role: 'user', content: [{ type: 'video_url', video_url: { url: 'u' } }] })],
+  ['unknown tool types', { ...plain, tools: [{ type: 'openrouter:web_search' }] }],
   ['functions without a type or parameters', { ...plain, tools: [{ function: { name: 'f' } }] }],
   [
     'calls without content',
@@ -262,23 +259,23 @@ const accepted: [what: string, body: Json][] = [
       tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'c', input: 'x' } }],
     }),
   ],
-  ['both types of stop', { ...plain, stop: ['a', 'b'] }],
-  ['both types of tool_choice', { ...plain, tool_choice: { type: 'function', function: { name: 'f' } } }],
-  ['an image as a bare address', say({ role: 'user', content: [{ type: 'image_url', image_url: 'https://a' }] })],
-  ['every effort', { ...plain, reasoning_effort: 'xhigh' }],
+  ['a list in stop', { ...plain, stop: ['a', 'b'] }],
+  ['an object in tool_choice', { ...plain, tool_choice: { type: 'function', function: { name: 'f' } } }],
+  ['an image as a bare URL', say({ role: 'user', content: [{ type: 'image_url', image_url: 'https://a' }] })],
+  ['the effort xhigh', { ...plain, reasoning_effort: 'xhigh' }],
   ['a big seed', { ...plain, seed: 2 ** 60 }],
 ]
 
 describe('chat requests', () => {
-  test.each(refused)('%j is refused', (body, message, param, code) => {
-    const info = refusal(body as Json)
+  test.each(rejected)('are rejected with a 400 for the body %j', (body, message, param, code) => {
+    const info = rejection(body as Json)
     expect(info).toMatchObject({ kind: 'invalid_request', status: 400, message })
     expect(info?.param).toBe(param)
     expect(info?.code).toBe(code)
   })
 
-  test.each(accepted)('%s pass as they are', (_, body: Json) => {
-    expect(refusal(body)).toBeUndefined()
+  test.each(accepted)('are accepted unchanged with %s', (_, body: Json) => {
+    expect(rejection(body)).toBeUndefined()
     expect(chatCodec.validateRequest(body)).toBe(body)
   })
 })

@@ -16,18 +16,18 @@ const tapOf = (withholdUsage = true, quirks = {}) =>
 
 describe('the edit of a streaming request', () => {
   test.each([
-    ['asks for usage', { stream: true }, { include_usage: true }],
+    ['requests usage', { stream: true }, { include_usage: true }],
     [
       'keeps the other options',
       { stream: true, stream_options: { include_obfuscation: false } },
       { include_obfuscation: false, include_usage: true },
     ],
     [
-      'asks though the client said no',
+      'requests usage even if the client declined it',
       { stream: true, stream_options: { include_usage: false } },
       { include_usage: true },
     ],
-    ['takes null for none', { stream: true, stream_options: null }, { include_usage: true }],
+    ['treats null options as absent', { stream: true, stream_options: null }, { include_usage: true }],
   ] as const)('%s', (_, body, stream_options) => {
     expect(chatCodec.wireEdit(structuredClone(body) as JsonObject, target)).toEqual({
       set: { stream_options },
@@ -36,17 +36,17 @@ describe('the edit of a streaming request', () => {
   })
 
   test.each([
-    ['there is no stream', { stream: false }, {}],
-    ['the client asked itself', { stream: true, stream_options: { include_usage: true } }, {}],
-    ['the upstream knows no such option', { stream: true }, { streamOptions: false }],
-  ] as const)('is none where %s', async (_, body, quirks) => {
+    ['the response is not streamed', { stream: false }, {}],
+    ['the client requested usage itself', { stream: true, stream_options: { include_usage: true } }, {}],
+    ['the upstream does not support the option', { stream: true }, { streamOptions: false }],
+  ] as const)('is empty if %s', async (_, body, quirks) => {
     await chatCodec.prepareWireEdit?.({ model: 'm', quirks })
     expect(chatCodec.wireEdit(structuredClone(body) as JsonObject, { model: 'm', quirks })).toBeUndefined()
   })
 })
 
 describe('the tap of a stream', () => {
-  test('withholds the chunk that is there for usage only, and nothing else', () => {
+  test('withholds only the chunk that holds nothing but usage', () => {
     const tap = tapOf()
     const events = [chunk(text('a')), chunk(text('', { finish_reason: 'stop' })), chunk({ choices: [], usage }), done]
     expect(events.map((event) => tap.push(event))).toEqual([true, true, false, true])
@@ -55,23 +55,23 @@ describe('the tap of a stream', () => {
   })
 
   test.each([
-    ['usage beside the last choice (Mistral)', [chunk({ ...text('a', { finish_reason: 'stop' }), usage })]],
+    ['usage next to the last choice (Mistral)', [chunk({ ...text('a', { finish_reason: 'stop' }), usage })]],
     ['usage in every chunk (Perplexity)', [chunk({ ...text('a'), usage }), chunk({ ...text('b'), usage })]],
     ['usage within the choice (Moonshot)', [chunk(text('a', { usage }))]],
-    ["usage beside a vendor's own (Groq)", [chunk({ ...text('a'), x_groq: { usage } })]],
-  ])('passes %s', (_, events) => {
+    ['usage in a vendor field (Groq)', [chunk({ ...text('a'), x_groq: { usage } })]],
+  ])('forwards %s', (_, events) => {
     const tap = tapOf()
     for (const event of events) expect(tap.push(event)).toBe(true)
     expect(tap.usage?.output.total).toBe(2)
   })
 
-  test('passes the usage chunk that the client asked for', () => {
+  test('forwards the usage chunk that the client requested', () => {
     const tap = tapOf(false)
     expect(tap.push(chunk({ choices: [], usage }))).toBe(true)
     expect(tap.usage?.input.total).toBe(3)
   })
 
-  test('has not started before the first choice', () => {
+  test('reports the start at the first choice', () => {
     const tap = tapOf()
     tap.push({ data: JSON.stringify({ id: '', choices: [], prompt_filter_results: [] }) })
     expect(tap.started).toBe(false)
@@ -79,14 +79,14 @@ describe('the tap of a stream', () => {
     expect(tap.started).toBe(true)
   })
 
-  test('is not misled by an answer about usage and errors', () => {
+  test('ignores text that looks like usage, errors or finish reasons', () => {
     const tap = tapOf()
     tap.push(chunk(text('a')))
     expect(tap.push(chunk(text('"usage":{"prompt_tokens":1} "error" "finish_reason":"stop"')))).toBe(true)
     expect(tap).toMatchObject({ usage: undefined, error: undefined, finish: undefined })
   })
 
-  test('reads usage with spaces, as Python writes it', () => {
+  test('reads usage from JSON with spaces, as Python writes it', () => {
     const tap = tapOf()
     tap.push(chunk(text('a')))
     tap.push({ data: '{"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}}' })
@@ -94,9 +94,9 @@ describe('the tap of a stream', () => {
   })
 
   test.each([
-    ['a chunk that holds one', { data: '{"error":{"message":"no","code":429}}' }],
-    ['an event of that name', { event: 'error', data: '{"error":{"message":"no","code":429}}' }],
-  ])('reads an error from %s', (_, event) => {
+    ['a chunk that holds an error', { data: '{"error":{"message":"no","code":429}}' }],
+    ['an event named error', { event: 'error', data: '{"error":{"message":"no","code":429}}' }],
+  ])('reports an error from %s', (_, event) => {
     const tap = tapOf()
     tap.push(chunk(text('a')))
     tap.push(event)
@@ -104,7 +104,7 @@ describe('the tap of a stream', () => {
     expect(tap.ended).toBe(false)
   })
 
-  test('ends with the last finish word where [DONE] may be missing', () => {
+  test('ends with the last finish reason if the upstream may omit [DONE]', () => {
     const tap = tapOf(true, { doneOptional: true })
     const finish = (index: number): JsonObject => ({ choices: [{ index, delta: {}, finish_reason: 'stop' }] })
     tap.push(chunk({ choices: [{ index: 0, delta: { content: 'a' } }] }))
@@ -115,7 +115,7 @@ describe('the tap of a stream', () => {
     expect(tap.ended).toBe(true)
   })
 
-  test('keeps the stream alive with a comment at first, then with an empty chunk of the same answer', () => {
+  test('sends a comment as the first heartbeat, then empty chunks of the same response', () => {
     const tap = tapOf()
     expect(tap.heartbeat()).toEqual([{ event: ':', data: 'keep-alive' }])
     tap.push(chunk(text('a')))
@@ -131,7 +131,7 @@ describe('the tap of a stream', () => {
     ])
   })
 
-  test('withholds the [DONE] of an answer that was cut: no client would hear of the error behind it', () => {
+  test('withholds the [DONE] of a truncated response because clients ignore an error after it', () => {
     const tap = tapOf()
     expect(tap.push(chunk(text('a')))).toBe(true)
     expect([tap.push(done), tap.ended]).toEqual([false, false])
@@ -139,14 +139,14 @@ describe('the tap of a stream', () => {
     expect([tap.push(done), tap.ended]).toEqual([true, true])
   })
 
-  test('lets no chunk pass that turns out broken when it is read', () => {
+  test('throws for a chunk that is not valid JSON', () => {
     const broken = `${chunk(text('a')).data}\n${JSON.stringify({ error: { message: 'x' } })}`
     const tap = tapOf()
     tap.push(chunk(text('a')))
     expect(() => tap.push({ data: broken })).toThrow('not JSON')
   })
 
-  test('fails in the words of the dialect, without [DONE]', () => {
+  test('sends a failure as a chat error without [DONE]', () => {
     const events = tapOf().fail({ kind: 'upstream_truncated', status: 502, message: 'cut' })
     expect(events.map(({ data }) => JSON.parse(data))).toEqual([
       { error: { message: 'cut', type: 'server_error', param: null, code: 'upstream_truncated' } },
@@ -154,7 +154,7 @@ describe('the tap of a stream', () => {
   })
 })
 
-test('the tap of a whole answer reads usage and finish', () => {
+test('reads usage and finish reason of a response that is not streamed', () => {
   expect(chatCodec.tapResponse({ choices: [{ finish_reason: 'length' }], usage })).toMatchObject({
     finish: 'length',
     usage: { input: { total: 3 } },

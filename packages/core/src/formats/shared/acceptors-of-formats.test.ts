@@ -130,10 +130,10 @@ const samples: readonly Json[] = [
   { session: { model: 'm' }, instances: [{ prompt: 'a' }], parameters: { sampleCount: 2 } },
 ]
 
-/** Every schema that a body of a client is checked against. */
+/** All schemas that validate client bodies. */
 const schemas: Named[] = []
 
-/** Some validators check by hand first and throw, so that only a valid body gets to their last schema. */
+/** Some validators run manual checks first and throw, so only a valid body reaches their last schema. */
 function collect(name: string, validate: ((body: JsonObject) => unknown) | undefined): void {
   for (const body of [{}, ...samples])
     try {
@@ -152,7 +152,7 @@ for (const [name, load] of Object.entries(modelOperations)) {
       collect(`${name} ${dialect.name}`, validate?.bind(dialect))
 }
 
-/** Words that the schemas know, so that what is made up at random comes near to what they ask for. */
+/** Keywords of the schemas, so that random values come close to valid bodies. */
 const words = [...new Set(JSON.stringify(samples).match(/(?<=")\w+(?=")/g))]
 const { value: made } = fc.letrec<{ value: Json }>((tie) => ({
   value: fc.oneof(
@@ -167,7 +167,7 @@ const { value: made } = fc.letrec<{ value: Json }>((tie) => ({
   ),
 }))
 
-/** A small generator of numbers below `bound`: the same in every run. */
+/** Creates a deterministic generator of numbers below `bound`. */
 function chance(seed: number) {
   let state = seed
   return (bound: number): number => {
@@ -192,7 +192,7 @@ const replacements: readonly Json[] = [
   { type: 'text' },
 ]
 
-/** A copy with one thing changed somewhere: a field gone, another type, another number or word, a field more. */
+/** Returns a copy with one random change: a removed or added field, another type, number or string. */
 function mutated(body: Json, below: (bound: number) => number): Json {
   const copy = structuredClone(body)
   let at: Json = copy
@@ -218,12 +218,12 @@ function mutated(body: Json, below: (bound: number) => number): Json {
 }
 
 describe('the schemas of all formats and operations', () => {
-  it('are all here', () => {
+  it('include every format and operation', () => {
     expect(schemas.length).toBeGreaterThanOrEqual(20)
     expect(new Set(schemas.map(({ name }) => name.split(' ')[0])).size).toBeGreaterThanOrEqual(14)
   })
 
-  it('are each met by a sample, and judged as by zod', () => {
+  it('accept at least one sample each and give the same results as zod', () => {
     for (const one of schemas) {
       const { accepted, differing } = compare(samples, [one])
       expect(differing, one.name).toEqual([])
@@ -231,7 +231,7 @@ describe('the schemas of all formats and operations', () => {
     }
   })
 
-  it('are judged as by zod where samples were changed', () => {
+  it('give the same results as zod for changed samples', () => {
     const below = chance(1)
     const bodies = samples.flatMap((sample) => Array.from({ length: 60 }, () => mutated(sample, below)))
     const { differing, accepted, refused } = compare(bodies, schemas)
@@ -239,7 +239,7 @@ describe('the schemas of all formats and operations', () => {
     expect(Math.min(accepted, refused)).toBeGreaterThan(1000)
   })
 
-  it.each(schemas)('$name is judged as by zod, whatever comes', ({ name, schema }) => {
+  it.each(schemas)('give the same results as zod for random values: $name', ({ name, schema }) => {
     const own = samples.filter((sample) => schema.safeParse(sample).success)
     fc.assert(
       fc.property(made, fc.constantFrom(...own), fc.nat(), (value, sample, seed) => {
@@ -253,7 +253,7 @@ describe('the schemas of all formats and operations', () => {
   })
 })
 
-describe.skipIf(!present)('what real clients sent', () => {
+describe.skipIf(!present)('acceptors for recorded client bodies', () => {
   const indexed = [
     'anthropic-messages',
     'anthropic-count-tokens',
@@ -267,14 +267,14 @@ describe.skipIf(!present)('what real clients sent', () => {
   for (const { body } of [...readClientRequests(() => true), ...recorded.map(({ request }) => request)])
     if (isObject(body)) bodies.set(JSON.stringify(body), body)
 
-  it('is judged as by zod', () => {
+  it('give the same results as zod', () => {
     expect(bodies.size).toBeGreaterThan(500)
     const { differing, accepted, refused } = compare(bodies.values(), schemas)
     expect(differing).toEqual([])
     expect(Math.min(accepted, refused)).toBeGreaterThan(1000)
   })
 
-  it('is judged as by zod where something of it was changed', () => {
+  it('give the same results as zod for changed bodies', () => {
     const below = chance(2)
     for (const body of bodies.values()) {
       const own = schemas.filter(({ schema }) => schema.safeParse(body).success)

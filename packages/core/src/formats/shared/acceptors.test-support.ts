@@ -6,7 +6,7 @@ export interface Named {
   readonly schema: z.ZodType
 }
 
-/** Where acceptors and zod differ about the values, and how often they agreed on what. */
+/** Compares acceptors with zod; returns the differences and how often both accepted or rejected a value. */
 export function compare(values: Iterable<unknown>, schemas: readonly Named[]) {
   const differing: { readonly name: string; readonly value: unknown; readonly zod: boolean }[] = []
   const agreed = { accepted: 0, refused: 0 }

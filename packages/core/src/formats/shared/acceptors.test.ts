@@ -20,7 +20,7 @@ const own = z.looseObject({
 const text = z.string()
 const sent = { type: text, a: z.number(), b: text.optional(), c: z.boolean().nullish(), d: z.unknown(), e: z.unknown() }
 
-/** Of each kind of schema and check what it is made for, at its bounds; all values are tried with all of them. */
+/** One schema for each kind and check. The tests run every schema on all values, which include values at its bounds. */
 const kinds: Readonly<Record<string, z.ZodType>> = {
   unknown: z.unknown(),
   any: z.any(),
@@ -30,19 +30,19 @@ const kinds: Readonly<Record<string, z.ZodType>> = {
   boolean: z.boolean(),
   string: text,
   'string with bounds': text.min(2).max(3),
-  'string of a length': text.length(2),
-  'string by a pattern': text.regex(/^a/g),
-  'string by its beginning': text.startsWith('a'),
-  'string of a format': z.email(),
-  'string that is trimmed': text.trim().min(2),
-  'string that is made': z.coerce.string().min(3),
+  'string of a fixed length': text.length(2),
+  'string with a pattern': text.regex(/^a/g),
+  'string with a prefix': text.startsWith('a'),
+  'string with a format': z.email(),
+  'trimmed string': text.trim().min(2),
+  'coerced string': z.coerce.string().min(3),
   number: z.number(),
   'number with bounds': z.number().min(1).max(2),
   'number within bounds': z.number().gt(1).lt(2),
-  'number by steps': z.number().multipleOf(0.1),
+  'multiple of a number': z.number().multipleOf(0.1),
   integer: z.int(),
   'integer with bounds': z.number().int().min(1),
-  'integer of 32 bits': z.int32(),
+  '32-bit integer': z.int32(),
   literal: z.literal('a'),
   literals: z.literal(['a', 1, null]),
   enum: z.enum(['a', 'b']),
@@ -69,11 +69,11 @@ const kinds: Readonly<Record<string, z.ZodType>> = {
     .looseObject({ a: z.object({ b: text.optional() }).optional() })
     .refine(({ a }) => a === undefined || Object.keys(a).length < 2),
   record: z.record(text, z.number()),
-  'record by names': z.record(z.enum(['a', 'b']), z.number()),
-  'record by some names': z.partialRecord(z.enum(['a', 'b']), z.number()),
+  'record with listed keys': z.record(z.enum(['a', 'b']), z.number()),
+  'partial record with listed keys': z.partialRecord(z.enum(['a', 'b']), z.number()),
   array: z.array(text),
   'array with bounds': z.array(z.unknown()).min(1).max(2),
-  'array of a length': z.array(z.unknown()).length(1),
+  'array of a fixed length': z.array(z.unknown()).length(1),
   tuple: z.tuple([text, z.number().optional()]),
   union: z.union([text, z.array(text).min(1), z.looseObject({ a: text })]),
   'exclusive union': z.xor([text, z.literal('a')]),
@@ -81,36 +81,36 @@ const kinds: Readonly<Record<string, z.ZodType>> = {
     z.looseObject({ type: z.literal('a'), a: z.number() }),
     z.looseObject({ type: z.literal(['b', 'c']), a: text.optional() }),
   ]),
-  'tagged union with a tag left out': z.discriminatedUnion('type', [
+  'tagged union with an optional tag': z.discriminatedUnion('type', [
     z.looseObject({ type: z.literal('a') }),
     z.looseObject({ type: z.literal('b').optional() }),
   ]),
-  'tagged union with tags left out': z.discriminatedUnion('type', [
+  'tagged union with optional tags': z.discriminatedUnion('type', [
     z.looseObject({ type: z.literal('a').optional() }),
     z.looseObject({ type: z.literal('b').optional() }),
   ]),
   intersection: z.looseObject({ a: text }).and(z.looseObject({ b: text })),
-  'schema that holds itself': chain,
-  'schema that holds itself by a getter': own,
+  'recursive schema': chain,
+  'recursive schema with a getter': own,
   pipe: text.pipe(z.coerce.number()),
   transform: text.transform(Number).refine(Number.isFinite),
   custom: z.custom((value) => value === 1 || value === 'a'),
   instance: z.instanceof(Point),
   refine: z.unknown().refine((value) => value !== null),
-  'rules in turn': text.refine((value) => value !== 'a', { abort: true }).refine((value) => value.length > 0),
-  'rule for some': z.unknown().refine(() => false, { when: ({ value }) => value === 'a' }),
+  'consecutive rules': text.refine((value) => value !== 'a', { abort: true }).refine((value) => value.length > 0),
+  'conditional rule': z.unknown().refine(() => false, { when: ({ value }) => value === 'a' }),
   superRefine: z.array(z.unknown()).superRefine((items, context) => {
     if (items.length === 1) context.addIssue('one')
   }),
   'rule that changes the value': text.overwrite((value) => `${value}a`).refine((value) => value !== 'aa'),
-  'array checked one by one': arrayOf(text).min(1),
+  'array with checked elements': arrayOf(text).min(1),
   'field of an optional rule': z.looseObject({
     a: z
       .unknown()
       .refine((value) => value === 1)
       .optional(),
   }),
-  'check that does nothing': text.describe('a text'),
+  'check without effect': text.describe('a text'),
 }
 
 const parse = (json: string): unknown => JSON.parse(json)
@@ -140,16 +140,16 @@ const values: readonly unknown[] = [
   ...[new Point(), new Date(0), () => {}, Symbol('a')],
 ]
 
-describe('a schema of the kind', () => {
-  it.each(Object.entries(kinds))('%s is judged as by zod', (schema, kind) => {
+describe('the acceptor of a schema', () => {
+  it.each(Object.entries(kinds))('gives the same results as zod: %s', (schema, kind) => {
     expect(compare(values, [{ name: schema, schema: kind }]).differing).toEqual([])
-    // As a field and as an element, too.
+    // The schema must also work as a field and as an element.
     const around = { name: schema, schema: z.looseObject({ in: kind, all: z.array(kind).optional() }) }
     const inside = values.flatMap((value) => [{ in: value }, { in: value, all: [value, value] }])
     expect(compare([{}, ...inside], [around]).differing).toEqual([])
   })
 
-  it('asks what answers for a function in its place, and zod never', () => {
+  it('calls the acceptor that replaces a function and never the zod check', () => {
     const calls: string[] = []
     const check = z.array(z.unknown()).superRefine(() => void calls.push('function'))
     const schema = withAcceptor(check, () => {
@@ -161,7 +161,7 @@ describe('a schema of the kind', () => {
     expect(() => withAcceptor(text, () => () => true)).toThrow(TypeError)
   })
 
-  it('that zod can only judge later is not judged', () => {
+  it('throws for a schema with an asynchronous check', () => {
     const later = text.refine(() => Promise.resolve(true))
     expect(() => acceptorOf(later)('a')).toThrow(z.core.$ZodAsyncError)
   })

@@ -1,11 +1,11 @@
-/** Steps beyond which a run is given up: an exponential walk would never end. */
+/** Step limit of a run, because exponential code would never end. */
 const mostSteps = 20_000_000
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
 
 /**
  * Counts the steps of a synchronous run: items that list methods visit, look-ups in sets, characters that are parsed, written, joined
- * or measured, and reads of every object that `JSON.parse` made. Growth with the input's size says what time cannot on a busy machine.
+ * or measured, and reads of every object that `JSON.parse` made. Unlike time, steps grow the same way on a busy machine.
  */
 export function countSteps(run: () => void): number {
   let steps = 0
@@ -57,7 +57,7 @@ export function countSteps(run: () => void): number {
     'includes',
     (original) =>
       function (...args) {
-        // A look at the beginning is no search.
+        // Searches in short strings are not counted.
         if (String(this).length > 100) add(String(this).length)
         return original.apply(this, args)
       },
@@ -68,7 +68,7 @@ export function countSteps(run: () => void): number {
     (original) =>
       function (...args) {
         const found = original.apply(this, args) as number
-        // A search from a given place reads what lies between that place and what it finds.
+        // A search reads the characters from its start position to the match.
         const [, from = 0] = args as [string, number?]
         if (String(this).length > 100)
           add(from > 0 ? Math.max(1, (found < 0 ? String(this).length : found) - from) : String(this).length)
@@ -129,7 +129,7 @@ export function countSteps(run: () => void): number {
   return steps
 }
 
-/** The value with all its reads counted. The same object is always the same proxy. */
+/** Wraps the value in a proxy that counts all reads. Each object has one proxy. */
 function counted(value: unknown, read: () => void, known = new WeakMap<object, object>()): unknown {
   if (typeof value !== 'object' || value === null) return value
   const made = known.get(value)

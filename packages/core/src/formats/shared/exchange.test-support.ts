@@ -5,13 +5,13 @@ import type { Loss, ModelEvent, ModelRequest, ModelResponse, Part } from '../ir.
 import { createReport } from '../loss-report.ts'
 import type { Quirks } from '../target-traits.ts'
 
-/** A client of one format and an upstream of another, as the translating lane joins them. */
+/** A translated exchange between a client of one format and an upstream of another. */
 export interface Exchange {
   readonly request: ModelRequest
-  /** What goes upstream. */
+  /** Body that is sent upstream. */
   readonly sent: JsonObject
   readonly losses: readonly Loss[]
-  /** The client's answer to an upstream that says `parts`, whole and as the events of a stream. */
+  /** Response that the client receives if the upstream sends `parts`, whole; `stream` returns it as events. */
   answer(parts: readonly Part[]): JsonObject
   stream(parts: readonly Part[]): SseEvent[]
 }
@@ -56,7 +56,7 @@ export function exchangeOf(
 
 const clean = (value: JsonObject): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject
 
-/** A body as a server of its format reads it. */
+/** Decodes a body as a server of its format. */
 export const readRequest = (codec: Codec, body: JsonObject): ModelRequest => {
   const request = codec.decodeRequest(
     { model: 'm', stream: false, ...structuredClone(body) },
@@ -65,7 +65,7 @@ export const readRequest = (codec: Codec, body: JsonObject): ModelRequest => {
   return { ...request, at: { ...codec.fieldPointers, ...request.at } }
 }
 
-/** An answer as a client of its format reads it. */
+/** Decodes a response as a client of its format. */
 export const readAnswer = (codec: Codec, body: JsonObject, request: ModelRequest): readonly Part[] =>
   codec.decodeResponse(clean(body), contextFor(request)).choices[0]?.parts ?? []
 
@@ -89,7 +89,7 @@ const responseOf = (parts: readonly Part[]): ModelResponse => ({
   usage: { input: { total: 3 }, output: { total: 5 } },
 })
 
-/** The stream that adds up to an answer: every part in pieces, its seal behind its text. */
+/** Splits a response into stream events: each part in pieces, with its seal after its text. */
 export function eventsOf({ id, model, created, choices, usage }: ModelResponse): ModelEvent[] {
   const events: ModelEvent[] = [{ type: 'response-start', id, model, created }]
   const [choice] = choices
@@ -101,7 +101,7 @@ export function eventsOf({ id, model, created, choices, usage }: ModelResponse):
     }
     if (value.type === 'tool-call') {
       const { seal, ...call } = value
-      // A call's seal comes with its start: no format streams it apart.
+      // The seal of a call is part of its start event, because no format streams it separately.
       events.push({ type: 'part-start', ...at, value: { ...call, input: '', ...(seal && { seal }) } })
       push('input', value.input)
     } else if (value.type === 'reasoning' && !value.redacted) {

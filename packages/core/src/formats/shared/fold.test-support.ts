@@ -1,6 +1,6 @@
 import type { Choice, Delta, ModelEvent, ModelResponse, Part } from '../ir.ts'
 
-/** The answer that a stream of events adds up to, without the places of its parts. For tests: streams and whole answers must agree. */
+/** Folds stream events into a response without the places of its parts, so that tests can compare it with a whole response. */
 export function foldEvents(events: readonly ModelEvent[]): ModelResponse {
   const response: ModelResponse = { id: '', model: '', created: 0, choices: [] }
   const choiceAt = (index: number): Choice => {
@@ -35,7 +35,7 @@ export function foldEvents(events: readonly ModelEvent[]): ModelResponse {
   return response
 }
 
-/** Where a part stood in the body is for reports alone. */
+/** Drops the place of a part, which only loss reports use. */
 function withoutPlace({ at: _, ...part }: Part): Part {
   return part
 }

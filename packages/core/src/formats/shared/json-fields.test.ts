@@ -21,7 +21,7 @@ import {
   unread,
 } from './json-fields.ts'
 
-it('leaves what nobody took, in its order, and the source as it was', () => {
+it('returns unread fields in their order and does not change the source', () => {
   const source = { a: 'x', b: 1, c: null, d: [], e: { f: 2 } }
   const fields = unread(source)
   expect(takeString(fields, 'a')).toBe('x')
@@ -34,7 +34,7 @@ it('leaves what nobody took, in its order, and the source as it was', () => {
   expect(source).toEqual({ a: 'x', b: 1, c: null, d: [], e: { f: 2 } })
 })
 
-it('leaves nothing of an object that was taken apart, or said nothing', () => {
+it('returns no leftover for an object whose fields were all read, null or absent', () => {
   const fields = unread({ a: 'x', b: null })
   takeString(fields, 'a')
   dropNulls(fields)
@@ -42,7 +42,7 @@ it('leaves nothing of an object that was taken apart, or said nothing', () => {
   expect(leftover(unread({}))).toBeUndefined()
 })
 
-it('puts back what was left of a field: in its place, or behind all others where it was taken', () => {
+it('puts the rest of a field back in its place, or at the end if the field was removed', () => {
   const fields = unread({ a: { b: 1 }, c: 2, d: 3 })
   putBack(fields, 'c', 4)
   drop(fields, 'a')
@@ -50,14 +50,14 @@ it('puts back what was left of a field: in its place, or behind all others where
   expect(JSON.stringify(leftover(fields))).toBe('{"c":4,"d":3,"a":{"b":5}}')
 })
 
-it('keeps a field by the name of an object’s prototype', () => {
+it('keeps a field named __proto__', () => {
   const fields = unread(JSON.parse('{"__proto__":{"x":1},"a":"b"}'))
   takeString(fields, 'a')
   expect(JSON.stringify(leftover(fields))).toBe('{"__proto__":{"x":1}}')
 })
 
-describe('a member with a name that a sender chose', () => {
-  it('is set under any name', () => {
+describe('a member with an arbitrary name', () => {
+  it('is set without changing the prototype', () => {
     const target: { [name: string]: unknown } = {}
     setOwn(target, '__proto__', { polluted: true })
     assignOwn(target, JSON.parse('{"__proto__": 1, "constructor": 2}') as { [name: string]: unknown })
@@ -66,7 +66,7 @@ describe('a member with a name that a sender chose', () => {
   })
 })
 
-/** Written as text: a literal would set the prototype. */
+/** JSON text, because an object literal would set the prototype. */
 const properties = '{"__proto__": {"type": "STRING"}, "b": {"type": "STRING"}}'
 const contents = '[{"parts": [{"text": "hi"}]}]'
 
@@ -78,7 +78,7 @@ describe('a property named __proto__ in a schema of a Gemini client', () => {
     expect(seen[0]?.body).toContain('"properties":{"__proto__":{"type":"string"},"b":{"type":"string"}}')
   })
 
-  it('reaches an upstream of this format from a client of another', async () => {
+  it('reaches a Gemini upstream from a client of another format', async () => {
     const { post, seen } = setUp({ g: asJson(generated) })
     const schema = `{"type": "object", "properties": ${properties.toLowerCase()}}`
     const tools = `[{"type": "function", "function": {"name": "f", "parameters": ${schema}}}]`
@@ -89,7 +89,7 @@ describe('a property named __proto__ in a schema of a Gemini client', () => {
     expect(seen[0]?.body).toContain('"properties":{"__proto__":{"type":"STRING"},"b":{"type":"STRING"}}')
   })
 
-  it('is reported where a schema keyword has that name', async () => {
+  it('is reported if it is a schema keyword', async () => {
     const { post } = setUp({ m: asJson(message) })
     const schema =
       '{"type": "object", "properties": {}, "additionalProperties": false, "__proto__": {"type": "string"}}'
@@ -102,7 +102,7 @@ describe('a property named __proto__ in a schema of a Gemini client', () => {
   })
 })
 
-it('a field named __proto__ beside the chunks of a stream reaches the client of another format or is reported', async () => {
+it('forwards a stream field named __proto__ to a client of another format or reports it', async () => {
   const event = (fields: string): string =>
     `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m",${fields}}\n\n`
   const { messages } = setUp({
@@ -116,7 +116,7 @@ it('a field named __proto__ beside the chunks of a stream reaches the client of 
   expect(await response.text()).toContain('"/__proto__"')
 })
 
-it('takes lists of any length', () => {
+it('appends lists of any length', () => {
   const list = [0]
   append(
     list,
@@ -128,7 +128,7 @@ it('takes lists of any length', () => {
 const text = (of: string): Part => ({ type: 'text', text: of })
 const turn = (role: Turn['role'], ...parts: Part[]): Turn => ({ role, parts })
 
-it.each(upstreamCodecs)('$format: turns that become one leave the request as it was', (codec) => {
+it.each(upstreamCodecs)('does not change the request when the $format codec merges turns', (codec) => {
   const call = (id: string): Part => ({ type: 'tool-call', id, name: 'f', input: '{}' })
   const result = (callId: string): Part => ({ type: 'tool-result', callId, parts: [text(callId)] })
   const request: ModelRequest = {
@@ -159,7 +159,7 @@ it.each(upstreamCodecs)('$format: turns that become one leave the request as it 
   expect(request).toEqual(before)
 })
 
-/** Values that are told in words, and cannot be made words of by `String`: what is called for that is no function. */
+/** `String` throws for this object, because its `toString` and `valueOf` are not functions. */
 const wordless: JsonObject = { toString: 1, valueOf: 2 }
 const schema = (properties: JsonObject): JsonObject => ({
   model: 'm',
@@ -169,7 +169,7 @@ const schema = (properties: JsonObject): JsonObject => ({
   },
 })
 
-const cases: readonly [what: string, body: JsonObject][] = [
+const cases: readonly [field: string, body: JsonObject][] = [
   [
     "a grammar's syntax",
     {
@@ -178,14 +178,11 @@ const cases: readonly [what: string, body: JsonObject][] = [
       tools: [{ type: 'custom', name: 'run', format: { type: 'grammar', syntax: wordless, definition: 'a' } }],
     },
   ],
-  ["a format of a schema's text", schema({ a: { type: 'string', format: wordless } })],
-  [
-    'the types of schemas that exclude each other',
-    schema({ a: { oneOf: [{ type: [wordless, 'string'] }, { type: [wordless] }] } }),
-  ],
+  ["the format of a schema's string", schema({ a: { type: 'string', format: wordless } })],
+  ['the types of disjoint schemas', schema({ a: { oneOf: [{ type: [wordless, 'string'] }, { type: [wordless] }] } })],
 ]
 
-test.each(cases)('%s that is an object breaks no translation', (_, body) => {
+test.each(cases)('translates a request with an object as %s', (_, body) => {
   const upstreams: readonly Codec[] = [geminiCodec, messagesCodec]
   for (const upstream of upstreams) {
     const { sent, losses } = exchangeOf(responsesCodec, body, upstream, 'm')

@@ -13,20 +13,20 @@ import { inputObject } from './tools.ts'
 
 const nested = (levels: number): string => `${'{"a":'.repeat(levels)}{}${'}'.repeat(levels)}`
 
-describe('JSON in a text of a document', () => {
-  it('is read to depths that can be walked', () => {
+describe('JSON in a string of a document', () => {
+  it('is parsed up to a depth that recursion supports', () => {
     const text = nested(500)
     expect(JSON.stringify(parseInnerJson(text))).toBe(text)
     expect(JSON.stringify(parseInnerObject(text))).toBe(text)
     expect(JSON.stringify(objectIn(text))).toBe(text)
   })
 
-  it.each([5000, 100_000])('of %i levels is a text', (levels) => {
+  it.each([5000, 100_000])('is kept as text at %i levels', (levels) => {
     for (const read of [parseInnerJson, parseInnerObject, objectIn]) expect(read(nested(levels))).toBeUndefined()
     expect(parseInnerJson(`"${'['.repeat(levels)}"`)).toBe('['.repeat(levels))
   })
 
-  it("a call's input that nests deeper is wrapped, and reported", () => {
+  it('is wrapped and reported if it is the input of a call and nests deeper', () => {
     const losses: Loss[] = []
     const report = { losses, add: (loss: Loss) => void losses.push(loss) }
     const input = nested(5000)
@@ -35,17 +35,17 @@ describe('JSON in a text of a document', () => {
   })
 })
 
-describe('a text as JSON', () => {
+describe('a quoted text', () => {
   const long = 'a é 晴 ~ \x7f\ud7ff\ue000\uffff'.repeat(1000)
 
-  it('that is long is written out as it stands where nothing in it is to be escaped', () => {
+  it('is a copy of a long text if no character needs an escape', () => {
     expect(quoteText(long)).toBe(JSON.stringify(long))
     expect(quoteText(long)).toBe(`"${long}"`)
   })
 
-  // Every character below 256, surrogates in pairs and alone, and what stands beside them.
+  // Every character below 256, surrogates in pairs and alone, and their neighbours.
   const odd = [...Array(256).keys(), 0x2028, 0x2029, 0xd7ff, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xfeff, 0xffff]
-  it('is as JSON.stringify writes it, whatever is in it', () => {
+  it('equals the output of JSON.stringify for any characters', () => {
     for (const code of odd)
       for (const text of [String.fromCharCode(code), `${String.fromCharCode(code)}\udc00`, '😀'])
         for (const whole of [text, long + text, text + long]) expect(quoteText(whole)).toBe(JSON.stringify(whole))
@@ -77,17 +77,17 @@ function tapped(codec: Codec, events: readonly SseEvent[]): StreamTap {
 describe.each(codecs.map((codec) => [codec.format, codec] as const))('the tap of a %s stream', (_, codec) => {
   const events = streamOf(codec)
 
-  test('sees the end of a whole one', () => {
+  test('reports the end of a complete stream', () => {
     expect(tapped(codec, events)).toMatchObject({ started: true, ended: true, error: undefined })
   })
 
-  test('sees none before it came', () => {
+  test('reports no end before the last event', () => {
     const last = events.findLastIndex(({ data }) => /stop|STOP|completed|\[DONE\]/.test(data))
     for (let count = 0; count < (codec === chatCodec ? events.length - 1 : last); count++)
       expect(tapped(codec, events.slice(0, count)).ended).toBe(false)
   })
 
-  test('lets no half event pass, wherever it stands', () => {
+  test('throws for a truncated event at any position', () => {
     const json = events.filter(({ data }) => data.startsWith('{'))
     expect(json.length).toBeGreaterThan(1)
     for (const [index, event] of json.entries()) {
@@ -108,23 +108,27 @@ describe('a chat stream', () => {
     return end?.type === 'error' ? end.error.kind : end?.type
   }
 
-  test('of nothing but its mark is no answer', () => {
+  test('is rejected if it holds [DONE] only', () => {
     expect(() => tapped(chatCodec, [done])).toThrow(expect.objectContaining({ name: 'GatewayError' }))
     expect(decoded([done])).toBe('upstream_bad_response')
   })
 
   test.each<[string, SseEvent[], boolean]>([
-    ['neither why it ended nor what it cost is cut', [text], false],
-    ['why it ended is whole', [text, chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })], true],
-    // As Snowflake and some models behind OpenRouter end theirs.
-    ['what it cost is whole', [text, chunk({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } })], true],
-  ])('that says %s', (_, events, whole) => {
+    ['truncated with neither a finish reason nor usage', [text], false],
+    [
+      'complete with a finish reason',
+      [text, chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })],
+      true,
+    ],
+    // Snowflake and some models behind OpenRouter end their streams like this.
+    ['complete with usage', [text, chunk({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } })], true],
+  ])('is %s', (_, events, whole) => {
     expect(tapped(chatCodec, [...events, done]).ended).toBe(whole)
     expect(decoded([...events, done])).toBe(whole ? 'response-end' : 'upstream_truncated')
   })
 })
 
-test('a generateContent stream has ended when all of its candidates have', () => {
+test('reports the end of a generateContent stream when all candidates have ended', () => {
   const candidate = (index: number, finishReason?: string) => ({
     index,
     content: { parts: [{ text: 'a' }] },

@@ -9,7 +9,7 @@ const { root } = modelPlaces({
   sameMembers: { 'b[].b': 'b', e: '' },
 })
 
-/** What is found in a text, by a pass over it. */
+/** Lists the places that a scan of the text finds. */
 function visited(source: string | Uint8Array): string[] {
   const text = typeof source === 'string' ? source : new TextDecoder().decode(source)
   const found: string[] = []
@@ -22,7 +22,7 @@ function visited(source: string | Uint8Array): string[] {
   return found
 }
 
-/** The same by its parsed value, written as plainly as can be. */
+/** Lists the places in the parsed value: the reference implementation. */
 function expected(value: unknown): string[] {
   const found: string[] = []
   const walk = (at: unknown, part: string, path: string): void => {
@@ -62,7 +62,7 @@ const { object } = fc.letrec((tie) => ({
   object: fc.dictionary(key, tie('value'), { maxKeys: 5 }),
 }))
 
-it('finds in text and in bytes what the parsed value has at the declared places', () => {
+it('finds the same places in text and bytes as in the parsed value', () => {
   fc.assert(
     fc.property(object, fc.constantFrom(undefined, 1, '\t'), (value, space) => {
       const text = JSON.stringify(value, null, space)
@@ -74,13 +74,13 @@ it('finds in text and in bytes what the parsed value has at the declared places'
   )
 })
 
-it('refuses to follow parts within parts without an end', () => {
+it('throws for parts that nest deeper than 64 levels', () => {
   const depth = 200
   expect(() => visited(`${'{"b":['.repeat(depth)}${']}'.repeat(depth)}`)).toThrow('nests deeper than 64 levels')
   expect(() => visited(`{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`)).toThrow('nests deeper than 64 levels')
 })
 
-it('looks at each character of a body once, whatever its shape', () => {
+it('reads each character of a body once for any shape', () => {
   for (const part of [
     '"x":"\\\\\\"",',
     '"x":[[[["y"]]]],',
@@ -104,11 +104,11 @@ it('looks at each character of a body once, whatever its shape', () => {
   }
 })
 
-it.each(['model', 'Model', 'MODEL', 'mo_del', 'mODEL'])('reads %s as the same name', (name) => {
+it.each(['model', 'Model', 'MODEL', 'mo_del', 'mODEL'])('folds %s to the same name', (name) => {
   expect(foldName(name)).toBe('model')
 })
 
-it('reads letters as the most tolerant parser does', () => {
+it('folds letters like the most tolerant parser', () => {
   expect(foldName('modelſ')).toBe('models')
   expect(foldName('\u212Aey')).toBe('key')
 })

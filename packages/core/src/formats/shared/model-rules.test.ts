@@ -16,7 +16,7 @@ function fitted(rules: readonly ModelRule[], model: string, format: UpstreamForm
   return { ...fit, losses: report.losses.map(({ path, severity }) => `${severity} ${path}`) }
 }
 
-describe('a model rule is found', () => {
+describe('a model rule', () => {
   it.each([
     ['gpt-5.4', 'gpt-5.4'],
     ['gpt-5.4-2026-03-05', 'gpt-5.4'],
@@ -29,11 +29,11 @@ describe('a model rule is found', () => {
     ['o3', 'o3'],
     ['o3-pro', 'o3-pro'],
     ['gpt-35-turbo', 'gpt-35'],
-  ])('for %s by the prefix %s', (model, prefix) => {
+  ])('is found for %s by the prefix %s', (model, prefix) => {
     expect(findModelRule(openaiModels, model)?.model).toBe(prefix)
   })
 
-  it('not for a name that the table does not know', () => {
+  it('is not found for an unknown name', () => {
     for (const name of [
       'my-deployment',
       'text-embedding-3-large',
@@ -46,19 +46,19 @@ describe('a model rule is found', () => {
       expect(findModelRule(openaiModels, name)).toBeUndefined()
   })
 
-  it('with its source and the day it was checked, in every built-in table', () => {
+  it('has its source and check date in every built-in table', () => {
     for (const { source, checked } of [...openaiModels, ...xaiModels]) {
       expect(source).toMatch(/^https:/)
       expect(checked).toMatch(/^\d{4}-\d{2}-\d{2}$/)
     }
   })
 
-  it('before every rule that a shorter prefix would hide', () => {
+  it('is not hidden by a rule with a shorter prefix', () => {
     for (const rules of [openaiModels, xaiModels])
       for (const [index, { model }] of rules.entries()) expect(findModelRule(rules, model)).toBe(rules[index])
   })
 
-  it('by the name that an alias is like, once', () => {
+  it('follows the name in `like` once', () => {
     const rules: ModelRule[] = [
       { model: 'mine', like: 'yours' },
       { model: 'yours', like: 'mine', efforts: [] },
@@ -67,8 +67,8 @@ describe('a model rule is found', () => {
   })
 })
 
-describe('a request that a model does not accept', () => {
-  it('keeps default values out of the report', () => {
+describe('a request fitted to a model', () => {
+  it('drops default values without a report', () => {
     const { request, losses } = fitted(openaiModels, 'gpt-5', 'responses', {
       sampling: { temperature: 1, topP: 1, maxTokens: 5 },
     })
@@ -76,12 +76,12 @@ describe('a request that a model does not accept', () => {
     expect(losses).toEqual([])
   })
 
-  it('is the same object when nothing is refused', () => {
-    const asked = request({ sampling: { maxTokens: 5 }, reasoning: { effort: 'low' } })
-    expect(fitToModel(asked, findModelRule(openaiModels, 'gpt-5'), 'chat', createReport()).request).toBe(asked)
+  it('is the same object if the model accepts everything', () => {
+    const original = request({ sampling: { maxTokens: 5 }, reasoning: { effort: 'low' } })
+    expect(fitToModel(original, findModelRule(openaiModels, 'gpt-5'), 'chat', createReport()).request).toBe(original)
   })
 
-  it('takes the nearest effort, and reports it as a warning where reasoning cannot be turned off', () => {
+  it('uses the nearest effort and reports a warning if reasoning cannot be turned off', () => {
     expect(fitted(openaiModels, 'gpt-5', 'chat', { reasoning: { effort: 'max' } })).toMatchObject({
       request: { reasoning: { effort: 'high' } },
       losses: ['note /reasoning/effort'],
@@ -93,7 +93,7 @@ describe('a request that a model does not accept', () => {
     })
   })
 
-  it('is restricted in a format with fewer efforts than another', () => {
+  it('is restricted in a format with fewer efforts', () => {
     const reasoning = { effort: 'max' } as const
     expect(fitted(openaiModels, 'gpt-6-sol', 'chat', { reasoning }).restricted).toBe(true)
     expect(fitted(openaiModels, 'gpt-6-sol', 'responses', { reasoning })).toMatchObject({
@@ -102,7 +102,7 @@ describe('a request that a model does not accept', () => {
     })
   })
 
-  it('keeps tools and effort on chat where the model accepts both', () => {
+  it('keeps tools and effort for chat if the model accepts both', () => {
     for (const model of ['gpt-5.2', 'o3', 'gpt-4.1', 'unknown'])
       expect(fitted(openaiModels, model, 'chat', { tools })).toMatchObject({ restricted: false, losses: [] })
     for (const model of ['gpt-5.4', 'gpt-5.6'])
@@ -112,7 +112,7 @@ describe('a request that a model does not accept', () => {
       })
   })
 
-  it('loses its wish for reasoning where the model does not reason', () => {
+  it('loses its reasoning settings if the model does not reason', () => {
     const reasoning = { budgetTokens: 2048, summary: 'auto' } as const
     const { request, losses } = fitted(openaiModels, 'gpt-4.1', 'chat', { reasoning })
     expect(request).not.toHaveProperty('reasoning')
@@ -120,7 +120,7 @@ describe('a request that a model does not accept', () => {
     expect(fitted(openaiModels, 'gpt-4.1', 'chat', { reasoning: { off: true } }).losses).toEqual([])
   })
 
-  it('loses penalties and stop sequences at xAI only where the model reasons', () => {
+  it('loses penalties and stop sequences for xAI only if the model reasons', () => {
     const sampling = { stop: ['x'], presencePenalty: 1 }
     expect(fitted(xaiModels, 'grok-4.5', 'chat', { sampling }).losses).toEqual([
       'warn /sampling/presencePenalty',

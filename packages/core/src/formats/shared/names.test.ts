@@ -9,7 +9,7 @@ import { foldEvents } from './fold.test-support.ts'
 import { createUniqueNames } from './names.ts'
 
 const long = 'x'.repeat(130)
-/** Names that some upstream refuses, and some that they might become. */
+/** Names that some upstreams reject, and names that could result from renaming them. */
 const names = [
   'plain',
   'fs.read',
@@ -32,7 +32,7 @@ const accepted: Readonly<Record<Format, RegExp>> = {
 const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
 const input = '{"a":"b"}'
 
-/** A request that offers the tools, has called each, and wants the third called. */
+/** Requests that offer the tools, hold one call of each and choose one tool. */
 const bodies: Readonly<Record<Format, (named: readonly string[], chosen: string) => JsonObject>> = {
   chat: (named, chosen) => ({
     model: 'm',
@@ -105,48 +105,48 @@ describe.each(pairs)('tools of a %s client at a %s upstream', (_client, format, 
   const received = readRequest(upstream, sent)
   const offered = toolsOf(received)
 
-  test('have names that are taken, each its own', () => {
+  test('have unique names that the upstream accepts', () => {
     expect(offered.filter((name) => !accepted[format].test(name))).toEqual([])
     expect(new Set(offered).size).toBe(names.length)
   })
 
-  test('keep the names that are fine', () => {
+  test('keep names that the upstream accepts', () => {
     for (const [index, name] of names.entries()) if (accepted[format].test(name)) expect(offered[index]).toBe(name)
   })
 
-  test('are called alike in the list, the choice, the calls and their results', () => {
+  test('have the same names in the list, the choice, the calls and the results', () => {
     expect(callsOf(received)).toEqual(offered)
     expect(received.tools?.choice).toEqual({ name: offered[names.indexOf('fs/read')] })
     for (const [index, name] of resultsOf(received).entries()) expect(name).toBe(offered[index])
   })
 
-  test('are reported once where they are renamed, as notes', () => {
+  test('are reported as one note each if they are renamed', () => {
     const renamed = names.filter((name) => !accepted[format].test(name))
-    const told = losses.filter(({ detail }) => detail.startsWith('the upstream takes no tool called'))
-    expect(told).toHaveLength(renamed.length)
-    expect(told.every(({ kind, severity }) => kind === 'approximated' && severity === 'note')).toBe(true)
-    expect(new Set(told.map(({ path }) => path)).size).toBe(renamed.length)
+    const renames = losses.filter(({ detail }) => detail.startsWith('the upstream takes no tool called'))
+    expect(renames).toHaveLength(renamed.length)
+    expect(renames.every(({ kind, severity }) => kind === 'approximated' && severity === 'note')).toBe(true)
+    expect(new Set(renames.map(({ path }) => path)).size).toBe(renamed.length)
   })
 
-  test('come back in an answer under the client’s own names, whole and streamed', () => {
+  test('have the client’s names in whole and streamed responses', () => {
     const parts = offered.map((name, i): ToolCallPart => ({ type: 'tool-call', id: `d${i}`, name, input }))
     const called = (found: readonly { type: string; name?: string }[]): (string | undefined)[] =>
       found.filter(({ type }) => type === 'tool-call').map(({ name }) => name)
-    // Without the client's request, nothing is raised in reading its own dialect.
+    // An empty client request, so that decoding the client's own format does not rename anything.
     const bare: ModelRequest = { model: 'm', turns: [], stream: false }
     expect(called(readAnswer(client, answer(parts), bare))).toEqual(names)
     const folded = foldEvents(readStream(client, stream(parts), bare))
     expect(called(folded.choices[0]?.parts ?? [])).toEqual(names)
   })
 
-  test('have the same names in the next turn', () => {
+  test('keep their names in the next turn', () => {
     const next = exchangeOf(client, bodies[client.format](names, 'plain'), upstream)
     expect(toolsOf(readRequest(upstream, next.sent))).toEqual(offered)
     expect(toolsOf(request)).toEqual(names)
   })
 })
 
-test('a short name never meets one that the client uses, nor that of a vendor’s own tool', () => {
+test('creates short names that differ from every name in the client’s request', () => {
   const [chat] = codecs
   if (chat === undefined) throw new Error('no codec')
   const [taken = ''] = toolsOf(readRequest(chat, exchangeOf(chat, bodies.chat(['a.b'], 'a.b'), chat).sent))
@@ -157,7 +157,7 @@ test('a short name never meets one that the client uses, nor that of a vendor’
   expect(first).toMatch(accepted.chat)
 })
 
-test('a member of a namespace and a function of its lowered name are two tools', () => {
+test('keeps a namespace member and a function with its flattened name as two tools', () => {
   const responses = codecs.find(({ format }) => format === 'responses')
   const [chat] = codecs
   if (responses === undefined || chat === undefined) throw new Error('no codec')
@@ -192,7 +192,7 @@ test('a member of a namespace and a function of its lowered name are two tools',
   expect(same.tool_choice).toEqual(body.tool_choice)
 })
 
-it('numbers names that are taken, from 2 on', () => {
+it('numbers duplicate names from 2', () => {
   const free = createUniqueNames('_', ['a_3'])
   expect(['a', 'a', 'a', 'b', 'a_2', 'a'].map(free)).toEqual(['a', 'a_2', 'a_4', 'b', 'a_2_2', 'a_5'])
 })

@@ -30,18 +30,18 @@ test.each([
   ['/candidates/0/content/parts/3', '/candidates/0/content/parts/3'],
   ['/usages', '/usages'],
   ['', ''],
-])('%s of the IR stands at %s', (path, expected) => {
+])('maps the IR path %s to the response path %s', (path, expected) => {
   expect(responsePath(path, gathered)).toBe(expected)
 })
 
-test('a format with one answer has its choice at the root', () => {
+test('maps a choice to the root in a format with a single choice', () => {
   const single = { ...gathered, choice: '', 'choice.finish': '/stop_reason' }
   expect(['/choices/0/container', '/choices/0/finish', '/choices/0'].map((path) => responsePath(path, single))).toEqual(
     ['/container', '/stop_reason', ''],
   )
 })
 
-test.each(codecs)('$format names places in its own answers', ({ responsePointers }) => {
+test.each(codecs)('uses valid JSON pointers for the responses of $format', ({ responsePointers }) => {
   for (const place of Object.values(responsePointers)) expect(place).toMatch(/^(\/[a-zA-Z_]+|\/\{n\})*$/)
 })
 
@@ -54,19 +54,19 @@ test.each<[string, Codec, Codec, string | undefined]>([
   ['text.format', responsesCodec, chatCodec, 'response_format'],
   ['tools', chatCodec, geminiCodec, 'tools'],
   ['messages', messagesCodec, responsesCodec, 'input'],
-  // Where these stood in the client's body nobody can tell from the path alone.
+  // The path alone does not identify the place in the client's body.
   ['messages.1.content.0', messagesCodec, chatCodec, undefined],
   ['contents[0].parts[1]', geminiCodec, chatCodec, undefined],
   ['tools[0].function.name', chatCodec, messagesCodec, undefined],
   ['output_config.effort', messagesCodec, chatCodec, 'reasoning_effort'],
-  // The client's format has no such field.
+  // The client's format does not have this field.
   ['user', chatCodec, geminiCodec, undefined],
   ['', chatCodec, messagesCodec, undefined],
-])('%s', (param, upstream, client, expected) => {
+])('translates the upstream parameter %s for the client', (param, upstream, client, expected) => {
   expect(translateParam(param, upstream.fieldPointers, client.fieldPointers)).toBe(expected)
 })
 
-test('where the request noted another place, that is told', () => {
+test("returns the place that the request recorded instead of the format's default", () => {
   const at = { 'sampling.maxTokens': '/max_tokens' }
   expect(translateParam('max_tokens', messagesCodec.fieldPointers, chatCodec.fieldPointers, at)).toBe('max_tokens')
 })

@@ -10,7 +10,7 @@ import type { SseEvent } from '../../http/sse/event.ts'
 const shared = process.env.MODELGATE_SHARED ?? fileURLToPath(new URL('../../../../../../shared', import.meta.url))
 const index = `${shared}/fixtures/INDEX.tsv`
 
-/** Recorded traffic lies beside the checkout, or where MODELGATE_SHARED says. */
+/** Whether recorded traffic exists next to the checkout or in MODELGATE_SHARED. */
 export const present = existsSync(index)
 // biome-ignore lint/suspicious/noConsole: one clear line about what is skipped
 if (!present) console.log('Recorded traffic is not beside the checkout (or in MODELGATE_SHARED): skipped.')
@@ -22,7 +22,7 @@ export interface Recorded {
   readonly features: readonly string[]
 }
 
-/** @param format by its name in the index, `openai-chat` */
+/** @param format name of the format in the index, such as `openai-chat` */
 export function readRecorded(format: string): Recorded[] {
   if (!present) return []
   return readFileSync(index, 'utf8')
@@ -39,9 +39,9 @@ export function readRecorded(format: string): Recorded[] {
     })
 }
 
-/** What a real client was seen to send. */
+/** Recorded request of a real client. */
 export interface ClientRequest {
-  /** The file, and the request's place in it. */
+  /** File name and position of the request in it. */
   readonly path: string
   readonly url: string
   readonly body: JsonObject

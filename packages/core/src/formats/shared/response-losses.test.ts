@@ -9,7 +9,7 @@ import type { ModelEvent } from '../ir.ts'
 import { createReport, responseReport } from '../loss-report.ts'
 import { reportUsage } from './response-losses.ts'
 
-function told(from: Format, to: Format, value: JsonObject): string[] {
+function lossesOf(from: Format, to: Format, value: JsonObject): string[] {
   const report = createReport()
   const usage = { input: { total: 1 }, output: { total: 1 }, raw: { format: from, value } }
   reportUsage(usage, codecOf(from), codecOf(to), report)
@@ -17,7 +17,7 @@ function told(from: Format, to: Format, value: JsonObject): string[] {
   return report.losses.map(({ path }) => path)
 }
 
-describe('what an upstream counted and a client is not shown', () => {
+describe('usage that the client format cannot express', () => {
   const common: { readonly [F in Format]: JsonObject } = {
     chat: {
       prompt_tokens: 19,
@@ -57,9 +57,9 @@ describe('what an upstream counted and a client is not shown', () => {
     },
   }
   test.each(codecs.flatMap((from) => codecs.map((to) => [from.format, to.format] as const)))(
-    'is nothing in a common usage: %s → %s',
+    'is absent from common usage: %s → %s',
     (from, to) => {
-      expect(told(from, to, common[from])).toEqual([])
+      expect(lossesOf(from, to, common[from])).toEqual([])
     },
   )
 
@@ -97,7 +97,7 @@ describe('what an upstream counted and a client is not shown', () => {
     ['gemini', 'chat', { toolUsePromptTokenCount: 4 }, ['/usage/toolUsePromptTokenCount']],
     ['gemini', 'gemini', { tomorrow: 4 }, []],
   ])('is reported: %s → %s, %j', (from, to, usage, paths) => {
-    expect(told(from, to, usage)).toEqual(paths)
+    expect(lossesOf(from, to, usage)).toEqual(paths)
   })
 })
 
@@ -154,7 +154,7 @@ describe('the frame of a translated stream', () => {
       const text = await reply.text()
       expect(reply.status).toBe(200)
       expect(text.match(/word /g)).toHaveLength(deltas)
-      // Without the bound it is 400 times the 100,000 characters.
+      // Without the limit, the text would hold the 100,000 characters 400 times.
       expect(text.length).toBeLessThan(2 * long.length + 400 * deltas)
       expect(JSON.stringify(set.finished[0]?.losses)).toContain('it is longer than 1024 characters')
     },
@@ -168,7 +168,7 @@ const item = (id: string, sealed: string): JsonObject => ({
   summary: [{ type: 'summary_text', text: 'hm' }],
   encrypted_content: sealed,
 })
-/** A conversation with one reasoned answer, whose reasoning Anthropic or OpenAI sealed. */
+/** Conversations with one assistant turn, whose reasoning Anthropic or OpenAI sealed. */
 const requests = {
   messages: (seals: string[]): JsonObject => ({
     model: 'm',
@@ -233,15 +233,15 @@ const removed = (id: string, reason = 'model_mismatch'): JsonObject => ({
 })
 
 function open(client: Format, upstream: Format, body: JsonObject) {
-  const asked = createReport(body)
+  const requestReport = createReport(body)
   const base = { newId: () => 'x', now: () => 1, upstream, target: { model: 'claude-opus-5', quirks: {} } }
-  const request = codecOf(client).decodeRequest(structuredClone(body), { ...base, report: asked })
+  const request = codecOf(client).decodeRequest(structuredClone(body), { ...base, report: requestReport })
   request.at = { ...codecOf(client).fieldPointers, ...request.at }
   const report = responseReport(createReport(body), codecOf(upstream).responsePointers)
   return { ...base, request, report, losses: () => report.losses.map(({ severity, path }) => `${severity} ${path}`) }
 }
 
-/** What a client is shown of checks in an upstream's answer. */
+/** Returns the checks of an upstream response that the client receives, and the losses. */
 function whole(client: Format, upstream: Format, body: JsonObject, answer: JsonObject) {
   const context = open(client, upstream, body)
   const decoded = codecOf(upstream).decodeResponse(structuredClone(answer), context)
@@ -249,7 +249,7 @@ function whole(client: Format, upstream: Format, body: JsonObject, answer: JsonO
   return { shown: shown.input_transformations, losses: context.losses() }
 }
 
-/** The same of a stream: the checks of its last event that has any. */
+/** Returns the events with checks that the client receives for an upstream stream, and the losses. */
 function streamed(client: Format, upstream: Format, body: JsonObject, events: JsonObject[]) {
   const context = open(client, upstream, body)
   const decoder = codecOf(upstream).decodeStream(context)
@@ -294,13 +294,13 @@ const responseEvents = (checks: JsonObject[]): JsonObject[] => [
 ]
 
 describe('reasoning that the upstream removed from the input', () => {
-  it('of a message is named by the item of a responses client', () => {
+  it('is mapped from a message to the item of a responses client', () => {
     const body = requests.responses(['mgs1.messages.AA', 'mgs1.messages.BB'])
     const answer = message([dropped('messages.1.content.1')])
     expect(whole('responses', 'messages', body, answer)).toEqual({ shown: [removed('rs_1')], losses: [] })
   })
 
-  it('of a response is named by the block of a messages client', () => {
+  it('is mapped from a response to the block of a messages client', () => {
     const body = requests.messages(['mgs1.responses.AA', 'mgs1.responses.BB'])
     const answer = response([removed('rs_8'), removed('rs_9', 'prefix_mismatch')])
     expect(whole('messages', 'responses', body, answer)).toEqual({
@@ -309,14 +309,14 @@ describe('reasoning that the upstream removed from the input', () => {
     })
   })
 
-  it('is reported where nothing tells which of several blocks it was', () => {
+  it('is reported if the block is ambiguous', () => {
     const body = requests.messages(['mgs1.responses.AA', 'mgs1.responses.BB'])
     const { shown, losses } = whole('messages', 'responses', body, response([removed('rs_9')]))
     expect(shown).toBeUndefined()
     expect(losses).toContain('warn /input_transformations/0')
   })
 
-  it('is reported where the other format has no word for the reason, or for what became of it', () => {
+  it('is reported if the other format has no value for the reason or the type', () => {
     const turn = whole(
       'messages',
       'responses',
@@ -331,7 +331,7 @@ describe('reasoning that the upstream removed from the input', () => {
     })
   })
 
-  it('of unknown types is kept in its own format, and reported in others', () => {
+  it('is kept with an unknown type in its own format and reported in others', () => {
     const news = [{ type: 'thinking_of_tomorrow', path: 'messages.1.content.0' }]
     expect(whole('messages', 'messages', requests.messages(['AA']), message(news)).shown).toEqual(news)
     expect(whole('responses', 'messages', requests.responses([]), message(news)).losses).toEqual([
@@ -346,11 +346,11 @@ describe('reasoning that the upstream removed from the input', () => {
       answer: message([dropped('messages.1.content.0')]),
     },
     { format: 'responses' as const, body: requests.responses(['AA']), answer: response([removed('rs_0')]) },
-  ])('stays as it is between client and upstream of $format', ({ format, body, answer }) => {
+  ])('stays unchanged between a client and an upstream of $format', ({ format, body, answer }) => {
     expect(whole(format, format, body, answer)).toEqual({ shown: answer.input_transformations, losses: [] })
   })
 
-  it.each(['chat', 'gemini'] as const)('is reported to clients of %s, whole and streamed', (client) => {
+  it.each(['chat', 'gemini'] as const)('is reported to clients of %s in whole and streamed responses', (client) => {
     const checks = [dropped('messages.1.content.0')]
     const body = requests[client]()
     expect(whole(client, 'messages', body, message(checks)).losses).toContain('warn /input_transformations/0')
@@ -365,7 +365,7 @@ describe('reasoning that the upstream removed from the input', () => {
     )
   })
 
-  it('arrives with the start and the end of a stream of responses', () => {
+  it('is sent at the start and the end of a responses stream', () => {
     const body = requests.responses(['mgs1.messages.AA'])
     const checks = [dropped('messages.1.content.0')]
     const { shown, losses } = streamed('responses', 'messages', body, messageEvents(checks, undefined))
@@ -374,19 +374,19 @@ describe('reasoning that the upstream removed from the input', () => {
     expect(losses).toEqual([])
   })
 
-  it('of the last event of a stream replaces that of the first', () => {
+  it('is sent from the last event of a stream instead of the first', () => {
     const body = requests.responses(['mgs1.messages.AA'])
     const events = messageEvents([], [dropped('messages.1.content.0')])
     expect(streamed('responses', 'messages', body, events).shown.at(-1)?.checks).toEqual([removed('rs_0')])
   })
 
-  it('of a stream of responses arrives with message_delta', () => {
+  it('is sent with message_delta for a stream of a responses upstream', () => {
     const body = requests.messages(['mgs1.responses.AA'])
     const { shown } = streamed('messages', 'responses', body, responseEvents([removed('rs_9')]))
     expect(shown).toEqual([{ type: 'message_delta', checks: [dropped('messages.1.content.0')] }])
   })
 
-  it('of a stream of messages stays where it was for its own clients', () => {
+  it('keeps its place in a stream between a messages client and upstream', () => {
     const checks = [dropped('messages.1.content.0')]
     const { shown } = streamed('messages', 'messages', requests.messages(['AA']), messageEvents([], checks))
     expect(shown).toEqual([

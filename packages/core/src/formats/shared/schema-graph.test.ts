@@ -5,7 +5,7 @@ import { SchemaGraph } from './schema-graph.ts'
 
 const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, index) => make(index))
 
-/** Definitions of which each refers to the next one. */
+/** Creates a schema with definitions that each refer to the next one. */
 function chain(length: number, link: (reference: JsonObject) => JsonObject, last: JsonObject): JsonObject {
   const $defs = Object.fromEntries(
     list(length, (index): [string, JsonObject] => [
@@ -19,38 +19,42 @@ function chain(length: number, link: (reference: JsonObject) => JsonObject, last
 const first: Json = { $ref: '#/$defs/d0' }
 const anyOf = (reference: JsonObject): JsonObject => ({ anyOf: [reference, { type: 'string' }] })
 
-describe('whether a schema admits null', () => {
+describe('nullability of a schema', () => {
   it.each<[string, JsonObject, boolean]>([
     ['through a chain of references', chain(50, (reference) => reference, { type: ['string', 'null'] }), true],
     ['through alternatives within alternatives', chain(50, anyOf, { type: 'null' }), true],
-    ['where no alternative does', chain(50, anyOf, { type: 'number' }), false],
-    ['where references only lead to each other', chain(3, (reference) => reference, first as JsonObject), false],
-    ['where alternatives only lead to each other', chain(3, anyOf, { anyOf: [first] }), false],
-    ['where one of a circle does', chain(3, anyOf, { anyOf: [first, { type: 'null' }] }), true],
+    ['without a nullable alternative', chain(50, anyOf, { type: 'number' }), false],
+    ['in circular references', chain(3, (reference) => reference, first as JsonObject), false],
+    ['in circular alternatives', chain(3, anyOf, { anyOf: [first] }), false],
     [
-      'where a type rules it out',
+      'in circular alternatives with one nullable alternative',
+      chain(3, anyOf, { anyOf: [first, { type: 'null' }] }),
+      true,
+    ],
+    [
+      'in alternatives that a type excludes',
       chain(3, (reference) => ({ type: 'string', anyOf: [reference] }), { type: 'null' }),
       false,
     ],
-  ])('is found %s', (_, root, expected) => {
+  ])('is computed %s', (_, root, expected) => {
     expect(new SchemaGraph(root).admitsNull(first)).toBe(expected)
   })
 
-  it('is found for each node of a circle, whichever is asked for first', () => {
+  it('is computed for each node of a circle in any order', () => {
     const root: JsonObject = {
       $defs: { A: anyOf({ $ref: '#/$defs/B' }), B: { anyOf: [{ $ref: '#/$defs/A' }, { type: 'null' }] } },
     }
-    const asked = (names: string[]): boolean[] => {
+    const nullability = (names: string[]): boolean[] => {
       const graph = new SchemaGraph(root)
       return names.map((name) => graph.admitsNull({ $ref: `#/$defs/${name}` }))
     }
-    expect([asked(['A', 'B']), asked(['B', 'A'])]).toEqual([
+    expect([nullability(['A', 'B']), nullability(['B', 'A'])]).toEqual([
       [true, true],
       [true, true],
     ])
   })
 
-  it('is found without deep recursion for 30,000 references', () => {
+  it('is computed without deep recursion for 30,000 references', () => {
     const root = chain(30_000, anyOf, { type: 'null' })
     const graph = new SchemaGraph(root)
     expect(graph.admitsNull(first)).toBe(true)
@@ -59,12 +63,12 @@ describe('whether a schema admits null', () => {
   })
 })
 
-describe('whether a schema is recursive', () => {
+describe('recursion in a schema', () => {
   it.each<[string, JsonObject, boolean]>([
     ['for a reference to the root', { properties: { a: { $ref: '#' } } }, true],
     ['for definitions that refer to each other', chain(9, anyOf, { items: first }), true],
     [
-      'for a reference to a property around it',
+      'for a reference to an enclosing property',
       { properties: { a: { properties: { b: { $ref: '#/properties/a' } } } } },
       true,
     ],
@@ -74,34 +78,34 @@ describe('whether a schema is recursive', () => {
       true,
     ],
     ['for definitions that are used twice', { anyOf: [first, first], $defs: { d0: { type: 'string' } } }, false],
-    ['for definitions that nothing refers to', { $defs: { A: { $ref: '#/$defs/A' } } }, false],
-  ])('is found %s', (_, root, expected) => {
+    ['for unused definitions', { $defs: { A: { $ref: '#/$defs/A' } } }, false],
+  ])('is detected correctly %s', (_, root, expected) => {
     expect(new SchemaGraph(root).isRecursive()).toBe(expected)
   })
 })
 
-describe('whether schemas are disjoint', () => {
+describe('disjointness of schemas', () => {
   it.each<[string, Json[], boolean]>([
-    ['by their types', [{ type: 'string' }, { type: 'number' }], true],
-    ['not for a number and an integer', [{ type: 'integer' }, { type: 'number' }], false],
-    ['by their values', [{ enum: ['a', 'b'] }, { const: 'c' }], true],
-    ['not for one schema that is referred to twice', [{ $ref: '#/$defs/A' }, { $ref: '#/$defs/%41' }], false],
+    ['different types', [{ type: 'string' }, { type: 'number' }], true],
+    ['a number and an integer', [{ type: 'integer' }, { type: 'number' }], false],
+    ['different values', [{ enum: ['a', 'b'] }, { const: 'c' }], true],
+    ['two references to one schema', [{ $ref: '#/$defs/A' }, { $ref: '#/$defs/%41' }], false],
     [
-      'by a required property of which each lists other values',
+      'a required property with different values',
       ['x', 'y'].map((kind) => ({ required: ['kind'], properties: { kind: { const: kind } } })),
       true,
     ],
     [
-      'not by a property that one does not require',
+      'a property that one schema does not require',
       [{ required: ['kind'], properties: { kind: { const: 'x' } } }, { properties: { kind: { const: 'y' } } }],
       false,
     ],
-  ])('is found %s', (_, schemas, expected) => {
+  ])('is detected correctly for %s', (_, schemas, expected) => {
     expect(new SchemaGraph({ $defs: { A: { type: 'string' } } }).areDisjoint(schemas)).toBe(expected)
   })
 })
 
-/** Long lists of values, of which every two are compared. */
+/** Long lists of values that make every pair a comparison. */
 const wasteful: JsonObject = {
   type: 'object',
   properties: Object.fromEntries(
@@ -117,8 +121,8 @@ const wasteful: JsonObject = {
   ),
 }
 
-describe('a schema whose references take too many steps', () => {
-  it('spends a budget in proportion to its size, and ends in an error', () => {
+describe('a schema whose references need too many steps', () => {
+  it('throws when it exceeds a step budget proportional to its size', () => {
     const graph = new SchemaGraph(wasteful, '/tools/3')
     const compareAll = (): void => {
       for (const { oneOf } of Object.values(wasteful.properties as JsonObject) as JsonObject[])
@@ -155,7 +159,7 @@ describe('a schema whose references take too many steps', () => {
       },
       'response_format',
     ],
-  ])('is refused with a 400 that names the field: POST %s', async (path, body, field) => {
+  ])('is rejected with a 400 that names the field: POST %s', async (path, body, field) => {
     const { post, seen } = setUp({ a: asJson(completion), m: asJson({}) })
     const response = await post(path, body, { 'anthropic-version': '2023-06-01' })
     const text = await response.text()
@@ -163,14 +167,14 @@ describe('a schema whose references take too many steps', () => {
     expect(text).toContain(`${field}: the JSON Schema is too complex to be translated`)
   })
 
-  it('is none for the same long lists compared many times', () => {
+  it('stays within the budget if the same long lists are compared many times', () => {
     const graph = new SchemaGraph(wasteful)
     for (let count = 0; count < 5000; count++)
       expect(graph.areDisjoint([{ $ref: '#/$defs/A1' }, { $ref: '#/$defs/A2' }])).toBe(true)
     for (let count = 0; count < 5000; count++) expect(graph.admitsNull({ $ref: '#/$defs/A1' })).toBe(false)
   })
 
-  it('passes where nobody has to translate it', async () => {
+  it('is accepted if it needs no translation', async () => {
     const { chat } = setUp({ a: asJson(completion) })
     const tools = [{ type: 'function', function: { name: 'f', parameters: wasteful, strict: true } }]
     expect((await chat({ tools })).status).toBe(200)

@@ -7,10 +7,10 @@ import { messagesCodec } from '../messages/index.ts'
 import { responsesCodec } from '../responses/codec.ts'
 import { exchangeOf } from './exchange.test-support.ts'
 
-/** A schema asked for in one format, as it goes to an upstream of another. */
+/** Tests of JSON Schemas that a client of one format sends to an upstream of another. */
 
 const model = 'claude-sonnet-4-5'
-const asked = {
+const requestBodies = {
   chat: (schema: JsonObject): JsonObject => ({
     model,
     messages: [{ role: 'user', content: 'hi' }],
@@ -27,21 +27,21 @@ const asked = {
 interface Sent {
   readonly schema?: unknown
   readonly strict?: unknown
-  /** `warn` or `note`, and what is said of the schema. */
-  readonly told: readonly string[]
+  /** Severity (`warn` or `note`) and detail of each loss. */
+  readonly reported: readonly string[]
 }
 
 function send(client: Codec, schema: JsonObject, upstream: Codec): Sent {
-  const body = client === chatCodec ? asked.chat(schema) : asked.messages(schema)
+  const body = client === chatCodec ? requestBodies.chat(schema) : requestBodies.messages(schema)
   const { sent, losses } = exchangeOf(client, body, upstream, model)
-  const told = losses
+  const reported = losses
     .filter(({ kind, detail }) => kind !== 'unsupported' || detail.includes('refers to itself'))
     .filter(
       ({ detail }) =>
         !detail.includes('needs a name') && !detail.includes('requires') && !detail.includes('has no name'),
     )
     .map(({ severity, detail }) => `${severity} ${detail.slice(detail.indexOf(':') + 2)}`)
-  return { ...formatIn(sent), told }
+  return { ...formatIn(sent), reported }
 }
 
 function formatIn(sent: JsonObject): { schema?: unknown; strict?: unknown } {
@@ -69,18 +69,18 @@ const tree = closed(
   { $defs: { node: closed({ next: { anyOf: [reference, { type: 'null' }] } }) } },
 )
 
-/** The schema, what comes of it, and what is said of it; `expected` is left out where nothing changes. */
-type Row = [name: string, schema: JsonObject, told: string[], expected?: JsonObject]
+/** `expected` is the schema that is sent upstream; it defaults to the unchanged `schema`. */
+type Row = [name: string, schema: JsonObject, reported: string[], expected?: JsonObject]
 
 const proto = JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}},"required":[]}') as JsonObject
 const narrower = 'note properties that the schema does not name are ruled out'
 
-describe.each([chatCodec, responsesCodec])('to the strict mode of $format', (upstream) => {
+describe.each([chatCodec, responsesCodec])('a schema for the strict mode of $format', (upstream) => {
   const strictRows: Row[] = [
     ['a strict schema', closed({ a: string }), []],
     ['an open object', object({ a: string }), [narrower], closed({ a: string })],
     [
-      'open objects deeper',
+      'nested open objects',
       closed({ a: { type: 'array', items: object({ b: string }) } }),
       [narrower],
       closed({ a: { type: 'array', items: closed({ b: string }) } }),
@@ -99,21 +99,26 @@ describe.each([chatCodec, responsesCodec])('to the strict mode of $format', (ups
     ],
     ['constants', closed({ a: { type: 'string', const: 'x' } }), []],
     ['a constant without its type', closed({ a: { const: 1 } }), [], closed({ a: { const: 1, type: 'number' } })],
-    ['words', closed({ a: { type: 'string', enum: ['x', 'y'] } }), []],
-    ['words without their type', closed({ a: { enum: ['x'] } }), [], closed({ a: { enum: ['x'], type: 'string' } })],
+    ['string enums', closed({ a: { type: 'string', enum: ['x', 'y'] } }), []],
+    [
+      'string enums without their type',
+      closed({ a: { enum: ['x'] } }),
+      [],
+      closed({ a: { enum: ['x'], type: 'string' } }),
+    ],
     ['alternatives', closed({ a: { anyOf: [string, { type: 'null' }] } }), []],
     ['several types', closed({ a: { type: ['string', 'integer', 'null'] } }), []],
     ['bounds', closed({ a: { type: 'integer', minimum: 1, exclusiveMaximum: 9, multipleOf: 2 } }), []],
     ['a pattern and a known format', closed({ a: { ...string, pattern: '^a' }, b: { ...string, format: 'date' } }), []],
-    ['references in a circle', tree, []],
+    ['circular references', tree, []],
     [
-      'one of several that cannot meet, by type',
+      '`oneOf` with disjoint types',
       closed({ a: { oneOf: [string, { type: 'number' }] } }),
       [],
       closed({ a: { anyOf: [string, { type: 'number' }] } }),
     ],
     [
-      'one of several that a word tells apart',
+      '`oneOf` with a discriminating value',
       closed({
         a: { oneOf: [closed({ kind: { ...string, const: 'x' } }), closed({ kind: { ...string, enum: ['y'] } })] },
       }),
@@ -123,56 +128,56 @@ describe.each([chatCodec, responsesCodec])('to the strict mode of $format', (ups
       }),
     ],
     [
-      'a whole of one part, described',
+      '`allOf` with one part and a description',
       closed({ a: { allOf: [reference], description: 'd' } }, { $defs: { node: string } }),
       [],
       closed({ a: { description: 'd', anyOf: [reference] } }, { $defs: { node: string } }),
     ],
     [
-      'hints that strict mode refuses',
+      'hints that strict mode rejects',
       closed({ a: { ...string, default: 'x', examples: ['y'] } }),
       ["note 'default' is left out; 'examples' is left out"],
       closed({ a: string }),
     ],
   ]
 
-  test.each(strictRows)('%s', (_, schema, told, expected = schema) => {
-    expect(send(messagesCodec, schema, upstream)).toMatchObject({ schema: expected, strict: true, told })
+  test.each(strictRows)('is sent as strict: %s', (_, schema, reported, expected = schema) => {
+    expect(send(messagesCodec, schema, upstream)).toMatchObject({ schema: expected, strict: true, reported })
     expect(send(messagesCodec, schema, upstream).schema).toEqual(expected)
   })
 
   test.each<[string, JsonObject, string]>([
     ['an optional property', closed({ a: string, b: string }, { required: ['a'] }), 'optional properties'],
     ['a property called __proto__', proto, 'optional properties'],
-    ['an object of any names', closed({ a: { type: 'object' } }), 'objects with properties of any name'],
+    ['an object with any property names', closed({ a: { type: 'object' } }), 'objects with properties of any name'],
     ['a map', closed({ a: { type: 'object', additionalProperties: string } }), 'objects with properties of any name'],
     ['lengths', closed({ a: { ...string, maxLength: 3 } }), "'maxLength'"],
     ['an unknown format', closed({ a: { ...string, format: 'uri' } }), "format 'uri'"],
-    ['a whole of several parts', closed({ a: { allOf: [string, { pattern: 'x' }] } }), "'allOf'"],
-    ['what may not be', closed({ a: { ...string, not: { const: 'x' } } }), "'not'"],
+    ['`allOf` with several parts', closed({ a: { allOf: [string, { pattern: 'x' }] } }), "'allOf'"],
+    ['`not`', closed({ a: { ...string, not: { const: 'x' } } }), "'not'"],
     [
-      'one of several that can meet',
+      '`oneOf` with overlapping choices',
       closed({ a: { oneOf: [string, { ...string, pattern: 'x' }] } }),
       "'oneOf' with choices that overlap",
     ],
-    ['a reference to elsewhere', closed({ a: { $ref: 'https://x/y' } }), "'$ref' to elsewhere"],
-    ['anything', closed({ a: { description: 'd' } }), 'schema without a type'],
-    ['true for a schema', closed({ a: true }), "'properties' with true or false for a schema"],
-    ['a list', { type: 'array', items: string }, 'schema whose root is not an object'],
+    ['a reference to another document', closed({ a: { $ref: 'https://x/y' } }), "'$ref' to elsewhere"],
+    ['a schema without a type', closed({ a: { description: 'd' } }), 'schema without a type'],
+    ['true as a schema', closed({ a: true }), "'properties' with true or false for a schema"],
+    ['an array at the root', { type: 'array', items: string }, 'schema whose root is not an object'],
     ['tuples', closed({ a: { type: 'array', prefixItems: [string] } }), "'prefixItems'"],
-  ])('%s is sent as it is, not enforced, and reported', (_, schema, fault) => {
+  ])('is sent unchanged without strict mode and reported: %s', (_, schema, fault) => {
     const sent = send(messagesCodec, schema, upstream)
     expect(sent.schema).toEqual(schema)
     expect(sent.strict).toBe(false)
-    expect(sent.told).toHaveLength(1)
-    expect(sent.told[0]).toMatch(/^warn strict mode takes no /)
-    expect(sent.told[0]).toContain(fault)
+    expect(sent.reported).toHaveLength(1)
+    expect(sent.reported[0]).toMatch(/^warn strict mode takes no /)
+    expect(sent.reported[0]).toContain(fault)
   })
 
-  test('a strict tool of another format is held to the same', () => {
+  test('follows the same rules for a strict tool', () => {
     const tool = (schema: JsonObject): unknown => {
       const body = {
-        ...asked.messages({}),
+        ...requestBodies.messages({}),
         output_config: null,
         tools: [{ name: 'f', input_schema: schema, strict: true }],
       }
@@ -186,23 +191,23 @@ describe.each([chatCodec, responsesCodec])('to the strict mode of $format', (ups
   })
 })
 
-test('between the two formats of strict mode nothing changes that is strict', () => {
-  expect(send(chatCodec, tree, responsesCodec)).toMatchObject({ schema: tree, strict: true, told: [] })
+test('keeps a strict schema unchanged between the two formats with a strict mode', () => {
+  expect(send(chatCodec, tree, responsesCodec)).toMatchObject({ schema: tree, strict: true, reported: [] })
 })
 
-test('in the client’s own format nothing changes at all', () => {
+test('keeps any schema unchanged for an upstream of the client’s own format', () => {
   const odd = object({ a: { ...string, maxLength: 3, oneOf: [string] } })
-  expect(send(chatCodec, odd, chatCodec)).toMatchObject({ schema: odd, strict: true, told: [] })
-  expect(send(messagesCodec, odd, messagesCodec)).toMatchObject({ schema: odd, told: [] })
+  expect(send(chatCodec, odd, chatCodec)).toMatchObject({ schema: odd, strict: true, reported: [] })
+  expect(send(messagesCodec, odd, messagesCodec)).toMatchObject({ schema: odd, reported: [] })
 })
 
-describe('to messages', () => {
+describe('a schema for messages', () => {
   test.each<Row>([
     ['a closed schema', closed({ a: string }), []],
     ['an open object', object({ a: string }), [narrower], closed({ a: string })],
     ['an optional property', closed({ a: string }, { required: [] }), []],
     [
-      'constants, words, hints, alternatives',
+      'constants, enums, hints and alternatives',
       closed({ a: { const: 1 }, b: { enum: ['x', null] }, c: { anyOf: [string], default: 'x' } }),
       [],
     ],
@@ -217,7 +222,7 @@ describe('to messages', () => {
       }),
     ],
     [
-      'counts of items beyond one',
+      'item counts above one',
       closed({ a: { type: 'array', items: string, minItems: 2 }, b: { type: 'array', items: string, minItems: 1 } }),
       ["warn 'minItems'"],
       closed({
@@ -226,7 +231,7 @@ describe('to messages', () => {
       }),
     ],
     [
-      'a pattern that looks around',
+      'a pattern with a lookaround',
       closed({ a: { ...string, pattern: '^(?!x)' }, b: { ...string, pattern: '^(?:x)' } }),
       ["warn 'pattern'"],
       closed({ a: { ...string, description: '{pattern: "^(?!x)"}' }, b: { ...string, pattern: '^(?:x)' } }),
@@ -238,25 +243,25 @@ describe('to messages', () => {
       closed({ a: { type: 'object', additionalProperties: false } }),
     ],
     [
-      'one of several',
+      '`oneOf` with disjoint choices',
       closed({ a: { oneOf: [string, { type: 'null' }] } }),
       [],
       closed({ a: { anyOf: [string, { type: 'null' }] } }),
     ],
-  ])('%s', (_, schema, told, expected = schema) => {
-    expect(send(chatCodec, schema, messagesCodec)).toEqual({ type: 'json_schema', schema: expected, told })
+  ])('is sent with the expected losses: %s', (_, schema, reported, expected = schema) => {
+    expect(send(chatCodec, schema, messagesCodec)).toEqual({ type: 'json_schema', schema: expected, reported })
   })
 
-  test('references in a circle are refused there, so the schema stays behind', () => {
-    const { schema, told } = send(chatCodec, tree, messagesCodec)
+  test('is dropped if it has circular references, which messages upstreams reject', () => {
+    const { schema, reported } = send(chatCodec, tree, messagesCodec)
     expect(schema).toBeUndefined()
-    expect(told).toEqual(['warn it is not sent'])
+    expect(reported).toEqual(['warn it is not sent'])
   })
 
-  test('a strict tool that cannot be held to its schema is not strict', () => {
+  test('is sent without strict mode for a strict tool with unsupported keywords', () => {
     const parameters = closed({ a: { ...string, maxLength: 3 } })
     const body = {
-      ...asked.chat({}),
+      ...requestBodies.chat({}),
       response_format: null,
       tools: [{ type: 'function', function: { name: 'f', parameters, strict: true } }],
     }
@@ -266,14 +271,14 @@ describe('to messages', () => {
   })
 })
 
-describe('to generateContent', () => {
+describe('a schema for generateContent', () => {
   const upper = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
     subset: { type: 'OBJECT', properties, required: Object.keys(properties), ...more },
   })
   test.each<Row>([
     ['a schema within the subset', object({ a: string }), [], upper({ a: { type: 'STRING' } })],
     ['null', object({ a: { type: ['string', 'null'] } }), [], upper({ a: { type: 'STRING', nullable: true } })],
-    ['a constant word', object({ a: { ...string, const: 'x' } }), [], upper({ a: { type: 'STRING', enum: ['x'] } })],
+    ['a constant string', object({ a: { ...string, const: 'x' } }), [], upper({ a: { type: 'STRING', enum: ['x'] } })],
     [
       'bounds',
       object({ a: { type: 'integer', exclusiveMinimum: 0 }, b: { ...string, pattern: 'x', maxLength: 3 } }),
@@ -282,20 +287,20 @@ describe('to generateContent', () => {
     ],
     ['a closed object', closed({ a: string }), []],
     ['a constant number', closed({ a: { const: 1 } }), [], closed({ a: { enum: [1] } })],
-    ['a constant that is no word', closed({ a: { const: true } }), ["note 'const'"]],
+    ['a boolean constant', closed({ a: { const: true } }), ["note 'const'"]],
     [
       'alternatives and several types',
       closed({ a: { anyOf: [string, { type: 'null' }] }, b: { type: ['string', 'number'] } }),
       [],
     ],
     [
-      'one of several',
+      '`oneOf` with disjoint choices',
       closed({ a: { oneOf: [string, { type: 'null' }] } }),
       [],
       closed({ a: { anyOf: [string, { type: 'null' }] } }),
     ],
     [
-      'one of several that can meet',
+      '`oneOf` with overlapping choices',
       closed({ a: { oneOf: [string, { ...string, title: 't' }] } }),
       ["note 'oneOf' with choices that overlap"],
       closed({ a: { anyOf: [string, { ...string, title: 't' }] } }),
@@ -307,26 +312,26 @@ describe('to generateContent', () => {
       closed({ a: { description: 'd', anyOf: [reference] } }, { $defs: { node: string } }),
     ],
     [
-      'a whole of one part',
+      '`allOf` with one part',
       closed({ a: { allOf: [reference] } }, { $defs: { node: string } }),
       [],
       closed({ a: reference }, { $defs: { node: string } }),
     ],
-    ['a whole of several', closed({ a: { allOf: [string, { title: 't' }] } }), ["note 'allOf'"]],
-    ['references in a circle', tree, ['note references in a circle']],
+    ['`allOf` with several parts', closed({ a: { allOf: [string, { title: 't' }] } }), ["note 'allOf'"]],
+    ['circular references', tree, ['note references in a circle']],
     [
-      'what is not enforced',
+      'keywords that are not enforced',
       closed({ a: { ...string, pattern: 'x', format: 'uri', not: {} } }),
       ["note 'pattern', format 'uri', 'not'"],
     ],
-  ])('%s', (_, schema, told, expected = schema) => {
-    expect(send(chatCodec, schema, geminiCodec)).toEqual({ schema: expected, told })
+  ])('is sent with the expected losses: %s', (_, schema, reported, expected = schema) => {
+    expect(send(chatCodec, schema, geminiCodec)).toEqual({ schema: expected, reported })
   })
 
-  test('parameters of functions are written in the same two dialects', () => {
+  test('uses the same two schema dialects for the parameters of functions', () => {
     const parametersOf = (parameters: JsonObject): unknown => {
       const body = {
-        ...asked.chat({}),
+        ...requestBodies.chat({}),
         response_format: null,
         tools: [{ type: 'function', function: { name: 'f', parameters } }],
       }
@@ -339,8 +344,8 @@ describe('to generateContent', () => {
   })
 })
 
-describe('from generateContent', () => {
-  test('the subset becomes JSON Schema, enforced as it was', () => {
+describe('a schema from generateContent', () => {
+  test('is translated from the subset to an enforced JSON Schema', () => {
     const body: JsonObject = {
       model: 'm',
       contents: [{ role: 'user', parts: [{ text: 'hi' }] }],

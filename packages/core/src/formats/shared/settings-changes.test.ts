@@ -18,7 +18,7 @@ const upstreams: Record<string, { codec: UpstreamCodec; model: string }> = {
 }
 const willing: Quirks = { laterChanges: ['effort', 'tools'] }
 
-/** A client's body as an upstream of another format is sent it. */
+/** Translates a client's body for an upstream of another format. */
 function translate(client: Format, body: JsonObject, upstream: string, quirks: Quirks = {}, modelRule?: ModelRule) {
   const reader: Codec = codecOf(client)
   const { codec, model } = upstreams[upstream] as (typeof upstreams)[string]
@@ -70,7 +70,7 @@ const system = (...content: JsonObject[]): JsonObject => ({ role: 'system', cont
 const additional = (...tools: JsonObject[]): JsonObject => ({ type: 'additional_tools', role: 'developer', tools })
 const assistant: JsonObject = { role: 'assistant', content: 'b' }
 
-/** The names of the tools that a body of any format offers at its top. */
+/** Returns the names of the tools that a body of any format offers at its top level. */
 const offered = ({ tools, toolConfig }: JsonObject): string[] =>
   [...JSON.stringify([tools, (toolConfig as JsonObject | undefined)?.tools]).matchAll(/"name":"(\w+)"/g)].map(
     ([, name]) => String(name),
@@ -105,7 +105,7 @@ const withoutCounterpart = clients.flatMap((client) =>
 
 describe('an upstream that accepts no changes within a conversation', () => {
   it.each(withoutCounterpart)(
-    'gets the last effort and the tools at the end for the whole request, with notes: $client → $upstream',
+    'receives the final effort and tools for the whole request, with notes: $client → $upstream',
     ({ client, body, effortAt, toolsAt, upstream }) => {
       const { body: sent, losses } = translate(client, body, upstream)
       expect(effortOf[upstream]?.(sent)).toBe('low')
@@ -117,20 +117,20 @@ describe('an upstream that accepts no changes within a conversation', () => {
     },
   )
 
-  it.each(['chat', 'responses', 'gemini', 'converse'])('is not offered a tool that was removed: %s', (upstream) => {
+  it.each(['chat', 'responses', 'gemini', 'converse'])('does not receive a tool that was removed: %s', (upstream) => {
     const body = messagesBody(user('a'), system(referred('tool_removal', 'first'), added(tool('second'))))
     const { body: sent, losses } = translate('messages', body, upstream)
     expect(offered(sent)).toEqual(['second'])
     expect(losses).toContain('note approximated /messages/1/content/0')
   })
 
-  it('is offered a tool that was removed and added again', () => {
+  it('receives a tool that was removed and added again', () => {
     const changes = [referred('tool_removal', 'first'), referred('tool_addition', 'first')]
     const { body } = translate('messages', messagesBody(user('a'), system(...changes)), 'chat')
     expect(offered(body)).toEqual(['first'])
   })
 
-  it('gets changes in front of the conversation without a report: nothing was said before them', () => {
+  it('receives changes before the first message without a report', () => {
     const body = responsesBody(additional(functionTool('second')), effortItem, user('a'))
     const { body: sent, losses } = translate('responses', body, 'chat')
     expect(offered(sent)).toEqual(['first', 'second'])
@@ -138,7 +138,7 @@ describe('an upstream that accepts no changes within a conversation', () => {
     expect(losses).toEqual([])
   })
 
-  it('gets the last format of answers', () => {
+  it('receives the last response format', () => {
     const format = { type: 'json_schema', name: 'place', schema: weather, strict: false }
     const update = { type: 'configuration_update', text: { format } }
     const { body, losses } = translate('responses', responsesBody(user('a'), assistant, update, user('c')), 'chat')
@@ -149,7 +149,7 @@ describe('an upstream that accepts no changes within a conversation', () => {
     expect(losses).toEqual(['note approximated /input/2'])
   })
 
-  it('keeps what a system message says beside its changes', () => {
+  it('receives the text of a system message that also holds changes', () => {
     const message = {
       ...system({ type: 'text', text: 'Be brief.' }, added(tool('second'))),
       output_config: { effort: 'low' },
@@ -162,7 +162,7 @@ describe('an upstream that accepts no changes within a conversation', () => {
     )
   })
 
-  it('gets the nearest effort that the model accepts', () => {
+  it('receives the nearest effort that the model accepts', () => {
     const rule: ModelRule = { model: 'gpt-next', efforts: ['medium', 'high'] }
     const body = messagesBody(user('a'), assistant, effortMessage, user('c'))
     const report = createReport(body)
@@ -175,7 +175,7 @@ describe('an upstream that accepts no changes within a conversation', () => {
 })
 
 describe('an upstream that accepts changes within a conversation', () => {
-  it('of responses gets items for those of messages, in place', () => {
+  it('receives items in place of system messages if it speaks responses', () => {
     const { body, losses } = translate('messages', clients[0]?.body ?? {}, 'responses', willing)
     expect(body.input).toEqual([
       { type: 'message', role: 'user', content: 'a' },
@@ -189,7 +189,7 @@ describe('an upstream that accepts changes within a conversation', () => {
     expect(losses).toEqual([])
   })
 
-  it('of messages gets system messages for the items of responses, in place', () => {
+  it('receives system messages in place of items if it speaks messages', () => {
     const { body, losses } = translate('responses', clients[1]?.body ?? {}, 'messages', willing)
     expect(body.messages).toEqual([
       user('a'),
@@ -203,7 +203,7 @@ describe('an upstream that accepts changes within a conversation', () => {
     expect(losses).toEqual([])
   })
 
-  it('gets a deferred tool where it is added, not at the start', () => {
+  it('receives a deferred tool where it is added, not at the start', () => {
     const body = messagesBody(user('a'), system(referred('tool_addition', 'second')))
     body.tools = [tool('first'), { ...tool('second'), defer_loading: true }]
     const { body: sent, losses } = translate('messages', body, 'responses', willing)
@@ -212,7 +212,7 @@ describe('an upstream that accepts changes within a conversation', () => {
     expect(losses).toEqual([])
   })
 
-  it('of responses gets the tools at the end where a tool is removed: it has no item for that', () => {
+  it('receives the final tools if a tool is removed, because responses has no item for that', () => {
     const body = messagesBody(
       user('a'),
       system(added(tool('second'))),
@@ -225,19 +225,19 @@ describe('an upstream that accepts changes within a conversation', () => {
     expect(losses).toEqual(['note approximated /messages/1/content/0', 'note approximated /messages/4/content/0'])
   })
 
-  it('of messages gets a change that stands behind an answer after the next words of the user', () => {
+  it('receives a change that follows an assistant turn after the next user turn if it speaks messages', () => {
     const body = responsesBody(user('a'), assistant, additional(functionTool('second')), user('c'))
     const { body: sent } = translate('responses', body, 'messages', willing)
     expect((sent.messages as JsonObject[]).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'system'])
   })
 
-  it('of messages gets a tool change at the end as a message of the system, never as text of the user', () => {
+  it('receives a final tool change as a system message, never as user text, if it speaks messages', () => {
     const body = responsesBody(user('a'), assistant, additional(functionTool('second')))
     const { body: sent } = translate('responses', body, 'messages', willing)
     expect((sent.messages as JsonObject[]).at(-1)).toEqual(system(added({ ...tool('second'), strict: false })))
   })
 
-  it('gets an effort that its model does not know as the nearest, with a report', () => {
+  it('receives the nearest effort for an unsupported one, with a report', () => {
     const off = { type: 'configuration_update', reasoning: { effort: 'none' } }
     const { body, losses } = translate(
       'responses',
@@ -249,14 +249,14 @@ describe('an upstream that accepts changes within a conversation', () => {
     expect(losses).toEqual(['warn approximated /input/2'])
   })
 
-  it('whose model does not gets them for the whole request', () => {
+  it('receives effort changes for the whole request if its model does not accept them', () => {
     const rule: ModelRule = { model: 'gpt-next', laterChanges: ['tools'] }
     const { body } = translate('messages', clients[0]?.body ?? {}, 'responses', willing, rule)
     expect(body.reasoning).toEqual({ effort: 'low' })
     expect((body.input as JsonObject[]).at(-1)).toEqual(additional(functionTool('second')))
   })
 
-  it('gets tools under names that it accepts, in every change', () => {
+  it('receives tools under accepted names in every change', () => {
     const name = 'a.b c'
     const body = responsesBody(user('a'), additional(functionTool(name)), user('c'))
     const { body: sent } = translate('responses', body, 'messages', willing)
@@ -265,11 +265,11 @@ describe('an upstream that accepts changes within a conversation', () => {
   })
 })
 
-describe('what only the format itself has a form for', () => {
+describe('a settings change that only its own format supports', () => {
   it.each([
     { client: 'messages' as const, key: 'messages', body: clients[0]?.body ?? {} },
     { client: 'responses' as const, key: 'input', body: clients[1]?.body ?? {} },
-  ])('is sent as it came to an upstream of $client', ({ client, key, body }) => {
+  ])('is sent unchanged to an upstream of $client', ({ client, key, body }) => {
     const { body: sent, losses } = translate(client, body, client)
     expect(sent[key]).toEqual((body[key] as JsonObject[]).map((one) => expect.objectContaining(one)))
     expect(losses).toEqual([])
@@ -280,13 +280,13 @@ describe('what only the format itself has a form for', () => {
       field: 'tools of MCP servers',
       block: { type: 'tool_addition', tool: { type: 'mcp_toolset_reference', server_name: 's' } },
     },
-    { field: 'tools that nobody defined', block: referred('tool_removal', 'unknown') },
-  ])('is reported elsewhere: $field', ({ block }) => {
+    { field: 'undefined tools', block: referred('tool_removal', 'unknown') },
+  ])('is reported for other formats: $field', ({ block }) => {
     const { losses } = translate('messages', messagesBody(user('a'), system(block)), 'responses', willing)
     expect(losses).toEqual(['warn unsupported /messages/1/content/0'])
   })
 
-  it('is reported elsewhere: unknown fields of a change, and marks for a cache', () => {
+  it('is reported for other formats: unknown fields of a change and cache hints', () => {
     const block = { ...added(tool('second')), cache_control: { type: 'ephemeral' }, news: 1 }
     const update = { ...effortItem, news: 1, reasoning: { effort: 'low', more: 2 } }
     expect(translate('messages', messagesBody(user('a'), system(block)), 'chat').losses).toEqual(

@@ -66,10 +66,10 @@ const used = (): number => {
   for (let n = 0; n < 3; n++) collect()
   return process.memoryUsage().heapUsed
 }
-/** As a parser gives them: each a string of its own. */
+/** Creates separate strings, as a parser does. */
 const piece = (n: number): string => JSON.parse(`"word ${n % 10} "`) as string
 
-it.each([0, 1, 100, 1000, 5000])('is what was added, all of it in order: %i pieces', (count) => {
+it.each([0, 1, 100, 1000, 5000])('returns all %i added pieces in order', (count) => {
   const text = new GrowingText('begun ')
   let expected = 'begun '
   for (let n = 0; n < count; n++) {
@@ -82,7 +82,7 @@ it.each([0, 1, 100, 1000, 5000])('is what was added, all of it in order: %i piec
   expect(text.toString()).toBe(`${expected}more`)
 })
 
-it('takes little more room than its characters', () => {
+it('uses less than two bytes of memory per character', () => {
   const text = new GrowingText()
   const before = used()
   for (let n = 0; n < 200_000; n++) text.add(piece(n))

@@ -12,12 +12,12 @@ const indexed: Readonly<Record<Format, string>> = {
   responses: 'openai-responses',
 }
 
-/** As white space in front of JSON says nothing, each of these is read by itself. */
+/** Adds leading white space to every second event, so that no template matches and each event is parsed separately. */
 const neverAlike = (events: readonly SseEvent[]): SseEvent[] =>
   events.map(({ event, data }, i) => ({ event, data: ' '.repeat(i % 2) + data }))
 
-describe.skipIf(!present)('events that are alike', () => {
-  test.each(codecs)('of $format come to what each comes to by itself', (codec) => {
+describe.skipIf(!present)('recorded events that share a template', () => {
+  test.each(codecs)('decode to the same results as separately parsed events of $format', (codec) => {
     let streams = 0
     for (const { path, response } of readRecorded(indexed[codec.format])) {
       if (!isStream(response.body)) continue

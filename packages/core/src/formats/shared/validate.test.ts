@@ -18,19 +18,19 @@ const plain = z.looseObject({
 
 describe.each([
   ['a plain schema', plain],
-  ['a schema with a rule of its own', plain.superRefine(() => {})],
-])('%s', (_name, schema) => {
+  ['a schema with a custom rule', plain.superRefine(() => {})],
+])('validation by %s', (_name, schema) => {
   it.each<[JsonObject, string]>([
     [{}, 'name: invalid_type'],
     [{ name: null }, 'name: invalid_type'],
     [{ name: 1, size: 0 }, 'name: invalid_type'],
     [{ size: 0, name: 'a' }, 'size: too_small'],
     [{ name: 'a', tags: ['b', 2] }, 'tags.1: invalid_type'],
-  ])('refuses %j for %s', (body, message) => {
+  ])('rejects %j with the error %s', (body, message) => {
     expect(check(schema)(body)).toBe(message)
   })
 
-  it('returns what fits as the same object, unknown fields and nulls with it', () => {
+  it('returns a valid body as the same object with unknown fields and nulls', () => {
     const body = JSON.parse('{"name":"a","size":null,"other":{"deep":1},"__proto__":{"name":2}}') as JsonObject
     expect(check(schema)(body)).toBe(body)
   })
@@ -38,7 +38,7 @@ describe.each([
 
 it.each([
   ['a rule over several fields', z.looseObject({ a: z.number(), b: z.number() }).refine(({ a, b }) => a < b)],
-  ['a schema that knows no other fields', z.strictObject({ a: z.number() })],
-])('keeps %s', (_name, schema) => {
+  ['a schema that rejects unknown fields', z.strictObject({ a: z.number() })],
+])('applies %s', (_name, schema) => {
   expect(check(schema)({ a: 2, b: 1 })).toMatch(/custom|unrecognized_keys/)
 })
