@@ -254,7 +254,12 @@ describe('the estimate for admission', () => {
   })
   it.each<[string, string, number, number]>([
     ['counts one token per character of Chinese text', '字'.repeat(3000), 2900, 3200],
-    ['counts text after a row of dashes as text, not as an image', `${'-'.repeat(2001)}${' word'.repeat(8000)}`, 10_000, 11_000],
+    [
+      'counts text after a row of dashes as text, not as an image',
+      `${'-'.repeat(2001)}${' word'.repeat(8000)}`,
+      10_000,
+      11_000,
+    ],
     ['counts Base64 with line breaks as an image', `${'QUJD'.repeat(19)}\n`.repeat(500), 1600, 1700],
   ])('%s', async (_, content, least, most) => {
     const estimate = await estimates('/v1/chat/completions', { model: 'real', messages: [{ role: 'user', content }] })

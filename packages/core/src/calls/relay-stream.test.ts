@@ -87,7 +87,12 @@ describe('relayStream', () => {
     ['forwards nothing after the terminal event', ['.!', 'junk'], '.!', 'finished'],
     ['reports an end without the terminal event as truncated', ['.', '.'], '..<upstream_truncated>', 'failed'],
     ['reports an empty response as truncated', [], '<upstream_truncated>', 'failed'],
-    ['reports a connection reset mid-stream as truncated', ['.', new Error('ECONNRESET')], '.<upstream_truncated>', 'failed'],
+    [
+      'reports a connection reset mid-stream as truncated',
+      ['.', new Error('ECONNRESET')],
+      '.<upstream_truncated>',
+      'failed',
+    ],
     ["ends with the upstream's own error event", ['.', 'E', '.'], '.E', 'failed'],
     [
       'ends with the error of a codec',
@@ -273,9 +278,9 @@ describe('a client that reads slowly or not at all', () => {
   const stalled = { outcome: 'aborted', error: { info: { kind: 'cancelled', code: 'client_stalled' } } }
 
   it.each([
-    ['never', 0],
-    ['once', 1],
-    ['for a while', 5],
+    ['nothing', 0],
+    ['one chunk', 1],
+    ['several chunks', 5],
   ])('is disconnected after clientStallMs when it has read %s; its upstream is closed', async (_, reads) => {
     const { client, ends, cuts, isClosed } = start({ clientStallMs: 1000 })
     const reading = (async () => {

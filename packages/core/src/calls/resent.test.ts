@@ -44,7 +44,7 @@ async function ask(targets: number, stream: boolean, limits: Limits) {
 }
 
 describe.each([false, true])('a call that was sent twice and timed out (stream: %s)', (stream) => {
-  it('counts as two attempts', async () => {
+  it('counts twice towards the attempt limit', async () => {
     const { calls, attempts } = await ask(4, stream, { firstByteMs: 20 })
     expect(attempts.map(({ resent, error }) => [resent, error])).toEqual([
       [true, 'upstream_timeout'],

@@ -58,17 +58,42 @@ describe("without authentication (auth: 'none')", () => {
   const form = { 'content-type': 'multipart/form-data; boundary=json' }
   it.each<[string, string, Record<string, string>, number]>([
     ['rejects a request without a content type', '/v1/chat/completions', {}, 415],
-    ['rejects a request of another site without a content type', '/v1/chat/completions', { origin: 'https://evil.test' }, 415],
-    ['accepts JSON from another site, which requires a CORS preflight', '/v1/chat/completions', { ...json, 'sec-fetch-site': 'cross-site' }, 200],
+    [
+      'rejects a request of another site without a content type',
+      '/v1/chat/completions',
+      { origin: 'https://evil.test' },
+      415,
+    ],
+    [
+      'accepts JSON from another site, which requires a CORS preflight',
+      '/v1/chat/completions',
+      { ...json, 'sec-fetch-site': 'cross-site' },
+      200,
+    ],
     ['accepts JSON from a client that is no browser', '/v1/chat/completions', json, 200],
     ['rejects a form from another site', '/v1/images/edits', { ...form, 'sec-fetch-site': 'cross-site' }, 403],
     ['rejects a form from another port', '/v1/images/edits', { ...form, 'sec-fetch-site': 'same-site' }, 403],
-    ['rejects a form from another site in a browser without Sec-Fetch-Site', '/v1/images/edits', { ...form, origin: 'https://evil.test', host: 'gw' }, 403],
+    [
+      'rejects a form from another site in a browser without Sec-Fetch-Site',
+      '/v1/images/edits',
+      { ...form, origin: 'https://evil.test', host: 'gw' },
+      403,
+    ],
     ['rejects a form from a sandboxed page', '/v1/images/edits', { ...form, origin: 'null', host: 'gw' }, 403],
     ['reads a form from the same origin', '/v1/images/edits', { ...form, origin: 'https://gw', host: 'gw' }, 400],
     ['reads a form from a client that is no browser', '/v1/images/edits', form, 400],
-    ['rejects a cancellation from another site', '/v1/responses/resp_1/cancel', { 'sec-fetch-site': 'cross-site' }, 403],
-    ['looks up the response for a cancellation from a client that is no browser', '/v1/responses/resp_1/cancel', {}, 404],
+    [
+      'rejects a cancellation from another site',
+      '/v1/responses/resp_1/cancel',
+      { 'sec-fetch-site': 'cross-site' },
+      403,
+    ],
+    [
+      'looks up the response for a cancellation from a client that is no browser',
+      '/v1/responses/resp_1/cancel',
+      {},
+      404,
+    ],
   ])('%s: POST %s', async (_, path, headers, status) => {
     const { gateway } = open()
     const bytes = new TextEncoder().encode(JSON.stringify(body))

@@ -40,18 +40,21 @@ describe('a model name in the path', () => {
     expect(finished[0]).toMatchObject({ lane: 'wire', format: 'gemini', usage: { input: { total: 3 } } })
   })
 
-  it.each(['org/../files', 'org/./x', 'org//x', 'org/%2e%2e/x'])('%s is rejected with 404 and reaches no other upstream path', async (name) => {
-    const { gateway, seen } = setUp({ g: asJson(generated) })
-    const reply = await adapterFunctions(gateway).handle({
-      method: 'POST',
-      path: ask(name),
-      query: 'key=good',
-      header: () => undefined,
-      read: async () => new TextEncoder().encode(JSON.stringify({ contents })),
-      signal: new AbortController().signal,
-    })
-    expect([reply.status, seen.length]).toEqual([404, 0])
-  })
+  it.each(['org/../files', 'org/./x', 'org//x', 'org/%2e%2e/x'])(
+    '%s is rejected with 404 and reaches no other upstream path',
+    async (name) => {
+      const { gateway, seen } = setUp({ g: asJson(generated) })
+      const reply = await adapterFunctions(gateway).handle({
+        method: 'POST',
+        path: ask(name),
+        query: 'key=good',
+        header: () => undefined,
+        read: async () => new TextEncoder().encode(JSON.stringify({ contents })),
+        signal: new AbortController().signal,
+      })
+      expect([reply.status, seen.length]).toEqual([404, 0])
+    },
+  )
 
   it('is also replaced in the body', async () => {
     const { post, seen } = setUp({ g: asJson(generated) })
@@ -199,20 +202,23 @@ describe('losses', () => {
     ['ignore', { onLoss: ['ignore'] }, 200, false],
     ['reject', { onLoss: ['ignore'] }, 403, false],
     ['loud', {}, 400, false],
-  ])('follow the policy %s of the request header for an identity with %j: status %i', async (policy, allowed, status, hasLossHeader) => {
-    const { post, seen } = setUp({ a: asJson(completion) }, { auth: () => ({ id: 'me', ...allowed }) })
-    const headers = policy === undefined ? {} : { 'modelgate-on-loss': policy }
-    const reply = await post(ask('real'), lossy, headers)
-    expect([reply.status, reply.headers.has('modelgate-loss'), seen.length]).toEqual([
-      status,
-      hasLossHeader,
-      status === 200 ? 1 : 0,
-    ])
-    if (status !== 200)
-      expect(await reply.json()).toMatchObject({
-        error: { message: expect.stringMatching(/modelgate-on-loss|safetySettings/) },
-      })
-  })
+  ])(
+    'follow the policy %s of the request header for an identity with %j: status %i',
+    async (policy, allowed, status, hasLossHeader) => {
+      const { post, seen } = setUp({ a: asJson(completion) }, { auth: () => ({ id: 'me', ...allowed }) })
+      const headers = policy === undefined ? {} : { 'modelgate-on-loss': policy }
+      const reply = await post(ask('real'), lossy, headers)
+      expect([reply.status, reply.headers.has('modelgate-loss'), seen.length]).toEqual([
+        status,
+        hasLossHeader,
+        status === 200 ? 1 : 0,
+      ])
+      if (status !== 200)
+        expect(await reply.json()).toMatchObject({
+          error: { message: expect.stringMatching(/modelgate-on-loss|safetySettings/) },
+        })
+    },
+  )
 })
 
 it('returns the failure of the first target even if a later target rejects losses', async () => {
@@ -304,10 +310,13 @@ describe('explain', () => {
     [true, 200],
     [(identity: { id: string } | null) => identity?.id === 'me', 200],
     [() => false, 403],
-  ])('is available over HTTP only if the configuration allows it: explain %s returns status %i', async (explain, status) => {
-    const { post, seen, finished } = setUp({}, explain === undefined ? {} : { explain })
-    const reply = await post('/v1/chat/completions?modelgate=explain', body)
-    expect([reply.status, seen.length, finished.length]).toEqual([status, 0, 0])
-    if (status === 200) expect(await reply.json()).toMatchObject({ plan: [{ upstream: 'a' }, { upstream: 'm' }] })
-  })
+  ])(
+    'is available over HTTP only if the configuration allows it: explain %s returns status %i',
+    async (explain, status) => {
+      const { post, seen, finished } = setUp({}, explain === undefined ? {} : { explain })
+      const reply = await post('/v1/chat/completions?modelgate=explain', body)
+      expect([reply.status, seen.length, finished.length]).toEqual([status, 0, 0])
+      if (status === 200) expect(await reply.json()).toMatchObject({ plan: [{ upstream: 'a' }, { upstream: 'm' }] })
+    },
+  )
 })

@@ -129,17 +129,20 @@ it.each([
   ['a stream of comments', ': one\n\n: two\n\n', 'text/event-stream'],
   ['an HTML page', '<html><h1>Bad Gateway</h1></html>', 'text/event-stream'],
   ['an HTML page without a content type', '<html><h1>Bad Gateway</h1></html>', ''],
-])('%s instead of a stream is reported as a bad upstream response in pass-through and translation', async (_, body, type) => {
-  const answer: Answer = () =>
-    new Response(new TextEncoder().encode(body), { headers: type === '' ? {} : { 'content-type': type } })
-  const { post, chat, finished } = setUp({ a: answer, m: answer }, { retry: false, breaker: false })
-  const translated = { model: 'claude-x', stream: true, messages: [{ role: 'user', content: 'hi' }] }
-  for (const reply of [await chat({ stream: true }), await post('/v1/chat/completions', translated)]) {
-    expect(reply.status).toBe(502)
-    expect(await reply.json()).toMatchObject({ error: { code: 'upstream_bad_response' } })
-  }
-  expect(finished.map(({ outcome }) => outcome)).toEqual(['failed', 'failed'])
-})
+])(
+  '%s instead of a stream is reported as a bad upstream response in pass-through and translation',
+  async (_, body, type) => {
+    const answer: Answer = () =>
+      new Response(new TextEncoder().encode(body), { headers: type === '' ? {} : { 'content-type': type } })
+    const { post, chat, finished } = setUp({ a: answer, m: answer }, { retry: false, breaker: false })
+    const translated = { model: 'claude-x', stream: true, messages: [{ role: 'user', content: 'hi' }] }
+    for (const reply of [await chat({ stream: true }), await post('/v1/chat/completions', translated)]) {
+      expect(reply.status).toBe(502)
+      expect(await reply.json()).toMatchObject({ error: { code: 'upstream_bad_response' } })
+    }
+    expect(finished.map(({ outcome }) => outcome)).toEqual(['failed', 'failed'])
+  },
+)
 
 it('shares one hold between several targets', async () => {
   const silence = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -242,7 +245,7 @@ describe('WebSocket upgrades', () => {
     ['/v1/v1/responses', 426],
     ['/v1/realtime', 501],
     ['/elsewhere', 404],
-  ])('of %s return status %i', async (path, status) => {
+  ])('to %s return status %i', async (path, status) => {
     const { gateway } = setUp({})
     expect((await gateway.upgrade(new Request(`http://gw${path}`))).status).toBe(status)
   })

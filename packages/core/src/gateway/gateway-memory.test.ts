@@ -68,16 +68,19 @@ async function begin(model: keyof typeof first) {
 }
 
 describe('a running stream', () => {
-  it.each(['same', 'other'] as const)('does not keep its request in memory (upstream of the %s format)', async (model) => {
-    const running = await begin(model)
-    // The microtask queue may keep awaited values for a few more turns.
-    const left = (): boolean => running.bytes.deref() !== undefined || running.sent?.deref() !== undefined
-    for (let turns = 0; turns < 50 && left(); turns++) {
-      await new Promise((resolve) => setTimeout(resolve, 10))
-      collect()
-    }
-    expect(left()).toBe(false)
-    running.signal.abort()
-    await running.events.return?.()
-  })
+  it.each(['same', 'other'] as const)(
+    'does not keep its request in memory (upstream of the %s format)',
+    async (model) => {
+      const running = await begin(model)
+      // The microtask queue may keep awaited values for a few more turns.
+      const left = (): boolean => running.bytes.deref() !== undefined || running.sent?.deref() !== undefined
+      for (let turns = 0; turns < 50 && left(); turns++) {
+        await new Promise((resolve) => setTimeout(resolve, 10))
+        collect()
+      }
+      expect(left()).toBe(false)
+      running.signal.abort()
+      await running.events.return?.()
+    },
+  )
 })

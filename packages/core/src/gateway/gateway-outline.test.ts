@@ -104,7 +104,11 @@ describe('a large request', () => {
       },
     ],
     ['a message with an invalid role', written.replace('"role": "user"', '"role": 5'), { param: 'messages.0.role' }],
-    ['a long text in a numeric field', JSON.stringify({ ...requestBody, temperature: prose }), { param: 'temperature' }],
+    [
+      'a long text in a numeric field',
+      JSON.stringify({ ...requestBody, temperature: prose }),
+      { param: 'temperature' },
+    ],
   ])('is rejected with 400 if it contains %s', async (_name, body, error) => {
     const { post, sent } = setUp()
     const answer = await post(body)

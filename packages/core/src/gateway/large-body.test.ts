@@ -140,7 +140,7 @@ describe.each(checks)('the outline of a large request ($format, $by)', (codec) =
   })
 })
 
-describe('a request without an outline', () => {
+describe('an undefined outline', () => {
   const chat = codecs.find(({ format }) => format === 'chat') as Codec
 
   it.each([

@@ -35,7 +35,7 @@ describe('preloaded modules', () => {
 })
 
 describe('preloading', () => {
-  /** Loaders that record their numbers. */
+  /** Creates loaders that record their numbers. */
   function recorded(count: number) {
     const loaded: number[] = []
     const loaders = Array.from({ length: count }, (_, at) => async () => void loaded.push(at))

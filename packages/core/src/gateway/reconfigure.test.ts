@@ -150,19 +150,22 @@ describe('a new configuration', () => {
     ["names the upstream 'b'", { models: { real: 'b' } }],
     ['limits.bodyBytes is 0', { limits: { bodyBytes: 0 } }],
     ['a `name`', { plugins: [{}] }],
-  ])('is rejected if invalid, with the error of createGateway, and the current one stays active: %s', async (words, wrong) => {
-    const { gateway, named, chat } = setUp()
-    const config = named('two', wrong as unknown as Partial<GatewayConfig>)
-    let atStart: unknown
-    try {
-      createGateway(config)
-    } catch (error) {
-      atStart = error
-    }
-    expect(() => gateway.reconfigure(config)).toThrow(atStart as Error)
-    expect(String(atStart)).toContain(words)
-    expect((await chat('one')).status).toBe(200)
-  })
+  ])(
+    'is rejected if invalid, with the error of createGateway, and the current one stays active: %s',
+    async (words, wrong) => {
+      const { gateway, named, chat } = setUp()
+      const config = named('two', wrong as unknown as Partial<GatewayConfig>)
+      let atStart: unknown
+      try {
+        createGateway(config)
+      } catch (error) {
+        atStart = error
+      }
+      expect(() => gateway.reconfigure(config)).toThrow(atStart as Error)
+      expect(String(atStart)).toContain(words)
+      expect((await chat('one')).status).toBe(200)
+    },
+  )
 
   it('starts only new plugins, and the current configuration stays active if one of them fails to start', async () => {
     const { gateway, named, chat } = setUp()
@@ -213,11 +216,19 @@ describe('state across configurations', () => {
   const openai2 = (apiKey: string, host: string) => ({ a: openai({ apiKey, baseURL: `http://${host}/v1` }) })
 
   it.each([
-    ['keeps them for an unchanged upstream', {}, 0],
-    ['keeps them if the breaker settings change', { breaker: { failures: 3 } }, 0],
-    ['resets them for an upstream with another key', { upstreams: openai2('sk-2', 'one'), models: { real: 'a' } }, 1],
-    ['resets them for an upstream at another address', { upstreams: openai2('sk-1', 'other'), models: { real: 'a' } }, 1],
-  ] as const)('and upstream failures: %s', async (_, change, calls) => {
+    ['keeps the failures of an unchanged upstream', {}, 0],
+    ['keeps the failures of an upstream if the breaker settings change', { breaker: { failures: 3 } }, 0],
+    [
+      'resets the failures of an upstream with another key',
+      { upstreams: openai2('sk-2', 'one'), models: { real: 'a' } },
+      1,
+    ],
+    [
+      'resets the failures of an upstream at another address',
+      { upstreams: openai2('sk-1', 'other'), models: { real: 'a' } },
+      1,
+    ],
+  ] as const)('%s', async (_, change, calls) => {
     const { gateway, named, chat, called } = setUp(down)
     for (let n = 0; n < 5; n++) await chat('one')
     expect((await chat('one')).status).toBe(503)
@@ -228,9 +239,9 @@ describe('state across configurations', () => {
   })
 
   it.each([
-    ['keeps them for the same function', true, 0],
-    ['resets them for another function, which may belong to another account', false, 1],
-  ])('and upstream failures with an authorize function: %s', async (_, same, calls) => {
+    ['keeps the failures of an upstream with the same authorize function', true, 0],
+    ['resets the failures of an upstream with another authorize function, which may use another account', false, 1],
+  ])('%s', async (_, same, calls) => {
     const { gateway, named, chat, called } = setUp(down)
     const base = openai({ baseURL: 'http://one/v1' })
     const asks = (token: string) => ({ ...base, authorize: () => ({ authorization: `Bearer ${token}` }) })

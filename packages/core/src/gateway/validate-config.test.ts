@@ -123,11 +123,27 @@ describe('invalid models', () => {
     ['a list in a list', [['a']], `models['m'] holds a value of type object: ${form}`],
     ['an empty list', [], "models['m'] is an empty list: name an upstream"],
     ['a plan without targets', { targets: [] }, "models['m'] is an empty list: name an upstream"],
-    ['a plan whose targets are no list', { targets: 'a' }, "models['m'].targets is no list: write one of upstreams or targets"],
+    [
+      'a plan whose targets are no list',
+      { targets: 'a' },
+      "models['m'].targets is no list: write one of upstreams or targets",
+    ],
     ['an unknown upstream', 'c', "models['m'] names the upstream 'c', which is not among upstreams (a, b)"],
-    ['the name of an inherited property', 'toString', "models['m'] names the upstream 'toString', which is not among upstreams (a, b)"],
-    ['an unknown upstream in a list', ['a', 'c'], "models['m'][1] names the upstream 'c', which is not among upstreams (a, b)"],
-    ['a target without an upstream', { model: 'x' }, "models['m'] names the upstream 'undefined', which is not among upstreams (a, b)"],
+    [
+      'the name of an inherited property',
+      'toString',
+      "models['m'] names the upstream 'toString', which is not among upstreams (a, b)",
+    ],
+    [
+      'an unknown upstream in a list',
+      ['a', 'c'],
+      "models['m'][1] names the upstream 'c', which is not among upstreams (a, b)",
+    ],
+    [
+      'a target without an upstream',
+      { model: 'x' },
+      "models['m'] names the upstream 'undefined', which is not among upstreams (a, b)",
+    ],
     [
       'a plan with a misspelled field',
       { targets: ['a'], strategie: 'order' },
