@@ -5,7 +5,7 @@ import { asJson, asStream, completion, message, setUp, sse } from '../gateway/cr
 
 const good = { a: asJson(completion), m: asJson(message) }
 
-/** A gateway whose only plugin answers every call the same way, and what it saw. */
+/** Creates a gateway with the given `admit` hook and records upstream requests and finish events. */
 function gate(admit: Plugin['admit'], answers = good as Parameters<typeof setUp>[0], more: readonly Plugin[] = []) {
   const finished: FinishEvent[] = []
   const plugins = [
@@ -16,8 +16,8 @@ function gate(admit: Plugin['admit'], answers = good as Parameters<typeof setUp>
   return { ...setUp(answers, { plugins, retry: false }), finished }
 }
 
-describe('a plugin that admits', () => {
-  it('is told where the call may go, before anybody is called', async () => {
+describe('an admit hook', () => {
+  it('receives the possible targets before any upstream call', async () => {
     const calls: AdmitCall[] = []
     const { chat, seen } = gate((call) => {
       calls.push(call)
@@ -46,9 +46,9 @@ describe('a plugin that admits', () => {
   })
 
   it.each([
-    ['an error of ours', new GatewayError('quota_exceeded', 'Nothing is left.'), 429, 'Nothing is left.'],
+    ['a GatewayError', new GatewayError('quota_exceeded', 'Nothing is left.'), 429, 'Nothing is left.'],
     ['any other error', new Error('secret place'), 500, 'The gateway failed to handle the request.'],
-  ])('refuses with %s, and the call is settled', async (_, error, status, words) => {
+  ])('rejects the call with the status for %s and reports the end of the call', async (_, error, status, words) => {
     const { chat, seen, finished } = gate(() => {
       throw error
     })
@@ -60,22 +60,22 @@ describe('a plugin that admits', () => {
     expect(finished[0]?.usage).toBeUndefined()
   })
 
-  it('is settled once with what the call took, before the others hear of its end', async () => {
-    const told: string[] = []
+  it('is settled once with the usage of the call before onFinish hooks run', async () => {
+    const order: string[] = []
     const settled: FinishEvent[] = []
     const admission: Admission = {
       settle(event) {
         settled.push(event)
-        told.push('settle')
+        order.push('settle')
       },
     }
-    const { chat } = gate(async () => admission, good, [{ name: 'x', onFinish: () => void told.push('finish') }])
+    const { chat } = gate(async () => admission, good, [{ name: 'x', onFinish: () => void order.push('finish') }])
     await (await chat()).text()
-    expect(told).toEqual(['settle', 'finish'])
+    expect(order).toEqual(['settle', 'finish'])
     expect(settled).toMatchObject([{ usage: { input: { total: 3 }, output: { total: 1 } }, basis: 'reported' }])
   })
 
-  it('is settled also if the next plugin refuses the call', async () => {
+  it('is settled even if the next plugin rejects the call', async () => {
     const settle = vi.fn()
     const refuse: Plugin = {
       name: 'refuse',
@@ -91,7 +91,7 @@ describe('a plugin that admits', () => {
     expect(settle.mock.calls[0]?.[0]).toMatchObject({ outcome: 'failed', status: 403 })
   })
 
-  it('does not break a call by failing to settle it', async () => {
+  it('does not fail a call when its settlement fails', async () => {
     const { chat, logged, finished } = gate(() => ({
       settle: () => Promise.reject(new Error('away')),
     }))
@@ -101,15 +101,15 @@ describe('a plugin that admits', () => {
     expect(finished).toHaveLength(1)
   })
 
-  it('may answer with anything that can be waited for', async () => {
-    // biome-ignore lint/suspicious/noThenProperty: promises of other realms are no instances of ours
+  it('can return any thenable', async () => {
+    // biome-ignore lint/suspicious/noThenProperty: promises of other realms are not instances of this realm's Promise
     const refusing = { then: (_: unknown, no: (error: unknown) => void) => no(new GatewayError('permission', 'No.')) }
     const { chat, seen } = gate(() => refusing as unknown as Promise<undefined>)
     expect((await chat()).status).toBe(403)
     expect(seen).toHaveLength(0)
   })
 
-  it('is settled once though the logger fails, and so are the others', async () => {
+  it('is settled once, like those of other plugins, even if the logger throws', async () => {
     const settled: string[] = []
     const boom = () => {
       throw new Error('no disk')
@@ -128,7 +128,7 @@ describe('a plugin that admits', () => {
     expect(settled).toEqual(['one', 'two'])
   })
 
-  it('calls nobody when the client left while it thought', async () => {
+  it('prevents upstream calls if the client disconnects during admission', async () => {
     const leaving = new AbortController()
     const { chat, seen, finished } = gate(async () => {
       leaving.abort()
@@ -141,17 +141,17 @@ describe('a plugin that admits', () => {
   })
 })
 
-describe('what a caller has left', () => {
+describe('the remaining allowance of a caller', () => {
   const allowance = {
     requests: { limit: 60, remaining: 59, resetMs: 900 },
     inputTokens: { limit: 1000, remaining: 400, resetMs: 61_500 },
   }
-  it('has its headers also where a stream has its own', async () => {
+  it('can replace the headers of a stream', async () => {
     const { chat } = gate(() => ({ headers: { 'cache-control': 'no-store' } }), { a: asStream(sse) })
     expect((await chat({ stream: true })).headers.get('cache-control')).toBe('no-store')
   })
 
-  it("is told in the client's own headers", async () => {
+  it("is sent in the rate limit headers of the client's format", async () => {
     const { chat, messages } = gate(() => ({ allowance, headers: { 'x-more': 'yes' } }))
     const first = await chat()
     expect(first.headers.get('x-ratelimit-limit-requests')).toBe('60')
@@ -169,7 +169,7 @@ describe('what a caller has left', () => {
     expect(second.headers.get('x-ratelimit-limit-requests')).toBeNull()
   })
   it.each([Number.POSITIVE_INFINITY, Number.NaN, -5, 1e300])(
-    'is told whatever a plugin takes for a time: %s',
+    'does not fail the response for an invalid resetMs: %s',
     async (resetMs) => {
       const settle = vi.fn()
       const odd = { requests: { limit: 5, remaining: 4, resetMs } }
@@ -178,7 +178,7 @@ describe('what a caller has left', () => {
       expect(settle).toHaveBeenCalledTimes(2)
     },
   )
-  it('goes with refusals and with upstream errors', async () => {
+  it('is sent with rejections and upstream errors', async () => {
     const refusing = gate(() => {
       throw new GatewayError('rate_limited', 'Slower.', { retryAfter: 3, allowance })
     })
@@ -193,7 +193,7 @@ describe('what a caller has left', () => {
   })
 })
 
-describe('the estimate a call is admitted by', () => {
+describe('the estimate for admission', () => {
   const estimates = async (path: string, body: object, headers = {}) => {
     let estimate: ReturnType<AdmitCall['estimate']> | undefined
     const { post } = gate((call) => {
@@ -208,42 +208,42 @@ describe('the estimate a call is admitted by', () => {
   const anthropic = { 'anthropic-version': '2023-06-01' }
   it.each<[string, string, object, object, number | undefined]>([
     ['chat', '/v1/chat/completions', { messages, max_completion_tokens: 50, n: 3 }, {}, 150],
-    ['chat, by its older field', '/v1/chat/completions', { messages, max_tokens: 70 }, {}, 70],
+    ['chat with max_tokens', '/v1/chat/completions', { messages, max_tokens: 70 }, {}, 70],
     [
-      'chat with both its fields',
+      'chat with both output limits',
       '/v1/chat/completions',
       { messages, max_completion_tokens: 1, max_tokens: 700 },
       {},
       700,
     ],
-    ['completions with a choice', '/v1/completions', { prompt: words, max_tokens: 5, n: 1, best_of: 20 }, {}, 100],
-    // Some servers generate without a bound for it.
-    ['chat with a negative bound', '/v1/chat/completions', { messages, max_tokens: -1 }, {}, undefined],
+    ['completions with best_of', '/v1/completions', { prompt: words, max_tokens: 5, n: 1, best_of: 20 }, {}, 100],
+    // Some servers generate without a limit in this case.
+    ['chat with a negative limit', '/v1/chat/completions', { messages, max_tokens: -1 }, {}, undefined],
     [
-      'chat with a bound in a string',
+      'chat with a limit in a string',
       '/v1/chat/completions',
       { messages, max_completion_tokens: '9000', max_tokens: 1 },
       {},
       9000,
     ],
-    ['chat without a bound', '/v1/chat/completions', { messages }, {}, undefined],
+    ['chat without a limit', '/v1/chat/completions', { messages }, {}, undefined],
     ['messages', '/v1/messages', { messages, max_tokens: 900 }, anthropic, 900],
     ['responses', '/v1/responses', { input: words, max_output_tokens: 80 }, {}, 80],
     ['completions', '/v1/completions', { prompt: words, max_tokens: 20, n: 2 }, {}, 40],
     ['embeddings', '/v1/embeddings', { input: words }, {}, 0],
-  ])('of %s', async (_, path, body, headers, output) => {
+  ])('contains the input and the maximum output of %s', async (_, path, body, headers, output) => {
     const estimate = await estimates(path, { model: 'real', ...body }, headers)
     expect(estimate?.output).toBe(output)
     expect(estimate?.input).toBeGreaterThanOrEqual(1000)
     expect(estimate?.input).toBeLessThan(1040)
   })
-  it('of generateContent', async () => {
+  it('contains the maximum output of generateContent', async () => {
     const contents = [{ parts: [{ text: words }] }]
     const generationConfig = { maxOutputTokens: 11, candidateCount: 2 }
     const path = '/v1beta/models/gemini-x:generateContent'
     expect(await estimates(path, { contents, generationConfig })).toMatchObject({ output: 22 })
   })
-  it('takes an image for an image, not for words', async () => {
+  it('counts a data URL as an image, not as text', async () => {
     const image_url = { url: `data:image/png;base64,${'A'.repeat(400_000)}` }
     const estimate = await estimates('/v1/chat/completions', {
       model: 'real',
@@ -253,9 +253,14 @@ describe('the estimate a call is admitted by', () => {
     expect(estimate?.input).toBeGreaterThan(1600)
   })
   it.each<[string, string, number, number]>([
-    ['Chinese takes a token a character', '字'.repeat(3000), 2900, 3200],
-    ['a row of dashes in front makes no image of a text', `${'-'.repeat(2001)}${' word'.repeat(8000)}`, 10_000, 11_000],
-    ['Base64 with line breaks is an image', `${'QUJD'.repeat(19)}\n`.repeat(500), 1600, 1700],
+    ['counts one token per character of Chinese text', '字'.repeat(3000), 2900, 3200],
+    [
+      'counts text after a row of dashes as text, not as an image',
+      `${'-'.repeat(2001)}${' word'.repeat(8000)}`,
+      10_000,
+      11_000,
+    ],
+    ['counts Base64 with line breaks as an image', `${'QUJD'.repeat(19)}\n`.repeat(500), 1600, 1700],
   ])('%s', async (_, content, least, most) => {
     const estimate = await estimates('/v1/chat/completions', { model: 'real', messages: [{ role: 'user', content }] })
     expect(estimate?.input).toBeGreaterThanOrEqual(least)
@@ -268,7 +273,7 @@ describe('the estimate a call is admitted by', () => {
     const tools = [{ type: 'function', function: { name: 'f', parameters } }]
     expect((await estimates('/v1/chat/completions', { model: 'real', messages, tools }))?.input).toBeGreaterThan(3000)
   })
-  it('contains the images and characters that a request asks for', async () => {
+  it('contains the requested images and characters', async () => {
     expect(await estimates('/v1/images/generations', { model: 'real', prompt: words, n: 3, quality: 'low' })).toEqual({
       input: words.length,
       output: 3 * 408,
@@ -279,7 +284,7 @@ describe('the estimate a call is admitted by', () => {
       units: { characters: 4 },
     })
   })
-  it('is nothing for a count of tokens', async () => {
+  it('is zero for a token count request', async () => {
     const counting = { model: 'claude-x', messages }
     expect(await estimates('/v1/messages/count_tokens', counting, anthropic)).toEqual({ input: 0, output: 0 })
   })
@@ -287,7 +292,7 @@ describe('the estimate a call is admitted by', () => {
 
 describe('the cost of a call', () => {
   const cost = { amount: 0.25, currency: 'USD' }
-  it('is what the first plugin that knows it says', async () => {
+  it('is the result of the first plugin that returns a cost', async () => {
     const plugins: Plugin[] = [
       { name: 'ignorant', costOf: () => undefined },
       {

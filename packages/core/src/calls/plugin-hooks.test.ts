@@ -9,8 +9,8 @@ const other = '00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01'
 
 function call(plugins: readonly Plugin[], headers: Record<string, string> = {}) {
   const logger = { warn: vi.fn(), error: vi.fn() }
-  const given: Parameters<typeof notifyRequest>[0] & Parameters<typeof additionalHeaders>[0] = {
-    // Of what all calls share, observers are told by these two alone.
+  const targetCall: Parameters<typeof notifyRequest>[0] & Parameters<typeof additionalHeaders>[0] = {
+    // Plugin hooks need only these two members of the shared context.
     shared: { plugins, logger } as unknown as TargetCall['shared'],
     inbound: {
       method: 'POST',
@@ -34,17 +34,17 @@ function call(plugins: readonly Plugin[], headers: Record<string, string> = {}) 
     },
     request: { value: { model: 'm' }, text: '{"model":"m"}', bytes: new Uint8Array(), members: [] },
   }
-  return { given, logger }
+  return { targetCall, logger }
 }
 const boom = (): never => {
   throw new Error('boom')
 }
 
-describe('plugins are told that a call begins', () => {
-  it('with the request as the client wrote it', () => {
+describe('the onRequest hook', () => {
+  it('receives the request as the client sent it', () => {
     const seen: RequestEvent[] = []
-    const { given } = call([{ name: 'one', onRequest: (event) => void seen.push(event) }], { 'user-agent': 'x' })
-    notifyRequest(given)
+    const { targetCall } = call([{ name: 'one', onRequest: (event) => void seen.push(event) }], { 'user-agent': 'x' })
+    notifyRequest(targetCall)
     const [{ header, ...event } = {} as RequestEvent] = seen
     expect(seen.length).toBe(1)
     expect(event).toEqual({
@@ -60,19 +60,19 @@ describe('plugins are told that a call begins', () => {
     expect([header('user-agent'), header('cookie')]).toEqual(['x', undefined])
   })
 
-  it('each, whatever another throws, which is logged', () => {
+  it('is called for every plugin, even if another one throws, and the error is logged', () => {
     const last = vi.fn()
-    const { given, logger } = call([
+    const { targetCall, logger } = call([
       { name: 'one', onRequest: boom },
       { name: 'two' },
       { name: 'three', onRequest: last },
     ])
-    notifyRequest(given)
+    notifyRequest(targetCall)
     expect(last).toHaveBeenCalledOnce()
     expect(logger.error.mock.calls).toEqual([["modelgate: onRequest of plugin 'one' failed", new Error('boom')]])
   })
 
-  it('as a method of the plugin', () => {
+  it('is called as a method of the plugin, like onUpstream', () => {
     class Counter implements Plugin {
       readonly name = 'counter'
       count = 0
@@ -84,14 +84,14 @@ describe('plugins are told that a call begins', () => {
       }
     }
     const counter = new Counter()
-    const { given } = call([counter])
-    notifyRequest(given)
-    additionalHeaders(given, log)
+    const { targetCall } = call([counter])
+    notifyRequest(targetCall)
+    additionalHeaders(targetCall, log)
     expect(counter.count).toBe(2)
   })
 })
 
-describe('a call upstream', () => {
+describe('an upstream call', () => {
   const adds =
     (headers: Readonly<Record<string, string>> | undefined): NonNullable<Plugin['onUpstream']> =>
     () =>
@@ -99,27 +99,27 @@ describe('a call upstream', () => {
   const trace = { traceparent: parent, tracestate: 'a=1' }
 
   it.each<[string, Record<string, string>, Plugin['onUpstream'][], Record<string, string> | undefined]>([
-    ['carries nothing more where there is nothing', {}, [], undefined],
-    ['carries the client’s trace', trace, [], trace],
-    ['carries a parent without a state', { traceparent: parent }, [], { traceparent: parent }],
-    ['carries no state without a parent', { tracestate: 'a=1' }, [], undefined],
-    ['carries nothing else of the client', { baggage: 'x', authorization: 'y' }, [], undefined],
-    ['keeps the client’s trace where plugins add nothing', trace, [undefined, adds(undefined), adds({})], trace],
-    ['keeps it where they add something else', trace, [adds({ 'x-a': '1' })], { ...trace, 'x-a': '1' }],
+    ['has no additional headers by default', {}, [], undefined],
+    ['forwards the client’s trace', trace, [], trace],
+    ['forwards a traceparent without a tracestate', { traceparent: parent }, [], { traceparent: parent }],
+    ['drops a tracestate without a traceparent', { tracestate: 'a=1' }, [], undefined],
+    ['forwards no other headers of the client', { baggage: 'x', authorization: 'y' }, [], undefined],
+    ['keeps the client’s trace if plugins add nothing', trace, [undefined, adds(undefined), adds({})], trace],
+    ['keeps the client’s trace if plugins add other headers', trace, [adds({ 'x-a': '1' })], { ...trace, 'x-a': '1' }],
     [
-      'goes by the plugin’s parent, without the other’s state',
+      'uses the traceparent of a plugin without the client’s tracestate',
       trace,
       [adds({ traceparent: other })],
       { traceparent: other },
     ],
     [
-      'goes by the plugin’s parent and state',
+      'uses the traceparent and tracestate of a plugin',
       trace,
       [adds({ traceparent: other, tracestate: 'b=2' })],
       { traceparent: other, tracestate: 'b=2' },
     ],
     [
-      'goes by the last plugin’s',
+      'uses the traceparent of the last plugin',
       {},
       [adds({ traceparent: parent, tracestate: 'b=2', 'x-a': '1' }), adds({ traceparent: other })],
       { traceparent: other, 'x-a': '1' },
@@ -129,25 +129,25 @@ describe('a call upstream', () => {
       name: `p${at}`,
       ...(onUpstream === undefined ? {} : { onUpstream }),
     }))
-    expect(additionalHeaders(call(plugins, client).given, log)).toEqual(headers)
+    expect(additionalHeaders(call(plugins, client).targetCall, log)).toEqual(headers)
   })
 
-  it('is told to plugins before it is made', () => {
+  it('is reported to onUpstream before it is sent', () => {
     const seen: UpstreamEvent[] = []
-    const { given } = call([{ name: 'one', onUpstream: (event) => void seen.push(event) }])
-    additionalHeaders(given, log)
+    const { targetCall } = call([{ name: 'one', onUpstream: (event) => void seen.push(event) }])
+    additionalHeaders(targetCall, log)
     expect(seen).toEqual([{ requestId: 'req_1', upstream: 'up', model: 'real', attempt: 2, reason: 'fallback' }])
   })
 
-  it('is made whatever a plugin throws, with what others add', () => {
-    const { given, logger } = call(
+  it('is sent with the headers of other plugins if one plugin throws', () => {
+    const { targetCall, logger } = call(
       [
         { name: 'one', onUpstream: boom },
         { name: 'two', onUpstream: adds({ 'x-a': '1' }) },
       ],
       trace,
     )
-    expect(additionalHeaders(given, log)).toEqual({ ...trace, 'x-a': '1' })
+    expect(additionalHeaders(targetCall, log)).toEqual({ ...trace, 'x-a': '1' })
     expect(logger.error.mock.calls).toEqual([["modelgate: onUpstream of plugin 'one' failed", new Error('boom')]])
   })
 })

@@ -55,7 +55,7 @@ function callWith(write: RequestWriter['write']): PreparingCall {
     losses: [],
     attempts: [],
   }
-  // Of the gateway's context, preparing reads the policy only.
+  // `prepareTarget` reads only the loss policy of the shared context.
   return { inbound, record, writer: { write }, shared: { onLoss: 'warn' } } as unknown as PreparingCall
 }
 const candidateFor = (of = target()): Candidate => ({
@@ -106,12 +106,12 @@ describe('defaults and overrides of a target', () => {
     ['a request that generates nothing', written('{"temperature":1}', [], { ignoresOverrides: true })],
   ])('do not apply to %s', (_, request) => expect(prepare(request, target(configured))).toBe(request))
 
-  it('leave the request unchanged if there are none', () => {
+  it('do not change the request if none are configured', () => {
     const request = written()
     expect(prepare(request)).toBe(request)
   })
 
-  it('are applied before the edit of the host, which gets model and stream', () => {
+  it('are applied before the hosting edit, which receives model and stream', () => {
     const hosting: TargetRequest['hosting'] = {
       edit: ({ body, model, stream }) => ({ set: { seen: { ...body, model, stream } } }),
     }
@@ -122,9 +122,9 @@ describe('defaults and overrides of a target', () => {
 
 describe('prepareTarget', () => {
   it.each([
-    ['at once', () => written()],
-    ['later', async () => written()],
-  ] as const)('prepares a target once (%s)', async (_, write) => {
+    ['a synchronous writer', () => written()],
+    ['an asynchronous writer', async () => written()],
+  ] as const)('prepares a target once with %s', async (_, write) => {
     let count = 0
     const call = callWith(() => {
       count++
@@ -180,7 +180,7 @@ describe('prepareTarget', () => {
   it.each<[string, RequestWriter['write'], string, string]>([
     ['throws', boom, 'internal', 'The request could not be translated.'],
     ['rejects', async () => boom(), 'internal', 'The request could not be translated.'],
-    ['returns no JSON', () => written('no JSON'), 'internal', 'The request could not be translated.'],
+    ['returns invalid JSON', () => written('no JSON'), 'internal', 'The request could not be translated.'],
     [
       'throws a GatewayError',
       () => {
@@ -189,7 +189,7 @@ describe('prepareTarget', () => {
       'model_not_found',
       'No such model.',
     ],
-  ])('takes the target out of the search, with the reason, if the writer %s', async (_, write, kind, message) => {
+  ])('excludes the target and records the reason if the writer %s', async (_, write, kind, message) => {
     const candidate = candidateFor(target({ overrides: { a: 1 } }))
     expect(await prepareTarget(callWith(write), candidate, undefined)).toBeUndefined()
     expect(candidate.isOut).toBe(true)

@@ -34,7 +34,7 @@ describe('bytes that a client does not read', () => {
   it.each([
     ['clientStallMs', { clientStallMs: 1000 }, 'aborted', 'cancelled'],
     ['totalMs', { totalMs: 1000 }, 'failed', 'upstream_total_timeout'],
-  ])('are cut after %s, and the upstream is closed', async (_, times, outcome, kind) => {
+  ])('are aborted after %s and the upstream is closed', async (_, times, outcome, kind) => {
     const { client, ends, cuts, isClosed } = start(times)
     await client.next()
     await vi.advanceTimersByTimeAsync(999)
@@ -47,7 +47,7 @@ describe('bytes that a client does not read', () => {
     expect([ends.length, cuts.length, vi.getTimerCount()]).toEqual([1, 1, 0])
   })
 
-  it('go on where it reads slowly', async () => {
+  it('continue if the client reads slowly', async () => {
     const { client, ends } = start({ clientStallMs: 1000 })
     for (let n = 0; n < 10; n++) {
       await client.next()

@@ -11,7 +11,7 @@ const times = {
   clientStallMs: Number.POSITIVE_INFINITY,
 }
 
-/** Relays the chunks under an announced length. */
+/** Relays the chunks with a declared content length. */
 async function relayed(length: number | undefined, chunks: readonly string[]) {
   async function* source(): AsyncGenerator<Uint8Array> {
     for (const chunk of chunks) yield new TextEncoder().encode(chunk)
@@ -30,14 +30,14 @@ async function relayed(length: number | undefined, chunks: readonly string[]) {
   return { text, failure, ends }
 }
 
-describe('bytes whose length was announced', () => {
+describe('relayed bytes', () => {
   it.each([
-    ['pass when they are as many', 3, ['a', 'bc'], 'abc', undefined],
-    ['pass when nothing was announced', undefined, ['a', 'bcd'], 'abcd', undefined],
-    ['fail before the first byte too many', 3, ['ab', 'cd'], 'ab', 'upstream_bad_response'],
-    ['fail when more come behind them', 3, ['abc', 'd'], 'abc', 'upstream_bad_response'],
-    ['fail when they end too soon', 3, ['ab'], 'ab', 'upstream_truncated'],
-    ['fail when there are none', 3, [], '', 'upstream_truncated'],
+    ['are forwarded if they match the content length', 3, ['a', 'bc'], 'abc', undefined],
+    ['are forwarded without a content length', undefined, ['a', 'bcd'], 'abcd', undefined],
+    ['fail before the first byte beyond the content length', 3, ['ab', 'cd'], 'ab', 'upstream_bad_response'],
+    ['fail if another chunk follows the content length', 3, ['abc', 'd'], 'abc', 'upstream_bad_response'],
+    ['fail if they end before the content length', 3, ['ab'], 'ab', 'upstream_truncated'],
+    ['fail if the body is empty despite a content length', 3, [], '', 'upstream_truncated'],
   ] as const)('%s', async (_, length, chunks, passed, kind) => {
     const { text, failure, ends } = await relayed(length, chunks)
     expect(text).toBe(passed)

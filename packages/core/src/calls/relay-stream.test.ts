@@ -9,7 +9,7 @@ import { finalErrorGraceMs } from './timeout-errors.ts'
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (chunk: Uint8Array | undefined) => (chunk === undefined ? '' : new TextDecoder().decode(chunk))
 
-/** A toy dialect: `.` is a real event, `!` the terminal, `E` an error event, anything else preamble. */
+/** Creates a stream of a toy format: `.` is a content event, `!` the terminal event, `E` an error event, anything else preamble. */
 function toyStream(): ResponseStream {
   const state: { -readonly [K in keyof StreamState]: StreamState[K] } = {
     started: false,
@@ -81,23 +81,28 @@ async function run(
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-describe('relay', () => {
+describe('relayStream', () => {
   it.each<[string, Step[], string, RelayEnd['outcome']]>([
-    ['a whole answer', ['.', '.', '!'], '..!', 'finished'],
-    ['nothing after the terminal event', ['.!', 'junk'], '.!', 'finished'],
-    ['an end without the terminal event', ['.', '.'], '..<upstream_truncated>', 'failed'],
-    ['an empty answer', [], '<upstream_truncated>', 'failed'],
-    ['a reset in the middle', ['.', new Error('ECONNRESET')], '.<upstream_truncated>', 'failed'],
-    ["the upstream's own error event", ['.', 'E', '.'], '.E', 'failed'],
+    ['forwards a complete response', ['.', '.', '!'], '..!', 'finished'],
+    ['forwards nothing after the terminal event', ['.!', 'junk'], '.!', 'finished'],
+    ['reports an end without the terminal event as truncated', ['.', '.'], '..<upstream_truncated>', 'failed'],
+    ['reports an empty response as truncated', [], '<upstream_truncated>', 'failed'],
     [
-      'a codec that gives up',
+      'reports a connection reset mid-stream as truncated',
+      ['.', new Error('ECONNRESET')],
+      '.<upstream_truncated>',
+      'failed',
+    ],
+    ["ends with the upstream's own error event", ['.', 'E', '.'], '.E', 'failed'],
+    [
+      'ends with the error of a codec',
       ['.', new GatewayError('upstream_bad_response', 'garbage')],
       '.<upstream_bad_response>',
       'failed',
     ],
-    ['silence: heartbeats', ['.', 250, '!'], '.~~!', 'finished'],
+    ['sends heartbeats during silence', ['.', 250, '!'], '.~~!', 'finished'],
     [
-      'a stall: heartbeats, then a timeout',
+      'sends heartbeats during a stall and then an idle timeout',
       ['.', Number.POSITIVE_INFINITY],
       `.${'~'.repeat(9)}<upstream_idle_timeout>`,
       'failed',
@@ -108,13 +113,13 @@ describe('relay', () => {
     expect(end.outcome).toBe(outcome)
   })
 
-  it('does not blame the upstream for a client that reads slowly', async () => {
+  it('does not time out the upstream while the client reads slowly', async () => {
     const { got, end } = await run(['.', '.', '.', '!'], { readDelay: 5000, idleMs: 1000, heartbeatMs: 900 })
     expect(got.replaceAll('~', '')).toBe('...!')
     expect(end.outcome).toBe('finished')
   })
 
-  it('a client that leaves in the middle: aborted once, and the source is closed', async () => {
+  it('reports one abort and closes the source when the client disconnects mid-stream', async () => {
     const ends: RelayEnd[] = []
     let closed = false
     const source = (async function* () {
@@ -138,7 +143,7 @@ describe('relay', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('a signal that aborts ends a stream that nobody ever read', async () => {
+  it('ends an unread stream when the signal aborts', async () => {
     const ends: RelayEnd[] = []
     const controller = new AbortController()
     relayStream(
@@ -152,7 +157,7 @@ describe('relay', () => {
     expect(ends).toEqual([{ outcome: 'aborted' }])
   })
 
-  it('a gateway that must stop ends the stream with an error, also in the middle of a silence', async () => {
+  it('ends a silent stream with an error when the gateway stops', async () => {
     const ends: RelayEnd[] = []
     const controller = new AbortController()
     const out = relayStream(
@@ -173,7 +178,7 @@ describe('relay', () => {
     expect(ends).toMatchObject([{ outcome: 'failed' }])
   })
 
-  it('a gateway that must stop adds no error to an answer that is whole', async () => {
+  it('adds no error to a complete response when the gateway stops', async () => {
     const ends: RelayEnd[] = []
     const controller = new AbortController()
     const stream = toyStream()
@@ -188,7 +193,7 @@ describe('relay', () => {
     await vi.runAllTimersAsync()
   })
 
-  it('a gateway that must stop settles streams whose clients do not read, and keeps its last word for them', async () => {
+  it('settles an unread stream when the gateway stops and keeps the final error for the client', async () => {
     const ends: RelayEnd[] = []
     const controller = new AbortController()
     const out = relayStream(
@@ -208,7 +213,7 @@ describe('relay', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('an encoder that cannot even write the error does not keep the call open', async () => {
+  it('ends the call if the encoder fails to write the error', async () => {
     const ends: RelayEnd[] = []
     const stream: ResponseStream = {
       ...toyStream(),
@@ -227,7 +232,7 @@ describe('relay', () => {
     expect(ends).toMatchObject([{ outcome: 'failed' }])
   })
 
-  it('a client that closes right after the terminal event has aborted nothing', async () => {
+  it('reports a finished stream when the client disconnects right after the terminal event', async () => {
     const ends: RelayEnd[] = []
     const out = relayStream(
       createPump(script(['.!', Number.POSITIVE_INFINITY])),
@@ -242,8 +247,8 @@ describe('relay', () => {
   })
 })
 
-describe('a client that does not read', () => {
-  /** A relay whose upstream writes without end. */
+describe('a client that reads slowly or not at all', () => {
+  /** Starts a relay whose upstream never stops sending. */
   function start(times: { totalMs?: number; clientStallMs?: number; heartbeatMs?: number }) {
     const ends: RelayEnd[] = []
     const cuts: unknown[] = []
@@ -273,10 +278,10 @@ describe('a client that does not read', () => {
   const stalled = { outcome: 'aborted', error: { info: { kind: 'cancelled', code: 'client_stalled' } } }
 
   it.each([
-    ['never', 0],
-    ['once', 1],
-    ['for a while', 5],
-  ])('and has read %s is cut after clientStallMs: the call is aborted, its upstream closed', async (_, reads) => {
+    ['nothing', 0],
+    ['one chunk', 1],
+    ['several chunks', 5],
+  ])('is disconnected after clientStallMs when it has read %s; its upstream is closed', async (_, reads) => {
     const { client, ends, cuts, isClosed } = start({ clientStallMs: 1000 })
     const reading = (async () => {
       for (let n = 0; n < reads; n++) await client.next()
@@ -293,7 +298,7 @@ describe('a client that does not read', () => {
     expect([ends.length, cuts.length, vi.getTimerCount()]).toEqual([1, 1, 0])
   })
 
-  it('is held to totalMs, and finds the error when it reads again', async () => {
+  it('is limited by totalMs and receives the error when it reads again', async () => {
     const { client, ends, isClosed } = start({ totalMs: 2000 })
     await client.next()
     await vi.advanceTimersByTimeAsync(2000)
@@ -304,7 +309,7 @@ describe('a client that does not read', () => {
     expect([ends.length, vi.getTimerCount()]).toEqual([1, 0])
   })
 
-  it('is cut after clientStallMs also where totalMs has ended the call before', async () => {
+  it('is disconnected after clientStallMs even if totalMs has already ended the call', async () => {
     const { client, ends, cuts } = start({ totalMs: 500, clientStallMs: 1000 })
     await client.next()
     await vi.advanceTimersByTimeAsync(1000)
@@ -313,7 +318,7 @@ describe('a client that does not read', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('is not taken for one where it reads slowly but steadily', async () => {
+  it('stays connected if it reads slowly but steadily', async () => {
     const { client, ends } = start({ clientStallMs: 1000 })
     for (let n = 0; n < 20; n++) {
       const next = client.next()
@@ -326,7 +331,7 @@ describe('a client that does not read', () => {
     expect([ends, vi.getTimerCount()]).toEqual([[{ outcome: 'aborted' }], 0])
   })
 
-  it('makes one timer in all while it reads, not one for each chunk', async () => {
+  it('causes one timer in total rather than one for each chunk', async () => {
     const made = vi.spyOn(globalThis, 'setTimeout')
     const { client } = start({ clientStallMs: 1e6 })
     made.mockClear()
@@ -336,14 +341,14 @@ describe('a client that does not read', () => {
       await vi.advanceTimersByTimeAsync(10)
       await next
     }
-    // The source makes one for each pause, the pump one for all of them.
+    // The source creates one timer for each pause; the pump creates one in total.
     expect(made.mock.calls.length).toBeLessThanOrEqual(pauses + 1)
     await client.return?.()
   })
 })
 
-describe('an upstream that sends nothing but comments behind its first event', () => {
-  it('is given up after idleMs, as one that is silent', async () => {
+describe('an upstream that sends comments after its first event', () => {
+  it('times out after idleMs, like a silent upstream, if it sends nothing else', async () => {
     const comments = Array.from({ length: 40 }, () => [100, ': still there\n\n']).flat()
     const { got, end } = await run(['.', ...comments, '!'], { idleMs: 1000, heartbeatMs: 1e6 })
     expect(end).toMatchObject({ outcome: 'failed', error: { info: { kind: 'upstream_idle_timeout' } } })
@@ -351,16 +356,16 @@ describe('an upstream that sends nothing but comments behind its first event', (
   })
 
   it.each([
-    ['events between them', ': still there\n\n.'],
-    ['events of no words', 'event: ping\n\n'],
-    ['an event behind blank lines', '\r\n\r\n.'],
-  ])('is not given up where it sends %s', async (_, step) => {
+    ['events between the comments', ': still there\n\n.'],
+    ['events without content', 'event: ping\n\n'],
+    ['an event after blank lines', '\r\n\r\n.'],
+  ])('does not time out if it sends %s', async (_, step) => {
     const { end } = await run(['.', ...Array.from({ length: 40 }, () => [100, step]).flat(), '!'], { idleMs: 1000 })
     expect(end.outcome).toBe('finished')
   })
 })
 
-describe('prime', () => {
+describe('awaitFirstEvent', () => {
   const primed = async (steps: readonly Step[], holdMs = 500) => {
     const stream = toyStream()
     const done = awaitFirstEvent(createPump(script(steps)), stream, holdMs).then(
@@ -371,7 +376,7 @@ describe('prime', () => {
     return done
   }
 
-  it('waits for the first real event', async () => {
+  it('waits for the first content event', async () => {
     const { stream, error } = await primed(['p', 'p', 100, '.', '.'])
     expect(error).toBeUndefined()
     expect(text(stream.take())).toBe('pp.')
@@ -385,9 +390,9 @@ describe('prime', () => {
 
   it.each<[string, Step[], string]>([
     ['an error event', ['p', 'E'], 'overloaded'],
-    ['an end', ['p'], 'upstream_bad_response'],
-    ['nothing at all', [], 'upstream_bad_response'],
-  ])('%s before the first real event is still a status', async (_, steps, kind) => {
+    ['an end of the stream', ['p'], 'upstream_bad_response'],
+    ['an empty stream', [], 'upstream_bad_response'],
+  ])('rejects with the error for %s before the first content event', async (_, steps, kind) => {
     const { error } = await primed(steps)
     expect((error as GatewayError).info.kind).toBe(kind)
   })

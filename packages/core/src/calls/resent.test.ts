@@ -7,7 +7,7 @@ import type { Transport } from '../http/transport.ts'
 import { toInbound } from '../http/web-request.ts'
 import { openaiCompatible } from '../upstreams/openai-compatible.ts'
 
-/** Never answers, and says of each first call that it was sent twice. */
+/** Creates a transport that never responds and reports each call that allows resending as sent twice. */
 const silent =
   (calls: { made: number }): Transport =>
   ({ resend, signal }) =>
@@ -43,8 +43,8 @@ async function ask(targets: number, stream: boolean, limits: Limits) {
   return { status, again: headers['x-should-retry'], calls: calls.made, attempts }
 }
 
-describe.each([false, true])('a call that was sent twice and ran out of time (stream: %s)', (stream) => {
-  it('counts twice, whatever ended it', async () => {
+describe.each([false, true])('a call that was sent twice and timed out (stream: %s)', (stream) => {
+  it('counts twice towards the attempt limit', async () => {
     const { calls, attempts } = await ask(4, stream, { firstByteMs: 20 })
     expect(attempts.map(({ resent, error }) => [resent, error])).toEqual([
       [true, 'upstream_timeout'],
@@ -53,7 +53,7 @@ describe.each([false, true])('a call that was sent twice and ran out of time (st
     expect(calls).toBe(3)
   })
 
-  it('is not to be tried again by the client, though there was but one', async () => {
+  it('sets x-should-retry to false even with a single target', async () => {
     const { status, again, attempts } = await ask(1, stream, { firstByteMs: 20 })
     expect([status, again, attempts.length]).toEqual([504, 'false', 1])
   })

@@ -11,26 +11,26 @@ const answering = (headers: Readonly<Record<string, string>>): TransportResponse
   discard() {},
 })
 
-describe('the length of bytes that pass as they are', () => {
+describe('the content length of pass-through bytes', () => {
   it.each([
-    ['is that of the upstream', { 'content-length': '12' }, 12],
-    ['is unknown without one', {}, undefined],
+    ['is the length that the upstream sent', { 'content-length': '12' }, 12],
+    ['is unknown if the upstream sent none', {}, undefined],
     [
-      'is that of the upstream where nothing is encoded',
+      'is the length that the upstream sent with the encoding identity',
       { 'content-length': '12', 'content-encoding': 'identity' },
       12,
     ],
-    ['is unknown of an encoded body', { 'content-length': '12', 'content-encoding': 'gzip' }, undefined],
-    ['is unknown of several', { 'content-length': '12, 13' }, undefined],
-    ['is unknown of what is no number', { 'content-length': '1e3' }, undefined],
-    ['is unknown of a negative one', { 'content-length': '-1' }, undefined],
+    ['is unknown for an encoded body', { 'content-length': '12', 'content-encoding': 'gzip' }, undefined],
+    ['is unknown for several lengths', { 'content-length': '12, 13' }, undefined],
+    ['is unknown for an invalid number', { 'content-length': '1e3' }, undefined],
+    ['is unknown for a negative number', { 'content-length': '-1' }, undefined],
   ] as [string, Record<string, string>, number | undefined][])('%s', (_, headers, length) => {
     expect(contentLengthOf(answering(headers))).toBe(length)
     expect(passedHeaders(answering(headers), length)['content-length']).toBe(length?.toString())
   })
 
   it.each(['content-length', 'content-encoding', 'transfer-encoding'])(
-    'is not taken from fetch, which undoes encodings: %s is not handed on',
+    'ignores the header %s of fetch, which decodes bodies',
     async (name) => {
       const transport = fetchTransport(async () => new Response('abc', { headers: { [name]: '3', 'x-own': 'y' } }))
       const response = await transport({
@@ -44,7 +44,7 @@ describe('the length of bytes that pass as they are', () => {
   )
 })
 
-describe('the content type of bytes that pass as they are', () => {
+describe('the content type of pass-through bytes', () => {
   it.each([
     ['audio/mpeg', 'audio/mpeg'],
     ['text/vtt; charset=utf-8', 'text/vtt; charset=utf-8'],
@@ -55,14 +55,14 @@ describe('the content type of bytes that pass as they are', () => {
     ['nonsense', 'application/octet-stream'],
     ['', 'application/octet-stream'],
     [`audio/${'x'.repeat(500)}`, 'application/octet-stream'],
-  ])('%j is passed on as %j, and browsers are told not to guess', (given, passed) => {
-    expect(passedHeaders(answering({ 'content-type': given }), undefined)).toEqual({
+  ])('%j is forwarded as %j with nosniff', (contentType, passed) => {
+    expect(passedHeaders(answering({ 'content-type': contentType }), undefined)).toEqual({
       'content-type': passed,
       'x-content-type-options': 'nosniff',
     })
   })
 
-  it('is compared without regard to case', async () => {
+  it('is compared without case sensitivity', async () => {
     expect(isJson(answering({ 'content-type': 'Application/JSON' }))).toBe(true)
     await expect(awaitFirstChunk(answering({ 'content-type': 'TEXT/HTML' }), 'any')).rejects.toMatchObject({
       info: { kind: 'upstream_bad_response' },
@@ -72,7 +72,7 @@ describe('the content type of bytes that pass as they are', () => {
 
 const byte = (n: number) => new Uint8Array([n])
 
-/** A source driven by hand. */
+/** Creates a source whose results the test supplies one by one. */
 function handSource() {
   const waiting: { resolve(result: IteratorResult<Uint8Array>): void; reject(error: unknown): void }[] = []
   const state = { pulls: 0, closed: 0 }
@@ -101,7 +101,7 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 describe('pump', () => {
-  it('ticks when the time is up and resumes the same pull, losing nothing', async () => {
+  it('returns a tick on timeout and resumes the same pull without loss', async () => {
     const { source, give, state } = handSource()
     const pump = createPump(source)
     const first = pump.next(100)
@@ -114,7 +114,7 @@ describe('pump', () => {
     pump.close()
   })
 
-  it('passes the end and errors on, and stays ended', async () => {
+  it('forwards the end and errors, and stays ended', async () => {
     const one = handSource()
     const pump = createPump(one.source)
     const end = pump.next(100)
@@ -142,7 +142,7 @@ describe('pump', () => {
     expect(state.closed).toBe(1)
   })
 
-  it('honours a shorter limit than the timer already set', async () => {
+  it('applies a limit that is shorter than the running timer', async () => {
     const { source } = handSource()
     const pump = createPump(source)
     const long = pump.next(10_000)
@@ -155,7 +155,7 @@ describe('pump', () => {
     pump.close()
   })
 
-  it('drains what is left, then closes; a source that never ends is cut off', async () => {
+  it('drains a source and closes it if it does not end in time', async () => {
     const { source, give, state } = handSource()
     const pump = createPump(source)
     const first = pump.next(100)

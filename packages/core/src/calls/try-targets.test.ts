@@ -5,14 +5,14 @@ import { adapterFunctions } from '../gateway/adapter.ts'
 import { asJson, completion, setUp } from '../gateway/create-gateway.test-support.ts'
 import type { Inbound } from '../http/inbound.ts'
 
-describe('a client that leaves before its call is sent', () => {
-  it('is not called for, and has taken nothing', async () => {
-    const told: unknown[] = []
+describe('a client that disconnects before its call is sent', () => {
+  it('causes no upstream call and no usage', async () => {
+    const events: unknown[] = []
     const { gateway, seen, finished } = setUp(
       { a: asJson(completion) },
       {
         plugins: [
-          { name: 'test', onFinish: (event) => void told.push(event), onUpstream: () => void told.push('sent') },
+          { name: 'test', onFinish: (event) => void events.push(event), onUpstream: () => void events.push('sent') },
         ],
       },
     )
@@ -22,7 +22,7 @@ describe('a client that leaves before its call is sent', () => {
       path: '/v1/chat/completions',
       query: '',
       header: (name) => ({ authorization: 'Bearer good', 'content-type': 'application/json' })[name as 'authorization'],
-      // Between the body and the call code may be loaded, and an upload be waited for: this stands for either.
+      // Simulates a disconnect while code is loaded or an upload is awaited.
       async read() {
         signal.abort(new GatewayError('cancelled', 'The client left.'))
         return new TextEncoder().encode(
@@ -35,8 +35,8 @@ describe('a client that leaves before its call is sent', () => {
     expect(reply.status).toBe(499)
     expect(seen).toHaveLength(0)
     expect(finished).toHaveLength(0)
-    expect(told).toMatchObject([{ status: 499, outcome: 'aborted', attempts: [] }])
-    expect(told[0]).not.toHaveProperty('usage')
-    expect(told[0]).not.toHaveProperty('abandoned')
+    expect(events).toMatchObject([{ status: 499, outcome: 'aborted', attempts: [] }])
+    expect(events[0]).not.toHaveProperty('usage')
+    expect(events[0]).not.toHaveProperty('abandoned')
   })
 })

@@ -7,11 +7,11 @@ import type { Gateway } from './gateway.ts'
 const create = (): Gateway =>
   createGateway({ auth: 'none', upstreams: { one: openai({ apiKey: 'k' }) }, models: { m: 'one' }, logger: false })
 
-it('shows users no function that is for adapters only', () => {
+it('exposes no adapter-only function to users', () => {
   expect(Object.keys(create()).sort()).toEqual(['close', 'explain', 'fetch', 'reconfigure', 'routes', 'upgrade'])
 })
 
-it('returns the functions of a gateway, and of a copy with other members', () => {
+it('returns the same functions for a gateway and for a copy with replaced members', () => {
   const gateway = create()
   const functions = adapterFunctions(gateway)
   expect(functions.match('GET', '/v1/models')?.route.operation).toBe('list-models')

@@ -19,8 +19,8 @@ const inbound: Inbound = {
   signal: new AbortController().signal,
 }
 const route = routes[0] as (typeof routes)[number]
-const outcome = (answer: unknown) =>
-  (async () => authenticate((() => answer) as unknown as Authenticate, inbound, route, 1000, inbound.signal))().then(
+const outcome = (result: unknown) =>
+  (async () => authenticate((() => result) as unknown as Authenticate, inbound, route, 1000, inbound.signal))().then(
     (identity) => identity,
     (error) => error.info.kind,
   )
@@ -29,25 +29,25 @@ it.each([
   [{ id: 'me' }, { id: 'me' }],
   [null, 'authentication'],
   [undefined, 'authentication'],
-  // What a function in plain JavaScript answers that only compares tokens.
+  // Functions in plain JavaScript that only compare tokens return false or an empty string.
   [false, 'authentication'],
   ['', 'authentication'],
   [true, 'internal'],
   ['me', 'internal'],
-])('auth that answers %o: %o', async (answer, expected) => {
-  expect(await outcome(answer)).toEqual(expected)
-  expect(await outcome(Promise.resolve(answer))).toEqual(expected)
+])('maps the auth result %o to %o', async (result, expected) => {
+  expect(await outcome(result)).toEqual(expected)
+  expect(await outcome(Promise.resolve(result))).toEqual(expected)
 })
 
-it.each(['x-api-key', 'x-goog-api-key'])('%s with nothing in it is no credential', (name) => {
-  const blank = { ...inbound, header: (asked: string) => (asked === name ? ' \t' : undefined) }
-  const asked: string[] = []
+it.each(['x-api-key', 'x-goog-api-key'])('rejects a request with a blank %s header without calling auth', (name) => {
+  const blank = { ...inbound, header: (requested: string) => (requested === name ? ' \t' : undefined) }
+  const credentials: string[] = []
   const auth: Authenticate = (credential) => {
-    asked.push(credential)
+    credentials.push(credential)
     return { id: 'me' }
   }
   expect(() => authenticate(auth, blank, route, 1000, blank.signal)).toThrow("You didn't provide an API key")
-  expect(asked).toEqual([])
+  expect(credentials).toEqual([])
 })
 
 const json = { 'content-type': 'application/json' }
@@ -57,19 +57,44 @@ describe("without authentication (auth: 'none')", () => {
   const open = () => setUp({ a: asJson(completion), m: asJson(message) }, { auth: 'none', responses: {} })
   const form = { 'content-type': 'multipart/form-data; boundary=json' }
   it.each<[string, string, Record<string, string>, number]>([
-    ['no content type', '/v1/chat/completions', {}, 415],
-    ['no content type, from a page of another site', '/v1/chat/completions', { origin: 'https://evil.test' }, 415],
-    ['JSON, which browsers ask for first', '/v1/chat/completions', { ...json, 'sec-fetch-site': 'cross-site' }, 200],
-    ['JSON from a program', '/v1/chat/completions', json, 200],
-    ['a form from another site', '/v1/images/edits', { ...form, 'sec-fetch-site': 'cross-site' }, 403],
-    ['a form from another port', '/v1/images/edits', { ...form, 'sec-fetch-site': 'same-site' }, 403],
-    ['a form of an older browser', '/v1/images/edits', { ...form, origin: 'https://evil.test', host: 'gw' }, 403],
-    ['a form of a sandbox', '/v1/images/edits', { ...form, origin: 'null', host: 'gw' }, 403],
-    ['a form of its own page', '/v1/images/edits', { ...form, origin: 'https://gw', host: 'gw' }, 400],
-    ['a form of a program', '/v1/images/edits', form, 400],
-    ['a cancellation from another site', '/v1/responses/resp_1/cancel', { 'sec-fetch-site': 'cross-site' }, 403],
-    ['a cancellation of a program', '/v1/responses/resp_1/cancel', {}, 404],
-  ])('%s to %s', async (_, path, headers, status) => {
+    ['rejects a request without a content type', '/v1/chat/completions', {}, 415],
+    [
+      'rejects a request of another site without a content type',
+      '/v1/chat/completions',
+      { origin: 'https://evil.test' },
+      415,
+    ],
+    [
+      'accepts JSON from another site, which requires a CORS preflight',
+      '/v1/chat/completions',
+      { ...json, 'sec-fetch-site': 'cross-site' },
+      200,
+    ],
+    ['accepts JSON from a client that is no browser', '/v1/chat/completions', json, 200],
+    ['rejects a form from another site', '/v1/images/edits', { ...form, 'sec-fetch-site': 'cross-site' }, 403],
+    ['rejects a form from another port', '/v1/images/edits', { ...form, 'sec-fetch-site': 'same-site' }, 403],
+    [
+      'rejects a form from another site in a browser without Sec-Fetch-Site',
+      '/v1/images/edits',
+      { ...form, origin: 'https://evil.test', host: 'gw' },
+      403,
+    ],
+    ['rejects a form from a sandboxed page', '/v1/images/edits', { ...form, origin: 'null', host: 'gw' }, 403],
+    ['reads a form from the same origin', '/v1/images/edits', { ...form, origin: 'https://gw', host: 'gw' }, 400],
+    ['reads a form from a client that is no browser', '/v1/images/edits', form, 400],
+    [
+      'rejects a cancellation from another site',
+      '/v1/responses/resp_1/cancel',
+      { 'sec-fetch-site': 'cross-site' },
+      403,
+    ],
+    [
+      'looks up the response for a cancellation from a client that is no browser',
+      '/v1/responses/resp_1/cancel',
+      {},
+      404,
+    ],
+  ])('%s: POST %s', async (_, path, headers, status) => {
     const { gateway } = open()
     const bytes = new TextEncoder().encode(JSON.stringify(body))
     const inbound = { ...toInbound(new Request(`http://gw${path}`, { method: 'POST', body: bytes })) }
@@ -85,7 +110,7 @@ describe("without authentication (auth: 'none')", () => {
     expect(reply.status).toBe(status)
   })
 
-  it('refuses WebSockets of pages of other sites', async () => {
+  it('rejects WebSockets from pages of other sites with 403', async () => {
     const gateway = createGateway({
       auth: 'none',
       upstreams: { a: openai({ apiKey: 'k' }) },
@@ -110,7 +135,7 @@ describe("without authentication (auth: 'none')", () => {
     expect(opening).toMatchObject({ ok: false, reply: { status: 403 } })
   })
 
-  it('keeps no response unless the host names a store', async () => {
+  it('stores responses only if the host configures a store', async () => {
     const { post, gateway } = open()
     const reply = await post('/v1/responses', { model: 'claude-x', input: 'hi' })
     const { id, store } = await reply.json()

@@ -17,7 +17,7 @@ const config = {
   logger: false,
 } as const
 
-it('sends calls through the transport of the configuration, also if the adapter brings its own', async () => {
+it('sends calls through the configured transport even if the adapter passes its own', async () => {
   const urls: string[] = []
   const transport: Transport = async ({ url }) => {
     urls.push(url)
@@ -46,7 +46,7 @@ it('sends calls through the transport of the configuration, also if the adapter 
   expect([reply.status, urls]).toEqual([200, ['https://api.openai.com/v1/chat/completions']])
 })
 
-it('rejects a transport that is not a function, and a transport together with fetch, at start', () => {
+it('rejects a transport that is not a function, and a transport combined with fetch, when the gateway is created', () => {
   const notOne = 'undici' as unknown as Transport
   expect(() => createGateway({ ...config, transport: notOne })).toThrow('transport is not a function')
   const transport: Transport = () => Promise.reject(new Error('unused'))

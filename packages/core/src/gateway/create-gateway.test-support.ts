@@ -40,7 +40,7 @@ export const generated = {
   modelVersion: 'gemini-x',
   responseId: 'r1',
 }
-/** The same answer in two events, as Google writes them. */
+/** The same response as two events with Google's line endings. */
 export const generatedEvents = ['hel', 'lo'].map(
   (text, index) =>
     `data: ${JSON.stringify({
@@ -78,7 +78,7 @@ export const asStream =
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
 
-/** A gateway over canned upstreams, told apart by host: `http://a`, `http://b` (chat, responses), `http://m` (messages) and `http://g` (generateContent). */
+/** Creates a gateway over canned upstreams, identified by host: `http://a`, `http://b` (chat, responses), `http://m` (messages) and `http://g` (generateContent). */
 export function setUp(answers: { [host: string]: Answer }, config: Partial<GatewayConfig> = {}) {
   const seen: Seen[] = []
   const finished: FinishEvent[] = []
@@ -103,7 +103,7 @@ export function setUp(answers: { [host: string]: Answer }, config: Partial<Gatew
       careful: { upstream: 'g', model: 'gemini-x', onLoss: 'reject' },
     },
     plugins: [{ name: 'test', onFinish: (event) => void finished.push(event) }],
-    // Chosen, so that nothing is logged about it.
+    // An explicit store prevents a warning about the default store.
     responses: { store: memoryResponseStore() },
     logger: { warn: (...all) => logged.push(all), error: (...all) => logged.push(all) },
     fetch: (async (input: string, init: RequestInit) => {

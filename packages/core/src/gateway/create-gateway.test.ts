@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type Answer, asJson, asStream, completion, message, setUp, sse } from './create-gateway.test-support.ts'
 
-describe('the wire lane', () => {
-  it('passes request and answer byte for byte', async () => {
+describe('pass-through', () => {
+  it('forwards the request and the response byte for byte', async () => {
     const odd = '{ "id":"x", "big":12345678901234567890, "choices":[ {} ], "usage":null }'
     const { post, seen } = setUp({ a: () => new Response(odd) })
     const body =
@@ -13,14 +13,14 @@ describe('the wire lane', () => {
     expect(seen[0]?.url).toBe('http://a/v1/chat/completions')
   })
 
-  it('changes the model’s name and nothing else', async () => {
+  it('replaces only the model name', async () => {
     const { post, seen } = setUp({ a: asJson(completion) })
     const body = '{"messages":[{"role":"user","content":"\\"model\\": \\"alias\\""}], "model":\t"alias" }'
     await post('/v1/chat/completions', body)
     expect(seen[0]?.body).toBe(body.replace('\t"alias"', '\t"real"'))
   })
 
-  it('never sends the client’s token upstream, nor the upstream’s key to the client', async () => {
+  it('sends neither the client’s token to the upstream nor the upstream’s key to the client', async () => {
     const { chat, seen } = setUp({ a: asJson(completion) })
     const reply = await chat({}, { 'x-api-key': 'good', cookie: 'c=1', 'openai-organization': 'o' })
     expect(JSON.stringify([...reply.headers])).not.toContain('canary')
@@ -31,7 +31,7 @@ describe('the wire lane', () => {
     })
   })
 
-  it('asks for usage the client did not ask for, and withholds it', async () => {
+  it('requests usage that the client did not request and removes it from the stream', async () => {
     const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
     const noted = sse.slice(0, -1).map((event) => event.replace('}\n\n', ',"usage":null}\n\n'))
     const extra = `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [], usage })}\n\n`
@@ -46,7 +46,7 @@ describe('the wire lane', () => {
     })
   })
 
-  it('is left when the body holds another vendor’s seal', async () => {
+  it('translates the request instead when the body contains another vendor’s seal', async () => {
     const { messages, seen, finished } = setUp({ m: asJson(message) })
     const thinking = { type: 'thinking', thinking: 'hm', signature: 'mgs1.chat.' }
     await messages({
@@ -61,18 +61,18 @@ describe('the wire lane', () => {
   })
 })
 
-describe('targets', () => {
+describe('fallback between targets', () => {
   const failures: [string, Answer | undefined][] = [
-    ['no connection', undefined],
-    ['429', asJson({ error: { message: 'slow' } }, { status: 429 })],
-    ['500', asJson({ error: { message: 'oops' } }, { status: 500 })],
-    ['401', asJson({ error: { message: 'bad key' } }, { status: 401 })],
+    ['a failed connection', undefined],
+    ['a 429 response', asJson({ error: { message: 'slow' } }, { status: 429 })],
+    ['a 500 response', asJson({ error: { message: 'oops' } }, { status: 500 })],
+    ['a 401 response', asJson({ error: { message: 'bad key' } }, { status: 401 })],
     ['a redirect', () => new Response(null, { status: 302, headers: { location: 'http://evil' } })],
-    ['HTML under 200', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
-    ['null under 200', asJson(null)],
+    ['an HTML body with status 200', () => new Response('<html>', { headers: { 'content-type': 'text/html' } })],
+    ['a null body with status 200', asJson(null)],
     ['an empty body', () => new Response('')],
   ]
-  it.each(failures)('%s: the next target answers', async (_, first) => {
+  it.each(failures)('falls back to the next target after %s', async (_, first) => {
     const { chat, seen, finished } = setUp(
       { ...(first === undefined ? {} : { a: first }), b: asJson(completion) },
       { retry: { attempts: 2 } },
@@ -88,7 +88,7 @@ describe('targets', () => {
     })
   })
 
-  it('a request at fault is not tried elsewhere', async () => {
+  it('does not fall back when the request is invalid', async () => {
     const { chat, seen } = setUp({
       a: asJson({ error: { message: 'bad', type: 'invalid_request_error', param: 'x', code: null } }, { status: 400 }),
       b: asJson(completion),
@@ -101,7 +101,7 @@ describe('targets', () => {
     expect(seen).toHaveLength(1)
   })
 
-  it('an error event before the first real event counts as a failure, and later ones do not', async () => {
+  it('falls back after an error event before the first content event, but not after a later one', async () => {
     const { chat } = setUp({
       a: asStream(['data: {"error":{"message":"busy","code":"overloaded"}}\n\n']),
       b: asStream(sse),
@@ -120,7 +120,7 @@ describe('targets', () => {
     expect(late.finished).toMatchObject([{ outcome: 'failed' }])
   })
 
-  it('the last failure is told, without hosts', async () => {
+  it('returns the last failure without host names', async () => {
     const { chat } = setUp({})
     const reply = await chat({ model: 'both' })
     expect(reply.status).toBe(502)
@@ -129,7 +129,7 @@ describe('targets', () => {
     expect(JSON.parse(text).error).toMatchObject({ message: expect.any(String), param: null })
   })
 
-  it('an upstream that refuses our key is our fault: 502, logged, no retry', async () => {
+  it('returns a non-retryable 502 and logs the upstream that rejects the configured key', async () => {
     const { messages, logged } = setUp({
       m: asJson(
         { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key' } },
@@ -145,7 +145,7 @@ describe('targets', () => {
 })
 
 describe('losses', () => {
-  it('are told in a header and to onFinish', async () => {
+  it('reports losses in a response header and to onFinish', async () => {
     const { chat, finished } = setUp({ m: asJson(message) })
     const reply = await chat({ model: 'claude-x', seed: 7, max_tokens: 10 })
     expect(reply.headers.get('modelgate-loss')).toContain('"/seed";kind=unsupported;severity=warn')
@@ -156,7 +156,7 @@ describe('losses', () => {
     })
   })
 
-  it("onLoss 'reject' answers 400 and calls nobody, but takes a target that loses nothing", async () => {
+  it("returns 400 without an upstream call under onLoss 'reject' unless a target loses nothing", async () => {
     const { chat, seen } = setUp({ m: asJson(message), a: asJson(completion) }, { onLoss: 'reject' })
     const reply = await chat({ model: 'claude-x', seed: 7, max_tokens: 10 })
     expect(reply.status).toBe(400)
@@ -166,7 +166,7 @@ describe('losses', () => {
     expect(new URL(seen[0]?.url ?? '').host).toBe('a')
   })
 
-  it("onLoss 'ignore' sends no header; onFinish still knows", async () => {
+  it("omits the loss header under onLoss 'ignore' but still reports losses to onFinish", async () => {
     const { chat, finished } = setUp({ m: asJson(message) }, { onLoss: 'ignore' })
     const reply = await chat({ model: 'claude-x', seed: 7, max_tokens: 10 })
     expect(reply.headers.get('modelgate-loss')).toBeNull()
@@ -175,7 +175,7 @@ describe('losses', () => {
 })
 
 describe('onFinish', () => {
-  it('an observer that throws harms nobody', async () => {
+  it('logs errors of onFinish hooks without failing the call', async () => {
     const bad = { name: 'bad', onFinish: () => Promise.reject(new Error('x')) }
     const worse = {
       name: 'worse',
@@ -183,7 +183,7 @@ describe('onFinish', () => {
         throw new Error('y')
       },
     }
-    // Query builders return what is no promise, and starts when it is awaited.
+    // Query builders return thenables that start only when they are awaited.
     const lazy = {
       name: 'lazy',
       onFinish: () => {
@@ -197,7 +197,7 @@ describe('onFinish', () => {
     for (const { name } of [bad, worse, lazy]) expect(JSON.stringify(logged)).toContain(`'${name}'`)
   })
 
-  it('is called once when the client leaves in the middle, and the upstream is aborted', async () => {
+  it('is called once, and the upstream request is aborted, when the client disconnects mid-stream', async () => {
     let upstreamSignal: AbortSignal | undefined
     const { chat, finished } = setUp({
       a: (_, signal) => {
@@ -220,7 +220,7 @@ describe('onFinish', () => {
     expect(finished).toMatchObject([{ outcome: 'aborted', status: 200 }])
   })
 
-  it('is called once when the client leaves before the answer', async () => {
+  it('is called once when the client disconnects before the response', async () => {
     const controller = new AbortController()
     const { chat, finished } = setUp({
       a: (_, signal) =>
@@ -234,22 +234,22 @@ describe('onFinish', () => {
   })
 })
 
-describe('auth that never answers', () => {
+describe('an auth function that never settles', () => {
   const never = { auth: () => new Promise<never>(() => {}) }
 
-  it('holds nobody who has left', async () => {
+  it('does not hold the call of a client that disconnected', async () => {
     const { chat, gateway, seen, logged } = setUp({ a: asJson(completion) }, never)
     const leaving = new AbortController()
     const call = chat({}, {}, { signal: leaving.signal })
     await new Promise((resolve) => setTimeout(resolve, 5))
     leaving.abort()
     expect((await call).status).toBe(499)
-    // Nothing is left of it that closing would have to wait for.
+    // No call remains that closing would have to wait for.
     await gateway.close()
     expect({ seen, logged }).toEqual({ seen: [], logged: [] })
   })
 
-  it('holds no gateway that closes', async () => {
+  it('does not delay closing the gateway', async () => {
     const { chat, gateway } = setUp({ a: asJson(completion) }, never)
     const call = chat()
     await gateway.close({ graceMs: 5 })

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Plugin } from '../config/plugin.ts'
 import { asJson, completion, generated, message, setUp } from './create-gateway.test-support.ts'
 
-// The whole matrix of functions and behaviours is tried in packages/conformance/src/torture/callbacks.
+// packages/conformance/src/torture/callbacks tests the full matrix of functions and behaviours.
 
 const answers = { a: asJson(completion), b: asJson(completion), m: asJson(message), g: asJson(generated) }
 const image = { type: 'image_url', image_url: { url: 'https://images.test/a.png' } }
@@ -22,11 +22,11 @@ afterEach(() => {
 })
 const turns = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20))
 
-describe('an async function where true or false is asked for', () => {
+describe('an async function in place of a predicate', () => {
   it.each([
-    ['media.allows that resolves to false fetches nothing', async () => false, 0],
-    ['media.allows that resolves to true is awaited', async () => true, 1],
-    ["media.allows that resolves to 'yes' fetches nothing", async () => 'yes', 0],
+    ['fetches no media when media.allows resolves to false', async () => false, 0],
+    ['awaits media.allows and fetches the media when it resolves to true', async () => true, 1],
+    ["fetches no media when media.allows resolves to 'yes'", async () => 'yes', 0],
   ])('%s', async (_, allows, count) => {
     const fetched: string[] = []
     const fetch = async (url: URL) => {
@@ -38,7 +38,7 @@ describe('an async function where true or false is asked for', () => {
     expect(fetched).toHaveLength(count)
   })
 
-  it.each([async () => false, async () => true])('`when` that returns a promise skips the target: %s', async (when) => {
+  it.each([async () => false, async () => true])('skips a target whose `when` returns a promise: %s', async (when) => {
     const models = { real: [{ upstream: 'b', when: when as unknown as () => boolean }, 'a'] }
     const { chat, seen, logged } = setUp(answers, { models })
     expect((await chat()).status).toBe(200)
@@ -47,8 +47,8 @@ describe('an async function where true or false is asked for', () => {
   })
 })
 
-describe('a rejection of a function of the host', () => {
-  it('is never unhandled', async () => {
+describe('a rejected promise of a host function', () => {
+  it('never causes an unhandled rejection', async () => {
     const models = { real: [{ upstream: 'b', when: fail as unknown as () => boolean }, 'a'], 'gemini*': 'g' }
     const { chat, post } = setUp(answers, {
       models,
@@ -70,11 +70,11 @@ describe('a rejection of a function of the host', () => {
   })
 })
 
-describe('a function that never settles', () => {
+describe('a host function that never settles', () => {
   it.each<[string, Plugin['admit'] | undefined]>([
     ['auth', undefined],
     ["admit of plugin 'gate'", () => never],
-  ])('%s ends in a 500 that only the log explains', async (name, admit) => {
+  ])('%s times out with a 500 and only the log gives the reason', async (name, admit) => {
     const { chat, logged, seen } = setUp(answers, {
       limits: { callbackMs: 10 },
       ...(admit === undefined ? { auth: () => never } : { plugins: [{ name: 'gate', admit }] }),
@@ -86,7 +86,7 @@ describe('a function that never settles', () => {
     expect(seen).toEqual([])
   })
 
-  it('does not hold a call whose client has left', async () => {
+  it('does not hold a call whose client has disconnected', async () => {
     const leaving = new AbortController()
     const { chat, finished } = setUp(answers, {
       plugins: [
@@ -100,7 +100,7 @@ describe('a function that never settles', () => {
     expect(finished).toMatchObject([{ outcome: 'aborted' }])
   })
 
-  it('settles an admission that comes after the call', async () => {
+  it('settles an admission that resolves after the call ended', async () => {
     const settled: unknown[] = []
     const admit = async () => {
       await new Promise((resolve) => setTimeout(resolve, 40))

@@ -16,7 +16,7 @@ const messages = [
 ]
 
 describe('changes within a conversation', () => {
-  it('reach Anthropic with the beta flags that they need, beside those of the client', async () => {
+  it('are sent to Anthropic with the required beta flags in addition to those of the client', async () => {
     const { post, seen } = setUp({ m: asJson(message) })
     const reply = await post('/v1/responses', body, { 'anthropic-beta': 'own-1, inline-tools-2026-09-15' })
     expect(reply.status).toBe(200)
@@ -28,7 +28,7 @@ describe('changes within a conversation', () => {
     expect(reply.headers.get('modelgate-loss') ?? '').not.toContain('/input/')
   })
 
-  it('are shown by explain with their flags', async () => {
+  it('are listed by explain with their beta flags', async () => {
     const { gateway } = setUp({ m: asJson(message) })
     const { plan } = await gateway.explain(
       new Request('http://gw/v1/responses', {
@@ -42,15 +42,15 @@ describe('changes within a conversation', () => {
     })
   })
 
-  it('need no flags where nothing changes, and none are added to a body in its own format', async () => {
-    const { post, messages: ask, seen } = setUp({ m: asJson(message) })
+  it('add no beta flags if nothing changes or if the body is already in the format of the upstream', async () => {
+    const { post, messages: postMessages, seen } = setUp({ m: asJson(message) })
     await post('/v1/responses', { ...body, input: 'a' })
-    await ask({ messages })
+    await postMessages({ messages })
     expect(seen.map(({ headers }) => headers.get('anthropic-beta'))).toEqual([null, null])
     expect(seen[1]?.body).toContain('"tool_removal"')
   })
 
-  it('are items for OpenAI itself, by what its models accept, and not for other servers of its formats', async () => {
+  it('are sent as items to OpenAI models that accept them, but not to other servers of its formats', async () => {
     const quirksOf = (options: Parameters<typeof openai>[0]) => openai(options).quirks.laterChanges
     expect(quirksOf({ apiKey: 'k' })).toEqual(['effort', 'tools'])
     expect(quirksOf({ apiKey: 'k', baseURL: 'http://a/v1' })).toBeUndefined()

@@ -21,7 +21,7 @@ const events = (text: string): unknown[] =>
     .filter((block) => block.startsWith('data: '))
     .map((block) => JSON.parse(block.slice('data: '.length)))
 
-describe('a model in the path', () => {
+describe('a model name in the path', () => {
   it.each([
     [ask('gemini-x'), 'gemini-x'],
     [ask('org/m%20x/y'), 'org/m%20x/y'],
@@ -30,7 +30,7 @@ describe('a model in the path', () => {
     ['/v1beta1/publishers/google/models/gemini-x:generateContent', 'gemini-x'],
     [ask('gemini:7b'), 'gemini%3A7b'],
     [ask('short'), 'gemini-long'],
-  ])('%s reaches %s, the body untouched', async (path, model) => {
+  ])('%s is forwarded as %s with an unchanged body', async (path, model) => {
     const { post, seen, finished } = setUp({ g: asJson(generated) })
     const body = '{ "contents":[{"parts":[{"text":"h\\u00ef"}]}], "invented": 12345678901234567890 }'
     const reply = await post(path, body)
@@ -40,20 +40,23 @@ describe('a model in the path', () => {
     expect(finished[0]).toMatchObject({ lane: 'wire', format: 'gemini', usage: { input: { total: 3 } } })
   })
 
-  it.each(['org/../files', 'org/./x', 'org//x', 'org/%2e%2e/x'])('%s leads to no other path upstream', async (name) => {
-    const { gateway, seen } = setUp({ g: asJson(generated) })
-    const reply = await adapterFunctions(gateway).handle({
-      method: 'POST',
-      path: ask(name),
-      query: 'key=good',
-      header: () => undefined,
-      read: async () => new TextEncoder().encode(JSON.stringify({ contents })),
-      signal: new AbortController().signal,
-    })
-    expect([reply.status, seen.length]).toEqual([404, 0])
-  })
+  it.each(['org/../files', 'org/./x', 'org//x', 'org/%2e%2e/x'])(
+    '%s is rejected with 404 and reaches no other upstream path',
+    async (name) => {
+      const { gateway, seen } = setUp({ g: asJson(generated) })
+      const reply = await adapterFunctions(gateway).handle({
+        method: 'POST',
+        path: ask(name),
+        query: 'key=good',
+        header: () => undefined,
+        read: async () => new TextEncoder().encode(JSON.stringify({ contents })),
+        signal: new AbortController().signal,
+      })
+      expect([reply.status, seen.length]).toEqual([404, 0])
+    },
+  )
 
-  it('may stand in the body too, and is then renamed with the path', async () => {
+  it('is also replaced in the body', async () => {
     const { post, seen } = setUp({ g: asJson(generated) })
     await post(ask('short'), { model: 'models/short', contents })
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ model: 'models/gemini-long', contents })
@@ -63,7 +66,7 @@ describe('a model in the path', () => {
     [{ model: 'models/gemini-secret', contents }, 'model'],
     [{ model: 'tunedModels/gemini-x', contents }, 'model'],
     [{ contents, stream: true }, 'stream'],
-  ])('is not overruled by the body: %j', async (body, param) => {
+  ])('rejects a body that contradicts the path: %j', async (body, param) => {
     const { post, seen } = setUp({ g: asJson(generated) })
     const reply = await post(ask('gemini-x'), body)
     expect(reply.status).toBe(400)
@@ -73,7 +76,7 @@ describe('a model in the path', () => {
     expect(seen).toHaveLength(0)
   })
 
-  it('takes the token from the query, and a stranger gets the provider’s own words', async () => {
+  it('accepts the token from the query and rejects an unknown token with the provider’s error format', async () => {
     const { gateway, seen } = setUp({ g: asJson(generated) })
     const call = (key: string): Promise<Response> =>
       gateway.fetch(`http://gw${ask('gemini-x')}?key=${key}`, {
@@ -90,13 +93,13 @@ describe('a model in the path', () => {
   })
 })
 
-describe('a stream whose framing the query chooses', () => {
+describe('a stream whose framing depends on the query', () => {
   const both = [
     ['gemini-x', { g: asStream(generatedEvents) }],
     ['real', { a: asStream(sse) }],
   ] as const
 
-  it.each(both)('%s: events with alt=sse', async (model, answers) => {
+  it.each(both)('%s: sends events with alt=sse', async (model, answers) => {
     const { post, seen } = setUp(answers)
     const reply = await post(`${ask(model, 'streamGenerateContent')}?alt=sse`, { contents })
     expect(reply.headers.get('content-type')).toContain('text/event-stream')
@@ -106,7 +109,7 @@ describe('a stream whose framing the query chooses', () => {
     if (model === 'gemini-x') expect(seen[0]?.url).toBe('http://g/v1beta/models/gemini-x:streamGenerateContent?alt=sse')
   })
 
-  it.each(both)('%s: one JSON array without', async (model, answers) => {
+  it.each(both)('%s: sends one JSON array without alt=sse', async (model, answers) => {
     const { post, finished } = setUp(answers)
     const reply = await post(ask(model, 'streamGenerateContent'), { contents })
     expect(reply.headers.get('content-type')).toContain('application/json')
@@ -118,7 +121,7 @@ describe('a stream whose framing the query chooses', () => {
   it.each([
     ['gemini-x', { g: asStream(generatedEvents.slice(0, 1)) }],
     ['real', { a: asStream(sse.slice(0, 2)) }],
-  ] as const)('%s: a cut one ends in an error, and is still an array', async (model, answers) => {
+  ] as const)('%s: ends a truncated JSON array with an error and closes the array', async (model, answers) => {
     const { post, finished } = setUp(answers)
     const reply = await post(ask(model, 'streamGenerateContent'), { contents })
     const list = JSON.parse(await reply.text()) as unknown[]
@@ -126,7 +129,7 @@ describe('a stream whose framing the query chooses', () => {
     expect(finished[0]?.outcome).toBe('failed')
   })
 
-  it('is kept alive by white space', async () => {
+  it('sends white space as heartbeats of a JSON array', async () => {
     const { post } = setUp({ g: asStream(generatedEvents, 400) }, { limits: { heartbeatMs: 15, holdMs: 20 } })
     const text = await (await post(ask('gemini-x', 'streamGenerateContent'), { contents })).text()
     expect(text).toMatch(/^ +\[/)
@@ -143,7 +146,7 @@ describe('an upstream with several formats', () => {
     { role: 'user', content: 'go on' },
   ]
 
-  it('gets each of them on its own path', async () => {
+  it('receives requests of each format on the path of that format', async () => {
     const { post, chat, seen } = setUp({ a: asJson({ ...completion, output: [] }) })
     await chat()
     await post('/v1/responses', { model: 'real', input })
@@ -151,7 +154,7 @@ describe('an upstream with several formats', () => {
     expect(JSON.parse(seen[1]?.body ?? '')).toEqual({ model: 'real', input })
   })
 
-  it('is spoken to in its first, and in another where that loses less', async () => {
+  it('receives its first format by default and another format if that loses less', async () => {
     const { messages, seen, finished } = setUp({ a: asJson(completion) }, { retry: false })
     await messages({ model: 'real' })
     const document = { type: 'document', source: { type: 'url', url: 'https://x.test/a.pdf' } }
@@ -161,7 +164,7 @@ describe('an upstream with several formats', () => {
   })
 })
 
-describe('an upstream’s complaint', () => {
+describe('a validation error of the upstream', () => {
   const complaint = (param: string) =>
     asJson({ error: { message: 'no', type: 'invalid_request_error', param, code: null } }, { status: 400 })
 
@@ -170,7 +173,7 @@ describe('an upstream’s complaint', () => {
   it.each([
     ['max_completion_tokens', 'max_output_tokens'],
     ['messages[0].content', null],
-  ])('about %s names the field as the client wrote it: %s', async (param, expected) => {
+  ])('about %s reports the field name of the client’s format: %s', async (param, expected) => {
     const { post } = setUp({ a: complaint(param) }, { upstreams: chatOnly, models: { real: 'a' } } as never)
     const reply = await post('/v1/responses', { model: 'real', max_output_tokens: 20, input: 'hi' })
     expect(reply.status).toBe(400)
@@ -185,7 +188,7 @@ describe('losses', () => {
   it.each([
     ['alias', 200],
     ['careful', 400],
-  ])('the policy of the model %s decides', async (model, status) => {
+  ])('follow the loss policy of the model %s: status %i', async (model, status) => {
     const { chat } = setUp({ a: asJson(completion), g: asJson(generated) })
     expect((await chat({ model, ...chatLossy })).status).toBe(status)
   })
@@ -199,23 +202,26 @@ describe('losses', () => {
     ['ignore', { onLoss: ['ignore'] }, 200, false],
     ['reject', { onLoss: ['ignore'] }, 403, false],
     ['loud', {}, 400, false],
-  ])('asked for by header: %s, identity %j: %i', async (policy, allowed, status, told) => {
-    const { post, seen } = setUp({ a: asJson(completion) }, { auth: () => ({ id: 'me', ...allowed }) })
-    const headers = policy === undefined ? {} : { 'modelgate-on-loss': policy }
-    const reply = await post(ask('real'), lossy, headers)
-    expect([reply.status, reply.headers.has('modelgate-loss'), seen.length]).toEqual([
-      status,
-      told,
-      status === 200 ? 1 : 0,
-    ])
-    if (status !== 200)
-      expect(await reply.json()).toMatchObject({
-        error: { message: expect.stringMatching(/modelgate-on-loss|safetySettings/) },
-      })
-  })
+  ])(
+    'follow the policy %s of the request header for an identity with %j: status %i',
+    async (policy, allowed, status, hasLossHeader) => {
+      const { post, seen } = setUp({ a: asJson(completion) }, { auth: () => ({ id: 'me', ...allowed }) })
+      const headers = policy === undefined ? {} : { 'modelgate-on-loss': policy }
+      const reply = await post(ask('real'), lossy, headers)
+      expect([reply.status, reply.headers.has('modelgate-loss'), seen.length]).toEqual([
+        status,
+        hasLossHeader,
+        status === 200 ? 1 : 0,
+      ])
+      if (status !== 200)
+        expect(await reply.json()).toMatchObject({
+          error: { message: expect.stringMatching(/modelgate-on-loss|safetySettings/) },
+        })
+    },
+  )
 })
 
-it('a later target’s policy does not hide why the first one failed', async () => {
+it('returns the failure of the first target even if a later target rejects losses', async () => {
   const { post } = setUp(
     { a: asJson({ error: { message: 'busy' } }, { status: 503 }) },
     {
@@ -243,12 +249,12 @@ describe('explain', () => {
   const request = (headers: Record<string, string> = good) =>
     new Request('http://gw/v1/chat/completions', { method: 'POST', headers, body: JSON.stringify(body) })
 
-  it('tells plan, requests and losses, and calls nobody', async () => {
+  it('returns the plan, requests and losses without an upstream call', async () => {
     const { gateway, seen, finished } = setUp({ a: asJson(completion), m: asJson(message) })
-    const told = await gateway.explain(request())
-    expect(told).toMatchObject({ format: 'chat', model: 'mixed', stream: false })
-    expect(told.plan).toMatchObject([
-      // Written second, but it carries the whole request.
+    const explanation = await gateway.explain(request())
+    expect(explanation).toMatchObject({ format: 'chat', model: 'mixed', stream: false })
+    expect(explanation.plan).toMatchObject([
+      // Configured second, but preferred because it loses nothing.
       { upstream: 'a', lane: 'wire', format: 'chat', request: { path: '/chat/completions', body }, losses: [] },
       {
         upstream: 'm',
@@ -264,11 +270,11 @@ describe('explain', () => {
         losses: [{ path: '/seed', kind: 'unsupported' }],
       },
     ])
-    expect(JSON.stringify(told)).not.toContain('canary')
+    expect(JSON.stringify(explanation)).not.toContain('canary')
     expect([seen.length, finished.length]).toEqual([0, 0])
   })
 
-  it('hides the values of defaults and overrides over HTTP, and on request in the process', async () => {
+  it('hides the values of defaults and overrides over HTTP and, with hideConfigured, in the process', async () => {
     const target = {
       upstream: 'a',
       defaults: { store: true },
@@ -285,7 +291,7 @@ describe('explain', () => {
     expect(shown.plan[0]?.request?.body).toMatchObject({ store: true, metadata: { account: 'internal-7' } })
   })
 
-  it('rejects with what the call would be refused with', async () => {
+  it('rejects with the error that the call would return', async () => {
     const { gateway } = setUp({})
     await expect(gateway.explain(request(json))).rejects.toBeInstanceOf(GatewayError)
     await expect(gateway.explain('http://gw/v1/models')).rejects.toThrow('nothing to explain')
@@ -304,10 +310,13 @@ describe('explain', () => {
     [true, 200],
     [(identity: { id: string } | null) => identity?.id === 'me', 200],
     [() => false, 403],
-  ])('over HTTP where the configuration allows it: %s', async (explain, status) => {
-    const { post, seen, finished } = setUp({}, explain === undefined ? {} : { explain })
-    const reply = await post('/v1/chat/completions?modelgate=explain', body)
-    expect([reply.status, seen.length, finished.length]).toEqual([status, 0, 0])
-    if (status === 200) expect(await reply.json()).toMatchObject({ plan: [{ upstream: 'a' }, { upstream: 'm' }] })
-  })
+  ])(
+    'is available over HTTP only if the configuration allows it: explain %s returns status %i',
+    async (explain, status) => {
+      const { post, seen, finished } = setUp({}, explain === undefined ? {} : { explain })
+      const reply = await post('/v1/chat/completions?modelgate=explain', body)
+      expect([reply.status, seen.length, finished.length]).toEqual([status, 0, 0])
+      if (status === 200) expect(await reply.json()).toMatchObject({ plan: [{ upstream: 'a' }, { upstream: 'm' }] })
+    },
+  )
 })

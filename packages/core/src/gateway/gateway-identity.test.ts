@@ -17,7 +17,7 @@ const call = () =>
     body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x' }] }),
   })
 
-// The assertions on types fail in `tsc`; what the hooks receive is checked when the tests run.
+// The type assertions fail in `tsc`; the values that hooks receive are checked when the tests run.
 describe('the identity that `auth` returns', () => {
   it('is typed in every function of the configuration', async () => {
     const seen: unknown[] = []
@@ -64,7 +64,7 @@ describe('the identity that `auth` returns', () => {
     await gateway.close()
   })
 
-  it('may be declared, and is the general one for plugins of other packages', () => {
+  it('can be declared, and has the general type in plugins of other packages', () => {
     const authenticate: Authenticate<Member> = (credential) => ({ id: credential, plan: 'free' })
     const ofAnotherPackage: Plugin = { name: 'other', onFinish: ({ identity }) => void identity?.anything }
     createGateway({
@@ -86,7 +86,7 @@ describe('the identity that `auth` returns', () => {
     })
   })
 
-  it("is any identity with auth: 'none'", () => {
+  it("has the general type with auth: 'none'", () => {
     createGateway({
       auth: 'none',
       upstreams,
@@ -99,7 +99,7 @@ describe('the identity that `auth` returns', () => {
     })
   })
 
-  it('needs an id', () => {
+  it('requires an id', () => {
     const options = { upstreams, models: { m: 'one' }, logger: false } as const
     // @ts-expect-error: an identity without an id
     expect(() => createGateway({ ...options, auth: () => ({ plan: 'free' }) })).not.toThrow()

@@ -7,12 +7,12 @@ import { createGateway } from './create-gateway.ts'
 
 describe('limits', () => {
   it.each<[string, string, number, RegExp]>([
-    ['a body above the limit', JSON.stringify({ model: 'x'.repeat(5000) }), 413, /larger/],
-    ['a deep body', `{"model":"real","messages":${'['.repeat(200)}${']'.repeat(200)}}`, 400, /nests deeper/],
-    ['broken JSON', '{"model":', 400, /not valid JSON/],
+    ['a body above the size limit', JSON.stringify({ model: 'x'.repeat(5000) }), 413, /larger/],
+    ['a deeply nested body', `{"model":"real","messages":${'['.repeat(200)}${']'.repeat(200)}}`, 400, /nests deeper/],
+    ['invalid JSON', '{"model":', 400, /not valid JSON/],
     ['an empty body', '', 400, /no body/],
-    ['an array', '[]', 400, /./],
-  ])('%s', async (_, body, status, words) => {
+    ['an array as the body', '[]', 400, /./],
+  ])('rejects %s', async (_, body, status, words) => {
     const { post, seen } = setUp({}, { limits: { bodyBytes: 4000 } })
     for (const [path, dialect] of [
       ['/v1/chat/completions', 'error.message'],
@@ -27,7 +27,7 @@ describe('limits', () => {
     expect(seen).toHaveLength(0)
   })
 
-  it('a short body of many values', async () => {
+  it('rejects a short body with too many values', async () => {
     const { post, seen } = setUp({}, { limits: { values: 20 } })
     const body = `{"model":"real","messages":[${'{},'.repeat(20)}{}]}`
     const reply = await post('/v1/chat/completions', body)
@@ -35,7 +35,7 @@ describe('limits', () => {
     expect(seen).toHaveLength(0)
   })
 
-  it('an upstream that does not begin is given up', async () => {
+  it('returns 504 when the upstream sends no first byte in time', async () => {
     const { chat } = setUp(
       {
         a: (_, signal) =>
@@ -48,7 +48,7 @@ describe('limits', () => {
     expect(await reply.json()).toMatchObject({ error: { message: expect.stringContaining('0.02 s') } })
   })
 
-  it('a silent stream is answered after the hold, with heartbeats', async () => {
+  it('starts the response of a silent stream after the hold and sends heartbeats', async () => {
     const { chat } = setUp(
       {
         a: () =>
@@ -73,7 +73,7 @@ describe('limits', () => {
   })
 })
 
-describe('a response that nobody reads, where pulls are all that can be seen', () => {
+describe('a response that the client does not read', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
@@ -97,7 +97,7 @@ describe('a response that nobody reads, where pulls are all that can be seen', (
     ['clientStallMs', { clientStallMs: 5000 }, { outcome: 'aborted', error: { info: { code: 'client_stalled' } } }],
     ['totalMs', { totalMs: 5000 }, { outcome: 'failed', error: { info: { kind: 'upstream_total_timeout' } } }],
     ['clientStallMs of 300 s by default', {}, { outcome: 'aborted', error: { info: { code: 'client_stalled' } } }],
-  ])('ends by %s: streams and bytes alike', async (_, limits, ending) => {
+  ])('is ended by %s, both as a stream and as bytes', async (_, limits, ending) => {
     for (const isStream of [true, false]) {
       const { answer, isClosed } = endless(isStream ? 'text/event-stream' : 'audio/mpeg')
       const { chat, post, finished } = setUp({ a: answer }, { limits })
@@ -112,7 +112,7 @@ describe('a response that nobody reads, where pulls are all that can be seen', (
     }
   })
 
-  it.each([true, false])('breaks off for whoever reads on: stream %s', async (isStream) => {
+  it.each([true, false])('fails for a client that resumes reading (stream: %s)', async (isStream) => {
     const { answer } = endless(isStream ? 'text/event-stream' : 'audio/mpeg')
     const { chat, post } = setUp({ a: answer }, { limits: { clientStallMs: 5000 } })
     const reply = isStream ? await chat({ stream: true }) : await post('/v1/audio/speech', speech)
@@ -125,23 +125,26 @@ describe('a response that nobody reads, where pulls are all that can be seen', (
 })
 
 it.each([
-  ['nothing', '', 'text/event-stream'],
-  ['comments', ': one\n\n: two\n\n', 'text/event-stream'],
-  ['a page', '<html><h1>Bad Gateway</h1></html>', 'text/event-stream'],
-  ['a page without a type', '<html><h1>Bad Gateway</h1></html>', ''],
-])('%s in place of a stream is a bad response, in either lane', async (_, body, type) => {
-  const answer: Answer = () =>
-    new Response(new TextEncoder().encode(body), { headers: type === '' ? {} : { 'content-type': type } })
-  const { post, chat, finished } = setUp({ a: answer, m: answer }, { retry: false, breaker: false })
-  const translated = { model: 'claude-x', stream: true, messages: [{ role: 'user', content: 'hi' }] }
-  for (const reply of [await chat({ stream: true }), await post('/v1/chat/completions', translated)]) {
-    expect(reply.status).toBe(502)
-    expect(await reply.json()).toMatchObject({ error: { code: 'upstream_bad_response' } })
-  }
-  expect(finished.map(({ outcome }) => outcome)).toEqual(['failed', 'failed'])
-})
+  ['an empty body', '', 'text/event-stream'],
+  ['a stream of comments', ': one\n\n: two\n\n', 'text/event-stream'],
+  ['an HTML page', '<html><h1>Bad Gateway</h1></html>', 'text/event-stream'],
+  ['an HTML page without a content type', '<html><h1>Bad Gateway</h1></html>', ''],
+])(
+  '%s instead of a stream is reported as a bad upstream response in pass-through and translation',
+  async (_, body, type) => {
+    const answer: Answer = () =>
+      new Response(new TextEncoder().encode(body), { headers: type === '' ? {} : { 'content-type': type } })
+    const { post, chat, finished } = setUp({ a: answer, m: answer }, { retry: false, breaker: false })
+    const translated = { model: 'claude-x', stream: true, messages: [{ role: 'user', content: 'hi' }] }
+    for (const reply of [await chat({ stream: true }), await post('/v1/chat/completions', translated)]) {
+      expect(reply.status).toBe(502)
+      expect(await reply.json()).toMatchObject({ error: { code: 'upstream_bad_response' } })
+    }
+    expect(finished.map(({ outcome }) => outcome)).toEqual(['failed', 'failed'])
+  },
+)
 
-it('several targets share one hold', async () => {
+it('shares one hold between several targets', async () => {
   const silence = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
   const { chat } = setUp(
     {
@@ -158,13 +161,13 @@ it('several targets share one hold', async () => {
   )
   const startedAt = performance.now()
   const reply = await chat({ model: 'both', stream: true })
-  // With a hold of its own, the second target would have let the client wait for 180 ms.
+  // A separate hold for the second target would make the client wait for 180 ms.
   expect(performance.now() - startedAt).toBeLessThan(175)
   expect(await reply.text()).toContain('[DONE]')
 })
 
 describe('close', () => {
-  it('lets running calls finish, refuses new ones, then resolves', async () => {
+  it('completes running calls, rejects new ones and then resolves', async () => {
     let answer: ((response: Response) => void) | undefined
     const { chat, gateway } = setUp({
       a: () =>
@@ -185,7 +188,7 @@ describe('close', () => {
     await closing
   })
 
-  it('after the grace, streams end with an error in their dialect', async () => {
+  it('ends streams with an error in their format after the grace period', async () => {
     const { chat, gateway } = setUp({
       a: () =>
         new Response(
@@ -200,7 +203,7 @@ describe('close', () => {
   })
 })
 
-describe('configuration', () => {
+describe('configuration checks', () => {
   const good = { auth: 'none', upstreams: { a: openai() }, models: { m: 'a' } } as const
   it.each<[object, RegExp]>([
     [{ auth: undefined }, /auth is required/],
@@ -214,11 +217,11 @@ describe('configuration', () => {
     [{ limits: { bodybytes: 1 } }, /limits\.bodybytes is unknown/],
     [{ limits: { bodyBytes: 0 } }, /greater than 0/],
     [{ basePath: 'ai/' }, /basePath/],
-  ])('%o is refused with the fix', (change, words) => {
+  ])('rejects %o with a message that contains the fix', (change, words) => {
     expect(() => createGateway({ ...good, ...change } as GatewayConfig)).toThrow(words)
   })
 
-  it('a misspelled upstream in models does not compile', () => {
+  it('rejects a misspelled upstream in models at compile time', () => {
     const upstreams = { openai: openai() }
     // @ts-expect-error 'opnai' is not among the upstreams
     expect(() => createGateway({ auth: 'none', upstreams, models: { m: 'opnai' } })).toThrow()
@@ -226,29 +229,29 @@ describe('configuration', () => {
     expect(() => createGateway({ auth: 'none', upstreams, models: { m: [{ upstream: 'opnai' }] } })).toThrow()
   })
 
-  it('basePath is stripped before matching', async () => {
+  it('strips basePath before matching routes', async () => {
     const gateway = createGateway({ ...good, basePath: '/ai' })
     expect(adapterFunctions(gateway).match('POST', '/ai/v1/messages')?.route.format).toBe('messages')
     expect(adapterFunctions(gateway).match('POST', '/v1/messages')).toBeNull()
     expect(adapterFunctions(gateway).match('POST', '/aix/v1/messages')).toBeNull()
   })
 
-  it('the gateway is frozen', () => expect(Object.isFrozen(createGateway(good))).toBe(true))
+  it('returns a frozen gateway', () => expect(Object.isFrozen(createGateway(good))).toBe(true))
 })
 
-describe('upgrades', () => {
+describe('WebSocket upgrades', () => {
   it.each([
     ['/v1/responses', 426],
     ['/v1/v1/responses', 426],
     ['/v1/realtime', 501],
     ['/elsewhere', 404],
-  ])('%s is answered %i', async (path, status) => {
+  ])('to %s return status %i', async (path, status) => {
     const { gateway } = setUp({})
     expect((await gateway.upgrade(new Request(`http://gw${path}`))).status).toBe(status)
   })
 })
 
-describe('errors under a good status', () => {
+describe('upstream errors with status 200', () => {
   const quota = {
     error: {
       message: 'no money at http://a/v1 for sk-canary-aaaaaaaa',
@@ -258,7 +261,7 @@ describe('errors under a good status', () => {
     },
   }
 
-  it.each([false, true])('a JSON error under 200 is an error of its kind (stream: %s)', async (stream) => {
+  it.each([false, true])('are returned with the status of the error (stream: %s)', async (stream) => {
     const { chat, finished } = setUp({ a: asJson(quota) })
     const reply = await chat({ stream })
     expect(reply.status).toBe(429)
@@ -269,12 +272,12 @@ describe('errors under a good status', () => {
     expect(finished).toMatchObject([{ outcome: 'failed', status: 429 }])
   })
 
-  it('the next target is tried', async () => {
+  it('fall back to the next target', async () => {
     const { chat } = setUp({ a: asJson(quota), b: asJson(completion) })
     expect((await chat({ model: 'both' })).status).toBe(200)
   })
 
-  it('after several targets the client is told not to multiply them', async () => {
+  it('set x-should-retry to false after several targets were tried', async () => {
     const { chat, seen } = setUp(
       { a: asJson({}, { status: 503 }), b: asJson({}, { status: 500 }) },
       { retry: { attempts: 2 } },
@@ -298,14 +301,14 @@ describe('an upstream that stalls', () => {
       return new Response(body, { headers: { 'content-type': 'application/json' }, ...init })
     }
 
-  it('in the middle of a JSON answer: 502 at the idle limit', async () => {
+  it('causes a 502 after idleMs in the middle of a JSON response', async () => {
     const { chat } = setUp({ a: stalling('{"id":') }, { limits: { idleMs: 30 } })
     const reply = await chat()
     expect(reply.status).toBe(502)
     expect(await reply.json()).toMatchObject({ error: { message: expect.stringContaining('fell silent') } })
   })
 
-  it('before a stream’s headers: the limit is that of the first byte, and the hold does not hide it', async () => {
+  it('is limited by firstByteMs before the headers of a stream, even after the hold', async () => {
     const never: Answer = (_, signal) =>
       new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
     const { chat } = setUp({ a: never }, { limits: { holdMs: 10, idleMs: 20, heartbeatMs: 20, firstByteMs: 150 } })
@@ -315,14 +318,14 @@ describe('an upstream that stalls', () => {
   })
 })
 
-describe('a model that is named twice', () => {
+describe('a model name that occurs twice', () => {
   it.each([
     ['{"model":"real","MODEL":"other"', 'MODEL'],
     ['{"mod\\u0065l":"other","model":"real"', 'model'],
     ['{"model":"real","model":"real"', 'model'],
     ['{"model":"real","models":["a"],"models":["b"]', 'models'],
     ['{"model":"real","modelſ":["a"]', 'modelſ'],
-  ])('is refused for every caller, and nothing is sent: %s…', async (start, param) => {
+  ])('is rejected with 400 without an upstream call: %s…', async (start, param) => {
     const { post, seen } = setUp({ a: asJson(completion) })
     for (const filler of ['', 'x'.repeat(100_000)]) {
       const answer = await post(

@@ -27,7 +27,7 @@ const first = {
     'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n',
 } as const
 
-/** A call whose answer says one event and then nothing; with what it was made of in weak hands only. */
+/** Begins a call whose response sends one event and then stalls; the returned references to its request are weak. */
 async function begin(model: keyof typeof first) {
   const body = encoder.encode(
     JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'x'.repeat(100_000) }] }),
@@ -42,9 +42,9 @@ async function begin(model: keyof typeof first) {
     query: '',
     header: (name) => (name === 'content-type' ? 'application/json' : undefined),
     async read() {
-      const given = held as Uint8Array
+      const content = held as Uint8Array
       held = undefined
-      return given
+      return content
     },
     signal,
   }
@@ -67,17 +67,20 @@ async function begin(model: keyof typeof first) {
   return { bytes, sent: sent as WeakRef<object> | undefined, events, signal }
 }
 
-describe('while a stream runs', () => {
-  it.each(['same', 'other'] as const)("its request is not kept in memory: the %s format's upstream", async (model) => {
-    const running = await begin(model)
-    // What was just awaited may be held by the queue for a few turns more.
-    const left = (): boolean => running.bytes.deref() !== undefined || running.sent?.deref() !== undefined
-    for (let turns = 0; turns < 50 && left(); turns++) {
-      await new Promise((resolve) => setTimeout(resolve, 10))
-      collect()
-    }
-    expect(left()).toBe(false)
-    running.signal.abort()
-    await running.events.return?.()
-  })
+describe('a running stream', () => {
+  it.each(['same', 'other'] as const)(
+    'does not keep its request in memory (upstream of the %s format)',
+    async (model) => {
+      const running = await begin(model)
+      // The microtask queue may keep awaited values for a few more turns.
+      const left = (): boolean => running.bytes.deref() !== undefined || running.sent?.deref() !== undefined
+      for (let turns = 0; turns < 50 && left(); turns++) {
+        await new Promise((resolve) => setTimeout(resolve, 10))
+        collect()
+      }
+      expect(left()).toBe(false)
+      running.signal.abort()
+      await running.events.return?.()
+    },
+  )
 })

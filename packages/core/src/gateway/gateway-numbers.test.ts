@@ -44,9 +44,9 @@ const paths: { readonly [F in Format]: (stream: boolean) => string } = {
   responses: () => '/v1/responses',
 }
 
-/** Each of these is odd, and beyond what doubles tell apart. */
+/** Odd integers beyond the precision of doubles. */
 const bigInteger = (index: number): string => String(1_234_567_890_123_456_001n + 2n * BigInt(index))
-/** The double that is nearest to them. */
+/** The double nearest to them. */
 const rounded = '1234567890123456000'
 
 async function call(client: Format, upstream: UpstreamFormat, body: string, answer: Answer, stream = false) {
@@ -58,7 +58,7 @@ async function call(client: Format, upstream: UpstreamFormat, body: string, answ
   const text = await response.text()
   return { status: response.status, text, sent: seen[0]?.body ?? '', losses: finished[0]?.losses ?? [], finished }
 }
-const asked = (client: Format, stream: boolean): string => {
+const minimalRequest = (client: Format, stream: boolean): string => {
   const least = { messages: [{ role: 'user', content: 'Hello.' }] }
   const bodies = {
     chat: { model: 'm', ...least },
@@ -73,7 +73,7 @@ const whole =
   (text: string): Answer =>
   () =>
     new Response(text, { headers: { 'content-type': 'application/json' } })
-/** Where calls have their arguments in a stream, and log probabilities. */
+/** Placeholder names of call arguments and log probabilities in streams. */
 const streamedValues = /^(?:arguments|args|partial|whole|input|logprob)\b/
 const asEvents =
   (upstream: UpstreamFormat, events: readonly StreamEvent[]): Answer =>
@@ -93,7 +93,7 @@ const asEvents =
     return new Response(blocks.join('') + end, { headers: { 'content-type': 'text/event-stream' } })
   }
 
-/** What became of numbers: neither kept nor reported, or changed. */
+/** Returns the names of numbers that are neither kept nor reported, and `rounded` if a number was changed. */
 function lost(body: JsonObject, numbers: ReadonlyMap<string, string>, out: string, losses: readonly Loss[]): string[] {
   const silent = [...numbers].filter(([name, number]) => {
     if (out.includes(number)) return false
@@ -103,8 +103,8 @@ function lost(body: JsonObject, numbers: ReadonlyMap<string, string>, out: strin
   return [...silent.map(([name]) => name), ...(out.includes(rounded) ? ['rounded'] : [])]
 }
 
-describe.each(pairs)('between a client of %s and an upstream of %s', (client, upstream) => {
-  it('every number that a request says without a meaning for the gateway arrives as it is, or is reported', async () => {
+describe.each(pairs)('numbers between a client of %s and an upstream of %s', (client, upstream) => {
+  it('are forwarded unchanged or reported if the gateway does not read them in the request', async () => {
     const { text, numbers } = withNumbers(requests[client], bigInteger)
     const { sent, losses } = await call(client, upstream, text, whole('{}'))
     expect(numbers.size).toBeGreaterThan(40)
@@ -112,7 +112,7 @@ describe.each(pairs)('between a client of %s and an upstream of %s', (client, up
   })
 
   it.each(pointersIn(readNumbers[client]).map((pointer) => [`/${pointer.join('/')}`, pointer] as const))(
-    'a number that no field can mean at %s is refused or reported',
+    'are rejected or reported if the field at %s cannot represent them',
     async (_name, pointer) => {
       const body = put(readNumbers[client], pointer, placeFor('n')) as JsonObject
       const { text, numbers } = withNumbers(body, bigInteger)
@@ -121,31 +121,31 @@ describe.each(pairs)('between a client of %s and an upstream of %s', (client, up
     },
   )
 
-  it('every number that an answer says without a meaning for the gateway arrives as it is, or is reported', async () => {
+  it('are forwarded unchanged or reported if the gateway does not read them in the response', async () => {
     const { text, numbers } = withNumbers(answers[upstream], bigInteger)
-    const { status, text: told, losses } = await call(client, upstream, asked(client, false), whole(text))
+    const { status, text: out, losses } = await call(client, upstream, minimalRequest(client, false), whole(text))
     expect(status).toBe(200)
     expect(numbers.size).toBeGreaterThan(10)
-    expect(lost(answers[upstream], numbers, told, losses)).toEqual([])
+    expect(lost(answers[upstream], numbers, out, losses)).toEqual([])
   })
 
-  it('every number in the arguments of a streamed call arrives as it is', async () => {
+  it('are forwarded unchanged in the arguments of a streamed call', async () => {
     const { numbers } = withNumbers(streams[upstream], bigInteger)
     const answer = asEvents(upstream, streams[upstream])
-    const { status, text: told } = await call(client, upstream, asked(client, true), answer, true)
+    const { status, text: out } = await call(client, upstream, minimalRequest(client, true), answer, true)
     expect(status).toBe(200)
-    // Messages have no log probabilities.
+    // The messages format has no log probabilities.
     const kept = [...numbers].filter(
       ([name]) => streamedValues.test(name) && !(client === 'messages' && name === 'logprob'),
     )
     expect(kept.length).toBeGreaterThan(3)
-    expect(kept.filter(([, number]) => !told.includes(number))).toEqual([])
-    expect(told).not.toContain(rounded)
+    expect(kept.filter(([, number]) => !out.includes(number))).toEqual([])
+    expect(out).not.toContain(rounded)
   })
 })
 
-describe.each(clients)('a client of %s and an upstream of the same format', (format) => {
-  it('have every number as it was written, even where the body has to be written anew', async () => {
+describe.each(clients)('numbers between a client of %s and an upstream of the same format', (format) => {
+  it('are forwarded as written, even if the gateway has to serialize the body again', async () => {
     const { text, numbers } = withNumbers(requests[format], bigInteger)
     for (const body of [text, text.replace('Hello.', 'mgs1.gemini.c2VhbA==')]) {
       const { sent, losses } = await call(format, format, body, whole(withNumbers(answers[format], bigInteger).text))
@@ -166,7 +166,7 @@ describe('numbers that are not integers', () => {
     ['0.1', '0.1'],
   ] as const
 
-  it.each(decimals)('%s in the arguments of a call arrives as %s', async (number, written) => {
+  it.each(decimals)('%s in the arguments of a call is forwarded as %s', async (number, written) => {
     const body = withNumbers(
       {
         ...answers.messages,
@@ -174,9 +174,9 @@ describe('numbers that are not integers', () => {
       },
       () => number,
     ).text
-    const { text } = await call('chat', 'messages', asked('chat', false), whole(body))
+    const { text } = await call('chat', 'messages', minimalRequest('chat', false), whole(body))
     expect(JSON.parse(text).choices[0].message.tool_calls[0].function.arguments).toBe(`{"a":${written}}`)
-    const asked2 = withNumbers(
+    const bodyWithCall = withNumbers(
       {
         model: 'm',
         messages: [
@@ -190,24 +190,24 @@ describe('numbers that are not integers', () => {
       },
       () => number,
     ).text
-    const { sent } = await call('chat', 'messages', asked2, whole('{}'))
+    const { sent } = await call('chat', 'messages', bodyWithCall, whole('{}'))
     expect(sent).toContain(`"input":{"a":${written}}`)
   })
 
-  it('are the nearest double in a field that the format defines as a number', async () => {
-    const body = asked('chat', false).replace('{', '{"temperature":0.69999999999999995559,')
+  it('become the nearest double in a field that the format defines as a number', async () => {
+    const body = minimalRequest('chat', false).replace('{', '{"temperature":0.69999999999999995559,')
     const { sent, losses } = await call('chat', 'gemini', body, whole('{}'))
     expect(JSON.parse(sent).generationConfig.temperature).toBe(0.7)
     expect(losses).toEqual([])
   })
 
-  it('reach plugins as doubles, whole and streamed', async () => {
+  it('are passed to plugins as doubles in complete and streamed responses', async () => {
     const usage = '"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":1,"x":1234567890123456789}'
     const text = `{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}],${usage}}`
-    const wholeAnswer = await call('chat', 'gemini', asked('chat', false), () => new Response(text))
+    const wholeAnswer = await call('chat', 'gemini', minimalRequest('chat', false), () => new Response(text))
     const headers = { 'content-type': 'text/event-stream' }
     const events = () => new Response(`data: ${text}\n\n`, { headers })
-    const streamed = await call('chat', 'gemini', asked('chat', true), events, true)
+    const streamed = await call('chat', 'gemini', minimalRequest('chat', true), events, true)
     for (const { finished } of [wholeAnswer, streamed])
       expect(finished[0]?.usage?.raw?.value.x).toBe(Number('1234567890123456789'))
   })

@@ -8,9 +8,9 @@ import { completion } from './create-gateway.test-support.ts'
 import { createGateway } from './create-gateway.ts'
 
 const prose = 'Wie man "so" sagt,\nin Łódź wie in 北京 🙂. '.repeat(2000)
-const asked = { model: 'same', big: 1, messages: [{ role: 'user', content: prose }], user: 'u' }
-/** With what a parser would lose. */
-const written = JSON.stringify(asked, null, 1).replace('"big": 1', '"big" : 12345678901234567890')
+const requestBody = { model: 'same', big: 1, messages: [{ role: 'user', content: prose }], user: 'u' }
+/** Contains white space and an integer that `JSON.parse` does not preserve. */
+const written = JSON.stringify(requestBody, null, 1).replace('"big": 1', '"big" : 12345678901234567890')
 
 function setUp(more: Partial<GatewayConfig> = {}, answer: object = completion) {
   const sent: string[] = []
@@ -52,25 +52,25 @@ function setUp(more: Partial<GatewayConfig> = {}, answer: object = completion) {
 
 describe('a large request', () => {
   it.each([
-    ['the very bytes', 'same', written],
-    ['all but the model as it was written', 'named', written.replace('"same"', '"real"')],
-  ])('goes on as it came: %s', async (_name, model, wanted) => {
+    ['byte for byte', 'same', written],
+    ['with only the model name replaced', 'named', written.replace('"same"', '"real"')],
+  ])('is forwarded %s', async (_name, model, wanted) => {
     const { post, sent } = setUp()
     expect((await post(wanted.replaceAll('"real"', `"${model}"`).replace('"same"', `"${model}"`))).status).toBe(200)
     expect(sent).toEqual([wanted.replace('"same"', `"${model}"`)])
   })
 
-  it('is fitted to its upstream, and reported on', async () => {
+  it('is adapted to the quirks of its upstream with losses reported', async () => {
     const { post, sent } = setUp()
     const messages = [{ role: 'developer', content: prose }]
-    const answer = await post(JSON.stringify({ ...asked, model: 'old', max_completion_tokens: 9, messages }))
-    const { user: _user, ...rest } = asked
+    const answer = await post(JSON.stringify({ ...requestBody, model: 'old', max_completion_tokens: 9, messages }))
+    const { user: _user, ...rest } = requestBody
     const fitted = { ...rest, model: 'real', max_tokens: 9, messages: [{ role: 'system', content: prose }] }
     expect(JSON.parse(sent[0] ?? '')).toEqual(fitted)
     expect(answer.headers.get('modelgate-loss')).toContain('"/user"')
   })
 
-  it('is asked for usage where it streams', async () => {
+  it('requests usage if it streams', async () => {
     const { post, sent } = setUp()
     await post(written.replace('"model"', '"stream":true,"model"'))
     expect(JSON.parse(sent[0] ?? '')).toEqual({
@@ -80,32 +80,36 @@ describe('a large request', () => {
     })
   })
 
-  it.each(['other', 'both'])('is read whole by those who need all of it: %s', async (model) => {
+  it.each(['other', 'both'])('is parsed completely for a target that needs all of it: %s', async (model) => {
     const { post, sent } = setUp()
-    await post(JSON.stringify({ ...asked, model }))
+    await post(JSON.stringify({ ...requestBody, model }))
     expect(sent[0]).toContain(JSON.stringify(prose))
   })
 
   it.each<[string, string | Uint8Array, object]>([
     [
-      'no UTF-8',
+      'invalid UTF-8',
       Uint8Array.from([...new TextEncoder().encode(written)].map((byte) => (byte === 0xf0 ? 0xf8 : byte))),
       {
         message: 'The request body is not valid UTF-8.',
       },
     ],
-    ['no JSON', written.slice(0, -1), { message: expect.stringContaining('not valid JSON') }],
+    ['invalid JSON', written.slice(0, -1), { message: expect.stringContaining('not valid JSON') }],
     ['a broken escape', written.replace('\\n', '\\x'), { message: expect.stringContaining('not valid JSON') }],
     [
-      'too deep',
+      'a value nested too deeply',
       written.replace('"u"', `${'['.repeat(200)}${']'.repeat(200)}`),
       {
         message: expect.stringContaining('nests deeper'),
       },
     ],
-    ['no request', written.replace('"role": "user"', '"role": 5'), { param: 'messages.0.role' }],
-    ['a name as long as a text', JSON.stringify({ ...asked, temperature: prose }), { param: 'temperature' }],
-  ])('is refused where it is %s', async (_name, body, error) => {
+    ['a message with an invalid role', written.replace('"role": "user"', '"role": 5'), { param: 'messages.0.role' }],
+    [
+      'a long text in a numeric field',
+      JSON.stringify({ ...requestBody, temperature: prose }),
+      { param: 'temperature' },
+    ],
+  ])('is rejected with 400 if it contains %s', async (_name, body, error) => {
     const { post, sent } = setUp()
     const answer = await post(body)
     expect(answer.status).toBe(400)
@@ -113,14 +117,14 @@ describe('a large request', () => {
     expect(sent).toEqual([])
   })
 
-  it('is shown to plugins as a value like any other', async () => {
+  it('is passed to plugins as a complete value', async () => {
     const seen: RequestEvent[] = []
     const { post } = setUp({ plugins: [{ name: 'p', onRequest: (event) => void seen.push(event) }] })
     await post(written)
     expect(structuredClone(seen[0]?.body)).toEqual(JSON.parse(written))
   })
 
-  it('is estimated where nobody has counted it, before and after the call', async () => {
+  it('has the same token estimate before and after a call whose upstream reports no usage', async () => {
     const { usage: _usage, ...uncounted } = completion
     const before: number[] = []
     const { post, finished } = setUp({}, uncounted)

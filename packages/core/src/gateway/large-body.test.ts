@@ -74,11 +74,11 @@ const checks = codecs.flatMap(({ format, checkRequest, validateRequest }) => [
   { format, by: 'validateRequest', validateRequest },
 ])
 
-describe.each(checks)('a large request in outline: $format, $by', (codec) => {
+describe.each(checks)('the outline of a large request ($format, $by)', (codec) => {
   const { format } = codec
   const sample = samples[format]
 
-  it('has the same bytes, text, members, value and fields', () => {
+  it('has the bytes, text, members, value and fields of the request', () => {
     const text = JSON.stringify(sample, null, 1)
     const request = outlined(text, codec) as RequestBody
     expect(request.outline?.fields.model).toBe('m')
@@ -89,8 +89,8 @@ describe.each(checks)('a large request in outline: $format, $by', (codec) => {
     expect(new TextDecoder().decode(request.bytes)).toBe(text)
   })
 
-  it('is accepted only if the whole would be', () => {
-    // In a place somewhere in the body stands something else.
+  it('is accepted only if the complete request is valid', () => {
+    // Each function replaces the value at one position of the body.
     const places = (value: Json): readonly ((body: Json, by: Json) => Json)[] =>
       typeof value !== 'object' || value === null
         ? [(_body, by) => by]
@@ -112,16 +112,16 @@ describe.each(checks)('a large request in outline: $format, $by', (codec) => {
     )
   })
 
-  it.runIf(present)('says of every recorded request what the whole says', () => {
+  it.runIf(present)('is judged like the complete request for every recorded request', () => {
     const recorded: readonly Pick<ClientRequest, 'body'>[] = [
       ...readClientRequests(isOurs[format]),
       ...readRecorded(indexed[format]).flatMap(({ request: { body } }) => (isObject(body) ? [{ body }] : [])),
     ]
     let inOutline = 0
     let large = 0
-    for (const { body: given } of recorded) {
-      // Gemini's model is named by the path.
-      const body: JsonObject = format === 'gemini' ? { model: 'm', ...given } : given
+    for (const { body: recordedBody } of recorded) {
+      // Gemini requests name their model in the path.
+      const body: JsonObject = format === 'gemini' ? { model: 'm', ...recordedBody } : recordedBody
       const text = JSON.stringify(body)
       const good = accepts(codec, body)
       const request = outlined(text, codec)
@@ -140,22 +140,22 @@ describe.each(checks)('a large request in outline: $format, $by', (codec) => {
   })
 })
 
-describe('no outline', () => {
+describe('an undefined outline', () => {
   const chat = codecs.find(({ format }) => format === 'chat') as Codec
 
   it.each([
-    ['of a body with a seal', JSON.stringify(conversation(`mgs1.gemini.abc${prose}`))],
-    ['of one with a seal within a text', JSON.stringify(conversation(`${prose} {"signature":"mgs1.gemini.abc"}`))],
-    ['of one with a seal in base64', JSON.stringify(conversation(`bWdzMS5${prose}`))],
-    ['of broken JSON', JSON.stringify(conversation(prose)).slice(0, -1)],
-    ['of a body with a byte order mark', `\ufeff${JSON.stringify(conversation(prose))}`],
-    ['of one that does not fit', JSON.stringify({ ...conversation(prose), temperature: 9 })],
-    ['of one that is no object', JSON.stringify([prose])],
-  ])('%s', (_name, text) => expect(outlined(text, chat)).toBeUndefined())
+    ['a body with a seal', JSON.stringify(conversation(`mgs1.gemini.abc${prose}`))],
+    ['a body with a seal within a text', JSON.stringify(conversation(`${prose} {"signature":"mgs1.gemini.abc"}`))],
+    ['a body with a seal in base64', JSON.stringify(conversation(`bWdzMS5${prose}`))],
+    ['invalid JSON', JSON.stringify(conversation(prose)).slice(0, -1)],
+    ['a body with a byte order mark', `\ufeff${JSON.stringify(conversation(prose))}`],
+    ['a body with an invalid field', JSON.stringify({ ...conversation(prose), temperature: 9 })],
+    ['a body that is not an object', JSON.stringify([prose])],
+  ])('is returned for %s', (_name, text) => expect(outlined(text, chat)).toBeUndefined())
 
-  it('where the model is not likely to pass; its name is looked for at both ends', () => {
-    const asked: string[] = []
-    const likelyPasses = (model: string): boolean => asked.push(model) === 0
+  it('is returned if the model is unlikely to pass through, with its name at either end of the body', () => {
+    const models: string[] = []
+    const likelyPasses = (model: string): boolean => models.push(model) === 0
     const { validateRequest: validate } = chat
     const reading = {
       maxDepth: 9,
@@ -168,31 +168,31 @@ describe('no outline', () => {
     for (const body of [conversation(prose), { messages: conversation(prose).messages as Json, model: 'n' }])
       expect(lazyBody(encoder.encode(JSON.stringify(body)), { ...reading, model: undefined })).toBeUndefined()
     expect(lazyBody(encoder.encode('{}'), { ...reading, model: 'path' })).toBeUndefined()
-    expect(asked).toEqual(['m', 'n', 'path'])
+    expect(models).toEqual(['m', 'n', 'path'])
   })
 })
 
-describe('about a text that was cut', () => {
+describe('a truncated text in an outline', () => {
   it.each([
-    ['a bound', z.string().max(100)],
+    ['a maximum length', z.string().max(100)],
     ['a pattern', z.string().regex(/./)],
     ['a format', z.email()],
-    ['a rule', z.string().refine(() => true)],
-    ['a rule for anything', z.unknown().refine(() => true)],
-    ['what only zod knows', z.string().transform((text) => text)],
-  ])('%s says nothing', (_name, schema) => {
+    ['a refinement', z.string().refine(() => true)],
+    ['a refinement of an unknown value', z.unknown().refine(() => true)],
+    ['a transform', z.string().transform((text) => text)],
+  ])('cannot be accepted by %s', (_name, schema) => {
     expect(judgeOutline(() => acceptorOf(schema)(cutText))).toBe(false)
     expect(judgeOutline(() => acceptorOf(z.looseObject({ a: schema }))({ a: cutText }))).toBe(false)
   })
 
-  it('is known that it is a text', () => {
+  it('is accepted as a string and not as a number', () => {
     expect(judgeOutline(() => acceptorOf(z.string())(cutText))).toBe(true)
     expect(judgeOutline(() => acceptorOf(z.number())(cutText))).toBe(false)
     expect(acceptorOf(z.string().max(100))(cutText)).toBe(true)
   })
 })
 
-it('more values and names than may be are refused at once, wherever they stand', () => {
+it('rejects too many values and names at once, before reading the rest of the body', () => {
   const body = (values: number): Uint8Array =>
     encoder.encode(`{"model":"m","messages":[${'{},'.repeat(values)}"${prose}"],"broken":`)
   const read = (bytes: Uint8Array) =>

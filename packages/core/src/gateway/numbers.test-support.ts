@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../base/json/types.ts'
 import type { Format, UpstreamFormat } from '../base/names.ts'
 
-/** Stands for a number in a body; see `withNumbers`. */
+/** Placeholder of a number in a body; see `withNumbers`. */
 const place = (name: string): string => `#${name}#`
 
-/** A JSON value with numbers wherever JSON has room for one. */
+/** A JSON value with numbers in all kinds of positions. */
 const anywhere = (name: string): JsonObject => ({
   id: place(`${name}.id`),
   list: [1, place(`${name}.list`), [place(`${name}.listed`)]],
@@ -197,7 +197,7 @@ const chatUsage = (name: string): JsonObject => ({
   ...tomorrow(name),
 })
 
-/** An answer of each format with numbers in every value that the gateway does not read. */
+/** A response of each format with numbers in every value that the gateway does not read. */
 export const answers: { readonly [F in UpstreamFormat]: JsonObject } = {
   chat: {
     id: 'c',
@@ -338,7 +338,7 @@ const candidate = (part: JsonObject, more: JsonObject = {}): StreamEvent => ({
 const { content: _content, ...messagesFrame } = answers.messages
 const responsesItems = answers.responses.output as JsonObject[]
 
-/** The same as streams. */
+/** The same responses as streams. */
 export const streams: { readonly [F in UpstreamFormat]: readonly StreamEvent[] } = {
   chat: [
     chunk({ delta: { role: 'assistant', content: '' } }, tomorrow('body')),
@@ -381,7 +381,7 @@ export const streams: { readonly [F in UpstreamFormat]: readonly StreamEvent[] }
       delta: { type: 'input_json_delta', partial_json: inText('partial') },
     }),
     named({ type: 'content_block_stop', index: 1 }),
-    // Some servers say all of a call in its start.
+    // Some servers send a complete call in its start event.
     named({
       type: 'content_block_start',
       index: 2,
@@ -479,7 +479,7 @@ function started(item: JsonObject): JsonObject {
 
 const places = /(\\*)"#([\w.]+)#\1"/g
 
-/** The JSON of a value with a number in each place, and which number stands where. Every place has a number of its own. */
+/** Returns the JSON of a value with a distinct number for each placeholder, and the numbers by placeholder name. */
 export function withNumbers(
   value: unknown,
   numberOf: (index: number) => string,
@@ -492,21 +492,21 @@ export function withNumbers(
 export const fillIn = (value: unknown, numbers: ReadonlyMap<string, string>): string =>
   JSON.stringify(value).replaceAll(places, (_whole, _escapes, name: string) => numbers.get(name) as string)
 
-/** Where a text stands in a value, or within a text of it. */
+/** Returns the pointers of all strings in a value that contain a text. */
 export function pointersOf(value: Json, text: string, at = ''): string[] {
   if (typeof value === 'string') return value.includes(text) ? [at] : []
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) => pointersOf(inner as Json, text, `${at}/${key}`))
 }
 
-/** The pointers of all numbers in a value. */
+/** Returns the pointers of all numbers in a value. */
 export function pointersIn(value: Json, at: readonly (string | number)[] = []): (readonly (string | number)[])[] {
   if (typeof value === 'number') return [at]
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) => pointersIn(inner as Json, [...at, key]))
 }
 
-/** A copy with something else in one place. */
+/** Returns a copy with another value at one pointer. */
 export function put(value: Json, [step, ...rest]: readonly (string | number)[], other: string): Json {
   if (step === undefined) return other
   const copy = structuredClone(value) as JsonObject

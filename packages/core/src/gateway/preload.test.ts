@@ -5,10 +5,10 @@ import { anthropic } from '../upstreams/anthropic.ts'
 import { voyage } from '../upstreams/voyage.ts'
 import { loadInTurn, preload, preloadedParts } from './preload.ts'
 
-describe('the modules that are preloaded', () => {
+describe('preloaded modules', () => {
   const parts = preloadedParts({ claude: anthropic({ apiKey: 'k' }) })
 
-  it('are those that calls can need, beginning with the formats that upstreams speak', () => {
+  it('include the modules that calls can need, starting with the formats of the upstreams', () => {
     const messages = wireCodecOf('messages')
     const chat = wireCodecOf('chat')
     const inOrder = [
@@ -21,11 +21,11 @@ describe('the modules that are preloaded', () => {
     expect(parts.filter((part) => (inOrder as unknown[]).includes(part))).toEqual(inOrder)
   })
 
-  it('are each loaded once', () => {
+  it('contain no duplicates', () => {
     expect(new Set(parts).size).toBe(parts.length)
   })
 
-  it('are none if no upstream serves chat', () => {
+  it('are empty if no upstream serves chat', () => {
     expect(preloadedParts({ vectors: voyage({ apiKey: 'k' }) })).toEqual([])
   })
 
@@ -35,7 +35,7 @@ describe('the modules that are preloaded', () => {
 })
 
 describe('preloading', () => {
-  /** Loaders that record their numbers. */
+  /** Creates loaders that record their numbers. */
   function recorded(count: number) {
     const loaded: number[] = []
     const loaders = Array.from({ length: count }, (_, at) => async () => void loaded.push(at))
@@ -61,12 +61,12 @@ describe('preloading', () => {
     expect(loaded).toEqual([0])
   })
 
-  it('leaves no unhandled rejection', async () => {
+  it('causes no unhandled rejection', async () => {
     const fail = () => {
       throw new Error('no such file')
     }
     preload({ claude: anthropic({ apiKey: 'k' }) }, fail)
-    // Vitest fails on a rejection that nobody handles.
+    // Vitest fails on unhandled rejections.
     await new Promise((resolve) => setTimeout(resolve))
   })
 })

@@ -12,7 +12,7 @@ import { createGateway } from './create-gateway.ts'
 
 type Answer = (url: URL, key: string | null, signal: AbortSignal) => Response | Promise<Response>
 
-/** Configurations of one gateway: the upstream `a` at a host of this name, tokens that begin with the same name. */
+/** Creates a gateway and `named`, which builds its configurations: the host of upstream `a` and the token have the given name. */
 function setUp(answer: Answer = () => asJson(completion)({} as Seen, undefined) as Response) {
   const called: { host: string; key: string | null }[] = []
   const fetching = (async (input: string, init: RequestInit) => {
@@ -47,8 +47,8 @@ function setUp(answer: Answer = () => asJson(completion)({} as Seen, undefined) 
 
 const encoder = new TextEncoder()
 
-describe('another configuration', () => {
-  it('holds for calls that arrive, and those that have begun end under their own', async () => {
+describe('a new configuration', () => {
+  it('applies to new calls, while running calls end under their own configuration', async () => {
     let goOn = (): void => {}
     const waiting = new Promise<void>((resolve) => {
       goOn = resolve
@@ -81,21 +81,21 @@ describe('another configuration', () => {
     expect(finished).toEqual(['new', 'old'])
   })
 
-  it('holds from the next call on, also while the one before is still being let in', async () => {
+  it('applies to the next call even while the admission of the previous call is pending', async () => {
     const { gateway, named, chat, called } = setUp()
-    let letIn = (): void => {}
+    let admit = (): void => {}
     const slow = new Promise<{ id: string }>((resolve) => {
-      letIn = () => resolve({ id: 'me' })
+      admit = () => resolve({ id: 'me' })
     })
     gateway.reconfigure(named('one', { auth: () => slow }))
     const begun = chat('one')
     gateway.reconfigure(named('two'))
-    letIn()
+    admit()
     expect((await begun).status).toBe(200)
     expect(called).toMatchObject([{ host: 'one' }])
   })
 
-  it('holds for realtime sessions', async () => {
+  it('applies to realtime sessions', async () => {
     const { gateway, named } = setUp()
     gateway.reconfigure(named('two'))
     const dialled: string[] = []
@@ -122,7 +122,7 @@ describe('another configuration', () => {
     expect(dialled[0]).toContain('//two/v1/realtime')
   })
 
-  it('is what routes and match speak of, and explain', async () => {
+  it('applies to routes, match and explain', async () => {
     const { gateway, named } = setUp()
     const path = '/status'
     const plugin = {
@@ -150,21 +150,24 @@ describe('another configuration', () => {
     ["names the upstream 'b'", { models: { real: 'b' } }],
     ['limits.bodyBytes is 0', { limits: { bodyBytes: 0 } }],
     ['a `name`', { plugins: [{}] }],
-  ])('that cannot be is refused as at the start, and the old one stays: %s', async (words, wrong) => {
-    const { gateway, named, chat } = setUp()
-    const config = named('two', wrong as unknown as Partial<GatewayConfig>)
-    let atStart: unknown
-    try {
-      createGateway(config)
-    } catch (error) {
-      atStart = error
-    }
-    expect(() => gateway.reconfigure(config)).toThrow(atStart as Error)
-    expect(String(atStart)).toContain(words)
-    expect((await chat('one')).status).toBe(200)
-  })
+  ])(
+    'is rejected if invalid, with the error of createGateway, and the current one stays active: %s',
+    async (words, wrong) => {
+      const { gateway, named, chat } = setUp()
+      const config = named('two', wrong as unknown as Partial<GatewayConfig>)
+      let atStart: unknown
+      try {
+        createGateway(config)
+      } catch (error) {
+        atStart = error
+      }
+      expect(() => gateway.reconfigure(config)).toThrow(atStart as Error)
+      expect(String(atStart)).toContain(words)
+      expect((await chat('one')).status).toBe(200)
+    },
+  )
 
-  it('starts the plugins that are new; one that fails to start leaves the old one in force', async () => {
+  it('starts only new plugins, and the current configuration stays active if one of them fails to start', async () => {
     const { gateway, named, chat } = setUp()
     const starts: string[] = []
     const plugin = { name: 'p', onStart: () => void starts.push('p') }
@@ -182,15 +185,15 @@ describe('another configuration', () => {
     expect((await chat('one')).status).toBe(200)
   })
 
-  it('comes too late after close', async () => {
+  it('is rejected after close', async () => {
     const { gateway, named } = setUp()
     await gateway.close()
     expect(() => gateway.reconfigure(named('two'))).toThrow('the gateway is closed')
   })
 })
 
-describe('what the gateway knows', () => {
-  it('of responses is kept, where the new configuration brings no store', async () => {
+describe('state across configurations', () => {
+  it('keeps stored responses if the new configuration has no store', async () => {
     const { gateway, named, post } = setUp(() => Response.json(message))
     const make = async (): Promise<string> => {
       const response = await post('/v1/responses', { model: 'claude', input: 'hi' }, 'one')
@@ -213,11 +216,19 @@ describe('what the gateway knows', () => {
   const openai2 = (apiKey: string, host: string) => ({ a: openai({ apiKey, baseURL: `http://${host}/v1` }) })
 
   it.each([
-    ['an upstream that is still there is kept', {}, 0],
-    ['it is kept under other settings of the breaker', { breaker: { failures: 3 } }, 0],
-    ['an upstream with another key is new', { upstreams: openai2('sk-2', 'one'), models: { real: 'a' } }, 1],
-    ['an upstream at another address is new', { upstreams: openai2('sk-1', 'other'), models: { real: 'a' } }, 1],
-  ] as const)('of failures: %s', async (_, change, calls) => {
+    ['keeps the failures of an unchanged upstream', {}, 0],
+    ['keeps the failures of an upstream if the breaker settings change', { breaker: { failures: 3 } }, 0],
+    [
+      'resets the failures of an upstream with another key',
+      { upstreams: openai2('sk-2', 'one'), models: { real: 'a' } },
+      1,
+    ],
+    [
+      'resets the failures of an upstream at another address',
+      { upstreams: openai2('sk-1', 'other'), models: { real: 'a' } },
+      1,
+    ],
+  ] as const)('%s', async (_, change, calls) => {
     const { gateway, named, chat, called } = setUp(down)
     for (let n = 0; n < 5; n++) await chat('one')
     expect((await chat('one')).status).toBe(503)
@@ -228,9 +239,9 @@ describe('what the gateway knows', () => {
   })
 
   it.each([
-    ['with the same function for them is kept', true, 0],
-    ['with another function for them is new: they may be another account’s', false, 1],
-  ])('of failures: an upstream that asks for its tokens, %s', async (_, same, calls) => {
+    ['keeps the failures of an upstream with the same authorize function', true, 0],
+    ['resets the failures of an upstream with another authorize function, which may use another account', false, 1],
+  ])('%s', async (_, same, calls) => {
     const { gateway, named, chat, called } = setUp(down)
     const base = openai({ baseURL: 'http://one/v1' })
     const asks = (token: string) => ({ ...base, authorize: () => ({ authorization: `Bearer ${token}` }) })
@@ -244,7 +255,7 @@ describe('what the gateway knows', () => {
     expect(called).toHaveLength(5 + calls)
   })
 
-  it('of an upstream whose calls go on meanwhile is the same for old and new calls', async () => {
+  it('shares the failures of an unchanged upstream between running and new calls', async () => {
     const { gateway, named, chat, called } = setUp(down)
     const begun = [1, 2, 3, 4, 5].map(() => chat('one'))
     gateway.reconfigure(named('one'))
@@ -253,7 +264,7 @@ describe('what the gateway knows', () => {
     expect(called).toHaveLength(5)
   })
 
-  it('of an upstream that was replaced does not fall on the one in its place', async () => {
+  it('does not count failures of a replaced upstream for its replacement', async () => {
     const { gateway, named, chat } = setUp((url) =>
       url.host === 'one' ? down(url, null, new AbortController().signal) : Response.json(completion),
     )
@@ -264,8 +275,8 @@ describe('what the gateway knows', () => {
   })
 })
 
-describe('under load', () => {
-  it('no call fails, whichever configuration it falls to', async () => {
+describe('reconfiguration under load', () => {
+  it('fails no call under either configuration', async () => {
     const { gateway, named, chat } = setUp(async (url) => {
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 4))
       return url.pathname.endsWith('completions')

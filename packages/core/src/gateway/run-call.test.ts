@@ -5,7 +5,7 @@ import type { Inbound } from '../http/inbound.ts'
 import { adapterFunctions } from './adapter.ts'
 import { type Answer, asJson, asStream, completion, setUp, sse } from './create-gateway.test-support.ts'
 
-/** A gateway whose plugin counts how often each call is settled. */
+/** Creates a gateway whose plugin records every settlement. */
 function settings(upstream: Answer = asJson(completion)) {
   const settled: FinishEvent[] = []
   const finished: FinishEvent[] = []
@@ -30,7 +30,7 @@ const upgradeHeaders: Record<string, string> = {
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 }
 
-/** Opens a realtime session, which is over at once if it opens. */
+/** Opens a realtime session and settles it twice at once if it opens. */
 async function openSession({ gateway }: Settings, acceptsReference: boolean): Promise<void> {
   const inbound: Inbound = {
     method: 'GET',
@@ -102,10 +102,10 @@ const ends: readonly [string, FinishEvent['outcome'], number, Settings, (all: Se
 
 it.each(ends)('settles a call exactly once: %s', async (_name, outcome, status, all, run) => {
   await run(all)
-  // Resolves only when no call is left.
+  // Resolves only when no call remains.
   await all.gateway.close({ graceMs: 60_000 })
   expect(all.finished).toMatchObject([{ outcome, status }])
-  // A call that was refused before its admission has nothing to settle.
+  // A call that is rejected before its admission has nothing to settle.
   expect(all.settled).toHaveLength(status === 404 && all.finished[0]?.operation === 'generate' ? 0 : 1)
 })
 

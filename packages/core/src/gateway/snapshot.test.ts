@@ -14,8 +14,8 @@ const minimal = {
   models: { m: 'a' },
 } as const
 
-describe('a plugin that belongs to auth', () => {
-  it('comes first, and once, also where it is given again', async () => {
+describe('the plugin of an auth function', () => {
+  it('runs first and only once, even if plugins lists it again', async () => {
     const order: string[] = []
     const own: Plugin = { name: 'own', onFinish: () => void order.push('own') }
     const auth: Authenticate = Object.assign(() => ({ id: 'me' }), { plugin: own })
@@ -27,12 +27,12 @@ describe('a plugin that belongs to auth', () => {
 })
 
 describe('a plugin', () => {
-  it('is told of the gateway once it stands', () => {
+  it('receives the created gateway in onStart', () => {
     const onStart = vi.fn()
     const gateway: Gateway = createGateway({ ...minimal, plugins: [{ name: 'x', onStart }] })
     expect(onStart.mock.calls).toEqual([[gateway]])
   })
-  it('stops a gateway from being made by throwing', () => {
+  it('prevents the creation of a gateway if its onStart throws', () => {
     const onStart = () => {
       throw new TypeError('x: set the key')
     }
@@ -44,12 +44,12 @@ describe('a plugin', () => {
     ['a route without a slash', { name: 'x', routes: [{ method: 'GET', path: 'x', handle: () => null }] }],
     ['a route with an unknown method', { name: 'x', routes: [{ method: 'get', path: '/x', handle: () => null }] }],
     ['a route without a function', { name: 'x', routes: [{ method: 'GET', path: '/x' }] }],
-  ])('with %s is refused with a message that says what to write', (_, plugin) => {
+  ])('with %s is rejected with a message that shows what to write', (_, plugin) => {
     expect(() => createGateway({ ...minimal, plugins: [plugin as Plugin] })).toThrow(/^plugins: .*\{/)
   })
 })
 
-describe('endpoints of a plugin', () => {
+describe('routes of a plugin', () => {
   const text = (body: string) => ({ status: 200, headers: { 'content-type': 'text/plain' }, body })
   const routes: PluginRoute[] = [
     { method: 'GET', path: '/', handle: () => text('home') },
@@ -87,14 +87,14 @@ describe('endpoints of a plugin', () => {
     ['GET', '/', 200, 'home'],
     ['GET', '/things/7%2F8', 200, 'thing 7/8'],
     ['GET', '/things/7/', 200, 'thing 7'],
-  ])('%s %s needs no token and settles nothing', async (method, path, status, body) => {
+  ])('serve %s %s without a token or a settlement', async (method, path, status, body) => {
     expect(await ask(method, path)).toMatchObject({ status, body })
   })
-  it('read their bodies, up to their own limit', async () => {
+  it('read request bodies up to their own limit', async () => {
     expect(await ask('POST', '/things/7/turn', { body: 'left' })).toMatchObject({ body: '7 left' })
     expect(await ask('POST', '/things/7/turn', { body: 'x'.repeat(11) })).toMatchObject({ status: 413 })
   })
-  it('answer with the errors they throw, and others are logged and not told', async () => {
+  it('return the GatewayErrors that they throw, and log other errors without returning their message', async () => {
     const known = await ask('DELETE', '/things/7')
     expect(known.status).toBe(409)
     expect(JSON.parse(known.body).error.message).toBe('It is in use.')
@@ -103,21 +103,21 @@ describe('endpoints of a plugin', () => {
     expect(other.body).not.toContain('secret-host')
     expect(JSON.stringify(other.logged.map(String))).toContain('failed')
   })
-  it('leave other methods and paths to the host', async () => {
+  it('match no other methods and paths', async () => {
     const { gateway } = await ask('GET', '/')
     expect(adapterFunctions(gateway).match('POST', '/')).toBeNull()
     expect(adapterFunctions(gateway).match('PATCH', '/things/7')).toBeNull()
     expect(adapterFunctions(gateway).match('GET', '/things')).toBeNull()
     expect(adapterFunctions(gateway).match('GET', '/v1/models')?.route.operation).toBe('list-models')
   })
-  it('stand below the base path and in the list of routes', async () => {
+  it('are served below the base path and listed in routes', async () => {
     for (const path of ['/ai/', '/ai'])
       expect(await ask('GET', path, {}, { basePath: '/ai' })).toMatchObject({ body: 'home' })
     const { gateway } = await ask('GET', '/ai/things/1', {}, { basePath: '/ai' })
     expect(gateway.routes.filter(({ operation }) => operation === 'plugin')).toHaveLength(routes.length)
     expect(adapterFunctions(gateway).match('GET', '/')).toBeNull()
   })
-  it('cannot take a path from the gateway', async () => {
+  it('cannot replace a route of the gateway', async () => {
     const handle = () => text('mine')
     const { gateway } = setUp(
       {},

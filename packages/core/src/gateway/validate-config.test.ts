@@ -12,17 +12,17 @@ import {
   reportAllProblems,
 } from './validate-config.ts'
 
-it('an undefined limit is the default, not no limit', () => {
+it('uses the default for an undefined limit', () => {
   const limits = { bodyBytes: undefined, idleMs: 5 } as unknown as Limits
   expect(resolveLimits(limits)).toEqual({ ...defaultLimits, idleMs: 5 })
   expect(resolveLimits(undefined)).toEqual(defaultLimits)
 })
 
-it('a heartbeat every 15 s is kept also by timers that are late', () => {
+it('sends default heartbeats early enough for a 15 s interval with late timers', () => {
   expect(defaultLimits.heartbeatMs).toBeLessThanOrEqual(14_000)
 })
 
-it('an endless time is the longest a timer takes; endless sizes stay endless', () => {
+it('limits infinite times to the longest timer delay and keeps infinite sizes', () => {
   const { firstByteMs, bodyBytes } = resolveLimits({
     firstByteMs: Number.POSITIVE_INFINITY,
     bodyBytes: Number.POSITIVE_INFINITY,
@@ -70,7 +70,7 @@ it('throws a single problem without a list', () => {
   expect(() => core.createGateway(config)).toThrow(/^upstreams is empty: name at least one[^\n]+$/)
 })
 
-it('logs a refused credential of an upstream without a stray undefined', async () => {
+it('logs a rejected credential of an upstream without a stray undefined', async () => {
   const warn = vi.fn()
   const gateway = core.createGateway({
     auth: 'none',
@@ -111,30 +111,46 @@ const form = "write an upstream's name, a target, a list of them, or a plan"
 const features =
   'write one of tools, images, audio, video, documents, json, reasoning, stream, or a function (request) => boolean'
 
-describe('models that cannot be meant', () => {
-  it.each([{}, undefined])('%j', (models) =>
+describe('invalid models', () => {
+  it.each([{}, undefined])('are rejected as empty: %j', (models) =>
     expect(thrown(() => check(models))).toBe("models is empty: say what clients may ask for, as in { 'gpt-*': 'a' }"),
   )
 
   it.each<[string, unknown, string]>([
-    ['nothing', null, `models['m'] holds null: ${form}`],
+    ['null', null, `models['m'] holds null: ${form}`],
     ['a number', 5, `models['m'] holds a value of type number: ${form}`],
-    ['a hole', ['a', undefined], `models['m'] holds a value of type undefined: ${form}`],
+    ['undefined in a list', ['a', undefined], `models['m'] holds a value of type undefined: ${form}`],
     ['a list in a list', [['a']], `models['m'] holds a value of type object: ${form}`],
     ['an empty list', [], "models['m'] is an empty list: name an upstream"],
-    ['a plan of nothing', { targets: [] }, "models['m'] is an empty list: name an upstream"],
-    ['a plan without a list', { targets: 'a' }, "models['m'].targets is no list: write one of upstreams or targets"],
-    ['a stranger', 'c', "models['m'] names the upstream 'c', which is not among upstreams (a, b)"],
-    ['an inherited name', 'toString', "models['m'] names the upstream 'toString', which is not among upstreams (a, b)"],
-    ['a stranger in a list', ['a', 'c'], "models['m'][1] names the upstream 'c', which is not among upstreams (a, b)"],
-    ['nobody', { model: 'x' }, "models['m'] names the upstream 'undefined', which is not among upstreams (a, b)"],
+    ['a plan without targets', { targets: [] }, "models['m'] is an empty list: name an upstream"],
     [
-      'a plan’s misspelled field',
+      'a plan whose targets are no list',
+      { targets: 'a' },
+      "models['m'].targets is no list: write one of upstreams or targets",
+    ],
+    ['an unknown upstream', 'c', "models['m'] names the upstream 'c', which is not among upstreams (a, b)"],
+    [
+      'the name of an inherited property',
+      'toString',
+      "models['m'] names the upstream 'toString', which is not among upstreams (a, b)",
+    ],
+    [
+      'an unknown upstream in a list',
+      ['a', 'c'],
+      "models['m'][1] names the upstream 'c', which is not among upstreams (a, b)",
+    ],
+    [
+      'a target without an upstream',
+      { model: 'x' },
+      "models['m'] names the upstream 'undefined', which is not among upstreams (a, b)",
+    ],
+    [
+      'a plan with a misspelled field',
       { targets: ['a'], strategie: 'order' },
       "models['m'].strategie is unknown: there are targets, strategy, preferLossless, retry, hedgeMs",
     ],
     [
-      'a strategy that there is not',
+      'an unknown strategy',
       { targets: ['a'], strategy: 'random' },
       "models['m'].strategy is 'random': write one of order, weighted, fastest, sticky",
     ],
@@ -144,25 +160,25 @@ describe('models that cannot be meant', () => {
       `models['m'] has weights, which the strategy '${strategy}' does not look at: leave them out, or write 'weighted' or 'sticky'`,
     ]),
     [
-      'preferLossless',
+      'a preferLossless that is not a boolean',
       { targets: ['a'], preferLossless: 'no' },
       "models['m'].preferLossless is no: write true or false",
     ],
-    ['no time', { targets: ['a', 'b'], hedgeMs: 0 }, "models['m'].hedgeMs is 0: write a number greater than 0"],
+    ['a hedgeMs of 0', { targets: ['a', 'b'], hedgeMs: 0 }, "models['m'].hedgeMs is 0: write a number greater than 0"],
     [
-      'nobody to hedge with',
+      'hedging with a single target',
       { targets: ['a'], hedgeMs: 50 },
       "models['m'].hedgeMs: a second target is needed to be called beside the first",
     ],
     [
-      'a plan’s retry',
+      'invalid retry settings of a plan',
       { targets: ['a'], retry: { attempts: 0 } },
       "models['m'].retry.attempts is 0: write a whole number from 1, the first call included",
     ],
-  ])('%s', (_, route, message) => expect(thrown(() => check({ m: route }))).toBe(message))
+  ])('are rejected: %s', (_, route, message) => expect(thrown(() => check({ m: route }))).toBe(message))
 })
 
-describe('a target that cannot be meant', () => {
+describe('an invalid target', () => {
   it.each<[object, string]>([
     [
       { modell: 'x' },
@@ -199,7 +215,7 @@ describe('a target that cannot be meant', () => {
       [{ [field]: { seed: 1n } }, `.${field} cannot be written as JSON`],
       [{ [field]: cycle }, `.${field} cannot be written as JSON`],
     ]),
-  ])('%o', (wrong, message) => {
+  ])('is rejected: %o', (wrong, message) => {
     expect(thrown(() => check({ m: { upstream: 'a', ...wrong } }))).toBe(`models['m']${message}`)
     expect(thrown(() => check({ m: { targets: ['b', { upstream: 'a', ...wrong }] } }))).toBe(`models['m'][1]${message}`)
   })
@@ -208,12 +224,12 @@ describe('a target that cannot be meant', () => {
     ['m', '*-*', "models['m'].model is '*-*': it has more stars than 'm' has"],
     ['m-*', '*-*', "models['m-*'].model is '*-*': it has more stars than 'm-*' has"],
     ['*-*', '*/*/*', "models['*-*'].model is '*/*/*': it has more stars than '*-*' has"],
-  ])('%s with the model %s', (name, model, message) =>
+  ])('is rejected because of too many stars: %s with the model %s', (name, model, message) =>
     expect(thrown(() => check({ [name]: { upstream: 'a', model } }))).toBe(message),
   )
 })
 
-describe('models as they are meant', () => {
+describe('valid models', () => {
   it.each<[string, unknown]>([
     ['m', 'a'],
     ['m', ['a', 'b', 'a']],
@@ -225,10 +241,10 @@ describe('models as they are meant', () => {
     ['m', { upstream: 'a', priority: -1, when: 'images', onLoss: 'ignore', defaults: { a: null }, overrides: {} }],
     ['m', { upstream: 'a', when: ['tools', 'stream'], limits: { totalMs: 1 / 0 } }],
     ['m', { upstream: 'a', when: () => true, limits: undefined, defaults: undefined }],
-  ])('%s: %o', (name, route) => expect(thrown(() => check({ [name]: route }))).toBeUndefined())
+  ])('are accepted: %s with %o', (name, route) => expect(thrown(() => check({ [name]: route }))).toBeUndefined())
 })
 
-describe('retry', () => {
+describe('retry settings', () => {
   const known = 'attempts, maxWaitMs, backoffMs, maxBackoffMs, budgetRatio, budgetFloor'
   it.each<[unknown, string | undefined]>([
     [undefined, undefined],
@@ -249,12 +265,12 @@ describe('retry', () => {
         `retry.${name} is ${value}: write a number from 0`,
       ]),
     ),
-  ])('%o', (retry, message) =>
+  ])('%o report the problem %j', (retry, message) =>
     expect(thrown((report) => checkRetry(retry as RetryConfig, 'retry', report))).toBe(message),
   )
 })
 
-describe('breaker', () => {
+describe('breaker settings', () => {
   it.each<[unknown, string | undefined]>([
     [undefined, undefined],
     [false, undefined],
@@ -271,7 +287,7 @@ describe('breaker', () => {
     [{ failureRate: 50 }, 'breaker.failureRate is 50: write a share, from 0 to 1'],
     [{ window: 1.5 }, 'breaker.window is 1.5: write a whole number of calls'],
     [{ window: 1 / 0 }, 'breaker.window is Infinity: write a whole number of calls'],
-  ])('%o', (breaker, message) =>
+  ])('%o report the problem %j', (breaker, message) =>
     expect(thrown((report) => checkBreaker(breaker as BreakerConfig, report))).toBe(message),
   )
 })
@@ -281,6 +297,6 @@ it.each([
   [undefined, undefined],
   ['fail', "x is 'fail': write 'ignore', 'warn' or 'reject'"],
   [null, "x is 'null': write 'ignore', 'warn' or 'reject'"],
-])('a policy for losses: %s', (policy, message) =>
+])('reports for the loss policy %s the problem %j', (policy, message) =>
   expect(thrown((report) => checkPolicy(policy, 'x', report))).toBe(message),
 )

@@ -8,8 +8,8 @@ const sealed = (data: string, issuer: 'gemini' | 'chat' = 'gemini'): ToolCallPar
   seal: { issuer, data },
 })
 
-describe('a seal in the id of a call', () => {
-  it.each(['c2ln', 'a+b/c==', 'x'.repeat(45)])('comes back from it: %s', (data) => {
+describe('a seal in a call id', () => {
+  it.each(['c2ln', 'a+b/c==', 'x'.repeat(45)])('is restored from the id: %s', (data) => {
     const part = sealInId(sealed(data), 'chat')
     expect(part.seal).toBeUndefined()
     expect(part.id.length).toBeLessThanOrEqual(64)
@@ -27,18 +27,18 @@ describe('a seal in the id of a call', () => {
 
   it.each([
     ['is too long', sealed('x'.repeat(46))],
-    ['is no plain text', sealed('{"google":{}}', 'chat')],
-    ['is not there', call],
-  ])('is not put there if it %s', (_why, part) => {
+    ['is not plain text', sealed('{"google":{}}', 'chat')],
+    ['is missing', call],
+  ])('is not stored in the id if it %s', (_why, part) => {
     expect(sealInId(part, 'messages')).toBe(part)
   })
 
-  it('is not put there for a client of the format that issued it', () => {
+  it('is not stored in the id for a client of the format that issued it', () => {
     const part = sealed('c2ln', 'chat')
     expect(sealInId(part, 'chat')).toBe(part)
   })
 
-  it('leaves ids alone that only begin like one', () => {
+  it('is not read from ids that only start like a seal', () => {
     const parts: ToolCallPart[] = [
       { ...call, id: 'mgs1.' },
       { ...call, id: 'mgs1.gemini.c2ln' },

@@ -40,13 +40,13 @@ const answer = { candidates: [candidate], usageMetadata: { ...cached, serviceTie
 const losses = ['/candidates/0/finishReason', '/candidates/0/safetyRatings', '/usageMetadata/cacheTokensDetails']
 const tier = '/usageMetadata/serviceTier'
 
-describe('losses of an answer', () => {
+describe('losses of a response', () => {
   const wanted: [Format, string[]][] = [
     ['chat', losses],
     ['messages', [...losses, tier]],
     ['responses', losses],
   ]
-  test.each(wanted)('are named as the upstream wrote it: %s', (client, paths) => {
+  test.each(wanted)('are reported with the paths of the upstream response to a client of %s', (client, paths) => {
     const lane = laneOf(client, 'gemini')
     lane.readResponse(bytes(JSON.stringify(answer)))
     expect(lane.report.losses.filter(({ side }) => side === 'answer').map(({ path }) => path)).toEqual(
@@ -55,7 +55,7 @@ describe('losses of an answer', () => {
     expect(lane.report.losses.map(({ path }) => path).filter((path) => path.startsWith('/choices'))).toEqual([])
   })
 
-  test.each(wanted)('are told once, at the end of a stream whose every event counts: %s', (client, paths) => {
+  test.each(wanted)('are reported once at the end of a stream to a client of %s', (client, paths) => {
     const lane = laneOf(client, 'gemini', true)
     const stream = lane.openStream()
     const { usageMetadata } = answer
@@ -63,9 +63,9 @@ describe('losses of an answer', () => {
     for (const chunk of [piece, piece, answer]) stream.push(bytes(`data: ${JSON.stringify(chunk)}\n\n`))
     const during = lane.report.losses.map(({ path }) => path)
     stream.end()
-    const told = lane.report.losses.filter(({ side }) => side === 'answer').map(({ path }) => path)
-    expect(told).toEqual(expect.arrayContaining(paths))
-    expect(new Set(told).size).toBe(told.length)
+    const lostPaths = lane.report.losses.filter(({ side }) => side === 'answer').map(({ path }) => path)
+    expect(lostPaths).toEqual(expect.arrayContaining(paths))
+    expect(new Set(lostPaths).size).toBe(lostPaths.length)
     expect(during).not.toContain('/usageMetadata/cacheTokensDetails')
     expect(new TextDecoder().decode(stream.take())).toMatch(/^: modelgate-loss .*"\/candidates\/0\/finishReason"/m)
   })
@@ -76,21 +76,24 @@ describe('log probabilities of a refusal', () => {
   const logprobs = { content: null, refusal: [token] }
   const frame = { id: 'c', created: 1, model: 'm' }
   const refused = { index: 0, logprobs, finish_reason: 'stop' }
-  test.each<Format>(['gemini', 'responses'])('have no place in %s, whole and streamed', (client) => {
-    const whole = laneOf(client, 'chat')
-    const message = { role: 'assistant', content: null, refusal: 'no' }
-    whole.readResponse(bytes(JSON.stringify({ ...frame, choices: [{ ...refused, message }] })))
-    const streamed = laneOf(client, 'chat', true)
-    const stream = streamed.openStream()
-    stream.push(
-      bytes(`data: ${JSON.stringify({ ...frame, choices: [{ ...refused, delta: message }] })}\n\ndata: [DONE]\n\n`),
-    )
-    stream.end()
-    for (const { report } of [whole, streamed])
-      expect(report.losses).toContainEqual(
-        expect.objectContaining({ path: '/choices/0/logprobs/refusal', severity: 'warn', side: 'answer' }),
+  test.each<Format>(['gemini', 'responses'])(
+    'are reported as lost to a client of %s in complete and streamed responses',
+    (client) => {
+      const whole = laneOf(client, 'chat')
+      const message = { role: 'assistant', content: null, refusal: 'no' }
+      whole.readResponse(bytes(JSON.stringify({ ...frame, choices: [{ ...refused, message }] })))
+      const streamed = laneOf(client, 'chat', true)
+      const stream = streamed.openStream()
+      stream.push(
+        bytes(`data: ${JSON.stringify({ ...frame, choices: [{ ...refused, delta: message }] })}\n\ndata: [DONE]\n\n`),
       )
-  })
+      stream.end()
+      for (const { report } of [whole, streamed])
+        expect(report.losses).toContainEqual(
+          expect.objectContaining({ path: '/choices/0/logprobs/refusal', severity: 'warn', side: 'answer' }),
+        )
+    },
+  )
 })
 
 test.each<[Format, string, boolean]>([
@@ -101,17 +104,19 @@ test.each<[Format, string, boolean]>([
   ['gemini', 'flex', false],
   ['gemini', 'default', false],
   ['responses', 'scale', false],
-])('a tier without a word is reported: %s, %s', (client, service_tier, reported) => {
+])('reports to a client of %s that the service tier %s is lost: %s', (client, service_tier, reported) => {
   const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
   const frame = { id: 'c', created: 1, model: 'm', service_tier, usage }
-  const said = { role: 'assistant', content: 'a' }
+  const output = { role: 'assistant', content: 'a' }
   const whole = laneOf(client, 'chat')
-  whole.readResponse(bytes(JSON.stringify({ ...frame, choices: [{ index: 0, message: said, finish_reason: 'stop' }] })))
+  whole.readResponse(
+    bytes(JSON.stringify({ ...frame, choices: [{ index: 0, message: output, finish_reason: 'stop' }] })),
+  )
   const streamed = laneOf(client, 'chat', true)
   const stream = streamed.openStream()
   stream.push(
     bytes(
-      `data: ${JSON.stringify({ ...frame, choices: [{ index: 0, delta: said, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
+      `data: ${JSON.stringify({ ...frame, choices: [{ index: 0, delta: output, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
     ),
   )
   stream.end()
@@ -124,14 +129,17 @@ describe('an event that nests too deep', () => {
   const started =
     'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[]}}\n\n'
   const ending = `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1,"x":${deep}}}\n\n`
-  test.each(['chat', 'gemini', 'responses'] as const)('breaks the stream rather than the encoder: %s', (client) => {
-    const stream = laneOf(client, 'messages', true).openStream()
-    stream.push(bytes(started))
-    expect(() => stream.push(bytes(ending))).toThrow('nests too deep')
-    expect(stream.state.ended).toBe(false)
-  })
+  test.each(['chat', 'gemini', 'responses'] as const)(
+    'fails the stream before it reaches the encoder of %s',
+    (client) => {
+      const stream = laneOf(client, 'messages', true).openStream()
+      stream.push(bytes(started))
+      expect(() => stream.push(bytes(ending))).toThrow('nests too deep')
+      expect(stream.state.ended).toBe(false)
+    },
+  )
 
-  test('costs no time when its words are counted', () => {
+  test('is not parsed when its tokens are estimated', () => {
     const stream = laneOf('messages', 'gemini', true).openStream()
     stream.push(bytes('data: {"candidates":[{"content":{"parts":[{"text":"one"}],"role":"model"}}]}\n\n'))
     const event = `data: {"candidates":[],"x":${'{"a":'.repeat(100_000)}{}${'}'.repeat(100_000)}}\n\n`
@@ -143,13 +151,13 @@ describe('an event that nests too deep', () => {
   })
 })
 
-test('a stream of chat that holds no choice is no answer, whatever ends it', () => {
+test('rejects a chat stream without a valid choice even if it ends with [DONE]', () => {
   const stream = laneOf('gemini', 'chat', true).openStream()
   stream.push(bytes('data: {"choices":[1],"usage":{"prompt_tokens":3,"completion_tokens":1}}\n\ndata: [DONE]\n\n'))
   expect(stream.state).toMatchObject({ ended: false, error: { kind: 'upstream_bad_response' } })
 })
 
-test('a stream of messages fails with an event of that name, whatever it holds', () => {
+test('fails a messages stream at an error event with any data', () => {
   const start = { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [] }
   const stream = laneOf('chat', 'messages', true).openStream()
   stream.push(bytes(`event: message_start\ndata: ${JSON.stringify({ type: 'message_start', message: start })}\n\n`))
@@ -158,7 +166,7 @@ test('a stream of messages fails with an event of that name, whatever it holds',
   expect(stream.state.error).toBeDefined()
 })
 
-test('a stream of responses fails with an error in any of its events', () => {
+test('fails a responses stream at an error in any of its events', () => {
   const stream = laneOf('chat', 'responses', true).openStream()
   stream.push(bytes('data: {"type":"response.created","response":{"id":"r"},"error":{"message":"Boom"}}\n\n'))
   expect(stream.state.error).toMatchObject({ message: 'Boom' })

@@ -12,7 +12,7 @@ import type { Lane } from './lane.ts'
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47])
 const pngText = 'iVBORw=='
 
-/** A policy for everything below `images.test`, and what it was asked to fetch. */
+/** Creates a policy that allows `images.test` and records the URLs that it fetches. */
 function policy(options: Partial<MediaPolicy> = {}): { media: MediaPolicy; fetched: string[] } {
   const fetched: string[] = []
   const media: MediaPolicy = {
@@ -30,21 +30,21 @@ function policy(options: Partial<MediaPolicy> = {}): { media: MediaPolicy; fetch
 
 const answers = { a: asJson(completion), m: asJson(message), g: asJson(generated) }
 const image = (url: string) => ({ type: 'image_url', image_url: { url } })
-const asked = (...content: object[]) => ({ messages: [{ role: 'user', content }] })
+const userMessage = (...content: object[]) => ({ messages: [{ role: 'user', content }] })
 const sent = (body: string | undefined) => JSON.parse(body ?? 'null')
 
-describe('media named by URL', () => {
-  test('are fetched by nobody where there is no policy', async () => {
+describe('media referenced by URL', () => {
+  test('are not fetched without a policy', async () => {
     const { chat, seen } = setUp(answers)
-    await chat({ model: 'gemini-x', ...asked(image('https://images.test/a.png')) })
+    await chat({ model: 'gemini-x', ...userMessage(image('https://images.test/a.png')) })
     expect(seen).toHaveLength(1)
     expect(sent(seen[0]?.body).contents[0].parts[0].fileData.fileUri).toBe('https://images.test/a.png')
   })
 
-  test('are sent as data to a target that would not take the address, and it is said', async () => {
+  test('are sent as data, with a reported note, to a target that does not accept the URL', async () => {
     const { media, fetched } = policy()
     const { chat, seen, finished } = setUp(answers, { media })
-    const answer = await chat({ model: 'gemini-x', ...asked(image('https://images.test/a.png')) })
+    const answer = await chat({ model: 'gemini-x', ...userMessage(image('https://images.test/a.png')) })
     expect(answer.status).toBe(200)
     expect(fetched).toEqual(['https://images.test/a.png'])
     expect(sent(seen[0]?.body).contents[0].parts[0]).toEqual({ inlineData: { mimeType: 'image/png', data: pngText } })
@@ -56,20 +56,20 @@ describe('media named by URL', () => {
     })
   })
 
-  test('are left to a target that takes the address', async () => {
+  test('are sent as URLs to a target that accepts URLs', async () => {
     const { media, fetched } = policy()
     const { chat, seen } = setUp(answers, { media })
-    await chat({ model: 'claude-x', ...asked(image('https://images.test/a.png')) })
-    await chat({ model: 'real', ...asked(image('https://images.test/a.png')) })
+    await chat({ model: 'claude-x', ...userMessage(image('https://images.test/a.png')) })
+    await chat({ model: 'real', ...userMessage(image('https://images.test/a.png')) })
     expect(fetched).toEqual([])
     expect(sent(seen[0]?.body).messages[0].content[0].source).toEqual({ type: 'url', url: 'https://images.test/a.png' })
   })
 
-  test('are sent as data to every target where the policy says always, the client’s own format included', async () => {
+  test("are sent as data to every target, including one of the client’s format, with inline: 'always'", async () => {
     const { media, fetched } = policy({ inline: 'always' })
     const { chat, seen } = setUp(answers, { media })
-    await chat({ model: 'claude-x', ...asked(image('https://images.test/a.png')) })
-    await chat({ model: 'real', ...asked(image('https://images.test/a.png')) })
+    await chat({ model: 'claude-x', ...userMessage(image('https://images.test/a.png')) })
+    await chat({ model: 'real', ...userMessage(image('https://images.test/a.png')) })
     expect(fetched).toHaveLength(2)
     expect(sent(seen[0]?.body).messages[0].content[0].source).toEqual({
       type: 'base64',
@@ -79,7 +79,7 @@ describe('media named by URL', () => {
     expect(sent(seen[1]?.body).messages[0].content[0].image_url.url).toBe(`data:image/png;base64,${pngText}`)
   })
 
-  test('that the policy does not allow stay addresses, whatever they are', async () => {
+  test('are sent as URLs if the policy does not allow them', async () => {
     const { media, fetched } = policy()
     const { chat, seen } = setUp(answers, { media })
     for (const url of [
@@ -87,12 +87,12 @@ describe('media named by URL', () => {
       'http://169.254.169.254/latest',
       'https://images.test.evil.test/',
     ])
-      await chat({ model: 'gemini-x', ...asked(image(url)) })
+      await chat({ model: 'gemini-x', ...userMessage(image(url)) })
     expect(fetched).toEqual([])
     expect(sent(seen[1]?.body).contents[0].parts[0].fileData.fileUri).toBe('http://169.254.169.254/latest')
   })
 
-  test('are fetched once, however often they are named, in results of tools too', async () => {
+  test('are fetched once even if several parts and tool results reference them', async () => {
     const { media, fetched } = policy()
     const { messages } = setUp(answers, { media })
     const source = { type: 'url', url: 'https://images.test/a.png' }
@@ -109,16 +109,16 @@ describe('media named by URL', () => {
     expect(fetched).toEqual(['https://images.test/a.png'])
   })
 
-  test('that cannot be had stay addresses where those may do, and it is said why', async () => {
+  test('are sent as URLs, with a reported loss, if fetching fails and the target may accept URLs', async () => {
     const { media } = policy()
     const { chat, seen } = setUp(answers, { media })
-    const answer = await chat({ model: 'gemini-x', ...asked(image('https://images.test/gone.png')) })
+    const answer = await chat({ model: 'gemini-x', ...userMessage(image('https://images.test/gone.png')) })
     expect(answer.status).toBe(200)
     expect(sent(seen[0]?.body).contents[0].parts[0].fileData.fileUri).toBe('https://images.test/gone.png')
     expect(answer.headers.get('modelgate-loss')).toContain('"/messages/0/content/0";kind=unsupported;severity=warn')
   })
 
-  test('that cannot be had, for a target without addresses: 400 that names the field and the reason, and nothing internal', async () => {
+  test('are rejected with 400, the field and a public reason if fetching fails and the target accepts no URLs', async () => {
     const { media } = policy()
     const upstreams = { a: openai({ apiKey: 'any', baseURL: 'http://a/v1', formats: ['chat'] }) }
     const { post, seen } = setUp(answers, { media, upstreams, models: { real: 'a' } })
@@ -142,33 +142,33 @@ describe('media named by URL', () => {
     expect(sent(seen[0]?.body).messages[0].content[0].file).toMatchObject({ filename: 'fine.pdf' })
   })
 
-  test('more than the policy’s number are refused', async () => {
+  test('are rejected above maxCount', async () => {
     const { media, fetched } = policy({ maxCount: 2 })
     const { chat } = setUp(answers, { media })
     const answer = await chat({
       model: 'gemini-x',
-      ...asked(...[1, 2, 3].map((number) => image(`https://images.test/${number}.png`))),
+      ...userMessage(...[1, 2, 3].map((number) => image(`https://images.test/${number}.png`))),
     })
     expect(answer.status).toBe(400)
     expect(await answer.text()).toContain('3 files by URL')
     expect(fetched).toEqual([])
   })
 
-  test('more bytes than the policy’s number are refused, and not all fetched first', async () => {
+  test('are rejected above maxTotalBytes before all of them are fetched', async () => {
     const { media, fetched } = policy({ maxTotalBytes: 3 * png.length })
     const { chat } = setUp(answers, { media })
     const images = Array.from({ length: 12 }, (_, number) => image(`https://images.test/${number}.png`))
-    const answer = await chat({ model: 'gemini-x', ...asked(...images) })
+    const answer = await chat({ model: 'gemini-x', ...userMessage(...images) })
     expect(answer.status).toBe(400)
     expect(await answer.text()).toContain('larger than 12 bytes together')
     expect(fetched).toHaveLength(4)
   })
 
-  describe('named by several parts', () => {
+  describe('in several parts', () => {
     const url = 'https://images.test/a.png'
-    const same = (count: number) => asked(...Array.from({ length: count }, () => image(url)))
+    const same = (count: number) => userMessage(...Array.from({ length: count }, () => image(url)))
 
-    test('count each: their number', async () => {
+    test('count once per part towards maxCount', async () => {
       const { media, fetched } = policy()
       const { chat, seen } = setUp(answers, { media })
       expect((await chat({ model: 'gemini-x', ...same(20) })).status).toBe(200)
@@ -179,7 +179,7 @@ describe('media named by URL', () => {
       expect([seen.length, fetched.length]).toEqual([1, 1])
     })
 
-    test('count each: their bytes, before they are copied', async () => {
+    test('count once per part towards maxTotalBytes before they are copied', async () => {
       const { media, fetched } = policy({ maxTotalBytes: 5 * png.length })
       const { chat, seen } = setUp(answers, { media })
       expect((await chat({ model: 'gemini-x', ...same(5) })).status).toBe(200)
@@ -190,7 +190,7 @@ describe('media named by URL', () => {
       expect([seen.length, fetched.length]).toEqual([1, 2])
     })
 
-    test('count each: documents, and images in results of tools', async () => {
+    test('count once per part as documents and as images in tool results', async () => {
       const { media } = policy({ maxTotalBytes: 2 * png.length })
       const upstreams = { a: openai({ apiKey: 'any', baseURL: 'http://a/v1', formats: ['chat'] }) }
       const documents = setUp(answers, { media, upstreams, models: { real: 'a' } })
@@ -214,16 +214,16 @@ describe('media named by URL', () => {
       expect(await answer.text()).toContain('larger than 8 bytes together')
     })
 
-    test('count again for each target of a plan, and are fetched once for all of them', async () => {
+    test('count separately for each target of a plan but are fetched once for all targets', async () => {
       const { media, fetched } = policy({ maxTotalBytes: 5 * png.length })
       const { chat, seen } = setUp(answers, { media, models: { both: { targets: ['g', 'm'] } } })
       const answer = await chat({ model: 'both', ...same(6) })
-      // Messages take the address.
+      // The messages format accepts the URL.
       expect([answer.status, seen.length, fetched.length]).toEqual([200, 1, 1])
       expect(seen[0]?.url).toContain('/messages')
     })
 
-    test('count by what a client may send itself where the policy says nothing', async () => {
+    test('are limited by bodyBytes if the policy has no maxTotalBytes', async () => {
       const bytes = new Uint8Array(300)
       const { media } = policy({ fetch: async () => ({ bytes, mediaType: 'image/png' }) })
       const { chat, seen } = setUp(answers, { media, limits: { bodyBytes: 1000 } })
@@ -232,7 +232,7 @@ describe('media named by URL', () => {
       expect(seen).toHaveLength(1)
     })
 
-    test('count also where they are sent as data though their address would do', async () => {
+    test('count even if they are sent as data to a target that accepts URLs', async () => {
       const { media } = policy({ inline: 'always', maxTotalBytes: 2 * png.length })
       const { chat, finished } = setUp(answers, { media })
       expect((await chat({ model: 'real', ...same(3) })).status).toBe(400)
@@ -244,7 +244,7 @@ describe('media named by URL', () => {
     })
   })
 
-  test('of many parts, each loss is looked at twice, not once for each part', async () => {
+  test('read each loss twice rather than once for each of many parts', async () => {
     const { media } = policy()
     const parts = Array.from({ length: 1000 }, (_, number) => ({
       type: 'media',
@@ -274,11 +274,11 @@ describe('media named by URL', () => {
     ['maxCount', Number.NaN],
     ['maxTotalBytes', Number.POSITIVE_INFINITY],
     ['maxTotalBytes', 0],
-  ] as const)('a policy without a bound is refused: %s %s', (name, value) => {
+  ] as const)('require a policy with finite, positive limits: %s %s is rejected', (name, value) => {
     expect(() => setUp(answers, { media: policy({ [name]: value }).media })).toThrow(`media.${name} is ${value}: write`)
   })
 
-  test('a policy that is none is refused with what to write instead', () => {
+  test('require a valid policy: an empty object is rejected with an example', () => {
     expect(() => setUp(answers, { media: {} as MediaPolicy })).toThrow(/mediaFetcher\(\{ hosts/)
   })
 })

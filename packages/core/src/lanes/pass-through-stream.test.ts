@@ -30,11 +30,14 @@ const words = [
   ' \\',
   ' finish_reason',
 ]
-const tell = (type: string, fields: object): SseEvent => ({ event: type, data: JSON.stringify({ type, ...fields }) })
+const typedEvent = (type: string, fields: object): SseEvent => ({
+  event: type,
+  data: JSON.stringify({ type, ...fields }),
+})
 const chunk = (fields: object): SseEvent => ({
   data: JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', ...fields, usage: null }),
 })
-const said = (delta: object, finish: string | null = null): SseEvent =>
+const chatEvent = (delta: object, finish: string | null = null): SseEvent =>
   chunk({ choices: [{ index: 0, delta, finish_reason: finish }] })
 const counts = (total: number) => ({
   promptTokenCount: 3,
@@ -43,21 +46,21 @@ const counts = (total: number) => ({
 })
 const made: { [format in Format]: SseEvent[] } = {
   chat: [
-    said({ role: 'assistant', content: '' }),
-    ...words.map((reasoning) => said({ reasoning })),
-    ...words.map((content) => said({ content })),
-    said({}, 'stop'),
+    chatEvent({ role: 'assistant', content: '' }),
+    ...words.map((reasoning) => chatEvent({ reasoning })),
+    ...words.map((content) => chatEvent({ content })),
+    chatEvent({}, 'stop'),
     { data: JSON.stringify({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 9, total_tokens: 12 } }) },
     { data: '[DONE]' },
   ],
   messages: [
-    tell('message_start', { message: { id: 'm', usage: { input_tokens: 3, output_tokens: 1 } } }),
-    tell('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
-    tell('ping', {}),
-    ...words.map((text) => tell('content_block_delta', { index: 0, delta: { type: 'text_delta', text } })),
-    tell('content_block_stop', { index: 0 }),
-    tell('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 9 } }),
-    tell('message_stop', {}),
+    typedEvent('message_start', { message: { id: 'm', usage: { input_tokens: 3, output_tokens: 1 } } }),
+    typedEvent('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    typedEvent('ping', {}),
+    ...words.map((text) => typedEvent('content_block_delta', { index: 0, delta: { type: 'text_delta', text } })),
+    typedEvent('content_block_stop', { index: 0 }),
+    typedEvent('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 9 } }),
+    typedEvent('message_stop', {}),
   ],
   gemini: [...words, ...words, 'end'].map((text, i, { length }) => ({
     data: JSON.stringify({
@@ -67,9 +70,11 @@ const made: { [format in Format]: SseEvent[] } = {
     }),
   })),
   responses: [
-    tell('response.created', { sequence_number: 0, response: { id: 'r', status: 'in_progress' } }),
-    ...words.map((delta, i) => tell('response.output_text.delta', { sequence_number: i + 1, item_id: 'i', delta })),
-    tell('response.completed', {
+    typedEvent('response.created', { sequence_number: 0, response: { id: 'r', status: 'in_progress' } }),
+    ...words.map((delta, i) =>
+      typedEvent('response.output_text.delta', { sequence_number: i + 1, item_id: 'i', delta }),
+    ),
+    typedEvent('response.completed', {
       sequence_number: 11,
       response: { id: 'r', status: 'completed', usage: { input_tokens: 3, output_tokens: 9, total_tokens: 12 } },
     }),
@@ -97,7 +102,7 @@ const streams: { format: Format; text: string }[] = [
 interface Way {
   readonly format: Format
   readonly edited: boolean
-  /** Whether the tap is shown each event. */
+  /** True if the tap reads each event. */
   readonly seen: boolean
 }
 
@@ -125,7 +130,7 @@ function open({ format, edited, seen }: Way) {
   return { stream, pushed: () => pushed }
 }
 
-/** All that a stream makes of these chunks. */
+/** Returns everything that a stream produces from these chunks. */
 function outcome(way: Way, chunks: readonly Uint8Array[]) {
   const { stream } = open(way)
   const { state } = stream
@@ -149,7 +154,7 @@ function outcome(way: Way, chunks: readonly Uint8Array[]) {
   const { started, ended, error, usage, units, finish } = state
   return {
     thrown,
-    said: stream.estimatedTokens?.(),
+    estimatedTokens: stream.estimatedTokens?.(),
     state: { started, ended, error, usage, units, finish },
     heartbeat: textOf([stream.heartbeat()]),
     failure: textOf([stream.fail({ kind: 'upstream_truncated', status: 502, message: 'cut' })]),
@@ -210,7 +215,7 @@ const edits = fc.oneof(
     blocks[at] = (blocks[at] ?? '').slice(0, length)
   }),
 )
-/** A stream, as it came or as it might have gone wrong. */
+/** A recorded or synthetic stream with up to three defects. */
 const sent = fc
   .tuple(fc.constantFrom(...streams), fc.array(fc.tuple(edits, fc.nat(1000)), { maxLength: 3 }))
   .map(([{ format, text }, all]) => {
@@ -224,8 +229,8 @@ const sizes = fc.oneof(
   fc.array(fc.integer({ min: 1, max: 2000 }), { minLength: 1, maxLength: 5 }),
 )
 
-describe('a stream that passes', () => {
-  it('comes out the same whether its events are looked at or not, at any split of the bytes', () => {
+describe('a pass-through stream', () => {
+  it('has the same output whether or not the tap reads each event, at any split of the bytes', () => {
     fc.assert(
       fc.property(sent, sizes, fc.boolean(), ({ format, text }, sizes, edited) => {
         const all = bytes(text)
@@ -237,28 +242,28 @@ describe('a stream that passes', () => {
     )
   })
 
-  it.each(Object.entries(made))('is not looked at event by event: %s', (format, events) => {
+  it.each(Object.entries(made))('is not decoded event by event: %s', (format, events) => {
     const [first, ...more] = events
     const middle = more.slice(0, -3)
     const { stream, pushed } = open({ format: format as Format, edited: true, seen: false })
     const parts = [first as SseEvent, ...Array.from({ length: 20 }, () => middle).flat()]
     for (const event of parts) stream.push(bytes(encodeAllSse([event])))
-    // A few in each round begin something, and break the row.
+    // A few events in each round do not match the template of the previous event.
     expect(pushed()).toBeLessThan(parts.length / 3)
   })
 
-  it.each(Object.keys(made) as Format[])('comes out as it was, whatever the line ends: %s', (format) => {
+  it.each(Object.keys(made) as Format[])('is forwarded unchanged with any line endings: %s', (format) => {
     for (const end of ['\n', '\r\n', '\r']) {
       const text = encodeAllSse(made[format]).replaceAll('\n', end)
       for (let size = 1; size < 40; size++)
-        // The half of a line end that comes behind the end of all is waited for by nobody.
+        // The stream does not wait for the second half of the last line ending.
         expect(outcome({ format, edited: false, seen: false }, split(bytes(text), [size])).text.trimEnd()).toBe(
           text.trimEnd(),
         )
     }
   })
 
-  it('has what the gateway asked for taken out of each event', () => {
+  it('omits the usage that the gateway requested from each event', () => {
     const text = encodeAllSse(made.chat)
     const client = encodeAllSse(made.chat.filter(({ data }) => !data.includes('"prompt_tokens"'))).replaceAll(erase, '')
     for (const size of [1, 7, 100, 1000, 100_000])
@@ -268,34 +273,31 @@ describe('a stream that passes', () => {
   it.each([
     ['a comment', ': sk-secret-7f3a91c4\n\n'],
     ['a comment in an event', ': sk-secret-7f3a91c4\ndata: {"a":1}\n\n'],
+    ['an error in one event with the end marker', 'data: {"error":{"message":"sk-secret-7f3a91c4"}}\ndata: [DONE]\n\n'],
+    ['an error in one event with other data', 'data: {"a":1}\ndata: {"error":{"message":"sk-secret-7f3a91c4"}}\n\n'],
     [
-      'an error that shares its event with the mark of the end',
-      'data: {"error":{"message":"sk-secret-7f3a91c4"}}\ndata: [DONE]\n\n',
-    ],
-    ['an error that shares its event', 'data: {"a":1}\ndata: {"error":{"message":"sk-secret-7f3a91c4"}}\n\n'],
-    [
-      'an error that shares its event, with returns',
+      'an error in one event with other data and CRLF line endings',
       'data: {"error":{"message":"sk-secret-7f3a91c4"}}\r\ndata: {"a":1}\r\n\r\n',
     ],
-    ["an event's name", 'event: sk-secret-7f3a91c4\ndata: {"a":1}\n\n'],
+    ['an event name', 'event: sk-secret-7f3a91c4\ndata: {"a":1}\n\n'],
     [
-      'an error under a name that is none',
+      'an error under an unknown event name',
       'event: failure\ndata: {"type":"error","error":{"message":"sk-secret-7f3a91c4"}}\n\n',
     ],
     [
       'an error spliced into another event',
       'event: message_delta\ndata: {"type":"message_delta","delta":{"text":"Hdata: {"error":{"message":"sk-secret-7f3a91c4"}}\n\n',
     ],
-    ['an error whose name is written otherwise', 'data: {"\\u0065rror":{"message":"sk-secret-7f3a91c4"}}\n\n'],
-    ['more than one error', 'data: {"errors" : [{"message":"sk-secret-7f3a91c4"}]}\n\n'],
-    ['an error of no name', 'data: {"type":"error","message":"sk-secret-7f3a91c4"}\n\n'],
-    ["an event's number", 'id: sk-secret-7f3a91c4\ndata: {"a":1}\n\n'],
-    ['a field that is none', 'error: sk-secret-7f3a91c4\n\n'],
-  ])('holds no secret of the upstream beside its words: %s', (_, odd) => {
+    ['an error with an escaped key', 'data: {"\\u0065rror":{"message":"sk-secret-7f3a91c4"}}\n\n'],
+    ['a list of errors', 'data: {"errors" : [{"message":"sk-secret-7f3a91c4"}]}\n\n'],
+    ['an error without an event name', 'data: {"type":"error","message":"sk-secret-7f3a91c4"}\n\n'],
+    ['an event id', 'id: sk-secret-7f3a91c4\ndata: {"a":1}\n\n'],
+    ['an unknown field', 'error: sk-secret-7f3a91c4\n\n'],
+  ])('contains no secret of the upstream outside its content: %s', (_, odd) => {
     for (const format of Object.keys(made) as Format[])
       for (const at of [3, 6, made[format].length]) {
         const events = made[format].map((event) => encodeAllSse([event]))
-        // Twice: what was passed once is not looked at again.
+        // Twice, because an event like the previous one is forwarded without decoding.
         const all = bytes([...events.slice(0, at), odd, odd, ...events.slice(at)].join(''))
         for (const size of [1, 50, 100_000])
           expect(outcome({ format, edited: false, seen: false }, split(all, [size])).text).not.toContain(
@@ -304,17 +306,19 @@ describe('a stream that passes', () => {
       }
   })
 
-  it('holds no secret in an answer that is told whole, and failed', () => {
-    const odd = encodeAllSse([tell('response.queued', { response: { error: { message: 'sk-secret-7f3a91c4' } } })])
+  it('contains no secret in an event with a complete failed response', () => {
+    const odd = encodeAllSse([
+      typedEvent('response.queued', { response: { error: { message: 'sk-secret-7f3a91c4' } } }),
+    ])
     expect(outcome({ format: 'responses', edited: false, seen: false }, [bytes(odd)]).text).toBe(
       odd.replace('sk-secret-7f3a91c4', '***'),
     )
   })
 
-  it('holds no secret behind an event that differs from it only in what it says', () => {
+  it('contains no secret in an event that differs from the previous one only in its text', () => {
     const of = (text: string): string =>
       encodeAllSse([
-        tell('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'a' }, error: { text } }),
+        typedEvent('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'a' }, error: { text } }),
       ])
     const begin = encodeAllSse(made.messages.slice(0, 6))
     const all = bytes(begin + of('fine') + of('fine') + of('sk-secret-7f3a91c4'))
@@ -323,9 +327,12 @@ describe('a stream that passes', () => {
   })
 
   it.each([
-    ['responses', tell('response.completed', { response: { error: null, tools: [{ error: { type: 'string' } }] } })],
+    [
+      'responses',
+      typedEvent('response.completed', { response: { error: null, tools: [{ error: { type: 'string' } }] } }),
+    ],
     ['gemini', { data: '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"error":"x"}}}]}}]}' }],
-  ] as const)('comes out as it was where an error is a word of the answer: %s %j', (format, event) => {
+  ] as const)('is forwarded unchanged if an error is part of the content: %s %j', (format, event) => {
     const marked = encodeAllSse([{ ...event, data: event.data.replace(/\}$/, ',"text":"sk-secret-7f3a91c4"}') }])
     const all = encodeAllSse(made[format].slice(0, 5)) + marked
     for (const size of [1, 100_000])
@@ -335,15 +342,15 @@ describe('a stream that passes', () => {
   it.each([
     [
       'responses',
-      tell('response.output_item.done', { item: { type: 'mcp_call', error: 'no file sk-secret-7f3a91c4' } }),
+      typedEvent('response.output_item.done', { item: { type: 'mcp_call', error: 'no file sk-secret-7f3a91c4' } }),
     ],
-    ['responses', tell('response.mcp_list_tools.failed', { item_id: 'sk-secret-7f3a91c4' })],
+    ['responses', typedEvent('response.mcp_list_tools.failed', { item_id: 'sk-secret-7f3a91c4' })],
     ['gemini', { data: '{"candidates":[{"finishMessage":"sk-secret-7f3a91c4"}]}' }],
     ['gemini', { data: '{"promptFeedback":{"blockReasonMessage":"sk-secret-7f3a91c4"}}' }],
-    ['chat', said({ tool_calls: [{ error: 'sk-secret-7f3a91c4' }] })],
+    ['chat', chatEvent({ tool_calls: [{ error: 'sk-secret-7f3a91c4' }] })],
     ['chat', { data: '{"object":"error","message":"sk-secret-7f3a91c4","code":400}' }],
-    ['messages', tell('message_delta', { delta: {}, note: { deep: ['sk-secret-7f3a91c4'] } })],
-  ] as const)('holds no secret in what is no content, at any depth: %s %j', (format, event) => {
+    ['messages', typedEvent('message_delta', { delta: {}, note: { deep: ['sk-secret-7f3a91c4'] } })],
+  ] as const)('contains no secret outside its content at any depth: %s %j', (format, event) => {
     const marked = encodeAllSse([
       { ...event, data: event.data.replace(/\}$/, ',"text":"see https://api.openai.com"}') },
     ])
@@ -355,14 +362,14 @@ describe('a stream that passes', () => {
   })
 
   it.each([
-    ['of no name', 'data: {"error":{"message":"Boom","type":"server_error"}}\n\n'],
+    ['without an event name', 'data: {"error":{"message":"Boom","type":"server_error"}}\n\n'],
     [
-      'of no name, behind a comment',
+      'without an event name, after a comment',
       ': wait\n\ndata: {"type":"error","error":{"message":"Boom","type":"api_error"}}\n\n',
     ],
-    ['in another shape', 'event: error\ndata: {"error":"Boom"}\n\n'],
-    ['in no JSON', 'event: error\ndata: {"error": Boom}\n\n'],
-  ])('tells an error in its clients’ words where they would read past it: %s', (_, odd) => {
+    ['with another structure', 'event: error\ndata: {"error":"Boom"}\n\n'],
+    ['with invalid JSON', 'event: error\ndata: {"error": Boom}\n\n'],
+  ])('rewrites an error that its clients would overlook: %s', (_, odd) => {
     const begin = encodeAllSse(made.messages.slice(0, 6))
     for (const size of [1, 50, 100_000]) {
       const all = split(bytes(begin + odd + encodeAllSse(made.messages.slice(6))), [size])
@@ -376,8 +383,8 @@ describe('a stream that passes', () => {
 
   it.each([
     ['without a status', 'data: {"error":{"message":"Boom","type":"server_error"}}\n\n'],
-    ['under a name', 'event: error\ndata: {"error":{"code":503,"message":"Boom","status":"UNAVAILABLE"}}\n\n'],
-  ])('tells an error anew that lacks what its clients look for: %s', (_, odd) => {
+    ['with an event name', 'event: error\ndata: {"error":{"code":503,"message":"Boom","status":"UNAVAILABLE"}}\n\n'],
+  ])('rewrites an error that lacks the fields its clients expect: %s', (_, odd) => {
     const begin = encodeAllSse(made.gemini.slice(0, 6))
     const { text } = outcome({ format: 'gemini', edited: false, seen: false }, [bytes(begin + odd + begin)])
     expect(text.slice(begin.length)).toMatch(
@@ -395,7 +402,7 @@ describe('a stream that passes', () => {
     ['responses', 'data: {"error":{}}'],
     ['responses', 'event: error\ndata: {"type":"error","message":"Boom"}'],
     ['responses', 'event: response.failed\ndata: {"type":"response.failed","response":{}}'],
-  ] as const)('is whole whatever is broken behind its end: %s, %s', (format, odd) => {
+  ] as const)('is complete despite broken data after its end: %s, %s', (format, odd) => {
     const whole = encodeAllSse(made[format])
     const { text, state, thrown } = outcome({ format, edited: false, seen: false }, [bytes(`${whole}${odd}\n\n`)])
     expect(text).toBe(whole)
@@ -403,8 +410,8 @@ describe('a stream that passes', () => {
     expect(state).toMatchObject({ ended: true, error: undefined })
   })
 
-  it('is the same for events that are too long to be compared, and chunks too long to be copied', () => {
-    const long = [1, 9000, 2, 200_000, 3].map((length) => said({ content: 'é"'.repeat(length) }))
+  it('has the same output for events too long to compare and chunks too long to copy', () => {
+    const long = [1, 9000, 2, 200_000, 3].map((length) => chatEvent({ content: 'é"'.repeat(length) }))
     const text = encodeAllSse([...made.chat.slice(0, 15), ...long, ...made.chat.slice(15)])
     for (const size of [1000, 20_000, 1_000_000]) {
       const chunks = split(bytes(text), [size])
@@ -413,7 +420,7 @@ describe('a stream that passes', () => {
     }
   })
 
-  it('tells the last counts of events that nobody looked at', () => {
+  it('reports the last token counts of events that the tap did not read', () => {
     const { stream, pushed } = open({ format: 'gemini', edited: false, seen: false })
     const event = (i: number) => ({
       data: JSON.stringify({ ...JSON.parse(made.gemini[0]?.data ?? ''), usageMetadata: counts(i) }),

@@ -21,43 +21,43 @@ const chunk = (content: string): string =>
 const usage =
   'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"real","choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}'
 const metered = '{"model":"real","stream":true}'
-const asked = '{"model":"real","stream":true,"stream_options":{"include_usage":true}}'
+const withUsage = '{"model":"real","stream":true,"stream_options":{"include_usage":true}}'
 
-describe('the request', () => {
+describe('a pass-through request', () => {
   it.each([
     ['{"model":"other","model":"alias"}', '{"model":"real","model":"real"}'],
     ['{"MODEL":"other/alias","model":"alias"}', '{"MODEL":"real","model":"real"}'],
     ['{"MODEL":"models/alias","model":"alias"}', '{"MODEL":"real","model":"real"}'],
     ['{"mod\\u0065l":"other","x":1,"model":"alias"}', '{"mod\\u0065l":"real","x":1,"model":"real"}'],
-  ])('leaves an upstream no other model to read than the one checked: %s', (body, sent) => {
+  ])('contains no model name except the checked one: %s', (body, sent) => {
     expect(laneFor(body).body).toBe(sent)
   })
 
-  it('is the same bytes where nothing is to change', () => {
+  it('is forwarded byte for byte if nothing has to change', () => {
     const body = '{ "model" : "real" }'
     expect(laneFor(body).body).toEqual(bytes(body))
   })
 })
 
-describe('the answer', () => {
+describe('a pass-through response', () => {
   const answer = (body: string) =>
     laneFor('{"model":"real","input":"hello"}', 10_000, responsesCodec).readResponse(bytes(body)).body
 
-  it('that says why it failed says none of the upstream’s secrets', () => {
+  it('contains no secret of the upstream in its error', () => {
     const failed =
       '{"id":"r","status":"failed","error":{"code":"server_error","message":"no sk-secret-7f3a91c4"},"output":[]}'
     expect(answer(failed)).toBe(failed.replace('sk-secret-7f3a91c4', '***'))
   })
 
-  it('that did not fail is the same bytes', () => {
+  it('is forwarded byte for byte if it did not fail', () => {
     const good = '{ "id":"r", "status":"completed", "error":null, "output":[ {"text":"sk-secret-7f3a91c4"}] , "n":1.0}'
     expect(answer(good)).toEqual(bytes(good))
   })
 })
 
-describe('the stream', () => {
+describe('a pass-through stream', () => {
   const blankLines = ['\n\n', '\r\n\r\n', '\r\r', '\n\r\n', '\r\r\n', '\r\n\n', '\n\r', '\r\n\r']
-  it.each(blankLines)('withholds the usage it asked for and nothing else, with %j behind each event', (blank) => {
+  it.each(blankLines)('omits only the usage that the gateway requested, with %j after each event', (blank) => {
     const stream = laneFor(metered).openStream()
     stream.push(bytes([chunk('a'), chunk('b'), usage, 'data: [DONE]', ''].join(blank)))
     stream.end()
@@ -67,8 +67,8 @@ describe('the stream', () => {
 
   it.each([
     ['edited', metered],
-    ['passed', asked],
-  ])('%s: an error behind a byte order mark is seen and cleaned', (_, body) => {
+    ['unedited', withUsage],
+  ])('%s: detects and redacts an error after a byte order mark', (_, body) => {
     const stream = laneFor(body).openStream()
     stream.push(bytes('\ufeffdata: {"error":{"message":"busy sk-secret-7f3a91c4"}}\n\n'))
     expect(stream.state.error).toBeDefined()
@@ -77,8 +77,8 @@ describe('the stream', () => {
 
   it.each([
     ['edited', metered],
-    ['passed', asked],
-  ])('%s: what stood before a broken event in the same chunk is the client’s', (_, body) => {
+    ['unedited', withUsage],
+  ])('%s: forwards the events before a broken event in the same chunk', (_, body) => {
     const stream = laneFor(body).openStream()
     const good = `${chunk('a')}\n\n${chunk('b')}\n\n`
     expect(() => stream.push(bytes(`${good}data: {"id":\n\n${chunk('c')}\n\n`))).toThrow()
@@ -87,8 +87,8 @@ describe('the stream', () => {
 
   it.each([
     ['edited', metered],
-    ['passed', asked],
-  ])('%s: an error that is no event becomes one', (_, body) => {
+    ['unedited', withUsage],
+  ])('%s: converts an error outside of an event to an event', (_, body) => {
     const stream = laneFor(body).openStream()
     stream.push(bytes(`${chunk('a')}\n\n{\n "error": {"message": "busy sk-secret-7f3a91c4"}\n}\n`))
     stream.end()
@@ -100,10 +100,10 @@ describe('the stream', () => {
 
   it.each([
     ['edited', metered, 'data: '],
-    ['passed', asked, 'data: '],
+    ['unedited', withUsage, 'data: '],
     ['edited', metered, ': comment\n'],
-    ['passed', asked, ': comment\n'],
-  ])('%s: is given up when an event never ends (%j of %j)', (_, body, piece) => {
+    ['unedited', withUsage, ': comment\n'],
+  ])('%s: fails when an event never ends (%j of %j)', (_, body, piece) => {
     const stream = laneFor(body, 1000).openStream()
     const endless = (): void => {
       for (let i = 0; i < 1000; i++) stream.push(bytes(piece))
@@ -112,7 +112,7 @@ describe('the stream', () => {
   })
 })
 
-describe('a stream of responses that fails', () => {
+describe('a failing responses stream', () => {
   const event = (type: string, more: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
   const before =
     event('response.created', { sequence_number: 0, response: { id: 'r', status: 'in_progress' } }) +
@@ -128,10 +128,10 @@ describe('a stream of responses that fails', () => {
   const open = () => laneFor('{"model":"real","stream":true}', 10_000, responsesCodec).openStream()
 
   it.each([
-    ['in one chunk with what was said', [before + error + failed]],
+    ['in one chunk with content', [before + error + failed]],
     ['in one chunk', [before, error + failed]],
     ['one by one', [before, error, failed]],
-  ])('passes both events on, cleaned, when they come %s', (_, chunks) => {
+  ])('forwards both events redacted when they arrive %s', (_, chunks) => {
     const stream = open()
     for (const one of chunks) stream.push(bytes(one))
     expect(text(stream.take())).toBe((before + error + failed).replaceAll('sk-secret-7f3a91c4', '***'))
@@ -139,7 +139,7 @@ describe('a stream of responses that fails', () => {
   })
 
   const completed = event('response.completed', { sequence_number: 3, response: { id: 'r', status: 'completed' } })
-  it('tells of an error once that came as an event and, before, as none', () => {
+  it('reports an error once that arrives both outside of an event and as an event', () => {
     const stream = open()
     stream.push(bytes(`${before}{"error":{"message":"busy sk-secret-7f3a91c4"}}\n${error}`))
     stream.end()
@@ -150,12 +150,12 @@ describe('a stream of responses that fails', () => {
   })
 
   it.each([
-    ['another ending', completed],
+    ['another final event', completed],
     ['an event without data', 'data\n\n'],
-    ['a name without an event', 'event: x\n\n'],
+    ['an event name without data', 'event: x\n\n'],
     ['a comment', ': wait\n\n'],
-    ['the ending of another format', 'data: [DONE]\n\n'],
-  ])('has nothing behind its error but the ending that clients wait for: %s', (_, more) => {
+    ['the end marker of another format', 'data: [DONE]\n\n'],
+  ])('has only the final event that clients expect after its error: %s', (_, more) => {
     const stream = open()
     stream.push(bytes(before + error + more))
     stream.end()
