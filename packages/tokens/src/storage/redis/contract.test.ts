@@ -6,7 +6,7 @@ import { createRedisMeters } from './meters.ts'
 import { type Connection, connect, sharedRedis, testPrefix, withoutRedis } from './redis.test-support.ts'
 import { redisStorage } from './redis-storage.ts'
 
-describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('by %s', (_, connected) => {
+describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('the Redis storage contract with %s', (_, connected) => {
   let server: Awaited<ReturnType<typeof sharedRedis>>
   let connections: Connection[] = []
   beforeAll(async () => {
@@ -18,10 +18,10 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('by %s
     await server?.close()
   })
 
-  /** Two processes with one Redis. */
+  /** Two processes that share one Redis. */
   const pair = () => {
     const prefix = testPrefix()
-    // A busy machine is not what is tested here.
+    // Long timeouts keep a busy machine from failing these tests.
     const [store, other] = connections.map(({ client }) => redisStorage({ client, prefix, timeoutMs: 5000 }))
     if (store === undefined || other === undefined) throw new Error('Redis was not reached')
     const close = async (): Promise<void> => {
@@ -47,7 +47,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('by %s
     if (connection === undefined) throw new Error('Redis was not reached')
     const command = commandOf(connection.client)
     let time = Date.now()
-    /** Scripts are told the time of the test in the place of that of Redis. */
+    /** Scripts receive the time of the test instead of the time of Redis. */
     const atTime: Command = (key, args) => {
       const [name, lua = '', ...rest] = args
       if (name === 'EVALSHA') return Promise.reject(new Error('NOSCRIPT'))
