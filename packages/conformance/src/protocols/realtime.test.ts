@@ -173,7 +173,7 @@ describe('tokens of realtime sessions', () => {
   it.each([
     ['a header', { headers: { authorization: `Bearer ${token}`, 'openai-beta': 'realtime=v1' } }, 'realtime=v1'],
     ['a subprotocol', { headers: {}, protocols: [...protocols, 'openai-beta.realtime-v1'] }, 'realtime=v1'],
-    ['nothing', {}, undefined],
+    ['no header or subprotocol', {}, undefined],
   ])("accompany the client's OpenAI-Beta header in %s", async (_name, options, beta) => {
     const setting = await startRealtime()
     await setting.ws(undefined, options).opened
@@ -183,7 +183,7 @@ describe('tokens of realtime sessions', () => {
 
 describe('upstream of realtime sessions', () => {
   it.each([
-    ['an error of its own', { status: 500 }, 502],
+    ['an upstream error', { status: 500 }, 502],
     ['an invalid upstream key', { status: 401 }, 502],
     ['a rate limit', { status: 429, headers: { 'retry-after': '7' } }, 429],
     ['a web page', { status: 200, body: '<html>' }, 502],
