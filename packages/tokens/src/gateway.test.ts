@@ -198,19 +198,22 @@ describe('a wrapped authenticate', () => {
     expect(finished[0]?.identity).toMatchObject({ id, tenant: 'x' })
   })
 
-  it.each([false, true])('rejects a copied identity while the store is unavailable (store returns a promise: %s)', async (later) => {
-    const storage = memoryStorage()
-    const away = (): never => {
-      throw new StorageAwayError('gone')
-    }
-    const get = later ? async () => away() : away
-    const { tokens, chat } = setUp(
-      { storage: { ...storage, tokens: { ...storage.tokens, get } } },
-      wrapped(true, { tenant: 'x' }),
-    )
-    const { secret } = await tokens.issue({ limits: { requests: 1 } })
-    expect((await chat(secret)).status).toBe(503)
-  })
+  it.each([false, true])(
+    'rejects a copied identity while the store is unavailable (store returns a promise: %s)',
+    async (later) => {
+      const storage = memoryStorage()
+      const away = (): never => {
+        throw new StorageAwayError('gone')
+      }
+      const get = later ? async () => away() : away
+      const { tokens, chat } = setUp(
+        { storage: { ...storage, tokens: { ...storage.tokens, get } } },
+        wrapped(true, { tenant: 'x' }),
+      )
+      const { secret } = await tokens.issue({ limits: { requests: 1 } })
+      expect((await chat(secret)).status).toBe(503)
+    },
+  )
 
   it('counts a call once if the plugin is also given in plugins', async () => {
     const { tokens, chat } = setUp({}, (tokens) => ({ auth: tokens.authenticate, plugins: [tokens.plugin] }))

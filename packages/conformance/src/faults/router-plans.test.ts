@@ -103,18 +103,21 @@ describe('routing strategies', () => {
         {},
       ],
     ],
-  ])('route calls with the same %s to the same target and key, and distribute different ones (sticky)', async (_name, of) => {
-    const w = sticky(['key-one', 'key-two'])
-    const places = new Map<number, Set<string>>()
-    for (let i = 0; i < 240; i++) {
-      const session = i % 60
-      await runClockUntil(w.chat(...of(session)))
-      const seen = places.get(session) ?? new Set()
-      places.set(session, seen.add(place(w.calls.at(-1) as RouterWorld<Three>['calls'][number])))
-    }
-    for (const seen of places.values()) expect(seen.size).toBe(1)
-    expect(new Set([...places.values()].map(([only]) => only)).size).toBe(6)
-  })
+  ])(
+    'route calls with the same %s to the same target and key, and distribute different ones (sticky)',
+    async (_name, of) => {
+      const w = sticky(['key-one', 'key-two'])
+      const places = new Map<number, Set<string>>()
+      for (let i = 0; i < 240; i++) {
+        const session = i % 60
+        await runClockUntil(w.chat(...of(session)))
+        const seen = places.get(session) ?? new Set()
+        places.set(session, seen.add(place(w.calls.at(-1) as RouterWorld<Three>['calls'][number])))
+      }
+      for (const seen of places.values()) expect(seen.size).toBe(1)
+      expect(new Set([...places.values()].map(([only]) => only)).size).toBe(6)
+    },
+  )
 
   test('use another target or key only during a cooldown (sticky)', async () => {
     const w = sticky(['key-one', 'key-two'])

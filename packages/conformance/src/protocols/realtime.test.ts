@@ -174,7 +174,7 @@ describe('tokens of realtime sessions', () => {
     ['a header', { headers: { authorization: `Bearer ${token}`, 'openai-beta': 'realtime=v1' } }, 'realtime=v1'],
     ['a subprotocol', { headers: {}, protocols: [...protocols, 'openai-beta.realtime-v1'] }, 'realtime=v1'],
     ['no header or subprotocol', {}, undefined],
-  ])("accompany the client's OpenAI-Beta header in %s", async (_name, options, beta) => {
+  ])("are sent upstream with the client's OpenAI-Beta header from %s", async (_name, options, beta) => {
     const setting = await startRealtime()
     await setting.ws(undefined, options).opened
     expect((await sessionOf(setting)).headers['openai-beta']).toBe(beta)

@@ -115,7 +115,12 @@ describe.each<readonly [string, readonly Bad[]]>([
 describe('multipart forms', () => {
   it.each<readonly [string, string, Readonly<Record<string, string | readonly [Blob, string]>>, RegExp]>([
     ['without a file', '/v1/audio/transcriptions', { model: 'm' }, /Missing required parameter: 'file'/],
-    ['with a file of an unsupported type', '/v1/audio/transcriptions', { model: 'm', file: [new Blob(['x']), 'a.txt'] }, /Invalid file/],
+    [
+      'with a file of an unsupported type',
+      '/v1/audio/transcriptions',
+      { model: 'm', file: [new Blob(['x']), 'a.txt'] },
+      /Invalid file/,
+    ],
     ['with an empty file', '/v1/audio/transcriptions', { model: 'm', file: [new Blob(), 'a.wav'] }, /Invalid file/],
     [
       'with a file that is too large',
@@ -155,7 +160,12 @@ describe('multipart forms', () => {
       /Invalid image data/,
     ],
     ['without an image for variations', '/v1/images/variations', {}, /Missing required parameter: 'image'/],
-    ['with a prompt for variations', '/v1/images/variations', { image: [png, 'a.png'], prompt: 'x' }, /Unknown parameter/],
+    [
+      'with a prompt for variations',
+      '/v1/images/variations',
+      { image: [png, 'a.png'], prompt: 'x' },
+      /Unknown parameter/,
+    ],
   ])('are rejected %s', async (_name, path, fields, message) => {
     const refusal = await refusalOf(path, formOf(fields))
     const status = message.source.startsWith('Maximum') ? 413 : 400

@@ -105,7 +105,11 @@ it.each([
     'timeout',
   ],
   ['a TypeError of the host', new TypeError(secret), 'internal'],
-  ['an error that resembles a GatewayError', Object.assign(new Error(secret), { name: 'GatewayError', info: secret }), 'internal'],
+  [
+    'an error that resembles a GatewayError',
+    Object.assign(new Error(secret), { name: 'GatewayError', info: secret }),
+    'internal',
+  ],
   ['a value that is not an error', secret, 'internal'],
   ['undefined', undefined, undefined],
 ])('stores only the kind of %s', (_, error, kind) =>

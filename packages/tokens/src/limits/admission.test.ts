@@ -298,7 +298,7 @@ describe('a store with promises of another library', () => {
   /** A lazy thenable, as query builders return it: does nothing until it is awaited. */
   const thenable = <T>(run: () => T): Promise<T> =>
     // biome-ignore lint/suspicious/noThenProperty: the test needs a thenable.
-    ({ then: (...callbacks: Parameters<Promise<T>['then']>) => Promise.resolve(run()).then(...callbacks) }) as Promise<T>
+    ({ then: (...args: Parameters<Promise<T>['then']>) => Promise.resolve(run()).then(...args) }) as Promise<T>
   it('is awaited', async () => {
     const inner = createMemoryMeters()
     const meters: MeterStore = {

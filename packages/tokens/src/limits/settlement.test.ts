@@ -119,5 +119,6 @@ describe('the model name in the sums', () => {
     [{ outcome: 'failed', status: 404 }, '(no answer)'],
     [{ ...took(80, 0), basis: 'partial', outcome: 'aborted', abandoned: true }, '(no answer)'],
   ])('for %j is %s', (end, name) => expect(settle({ ...end, model }).model).toBe(name))
-  it('is truncated to 200 characters', () => expect(settle({ ...atWork, model: 'x'.repeat(1e6) }).model).toBe('x'.repeat(200)))
+  it('is truncated to 200 characters', () =>
+    expect(settle({ ...atWork, model: 'x'.repeat(1e6) }).model).toBe('x'.repeat(200)))
 })

@@ -22,12 +22,7 @@ describe('the cost by each provider’s accounting', () => {
   it.each<[string, Price, PricedUse, number]>([
     // 8,000 × 0.5 + 2,000 × 2 + 1,000 × 8 = 16,000 millionths
     ['chat with cached tokens', chat, { usage: tokens({ total: 10_000, cacheRead: 8000 }, { total: 1000 }) }, 0.016],
-    [
-      'chat with reasoning at the output price',
-      chat,
-      { usage: tokens({}, { total: 1000, reasoning: 900 }) },
-      0.008,
-    ],
+    ['chat with reasoning at the output price', chat, { usage: tokens({}, { total: 1000, reasoning: 900 }) }, 0.008],
     [
       'reasoning with a separate price',
       { ...chat, reasoning: 12 },
@@ -97,7 +92,12 @@ describe('the cost by each provider’s accounting', () => {
       { usage: tokens({ total: 100 }, { total: 50 }), units: { searches: 3 } },
       0.0302,
     ],
-    ['the price per request in addition to tokens', { input: 1, request: 0.005 }, { usage: tokens({ total: 100 }) }, 0.0051],
+    [
+      'the price per request in addition to tokens',
+      { input: 1, request: 0.005 },
+      { usage: tokens({ total: 100 }) },
+      0.0051,
+    ],
     ['only the price per request', { request: 0.002 }, {}, 0.002],
     ['zero usage', { input: 1, output: 2 }, { usage: tokens({}) }, 0],
     ['zero usage with a price per request', { input: 1, request: 0.002 }, { usage: tokens({}) }, 0.002],
@@ -117,9 +117,17 @@ describe('the cost', () => {
     ['if only cached input has a price', { cachedInput: 1 }, { usage: tokens({ total: 2, cacheRead: 1 }) }],
     ['if only reasoning has a price', { input: 1, reasoning: 1 }, { usage: tokens({}, { total: 2, reasoning: 1 }) }],
     ['if searches have no price', both, { usage: tokens({ total: 1 }, { total: 1 }), units: { searches: 1 } }],
-    ['if images have no price and tokens do not include them', both, { usage: tokens({ total: 1 }), units: { images: 1 } }],
+    [
+      'if images have no price and tokens do not include them',
+      both,
+      { usage: tokens({ total: 1 }), units: { images: 1 } },
+    ],
     ['if images have no price and no tokens are reported', both, { units: { images: 1 } }],
-    ['if seconds have no price and tokens do not include them', both, { usage: tokens({}, { total: 1 }), units: { seconds: 1 } }],
+    [
+      'if seconds have no price and tokens do not include them',
+      both,
+      { usage: tokens({}, { total: 1 }), units: { seconds: 1 } },
+    ],
     ['if characters have no price', both, { usage: tokens({ total: 1 }), units: { characters: 1 } }],
     ['if neither tokens nor other units have a price', { request: 1 }, { usage: tokens({ total: 1 }) }],
     [

@@ -116,7 +116,9 @@ describe('the estimated cost of a call', () => {
     ['a model priced per call', ['searches'], { input: 1000, output: 0 }, 2_000_000],
     ['no target', [], { input: 1, output: 1 }, undefined],
     ['a NaN estimate', ['cheap'], { input: Number.NaN, output: 1 }, undefined],
-  ])('is correct for %s', (_, models, tokens, billionths) => expect(prices.estimate(to(...models), tokens)).toBe(billionths))
+  ])('is correct for %s', (_, models, tokens, billionths) =>
+    expect(prices.estimate(to(...models), tokens)).toBe(billionths),
+  )
 })
 
 describe('the cost of a finished call', () => {

@@ -176,15 +176,18 @@ export function metersInTime(scene: MeterScene): void {
         test.for([
           ['less', 3],
           ['more', 50],
-        ] as const)('is corrected in the period of the reservation, not of the end, when the call used %s', async ([, actual]) => {
-          const meters = [perPeriod('day'), perPeriod('month'), total]
-          await goTo(Date.parse('2032-03-30T23:59:59Z'))
-          const entered = await enter(meters)
-          advance(2000)
-          expect(await used(...meters)).toEqual([0, 10, 10])
-          await settle(entered, actual)
-          expect(await used(...meters)).toEqual([0, actual, actual])
-        })
+        ] as const)(
+          'is corrected in the period of the reservation, not of the end, when the call used %s',
+          async ([, actual]) => {
+            const meters = [perPeriod('day'), perPeriod('month'), total]
+            await goTo(Date.parse('2032-03-30T23:59:59Z'))
+            const entered = await enter(meters)
+            advance(2000)
+            expect(await used(...meters)).toEqual([0, 10, 10])
+            await settle(entered, actual)
+            expect(await used(...meters)).toEqual([0, actual, actual])
+          },
+        )
 
       clockedTest('counts a call without reservation in the period of its reported start', async (advance) => {
         const meters = [perPeriod('day'), perPeriod('month')]

@@ -230,18 +230,21 @@ describe('an unknown token', () => {
   })
 })
 
-it.each([false, true])('fails with a 503 with retry-after while the store is unavailable (store returns a promise: %s)', async (later) => {
-  const { tokens, store } = make()
-  const { id } = await tokens.issue()
-  store.away = true
-  store.later = later
-  for (const attempt of [
-    tokens.issue(),
-    tokens.get(id),
-    tokens.list(),
-    tokens.update(id, {}),
-    tokens.revoke(id),
-    tokens.rotate(id),
-  ])
-    expect(await refusal(attempt)).toMatchObject({ kind: 'unavailable', status: 503, retryAfter: 1 })
-})
+it.each([false, true])(
+  'fails with a 503 with retry-after while the store is unavailable (store returns a promise: %s)',
+  async (later) => {
+    const { tokens, store } = make()
+    const { id } = await tokens.issue()
+    store.away = true
+    store.later = later
+    for (const attempt of [
+      tokens.issue(),
+      tokens.get(id),
+      tokens.list(),
+      tokens.update(id, {}),
+      tokens.revoke(id),
+      tokens.rotate(id),
+    ])
+      expect(await refusal(attempt)).toMatchObject({ kind: 'unavailable', status: 503, retryAfter: 1 })
+  },
+)

@@ -95,25 +95,30 @@ describe('the error for an unusable folder', () => {
     expect(() => folderStorage(folder)).toThrow(/tokens\.db is not a database/)
   })
 
-  test.each(['tokens.db', 'meters.db'])('names the folder and the reason for a newer version’s %s, which stays unchanged', async (name) => {
-    const storage = folderStorage(folder)
-    await storage.meters.reserve(reservation)
-    await storage.close()
-    const newer = openDatabase(join(folder, name), { pragmas: ['user_version = 99'] })
-    newer.close()
-    const open = async () => {
-      const opened = folderStorage(folder)
-      try {
-        await opened.meters.reserve(reservation)
-      } finally {
-        await opened.close()
+  test.each(['tokens.db', 'meters.db'])(
+    'names the folder and the reason for a newer version’s %s, which stays unchanged',
+    async (name) => {
+      const storage = folderStorage(folder)
+      await storage.meters.reserve(reservation)
+      await storage.close()
+      const newer = openDatabase(join(folder, name), { pragmas: ['user_version = 99'] })
+      newer.close()
+      const open = async () => {
+        const opened = folderStorage(folder)
+        try {
+          await opened.meters.reserve(reservation)
+        } finally {
+          await opened.close()
+        }
       }
-    }
-    await expect(open()).rejects.toThrow(/newer version .*schema 99; this version supports up to 1.*update the package/)
-    const again = openDatabase(join(folder, name), {})
-    expect(again.prepare('PRAGMA user_version').first()).toEqual([99])
-    again.close()
-  })
+      await expect(open()).rejects.toThrow(
+        /newer version .*schema 99; this version supports up to 1.*update the package/,
+      )
+      const again = openDatabase(join(folder, name), {})
+      expect(again.prepare('PRAGMA user_version').first()).toEqual([99])
+      again.close()
+    },
+  )
 })
 
 test('reports a full disk, and changes nothing', async () => {
