@@ -72,7 +72,7 @@ describe('a client that does not read', () => {
     ['speech', '/v1/audio/speech', JSON.stringify({ model: 'm', input: 'hi', voice: 'alloy' }), stalled],
     // The call is settled when the gateway has the whole response; then only the connection ends.
     ['whole JSON', '/v1/chat/completions', chat(false), { outcome: 'finished' }],
-  ])('%s: loses its connection, and the call is settled', async (_, path, body, ending) => {
+  ])('loses its connection during %s, and its call is settled', async (_, path, body, ending) => {
     const upstream = await startUpstream()
     const { gateway, finished } = start(upstream.url, { clientStallMs: 300 })
     const { port } = await serve(nodeListener(gateway))
@@ -152,7 +152,7 @@ describe('a client that does not read', () => {
     expect(finished.filter(({ outcome }) => outcome === 'aborted')).toMatchObject([stalled])
   })
 
-  it('loses its realtime session even if it goes on sending', async () => {
+  it('loses its realtime session even if it continues sending', async () => {
     const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' })
     await new Promise((resolve) => sockets.once('listening', resolve))
     let upstreamClosed = false

@@ -39,7 +39,7 @@ function connections(server: { getConnections(done: (error: Error | null, count:
   return new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
 }
 
-describe('from client to upstream and back', () => {
+describe('the path from client to upstream and back', () => {
   it('closes the upstream call as soon as the client disconnects, at any moment', async () => {
     const closedAt = new Map<string, number>()
     const began = new Set<string>()
@@ -109,7 +109,7 @@ describe('from client to upstream and back', () => {
     await until(() => written > stalled + 50_000_000, 'the upstream to write 50 MB more', 9000)
   })
 
-  it('cuts the response when the upstream cuts its own', async () => {
+  it('truncates the response when the upstream truncates its response', async () => {
     const { url } = await chain((_req, res) => {
       res.write('first', () => setTimeout(() => res.destroy(), 20))
     })
@@ -119,7 +119,7 @@ describe('from client to upstream and back', () => {
     await expect(reader.read()).rejects.toThrow()
   })
 
-  it('passes any bytes on unchanged', async () => {
+  it('passes all bytes on unchanged', async () => {
     const all = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * 7919) % 256))
     const { url } = await chain((req, res) => void req.pipe(res))
     const response = await fetch(url, { method: 'POST', body: new Uint8Array(all) })

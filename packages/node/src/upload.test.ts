@@ -11,7 +11,7 @@ import { dial, serve } from './testing/server.ts'
 
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-/** A file that is difficult for parsers: every byte, line ends, dashes. */
+/** A file that is difficult for parsers: every byte value, line breaks and dashes. */
 const hostile = (size: number): Uint8Array =>
   Uint8Array.from({ length: size }, (_, index) =>
     index % 97 < 20 ? '\r\n------x--\0\r\n--'.charCodeAt((index % 97) % 16) : (index * 31) % 256,
@@ -22,7 +22,7 @@ interface Arrived {
   readonly files: readonly { readonly name: string; readonly filename: string; readonly sha: string }[]
 }
 
-/** An upstream that reports the received upload, read by another parser than core's. */
+/** An upstream that reports the received upload, parsed by a different parser than core's. */
 async function start(config: Partial<GatewayConfig> = {}, wrap?: (gateway: RequestListener) => RequestListener) {
   const calls: (Arrived & { readonly length: string | undefined })[] = []
   const upstream = await serve(async (req, res) => {
@@ -98,7 +98,7 @@ describe('an upload over node:http', () => {
     expect([odd.status, broken.status]).toEqual([415, 400])
   })
 
-  it('larger than the limit is rejected with 413, with and without a length or compression', async () => {
+  it('that exceeds the limit is rejected with 413, with and without a length or compression', async () => {
     const { calls, send } = await start({ limits: { uploadBytes: 100_000, bodyBytes: 1000 } })
     const whole = new Response(form(new Uint8Array(200_000)))
     const type = whole.headers.get('content-type') ?? ''
@@ -143,7 +143,7 @@ describe('an upload over node:http', () => {
   })
 })
 
-describe('behind a body parser', () => {
+describe('a gateway behind a body parser', () => {
   type Parsed = IncomingMessage & { body?: unknown; rawBody?: unknown }
   const after =
     (parse: (req: Parsed, bytes: Buffer) => void) =>
@@ -166,9 +166,9 @@ describe('behind a body parser', () => {
   })
 
   it.each<[string, (req: Parsed, bytes: Buffer) => void]>([
-    ['taken apart', (req) => Object.assign(req, { body: { model: 'alias' }, files: [{}] })],
-    ['made a text', (req, bytes) => Object.assign(req, { body: bytes.toString() })],
-    ['thrown away', () => {}],
+    ['already split into fields', (req) => Object.assign(req, { body: { model: 'alias' }, files: [{}] })],
+    ['converted to text', (req, bytes) => Object.assign(req, { body: bytes.toString() })],
+    ['discarded', () => {}],
   ])('rejects an upload that was %s and explains the fix', async (_how, parse) => {
     const logged: unknown[] = []
     const logger = { warn: (...all: unknown[]) => logged.push(all), error: (...all: unknown[]) => logged.push(all) }
@@ -212,7 +212,7 @@ describe('a binary response over node:http', () => {
   it.each([
     ['with its length', { 'content-length': '300000' }],
     ['in chunks', {}],
-  ])('%s is complete, or the connection is closed', async (_how, headers) => {
+  ])('that is sent %s is complete, or the connection is closed', async (_how, headers) => {
     const sound = Buffer.alloc(300_000, 'sound')
     const whole = await speaking((_req, res) => {
       res.writeHead(200, { 'content-type': 'audio/mpeg', ...headers })

@@ -48,7 +48,7 @@ describe('a call with a broken SDK', () => {
     const plugin = otel({ tracerProvider, meterProvider: recorder.meterProvider })
     expect(() => play(plugin)).not.toThrow()
     expect(said).toHaveBeenCalledWith(expect.stringMatching(/^@modelgate\/otel: .* failed$/), expect.any(Error))
-    // The parts that still work go on.
+    // The parts that still work continue.
     expect(await recorder.points('modelgate.attempts')).toHaveLength(1)
   })
 
@@ -91,7 +91,7 @@ describe('a gateway without an SDK', () => {
     expect(recorder.spans()).toHaveLength(2)
   })
 
-  it('spends next to nothing on a call', () => {
+  it('adds almost no time to a call', () => {
     const plugin = otel()
     const header = () => undefined
     const shared = {

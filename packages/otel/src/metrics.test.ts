@@ -70,7 +70,7 @@ describe('the metrics', () => {
     ])
   })
 
-  it('have names of our own for calls, attempts and losses', async () => {
+  it('use modelgate names for calls, attempts and losses', async () => {
     const { points } = measured(failedOver, {})
     const call = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'smart', 'modelgate.client.format': 'chat' }
     expect(await points('modelgate.call.duration')).toMatchObject([
@@ -159,7 +159,7 @@ describe('the metrics', () => {
     expect(await points('gen_ai.client.token.usage')).toEqual([])
   })
 
-  it('bound the model names that clients make up', async () => {
+  it('limit the number of model names that clients invent', async () => {
     const guesses = Array.from(
       { length: 300 },
       (_, i): Scene => ({

@@ -14,7 +14,7 @@ function spansOf(scene: Scene): { call: RecordedSpan; attempts: RecordedSpan[] }
   return { call, attempts }
 }
 
-/** Name, kind, status and times in milliseconds since the call's arrival. */
+/** Formats the name, kind, status and times in milliseconds since the call's arrival. */
 const outline = ({ name, kind, status, from, to }: RecordedSpan): string =>
   `${name} ${kind} ${status} ${from - arrival}-${to - arrival}`
 
@@ -252,7 +252,7 @@ describe('the spans of a call', () => {
     expect(attributes['modelgate.usage.basis']).toBe(basis)
   })
 
-  it('all end, and only once', () => {
+  it('all end exactly once', () => {
     const recorder = createRecorder()
     const plugin = otel({ tracerProvider: recorder.tracerProvider, meterProvider: false })
     for (let i = 0; i < 50; i++) play(plugin)

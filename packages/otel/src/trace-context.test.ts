@@ -18,7 +18,7 @@ afterEach(() => {
   trace.disable()
 })
 
-/** Plays one call with two attempts and returns its spans and the trace headers of the attempts. */
+/** Runs one call with two attempts and returns its spans and the trace headers of the attempts. */
 function spansAndHeaders(headers: { [name: string]: string }, options: OtelOptions = {}) {
   const recorder = createRecorder()
   const given = play(otel({ tracerProvider: recorder.tracerProvider, meterProvider: false, ...options }), {
@@ -59,7 +59,7 @@ describe.each([
     expect(given[0]).toEqual({ traceparent: `00-${call?.traceId}-${first?.spanId}-01` })
   })
 
-  it('gives no baggage to providers', () => {
+  it('sends no baggage to providers', () => {
     setUp()
     const { given } = spansAndHeaders({ traceparent, baggage: 'user=canary' })
     for (const headers of given) expect(Object.keys(headers ?? {})).toEqual(['traceparent'])
@@ -133,7 +133,7 @@ describe('the parent of a call', () => {
   })
 })
 
-it('the reader of W3C headers agrees with that of the SDK', () => {
+it('parses W3C headers as the SDK does', () => {
   const read = (headers: { [name: string]: string }) =>
     trace.getSpanContext(readTraceHeaders(ROOT_CONTEXT, (name) => headers[name]))
   const cases = [

@@ -66,14 +66,14 @@ const all = [
   'GET /admin/tokens/{id}/usage',
 ]
 
-describe('the authorization of the endpoints', () => {
-  it('throws a TypeError without authorize', () => {
+describe('the authorized endpoints', () => {
+  it('throw a TypeError without authorize', () => {
     const { tokens } = make()
     for (const options of [undefined, {}, { authorize: true }])
       expect(() => createAdminRoutes(tokens, options as unknown as AdminOptions)).toThrow(/authorize/)
   })
 
-  it('receives method, path and headers of every request', async () => {
+  it('pass the method, path and headers of every request to authorize', async () => {
     const seen: AuthRequest[] = []
     const { ask, routes } = make((request) => {
       seen.push(request)
@@ -89,16 +89,16 @@ describe('the authorization of the endpoints', () => {
   it.each([
     ['false', () => false, 403],
     ['nothing', () => undefined, 403],
-    ['something that is not true', () => 'ada', 403],
-    ['the promise of false', async () => false, 403],
+    ['a value that is truthy but not true', () => 'ada', 403],
+    ['a promise of false', async () => false, 403],
     ['true', () => true, 200],
-    ['the promise of true', async () => true, 200],
-  ])('%s: %s', async (_, authorize, status) => {
+    ['a promise of true', async () => true, 200],
+  ])('respond for an authorize that returns %s (%s) with status %i', async (_, authorize, status) => {
     const { ask } = make(authorize as AdminOptions['authorize'])
     expect((await ask('GET /admin/tokens', undefined)).status).toBe(status)
   })
 
-  it('sends errors of the host to the client, and logs its other failures', async () => {
+  it('send GatewayErrors of authorize to the client, and log its other failures', async () => {
     const refusing = make(() => {
       throw new GatewayError('authentication', 'Log in first.')
     })
@@ -110,7 +110,7 @@ describe('the authorization of the endpoints', () => {
     await expect(failing.ask('GET /admin/tokens', undefined)).rejects.toThrow('the session store is gone')
   })
 
-  it('is checked before the body is read', async () => {
+  it('check the authorization before they read the body', async () => {
     const { ask, store } = make(() => false)
     expect((await ask('POST /admin/tokens', undefined, { body: '{' })).status).toBe(403)
     expect(store.records.size).toBe(0)
@@ -139,7 +139,7 @@ describe('the endpoints', () => {
     expect(await ask('DELETE /admin/tokens/{id}', id, { headers: {} })).toMatchObject({ status: 200 })
   })
 
-  it('list page by page', async () => {
+  it('list tokens page by page', async () => {
     const { ask, tokens } = make()
     for (const owner of ['ada', 'bob', 'ada']) await tokens.issue({ owner })
     const first = await ask('GET /admin/tokens', undefined, { query: 'owner=ada&limit=1' })
@@ -149,7 +149,7 @@ describe('the endpoints', () => {
     expect(second.body.tokens[0].id).not.toBe(first.body.tokens[0].id)
   })
 
-  it('return secrets only when they are new, with headers that forbid caching', async () => {
+  it('return a secret only when it is new, with headers that forbid caching', async () => {
     const { ask } = make()
     const { body, headers } = await ask('POST /admin/tokens', undefined, { body: {} })
     expect(headers?.['cache-control']).toBe('no-store')
@@ -175,17 +175,17 @@ describe('the endpoints', () => {
     ['GET /admin/tokens', { query: 'owner=a&owner=b' }, 'owner'],
     ['GET /admin/tokens/{id}', { query: 'x=1' }, 'x'],
     ['GET /admin/tokens/{id}/usage', { query: 'since=2026-11-01' }, 'since'],
-  ])('%s with %o is a 400 that names the field', async (route, what, param) => {
+  ])('reject %s with %o with a 400 that names the field', async (route, what, param) => {
     const { ask, tokens } = make()
     const { id } = await tokens.issue()
     expect(await ask(route, id, what)).toMatchObject({ status: 400, body: { param } })
   })
 
-  it.each(['{', '[]', '"text"', 'null', '7'])('a body of %s is a 400', async (body) => {
+  it.each(['{', '[]', '"text"', 'null', '7'])('reject a body of %s with 400', async (body) => {
     expect((await make().ask('POST /admin/tokens', undefined, { body })).status).toBe(400)
   })
 
-  it('a body of more than 64 kB is a 413', async () => {
+  it('reject a body of more than 64 kB with 413', async () => {
     const body = { metadata: { text: 'x'.repeat(65_536) } }
     expect((await make().ask('POST /admin/tokens', undefined, { body })).status).toBe(413)
   })
@@ -195,19 +195,19 @@ describe('the endpoints', () => {
     'PATCH /admin/tokens/{id}',
     'POST /admin/tokens/{id}/revoke',
     'DELETE /admin/tokens/{id}',
-  ])('%s of a token that is not there is a 404', async (route) => {
+  ])('respond to %s of an unknown token with 404', async (route) => {
     for (const id of ['tok_none', 'a/b', '..']) expect((await make().ask(route, id)).status).toBe(404)
   })
 })
 
-describe('requests that a form of another site can send', () => {
+describe('requests that a form on another site can send', () => {
   it.each([
     undefined,
     'text/plain',
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=x',
     'text/json',
-  ])('content-type %s', async (type) => {
+  ])('are rejected with content-type %s', async (type) => {
     const { ask, store, tokens } = make()
     const { id } = await tokens.issue()
     const headers = type === undefined ? {} : { 'content-type': type }
@@ -217,20 +217,20 @@ describe('requests that a form of another site can send', () => {
     expect(await tokens.get(id)).not.toHaveProperty('revokedAt')
   })
 
-  it('JSON with a charset is JSON', async () => {
+  it('are accepted if they are JSON with a charset', async () => {
     const headers = { 'content-type': 'Application/JSON; charset=utf-8' }
     expect((await make().ask('POST /admin/tokens', undefined, { headers, body: {} })).status).toBe(201)
   })
 })
 
-describe('the path', () => {
-  it('is the host’s to choose', () => {
+describe('the path of the endpoints', () => {
+  it('can be configured by the host', () => {
     const { tokens } = make()
     const { routes = [] } = createAdminRoutes(tokens, { authorize: () => true, path: '/internal/keys' })
     expect(routes.map(({ path }) => path)).toContain('/internal/keys/{id}/usage')
   })
 
-  it.each(['', '/', 'admin', '/admin/', '/admin/{x}', '/a b'])('cannot be %j', (path) => {
+  it.each(['', '/', 'admin', '/admin/', '/admin/{x}', '/a b'])('cannot be configured as %j', (path) => {
     expect(() => createAdminRoutes(make().tokens, { authorize: () => true, path })).toThrow(/path is/)
   })
 })

@@ -13,7 +13,7 @@ describe.each([
   ['ahead by 301 s', 301_000],
   ['back by an hour', -3_600_000],
 ])('a clock that is set %s', (_, stepMs) => {
-  it('neither ends nor prolongs the time for which a token is known while its store is away', async () => {
+  it('neither shortens nor extends the time a token stays cached while its store is unavailable', async () => {
     const store = fakeStore()
     const storage = { tokens: store, meters: createMemoryMeters(), close: async () => {} }
     const tokens = createTokens({ storage, staleMs: 60_000, logger: false })

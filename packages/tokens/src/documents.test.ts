@@ -9,7 +9,7 @@ const read = (name: string): string => readFileSync(new URL(`../../../docs/${nam
 const between = (text: string, mark: string): string =>
   text.split(`<!-- ${mark} -->`)[1]?.split(`<!-- /${mark} -->`)[0] ?? expect.fail(`the mark ${mark} is missing`)
 const example = (text: string): unknown => JSON.parse(between(text, 'example').replaceAll(/^```.*$/gm, ''))
-/** What the first column of the first table names. */
+/** Names in the first column of the first table. */
 const named = (text: string): string[] =>
   [...text.matchAll(/^\| ([^|]*`[^|]*) \|/gm)].flatMap(([, cell = '']) =>
     [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
@@ -18,10 +18,10 @@ const named = (text: string): string[] =>
 describe('docs/prices.md', () => {
   const text = read('prices.md')
 
-  it('names every price, and no other', () =>
+  it('names every price field, and no other', () =>
     expect(named(text.slice(0, text.indexOf('## How'))).sort()).toEqual([...priceFields].sort()))
 
-  it('has an example that can be read', () => {
+  it('has an example that is a valid price table', () => {
     const prices = createPrices(example(text) as PriceTable)
     expect(prices.priceOf('azure', 'example-chat')).toEqual({ input: 1.4, output: 11 })
     expect(prices.priceOf('local', 'anything')).toEqual({ input: 0, output: 0 })
@@ -33,7 +33,7 @@ describe('docs/prices.md', () => {
 describe('docs/ledger.md', () => {
   const text = read('ledger.md')
   const table = between(text, 'record')
-  /** Whether each field is in every record. */
+  /** Names of the record fields, mapped to true if every record has the field. */
   const fields = {
     id: true,
     time: true,
@@ -86,7 +86,7 @@ describe('docs/ledger.md', () => {
     for (const name of Object.keys(names)) expect(row).toContain(`\`${name}\``)
   })
 
-  it('has an example that is a record', async () => {
+  it('has an example that is a valid record', async () => {
     const record = example(text) as LedgerRecord
     for (const [name, is] of Object.entries(fields)) if (is) expect(record).toHaveProperty(name)
     for (const name of Object.keys(record)) expect(fields).toHaveProperty(name)

@@ -19,7 +19,7 @@ type Auth = (tokens: ReturnType<typeof createTokens>) => {
   readonly plugins?: readonly Plugin[]
 }
 
-/** A gateway with tokens, in front of a provider that takes 10 tokens of input and 5 of output for everything. */
+/** A gateway with tokens, in front of a provider that reports 10 input and 5 output tokens for every call. */
 function setUp(options: TokensOptions = {}, auth: Auth = (tokens) => ({ auth: tokens.authenticate })) {
   const ledger = memoryLedger()
   const finished: FinishEvent[] = []
@@ -50,7 +50,7 @@ function setUp(options: TokensOptions = {}, auth: Auth = (tokens) => ({ auth: to
   return { tokens, gateway, provider, ledger, finished, post, chat, hello }
 }
 
-/** Every kind of client, each asking for the same. */
+/** The same request in the format of each client. */
 const dialects = [
   [
     'chat',
@@ -81,7 +81,7 @@ describe.each(dialects)('a %s client', (format, path, body) => {
     await vi.waitFor(() => expect(ledger.records).toMatchObject([{ token: id, owner: 'ada', format, cost: 0.06 }]))
   })
 
-  it('over a limit gets a 429 with retry-after', async () => {
+  it('receives a 429 with retry-after when it exceeds a limit', async () => {
     const { tokens, post, provider } = setUp()
     const { secret } = await tokens.issue({ limits: { requests: 1, window: 10 } })
     await (await post(path, secret, body)).text()
@@ -95,7 +95,7 @@ describe.each(dialects)('a %s client', (format, path, body) => {
     expect(provider.requests).toHaveLength(1)
   })
 
-  it('over a budget gets a 429 that SDKs do not retry', async () => {
+  it('receives a 429 that SDKs do not retry when it exceeds a budget', async () => {
     const { tokens, post, provider } = setUp()
     const { secret } = await tokens.issue({ budget: { tokens: 1, period: 'total' } })
     const refused = await post(path, secret, body)
@@ -109,14 +109,14 @@ describe.each(dialects)('a %s client', (format, path, body) => {
   it.each([
     ['mistyped or incomplete', 'mg-abc'],
     ['unknown', newSecret()],
-  ])('with a token that is %s is refused', async (words, secret) => {
+  ])('is rejected with a token that is %s', async (words, secret) => {
     const refused = await setUp().post(path, secret, body)
     expect(refused.status).toBe(format === 'gemini' ? 400 : 401)
     expect(refused.headers.get('x-should-retry')).toBe('false')
     expect(await refused.text()).toContain(words)
   })
 
-  it('finds no model that its token may not use', async () => {
+  it('receives a not-found error for a model that its token does not allow', async () => {
     const { tokens, post, provider } = setUp()
     const { secret } = await tokens.issue({ models: ['claude-*'] })
     expect((await post(path, secret, body)).status).toBe(404)
@@ -125,7 +125,7 @@ describe.each(dialects)('a %s client', (format, path, body) => {
 })
 
 describe('a revoked token', () => {
-  it('is refused at once, in the middle of everything', async () => {
+  it('is rejected by the very next call', async () => {
     const { tokens, chat } = setUp()
     const { secret, id } = await tokens.issue()
     expect((await chat(secret)).status).toBe(200)
@@ -135,7 +135,7 @@ describe('a revoked token', () => {
     expect((await refused.json()).error.message).toContain('revoked')
   })
 
-  it('is refused by another process within the life of its cache', async () => {
+  it('is rejected by another process as soon as its cache entry expires', async () => {
     const storage = memoryStorage()
     let time = Date.now()
     const here = setUp({ storage })
@@ -149,7 +149,7 @@ describe('a revoked token', () => {
 })
 
 describe('a change of a token', () => {
-  it('holds for the next call', async () => {
+  it('applies to the next call', async () => {
     const { tokens, chat } = setUp()
     const { secret, id } = await tokens.issue({ limits: { requests: 1 } })
     expect([(await chat(secret)).status, (await chat(secret)).status]).toEqual([200, 429])
@@ -191,26 +191,29 @@ describe('a wrapped authenticate', () => {
     expect(provider.requests).toHaveLength(0)
   })
 
-  it('its limits hold with the plugin, also for a copy of the identity', async () => {
+  it('enforces limits with the plugin, also for a copy of the identity', async () => {
     const { tokens, chat, finished } = setUp({}, wrapped(true, { tenant: 'x' }))
     const { secret, id } = await tokens.issue({ limits: { requests: 1 } })
     expect([(await chat(secret)).status, (await chat(secret)).status]).toEqual([200, 429])
     expect(finished[0]?.identity).toMatchObject({ id, tenant: 'x' })
   })
 
-  it.each([false, true])('rejects a copied identity while the store is away (a promise: %s)', async (later) => {
-    const storage = memoryStorage()
-    const away = (): never => {
-      throw new StorageAwayError('gone')
-    }
-    const get = later ? async () => away() : away
-    const { tokens, chat } = setUp(
-      { storage: { ...storage, tokens: { ...storage.tokens, get } } },
-      wrapped(true, { tenant: 'x' }),
-    )
-    const { secret } = await tokens.issue({ limits: { requests: 1 } })
-    expect((await chat(secret)).status).toBe(503)
-  })
+  it.each([false, true])(
+    'rejects a copied identity while the store is unavailable (store returns a promise: %s)',
+    async (later) => {
+      const storage = memoryStorage()
+      const away = (): never => {
+        throw new StorageAwayError('gone')
+      }
+      const get = later ? async () => away() : away
+      const { tokens, chat } = setUp(
+        { storage: { ...storage, tokens: { ...storage.tokens, get } } },
+        wrapped(true, { tenant: 'x' }),
+      )
+      const { secret } = await tokens.issue({ limits: { requests: 1 } })
+      expect((await chat(secret)).status).toBe(503)
+    },
+  )
 
   it('counts a call once if the plugin is also given in plugins', async () => {
     const { tokens, chat } = setUp({}, (tokens) => ({ auth: tokens.authenticate, plugins: [tokens.plugin] }))
@@ -220,7 +223,7 @@ describe('a wrapped authenticate', () => {
     expect((await tokens.usage(id)).limits).toMatchObject([{ used: 1 }])
   })
 
-  it('callers of the host are not limited', async () => {
+  it('does not limit callers that the host itself authenticates', async () => {
     const { chat, ledger } = setUp({}, (tokens) => ({
       auth: (): Identity => ({ id: 'owner' }),
       plugins: [tokens.plugin],
@@ -231,7 +234,7 @@ describe('a wrapped authenticate', () => {
 })
 
 describe('usage', () => {
-  it('returns limits, budgets and sums', async () => {
+  it('contains limits, budgets and sums', async () => {
     const { tokens, chat, post } = setUp()
     const { secret, id } = await tokens.issue({
       limits: [
@@ -268,13 +271,13 @@ describe('usage', () => {
     expect(post).toBeTypeOf('function')
   })
 
-  it('of a token that is not there is not found', async () => {
+  it('of an unknown token is reported as not found', async () => {
     await expect(setUp().tokens.usage('tok_none')).rejects.toMatchObject({ info: { kind: 'not_found' } })
   })
 })
 
-describe('200 calls at once', () => {
-  it('spend no more than the budget, and the ledger agrees with the responses', async () => {
+describe('200 concurrent calls', () => {
+  it('spend no more than the budget, and the ledger matches the responses', async () => {
     const { tokens, chat, ledger, provider } = setUp()
     const { secret, id } = await tokens.issue({ budget: { tokens: 1000, period: 'day' } })
     const statuses = await Promise.all(
@@ -297,13 +300,13 @@ describe('200 calls at once', () => {
     )
     expect(booked).toBe(served * 15)
     expect(booked).toBeLessThanOrEqual(1000)
-    // Nothing stays reserved: what is left can be spent.
+    // Nothing stays reserved: the remainder can be spent.
     expect((await chat(secret)).status).toBe(200)
   })
 })
 
-describe('while the store is away', () => {
-  it('calls get a 503 with retry-after at once, in every format', async () => {
+describe('calls while the store is unavailable', () => {
+  it('immediately receive a 503 with retry-after in every format', async () => {
     const storage = memoryStorage()
     const { tokens, post, provider } = setUp({
       storage: {
@@ -380,7 +383,7 @@ describe('createTokens', () => {
     { reserve: { outputTokens: 0.5 } },
     { unpriced: 'never' as 'refuse' },
     { prices: { models: { 'gpt-*': { input: -1 } } } },
-  ])('refuses %o', (options) => {
+  ])('rejects %o', (options) => {
     expect(() => createTokens({ storage: memoryStorage(), ...options })).toThrow(TypeError)
   })
 
@@ -412,7 +415,7 @@ describe('createTokens', () => {
   it.each([
     [10, [200, 200]],
     [1000, [200, 429]],
-  ])('reserves as much output as it is told, at most: %i', async (outputTokens, statuses) => {
+  ])('reserves at most the configured number of output tokens: %i', async (outputTokens, statuses) => {
     const { tokens, chat } = setUp({ reserve: { outputTokens } })
     const { secret } = await tokens.issue({ budget: { tokens: 1000, period: 'day' } })
     const both = await Promise.all([1, 2].map(() => chat(secret, { max_completion_tokens: 64_000 })))
@@ -434,7 +437,7 @@ describe('createTokens', () => {
     expect(order).toEqual(['ledger', 'storage'])
   })
 
-  it('is frozen, and works without its object', async () => {
+  it('returns a frozen object whose methods can be called on their own', async () => {
     const { tokens } = setUp()
     const { issue, authenticate, list } = tokens
     expect(Object.isFrozen(tokens)).toBe(true)

@@ -93,7 +93,7 @@ describe.each(servers.filter(({ name }) => name !== 'in process'))(
       await provider.close()
     })
 
-    test(`abort ${total} upstream calls for ${total} disconnects and leave nothing open`, async () => {
+    test(`abort ${total} upstream calls for ${total} disconnects and leave no connection open`, async () => {
       const each = total / (pairs.length * moments.length)
       let left = 0
       for (const { client, upstream } of pairs)
@@ -152,7 +152,7 @@ describe.each(servers.filter(({ name }) => name !== 'in process'))(
         })
       })
 
-    test('records a client that disconnects after the last event as finished, not aborted', async () => {
+    test('are recorded as finished, not aborted, after the last event', async () => {
       finished.length = 0
       for (const pair of pairs) await leaveAtTheEnd({ ...pair, text: '[[say:hello]]', stream: true })
       // Gemini streams end with their bytes. This response is complete, but its body stays open.

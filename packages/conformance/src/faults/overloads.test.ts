@@ -103,13 +103,13 @@ describe.each(sdks)('%s SDK with its default retries', (_name, ask) => {
       }
   })
 
-  test('gets one upstream call per retry if configured for more retries', async () => {
+  test('causes one upstream call per retry if configured for more retries', async () => {
     const w = createWorld({ a: oneAfterAnother(...times(5, failWith(503)), succeed) }, unlimited)
     expect(await outcome(ask(fetchOf(w.gateway), 5))).toBe('answered')
     expect(w.calls).toHaveLength(6)
   })
 
-  test('gets the retries of the gateway if its own are disabled', async () => {
+  test('receives the retries of the gateway if its own are disabled', async () => {
     const w = createWorld({ a: oneAfterAnother(failWith(503), succeed) })
     expect(await outcome(ask(fetchOf(w.gateway), 0))).toBe('answered')
     expect(w.calls).toHaveLength(2)
@@ -136,7 +136,7 @@ describe("client that repeats a call without the SDK's retry count header", () =
     expect(tries).toBeLessThanOrEqual(6)
   })
 
-  test('gets one upstream call per request after an overload, until it succeeds or 30 seconds have passed', async () => {
+  test('causes one upstream call per request after an overload, until it succeeds or 30 seconds have passed', async () => {
     const w = createWorld({ a: failWith(503) }, { ...unlimited, ...keyed })
     const callsOf = async (token: string, model = 'm'): Promise<number> => {
       const before = w.calls.length
@@ -201,7 +201,7 @@ describe("client that repeats a call without the SDK's retry count header", () =
 
 describe('response to an overload', () => {
   const cases = formats.flatMap((format) => [429, 503, 529].map((status) => ({ format, status })))
-  test.each(cases)('tells a $format client to retry an upstream $status', async ({ format, status }) => {
+  test.each(cases)('asks a $format client to retry an upstream $status', async ({ format, status }) => {
     for (const stream of [false, true])
       for (const headers of [{}, { 'x-should-retry': 'false' }, { 'retry-after': '7' }] as Record<string, string>[]) {
         const w = createWorld({ a: failWith(status, headers) }, { ...unlimited, models: { '*': 'a' as const } })
@@ -213,7 +213,7 @@ describe('response to an overload', () => {
   })
 
   test.each([408, 409, 500, 502, 504])(
-    'tells SDKs not to retry an upstream %i that the gateway has retried',
+    'asks SDKs not to retry an upstream %i that the gateway has retried',
     async (status) => {
       const w = createWorld({ a: failWith(status) }, unlimited)
       const answer = await runClockUntil(w.chat())

@@ -56,7 +56,7 @@ const clients: readonly [string, Ask][] = [
   ],
 ]
 
-describe.each(clients)('total outage with the own retries of %s', (name, ask) => {
+describe.each(clients)('total outage with the default retries of %s', (name, ask) => {
   test.each([1, 2])('causes at most three upstream calls with %d target(s)', async (targets) => {
     let most = 0
     for (const [outage, behaviour] of outages) {

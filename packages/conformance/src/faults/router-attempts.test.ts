@@ -127,7 +127,7 @@ describe('status table', () => {
     if ([429, 503].includes(expected)) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  test('holds for every upstream status, as measured', () =>
+  test('applies to every upstream status', () =>
     printFigure(15, `${table.length} upstream statuses, each as in the table; 401 and 403 become 502`))
 
   test.each(['{"choices": [', '', 'null', '[]', '"text"', '<html></html>'])(

@@ -24,8 +24,8 @@ const gaps = (calls: readonly { at: number }[]): number[] =>
 describe('circuit breaker', () => {
   const dead: readonly [string, Behaviour][] = [
     ['refuses connections', refuseConnection],
-    ['answers 500', failWith(500)],
-    ['answers 503', failWith(503)],
+    ['returns 500', failWith(500)],
+    ['returns 503', failWith(503)],
     ['returns a web page', () => new Response('<html></html>', { headers: { 'content-type': 'text/html' } })],
     ["rejects the gateway's key", failWith(401)],
   ]
@@ -75,7 +75,7 @@ describe('circuit breaker', () => {
     expect(opened).toBeLessThanOrEqual(20)
   })
 
-  test('lets one probe through at a time while others wait', async () => {
+  test('admits one probe at a time while other calls wait', async () => {
     const w = createWorld({ a: failWith(500), b: succeed })
     await runClockUntil(Promise.all(Array.from({ length: 10 }, () => w.chat())))
     const opened = w.to('a').length
@@ -103,7 +103,7 @@ describe('circuit breaker', () => {
     expect(w.calls).toHaveLength(5)
   })
 
-  test('tells the client when to retry if there is no other target', async () => {
+  test('reports a retry delay to the client if there is no other target', async () => {
     const w = createWorld({ a: failWith(500) })
     while (w.to('a').length < 5) await runClockUntil(w.chat())
     const before = w.calls.length

@@ -26,13 +26,13 @@ const counts = (w: RouterWorld<Three>): Record<string, number> => ({
 const names = (w: RouterWorld<Three>): string[] => w.calls.map(({ upstream }) => upstream)
 
 describe('routing strategies', () => {
-  test('order uses the first target while it succeeds', async () => {
+  test('use the first target while it succeeds (order)', async () => {
     const w = planned({ targets: ['b', 'a', 'c'] })
     for (let i = 0; i < 20; i++) await runClockUntil(w.chat())
     expect(counts(w)).toEqual({ a: 0, b: 20, c: 0 })
   })
 
-  test('weighted distributes calls by weight', async () => {
+  test('distribute calls by weight (weighted)', async () => {
     const w = planned({
       targets: [
         { upstream: 'a', weight: 6 },
@@ -52,7 +52,7 @@ describe('routing strategies', () => {
   })
 
   test.each([false, true])(
-    'fastest uses the target with the shortest time to the first event, also after a change (stream: %s)',
+    'use the target with the shortest time to the first event, also after a change (fastest, stream: %s)',
     async (stream) => {
       const w = planned(
         { targets: ['a', 'b', 'c'], strategy: 'fastest' },
@@ -103,20 +103,23 @@ describe('routing strategies', () => {
         {},
       ],
     ],
-  ])('sticky routes the same %s to the same target and key, and distributes different ones', async (_name, of) => {
-    const w = sticky(['key-one', 'key-two'])
-    const places = new Map<number, Set<string>>()
-    for (let i = 0; i < 240; i++) {
-      const session = i % 60
-      await runClockUntil(w.chat(...of(session)))
-      const seen = places.get(session) ?? new Set()
-      places.set(session, seen.add(place(w.calls.at(-1) as RouterWorld<Three>['calls'][number])))
-    }
-    for (const seen of places.values()) expect(seen.size).toBe(1)
-    expect(new Set([...places.values()].map(([only]) => only)).size).toBe(6)
-  })
+  ])(
+    'route calls with the same %s to the same target and key, and distribute different ones (sticky)',
+    async (_name, of) => {
+      const w = sticky(['key-one', 'key-two'])
+      const places = new Map<number, Set<string>>()
+      for (let i = 0; i < 240; i++) {
+        const session = i % 60
+        await runClockUntil(w.chat(...of(session)))
+        const seen = places.get(session) ?? new Set()
+        places.set(session, seen.add(place(w.calls.at(-1) as RouterWorld<Three>['calls'][number])))
+      }
+      for (const seen of places.values()) expect(seen.size).toBe(1)
+      expect(new Set([...places.values()].map(([only]) => only)).size).toBe(6)
+    },
+  )
 
-  test('sticky uses another target or key only during a cooldown', async () => {
+  test('use another target or key only during a cooldown (sticky)', async () => {
     const w = sticky(['key-one', 'key-two'])
     const ask = async (): Promise<string> => {
       const { status } = await runClockUntil(w.chat({ prompt_cache_key: 'mine' }))
@@ -167,10 +170,10 @@ describe('route plans', () => {
   const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]
   test.each<[string, object, string]>([
     ['plain text', {}, 'c'],
-    ['select targets by when: %s', { messages: image }, 'a'],
+    ['an image', { messages: image }, 'a'],
     ['tools', { tools }, 'b'],
-    ['both', { messages: image, tools }, 'a'],
-  ])('when: %s', async (_name, extra, expected) => {
+    ['an image and tools', { messages: image, tools }, 'a'],
+  ])('select targets by their when condition for %s', async (_name, extra, expected) => {
     const w = planned({ targets: [{ upstream: 'a', when: 'images' }, { upstream: 'b', when: ['tools', 'json'] }, 'c'] })
     await runClockUntil(w.chat(extra))
     expect(names(w)).toEqual([expected])
@@ -265,7 +268,7 @@ describe('route plans', () => {
     ['x-large', 'a big-x'],
     ['anything.at.all', 'b anything.at.all'],
     [`${'*'.repeat(200)}`, `b ${'*'.repeat(200)}`],
-  ])('match wildcards: %s', async (model, expected) => {
+  ])('match the model %s by exact name or wildcard', async (model, expected) => {
     const w = createWorld(three, {
       models: {
         exact: 'a',
@@ -281,7 +284,7 @@ describe('route plans', () => {
 
 describe('routing information in responses', () => {
   test.each([
-    ['an answer', {}, succeed, 200],
+    ['a response', {}, succeed, 200],
     ['a stream', { stream: true }, succeed, 200],
     ['an error', {}, failWith(400), 400],
     ['an error after all attempts', {}, failWith(500), 502],

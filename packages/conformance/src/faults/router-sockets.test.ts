@@ -100,7 +100,7 @@ describe('unreachable upstream', () => {
 })
 
 describe('connections', () => {
-  test('keep-alive race: no call fails and none arrives twice', async () => {
+  test('survive the keep-alive race without a failed or repeated call', async () => {
     const seen: string[] = []
     const server = createServer((req, res) => {
       let text = ''

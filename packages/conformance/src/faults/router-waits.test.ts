@@ -14,7 +14,7 @@ describe('retry delay of an upstream', () => {
     ['Retry-After as a date', () => ({ 'retry-after': inSeconds(3) }), 3000],
     ['retry-after-ms', () => ({ 'retry-after-ms': '1250' }), 1250],
     ['retry-after-ms before Retry-After', () => ({ 'retry-after-ms': '400', 'retry-after': '1' }), 400],
-    ['a date that is past', () => ({ 'retry-after': inSeconds(-60) }), 0],
+    ['a date in the past', () => ({ 'retry-after': inSeconds(-60) }), 0],
   ]
   test.each(stated.flatMap(([name, headers, ms]) => [429, 503].map((status) => ({ name, headers, ms, status }))))(
     'waits for $name on $status',
@@ -71,7 +71,7 @@ describe('retry delay of an upstream', () => {
     expect(w.calls).toHaveLength(1)
   })
 
-  test('is skipped with another target', async () => {
+  test('is skipped if there is another target', async () => {
     const w = createWorld({ a: failWith(429, { 'retry-after': '2' }), b: succeed })
     const started = Date.now()
     expect((await runClockUntil(w.chat())).status).toBe(200)
@@ -151,7 +151,7 @@ describe('back-off', () => {
     expect(waited).toBeLessThanOrEqual(1500)
   })
 
-  test('doubles', async () => {
+  test('doubles after each failure', async () => {
     const longest = [0, 0, 0]
     for (let i = 0; i < 60; i++) {
       const w = createWorld({ a: failWith(500) }, { retry: { attempts: 4, backoffMs: 100, maxBackoffMs: 300 } })

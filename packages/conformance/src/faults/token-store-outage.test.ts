@@ -60,7 +60,7 @@ describe.skipIf(withoutRedisToKill !== undefined)('Redis outage', () => {
     vi.waitFor(async () => expect((await call(secret)).status).toBe(200), { timeout: 5000, interval: 50 })
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-  it('rejects calls at once with a retry delay, and recovers by itself', async () => {
+  it('causes immediate rejections with a retry delay, and the gateway recovers automatically', async () => {
     const { tokens, call } = await gatewayWith({})
     const { secret } = await tokens.issue({ limits: { requests: 1000 } })
     expect((await call(secret)).status).toBe(200)
@@ -88,7 +88,7 @@ describe.skipIf(withoutRedisToKill !== undefined)('Redis outage', () => {
     expect(sorted[10]).toBeLessThan(20)
   })
 
-  it('uses cached authentication if configured, enforces limits in this process, and then rejects', async () => {
+  it('allows cached authentication if configured, with limits in this process, and then causes rejections', async () => {
     const { tokens, call } = await gatewayWith({ staleMs: 60_000, localMs: 600 })
     const { id, secret } = await tokens.issue({ limits: { requests: 5, window: 'hour' } })
     expect((await call(secret)).status).toBe(200)

@@ -118,7 +118,7 @@ beforeAll(async () => {
 }, 60_000)
 
 test(
-  'requests: fuzzed input is served or rejected in its dialect, and reaches upstreams as JSON only',
+  'serves or rejects fuzzed requests in their dialect, and sends only JSON to upstreams',
   () =>
     fuzz(
       'requests',
@@ -141,7 +141,7 @@ test(
   fuzzPatience,
 )
 
-test('requests: an object without a primitive form causes no exception at any place', async () => {
+test('handles an object without a primitive form at any place of a request without an exception', async () => {
   const found: string[] = []
   const seen = new Set<string>()
   for (let base = 0; base < bases.length; base++) {

@@ -218,11 +218,11 @@ beforeAll(async () => {
 
 describe('responses', () => {
   test(
-    'of generation: fuzzed input is translated or reported as an error',
+    'of generation are translated or reported as an error for fuzzed input',
     () => fuzz('answers', recipes, tryAnswer, 1500),
     fuzzPatience,
   )
-  test('of generation: an object without a primitive form causes no exception at any place', async () => {
+  test('of generation may contain an object without a primitive form at any place without an exception', async () => {
     const found: string[] = []
     let nth = 0
     // Each place is tested with two of the four clients, in rotation.
@@ -235,7 +235,7 @@ describe('responses', () => {
     expect(found).toEqual([])
   }, 240_000)
   test(
-    'of other operations: fuzzed input is passed on or reported as an error',
+    'of other operations are passed on or reported as an error for fuzzed input',
     () => fuzz('responses of operations', recipes, tryOperation, 1000),
     fuzzPatience,
   )

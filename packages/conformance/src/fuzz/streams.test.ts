@@ -145,7 +145,7 @@ beforeAll(async () => {
 }, 60_000)
 
 test(
-  'streams: fuzzed input ends in success if the upstream succeeded, or else in one error',
+  'ends fuzzed streams in success if the upstream succeeded, or else in one error',
   () => fuzz('streams', recipes, tryStream, 1500),
   fuzzPatience,
 )
@@ -163,7 +163,7 @@ function* withWordlessEvents(stream: string): Generator<{ body: Uint8Array; plac
   }
 }
 
-test('streams: an object without a primitive form causes no exception at any place', async () => {
+test('handles an object without a primitive form at any place of a stream without an exception', async () => {
   const found: string[] = []
   let nth = 0
   // Each place is tested with two of the four clients, in rotation.

@@ -97,7 +97,7 @@ afterAll(() =>
 
 describe.each(['chat', 'messages'] as const)('translation of %s fields to the other format', (format) => {
   test.each(tables[format] as Field[])(
-    'arrives or is reported: $name',
+    'preserves or reports $name',
     async ({ give, arrives, lost, harmless, refused }) => {
       const reported = await tell(format, { ...smallest[format], ...give })
       if (refused) {

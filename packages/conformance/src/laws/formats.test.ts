@@ -215,7 +215,7 @@ const comparable = (answer: ResponseContent | undefined): unknown =>
 const inclusive = <T extends { readonly input: number; readonly cacheRead: number }>(usage: T): T =>
   usage.cacheRead > usage.input ? { ...usage, input: usage.input + usage.cacheRead } : usage
 
-test.skipIf(!haveRecordings)('pass-through and translation of a recorded response agree', () => {
+test.skipIf(!haveRecordings)('returns the same content in pass-through and translation of a recorded response', () => {
   for (const exchange of recordedExchanges()) {
     const body = parseJson(exchange.answer)
     const read = readRecording(exchange)

@@ -7,7 +7,7 @@ import { haveSpecifications, whyNoSpecifications } from './schema.ts'
 if (!haveSpecifications) console.log(whyNoSpecifications)
 
 test.skipIf(!haveSpecifications)(
-  'the checked-in list of published values matches the published documents',
+  'keeps the checked-in list of published values equal to the published documents',
   async () => {
     await expect(deriveList()).toMatchFileSnapshot(listFile)
   },

@@ -46,7 +46,7 @@ async function serve(listener: RequestListener): Promise<string> {
 describe.each([
   ['Express 5', express],
   ['Express 4', express4 as unknown as typeof express],
-])('%s after express.json', (_name, framework) => {
+])('a gateway on %s after express.json', (_name, framework) => {
   const app = () => {
     const made = framework()
     made.use(framework.json())
@@ -81,7 +81,7 @@ describe.each([
     expect((await post('nobody')).status).toBe(401)
   })
 
-  test('leaves errors of other paths and other errors to the app', async () => {
+  test('passes errors of other paths and other errors to the app', async () => {
     const made = app()
     made.use('/v1/chat', (_req, _res, next) => next())
     const origin = await serve(made)

@@ -157,7 +157,7 @@ for (const server of servers)
         ).toContain('GET')
       })
 
-      test('leaves an unknown path to the host, or returns a JSON 404 without a host', async () => {
+      test('passes an unknown path to the host, or returns a JSON 404 without a host', async () => {
         for (const path of ['/', '/v1/nothing', '/chat/completions/more', '/v2/messages', '/v1beta/nothing']) {
           const answer = await setting.current.call({ method: 'GET', path, headers: bearer })
           expect(answer.status, path).toBe(404)
@@ -264,7 +264,7 @@ for (const server of servers)
     })
 
     describe('bodies', () => {
-      test('return 413 above the limit, announced or not', async () => {
+      test('return 413 above the limit, with or without a content-length', async () => {
         for (const format of formats)
           for (const path of targetsOf(format))
             for (const body of [
@@ -287,7 +287,7 @@ for (const server of servers)
         '100,000 levels': nested(100_000),
         '100,000 unclosed levels': '['.repeat(100_000),
         'a truncated body': '{"model": "chat-model", "messages": [',
-        'no JSON': 'model=chat-model',
+        'text that is not JSON': 'model=chat-model',
         'a list': '[]',
         null: 'null',
         'a string': '"hello"',

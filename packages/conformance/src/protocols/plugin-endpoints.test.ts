@@ -66,7 +66,7 @@ describe.each([...servers, ...parsingServers])('endpoints of a plugin on $name',
     expect(status).toBe(401)
     expect(body).toContain('invalid_api_key')
   })
-  it('leave other paths to the host', async () => {
+  it('pass other paths to the host', async () => {
     const [status, body] = await ask('GET', '/thing')
     expect(status).toBe(404)
     if (hosted) expect(body).toBe(hostsNotFound)

@@ -55,7 +55,7 @@ describe('realtime limits', () => {
     expect(setting.finished).toMatchObject([{ outcome: 'failed', error: { info: { kind: 'timeout' } } }])
   })
 
-  it('answer and send pings on both sides, and close a session whose peer does not answer them', async () => {
+  it('respond to pings and send them on both sides, and close a session whose peer does not respond', async () => {
     const setting = await startRealtime(undefined, { config: { limits: { heartbeatMs: 50 } } })
     const client = setting.ws()
     const silent = setting.ws(undefined, { autoPong: false })
@@ -71,7 +71,7 @@ describe('realtime limits', () => {
     expect(setting.finished).toMatchObject([{ outcome: 'aborted' }])
   })
 
-  it('end a session on an oversized message: 1009 to the client that sends it, 1011 to one that should receive it', async () => {
+  it('end a session on an oversized message with 1009 for the client that sends it and 1011 for one that should receive it', async () => {
     const setting = await startRealtime(undefined, { config: { limits: { realtimeMessageBytes: 10_000 } } })
     const first = setting.ws()
     await first.opened
@@ -87,7 +87,7 @@ describe('realtime limits', () => {
 })
 
 describe('end of realtime sessions', () => {
-  it('close() rejects new sessions, allows running ones the grace period, then ends them with 1001', async () => {
+  it('happens on close(), which rejects new sessions and ends running ones with 1001 after the grace period', async () => {
     const setting = await startRealtime()
     const client = setting.ws()
     await client.opened
@@ -107,7 +107,7 @@ describe('end of realtime sessions', () => {
     expect(setting.fake.sessions[0]?.closed?.code).toBe(1001)
   })
 
-  it('close() does not wait for sessions that have ended', async () => {
+  it('does not delay close() for sessions that have already ended', async () => {
     const setting = await startRealtime()
     const client = setting.ws()
     await client.opened
@@ -118,7 +118,7 @@ describe('end of realtime sessions', () => {
     expect(performance.now() - begin).toBeLessThan(2000)
   })
 
-  it('a Fastify host closes with open sessions if the gateway is closed first', async () => {
+  it('lets a Fastify host with open sessions close if the gateway is closed first', async () => {
     const app = Fastify()
     const setting = await startRealtime(async (gateway) => {
       app.register(fastifyPlugin(gateway))
@@ -134,7 +134,7 @@ describe('end of realtime sessions', () => {
     expect((await client.closed).code).toBe(1001)
   })
 
-  it('200 sessions leave no socket, listener or warning', async () => {
+  it('leaves no socket, listener or warning after 200 sessions', async () => {
     const warnings: string[] = []
     const onWarning = (warning: Error): void => void warnings.push(warning.message)
     process.on('warning', onWarning)

@@ -23,7 +23,7 @@ const usageIn = (data: Json): JsonObject[] => {
 }
 
 describe.skipIf(names.length === 0)('recorded sessions', () => {
-  it('are numerous', () => expect(names.length).toBeGreaterThan(10))
+  it('include more than ten sessions', () => expect(names.length).toBeGreaterThan(10))
 
   it.each(names)('pass byte for byte and in order in both directions, with usage counted: %s', async (name) => {
     const messages = cassette(name)

@@ -173,8 +173,8 @@ describe('tokens of realtime sessions', () => {
   it.each([
     ['a header', { headers: { authorization: `Bearer ${token}`, 'openai-beta': 'realtime=v1' } }, 'realtime=v1'],
     ['a subprotocol', { headers: {}, protocols: [...protocols, 'openai-beta.realtime-v1'] }, 'realtime=v1'],
-    ['nothing', {}, undefined],
-  ])("accompany the client's OpenAI-Beta header in %s", async (_name, options, beta) => {
+    ['no header or subprotocol', {}, undefined],
+  ])("are sent upstream with the client's OpenAI-Beta header from %s", async (_name, options, beta) => {
     const setting = await startRealtime()
     await setting.ws(undefined, options).opened
     expect((await sessionOf(setting)).headers['openai-beta']).toBe(beta)
@@ -183,7 +183,7 @@ describe('tokens of realtime sessions', () => {
 
 describe('upstream of realtime sessions', () => {
   it.each([
-    ['an error of its own', { status: 500 }, 502],
+    ['an upstream error', { status: 500 }, 502],
     ['an invalid upstream key', { status: 401 }, 502],
     ['a rate limit', { status: 429, headers: { 'retry-after': '7' } }, 429],
     ['a web page', { status: 200, body: '<html>' }, 502],

@@ -60,7 +60,7 @@ describe.each(Object.entries(transports))('hostile upstream called by %s', (_, o
       expect(judgeResponses(bytes, 'one two three'), bytes.toString('latin1')).toBeUndefined()
     })
 
-    test('has a correctly framed response passed in full, with nosniff', async () => {
+    test('can send a correctly framed response, which passes in full with nosniff', async () => {
       const [first] = cutResponses(
         await sendInTurn(gateway.origin, [
           keptAlive('/v1/audio/speech', {}, { model: 'x', input: 'well', voice: 'alloy' }),

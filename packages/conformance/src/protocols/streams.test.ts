@@ -225,7 +225,7 @@ describe.skipIf(!haveRecordings)('recorded streams', () => {
     patience,
   )
 
-  test('claim success only if the upstream did', async () => {
+  test('report success only if the upstream did', async () => {
     for (const exchange of all)
       for (const client of formats) {
         const { text } = await through(exchange, client, utf8.encode(exchange.answer))

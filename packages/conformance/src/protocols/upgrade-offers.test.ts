@@ -36,7 +36,7 @@ const servers = [
   },
 ]
 
-it.each(servers)('$name serves several POSTs that offer h2c on one connection', async ({ name, start }) => {
+it.each(servers)('serves several POSTs that offer h2c on one connection: $name', async ({ name, start }) => {
   const server = await start(gateway())
   const { port } = server.address() as AddressInfo
   const socket =

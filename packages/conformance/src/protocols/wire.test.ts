@@ -67,7 +67,7 @@ for (const server of servers)
         },
       )
 
-      test('cannot leak the key that it repeats in its errors', async () => {
+      test('cannot leak a key that it repeats in its errors', async () => {
         for (const [client, upstream] of dialects)
           for (const reply of [
             { status: 400, error: { message: `Incorrect API key provided: ${upstreamKey}` } },

@@ -22,7 +22,7 @@ function urlOf(path: string): URL | undefined {
 }
 
 test.skipIf(!haveRecordings)(
-  'recorded responses of Bedrock in OpenAI’s formats reach clients of all four formats',
+  'sends recorded responses of Bedrock in OpenAI’s formats to clients of all four formats',
   async () => {
     let bodies = 0
     for (const exchange of recordedExchanges()) {

@@ -269,7 +269,7 @@ describe.skipIf(!haveRecordings)('recorded errors of providers', () => {
   const errors = catalogErrors().filter(({ vendor }) => vendors.has(vendor))
   const says = (body: Json): string => (typeof body === 'string' ? body : JSON.stringify(body))
 
-  test.each(kinds)('%s %i "%s" becomes %s', (vendor, status, words, kind) => {
+  test.each(kinds)('are mapped by kind: %s %i "%s" to %s', (vendor, status, words, kind) => {
     const found = errors.filter(
       (error) => error.vendor === vendor && error.status === status && says(error.body).includes(words),
     )

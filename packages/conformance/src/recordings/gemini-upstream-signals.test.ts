@@ -97,7 +97,7 @@ describe('Gemini error without a meaningful status name', () => {
   })
 })
 
-it('an Anthropic error of the type api_error keeps the meaning of its status', async () => {
+it('keeps the meaning of the status of an Anthropic error of the type api_error', async () => {
   const fake = createFakeProvider()
   const client = openaiClient(at(gatewayTo('messages', { fetch: fake.fetch })))
   const error = { type: 'error', error: { type: 'api_error', message: 'It did not work.' } }

@@ -42,8 +42,8 @@ const completion = (usage: JsonObject): string =>
     usage,
   })
 
-describe('input tokens in the Anthropic SDK are correct for', () => {
-  it.each<[vendor: string, usage: JsonObject, told: JsonObject]>([
+describe('input tokens in the Anthropic SDK', () => {
+  it.each<[vendor: string, usage: JsonObject, reported: JsonObject]>([
     [
       "Azure's Grok, which counts cached tokens in addition to the prompt",
       { prompt_tokens: 7, completion_tokens: 1, total_tokens: 8, prompt_tokens_details: { cached_tokens: 163 } },
@@ -80,7 +80,7 @@ describe('input tokens in the Anthropic SDK are correct for', () => {
       },
       { input_tokens: 378, output_tokens: 11 },
     ],
-  ])('%s', async (_, usage, reported) => {
+  ])('are correct for %s', async (_, usage, reported) => {
     const { fake, anthropic } = behind('chat')
     fake.reply({ raw: { body: completion(usage) } })
     expect((await anthropic.messages.create(base)).usage).toMatchObject(reported)

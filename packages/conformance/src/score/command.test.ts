@@ -40,14 +40,14 @@ test.each([
   expect(err).toContain(words)
 })
 
-test('--help states the cost of a run, in lines that fit a terminal', async () => {
+test('prints the cost of a run for --help, in lines that fit a terminal', async () => {
   const { code, out } = await run(['--help'])
   expect(code).toBe(0)
   expect(out).toMatch(/\d+ checks make at most \d+ calls, of about \d+ tokens/)
   expect(Math.max(...out.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(130)
 })
 
-test('--list prints the checks without calling a server', async () => {
+test('prints the checks for --list without calling a server', async () => {
   const { code, out } = await run(['--list', '--only', 'chat,rerank'], { columns: 300 })
   const wanted = checks.filter(({ format }) => format === 'chat' || format === 'rerank')
   expect([code, out.trim().split('\n')]).toEqual([
@@ -99,7 +99,7 @@ test('writes the report as JSON to a file in addition to the table, or to standa
   }
 })
 
-test('--fail-under determines the exit code', async () => {
+test('sets the exit code according to --fail-under', async () => {
   const url = await provider()
   const asked = [url, '--token', token, '--model', 'demo', '--only', 'chat', '--fail-under']
   expect([(await run([...asked, '50'])).code, (await run([...asked, '99.9'])).code]).toEqual([0, 1])

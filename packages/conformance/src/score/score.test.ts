@@ -82,7 +82,7 @@ describe('score of a provider without defects', () => {
   })
 })
 
-test('every check has a unique name and a sentence that it proves', () => {
+test('gives every check a unique name and a sentence that it proves', () => {
   expect(new Set(all).size).toBe(all.length)
   for (const { proves } of checks) expect(proves).toMatch(/^[A-Z].{20,}\.$/)
 })
@@ -92,14 +92,14 @@ const formatsOf = (names: readonly string[]): ScoredFormat[] =>
   formatNames.filter((format) => names.some((name) => name.startsWith(`${format}/`)))
 
 describe('detection of a defect by exactly its checks', () => {
-  test.each(defects)('$name', async (spoil) => {
+  test.each(defects)('fails exactly the expected checks if $name', async (spoil) => {
     const failed = expanded(spoil.failed)
     const report = await scored(spoil, { only: formatsOf(failed) })
     expect(namesOf(report, 'failed').sort()).toEqual(failed)
     expect(namesOf(report, 'not served').sort()).toEqual(expanded(spoil.notServed ?? []))
   })
 
-  test('every check fails for at least one defect', () => {
+  test('covers every check with at least one defect', () => {
     const noticed = new Set(defects.flatMap(({ failed }) => expanded(failed)))
     // Sessions need a socket and have their own test.
     expect(all.filter((name) => !noticed.has(name))).toEqual(['realtime/session', 'realtime/wrong-token'])

@@ -72,7 +72,7 @@ const kindOf = (error: { [key: string]: unknown }): unknown => objectOf(objectOf
 
 /** Cases of the Anthropic SDK, for every server and upstream. */
 export const anthropicCases: readonly Case[] = [
-  ...inBothModes('text', async (setting, ask) => {
+  ...inBothModes('receives text', async (setting, ask) => {
     const message = await ask(setting, { ...base, messages: say('[[say:Hello — wörld 🙂]]') })
     expect(message).toMatchObject({
       type: 'message',
@@ -85,7 +85,7 @@ export const anthropicCases: readonly Case[] = [
     expect(message.usage.output_tokens).toBeGreaterThan(0)
   }),
   {
-    name: 'raw stream',
+    name: 'receives a raw stream',
     async run({ anthropic }) {
       const stream = await anthropic.messages.create({ ...base, messages: say('[[say:one two three]]'), stream: true })
       let text = ''
@@ -106,7 +106,7 @@ export const anthropicCases: readonly Case[] = [
     },
   },
   {
-    name: 'the system prompt, as text and as blocks',
+    name: 'sends the system prompt as text and as blocks',
     async run({ anthropic, fake }) {
       for (const system of ['Be brief.', [{ type: 'text' as const, text: 'Be brief.' }]]) {
         await anthropic.messages.create({ ...base, system, messages: say('hello') })
@@ -114,7 +114,7 @@ export const anthropicCases: readonly Case[] = [
       }
     },
   },
-  ...inBothModes('a parallel tool round trip', async (setting, ask) => {
+  ...inBothModes('completes a parallel tool round trip', async (setting, ask) => {
     const first = say(twoCalls)
     const message = await ask(setting, { ...base, messages: first, tools })
     expect(message.stop_reason).toBe('tool_use')
@@ -128,7 +128,7 @@ export const anthropicCases: readonly Case[] = [
     expect(textIn(second)).toContain('get_time answered: half past nine')
   }),
   {
-    name: 'a tool without arguments',
+    name: 'receives a call of a tool without arguments',
     async run({ anthropic }) {
       const message = await anthropic.messages
         .stream({
@@ -141,7 +141,7 @@ export const anthropicCases: readonly Case[] = [
     },
   },
   {
-    name: 'an image, and one in a tool result',
+    name: 'sends an image, and one in a tool result',
     async run({ anthropic }) {
       const image = {
         type: 'image' as const,
@@ -154,7 +154,7 @@ export const anthropicCases: readonly Case[] = [
       expect(textIn(message)).toContain(`the image (image/png, ${pixelBytes} bytes)`)
     },
   },
-  ...inBothModes('structured output', async (setting, ask) => {
+  ...inBothModes('receives structured output', async (setting, ask) => {
     const message = await ask(setting, {
       ...base,
       messages: say('Where is the tower of Pisa?'),
@@ -162,7 +162,7 @@ export const anthropicCases: readonly Case[] = [
     })
     expect(JSON.parse(textIn(message))).toEqual({ city: expect.any(String) })
   }),
-  ...inBothModes('thinking, sent back in a tool loop', async (setting, ask) => {
+  ...inBothModes('sends thinking back in a tool loop', async (setting, ask) => {
     const first = say('[[tool:get_weather {"city":"Paris"}]] think hard')
     const body = {
       model: 'demo',
@@ -182,7 +182,7 @@ export const anthropicCases: readonly Case[] = [
     expect(listOf(turns[1]?.content)[0]).toEqual(thought)
   }),
   {
-    name: 'an explicitly or automatically cached prompt',
+    name: 'sends an explicitly or automatically cached prompt',
     async run({ anthropic }) {
       const ask = async (): Promise<Anthropic.Usage> =>
         (
@@ -199,7 +199,7 @@ export const anthropicCases: readonly Case[] = [
     },
   },
   {
-    name: '401 as AuthenticationError without an upstream call',
+    name: 'throws a 401 as AuthenticationError without an upstream call',
     async run({ unknownTokenClients, fake }) {
       const before = fake.requests.length
       const error = await rejection(unknownTokenClients.anthropic.messages.create({ ...base, messages: say('hello') }))
@@ -209,7 +209,7 @@ export const anthropicCases: readonly Case[] = [
     },
   },
   {
-    name: '404 as NotFoundError',
+    name: 'throws a 404 as NotFoundError',
     async run({ anthropic }) {
       const error = await rejection(
         anthropic.messages.create({ ...base, model: 'no-such-model', messages: say('hello') }),
@@ -220,7 +220,7 @@ export const anthropicCases: readonly Case[] = [
     },
   },
   {
-    name: '400 as BadRequestError that names the field',
+    name: 'throws a 400 as BadRequestError that names the field',
     async run({ anthropic }) {
       const error = await rejection(anthropic.messages.create({ ...base, max_tokens: 0, messages: say('hello') }))
       expect(error).toBeInstanceOf(Anthropic.BadRequestError)
@@ -245,7 +245,7 @@ export const anthropicCases: readonly Case[] = [
     (error) => expect(error).toBeInstanceOf(Anthropic.APIUserAbortError),
   ),
   {
-    name: 'the model list and one model',
+    name: 'reads the model list and one model',
     async run({ anthropic }) {
       const ids: string[] = []
       for await (const model of anthropic.models.list()) ids.push(model.id)

@@ -32,7 +32,7 @@ export const failureCases = <F extends Failure>(
 ): readonly Case[] =>
   [false, true].flatMap((stream) =>
     failures.map((failure) => ({
-      name: `${failure.name} of the upstream as a typed error${stream ? ' of a stream' : ''}`,
+      name: `throws an upstream failure (${failure.name}) as a typed error${stream ? ' of a stream' : ''}`,
       async run(setting) {
         const error = await rejection(ask(setting, overloadedAt(setting.upstream, failure.text), stream))
         expect(error).toBeInstanceOf(failure.type)
@@ -55,7 +55,7 @@ export const abortCases = (
   look: (error: Thrown) => void,
 ): readonly Case[] => [
   {
-    name: 'abort in mid-stream reaches the upstream',
+    name: 'aborts the upstream call by an abort in mid-stream',
     async run(setting) {
       const { fake } = setting
       const before = fake.stats.aborted
@@ -64,7 +64,7 @@ export const abortCases = (
     },
   },
   {
-    name: 'abort before the headers reaches the upstream',
+    name: 'aborts the upstream call by an abort before the headers',
     async run(setting) {
       const { fake } = setting
       const { aborted, started } = fake.stats

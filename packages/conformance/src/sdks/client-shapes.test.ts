@@ -67,7 +67,7 @@ describe.each(formats.filter((format) => format !== 'responses'))('response of a
   })
 })
 
-it("message_start has the input tokens of the upstream's first chunk", async () => {
+it("sends message_start with the input tokens of the upstream's first chunk", async () => {
   const { fake, anthropic } = behind('gemini')
   fake.reply({ text: 'one two three', usage: { input: 1000, output: 3 } })
   const stream = await anthropic.messages.create({ model: 'demo', max_tokens: 99, messages: hello, stream: true })
@@ -78,7 +78,7 @@ it("message_start has the input tokens of the upstream's first chunk", async () 
     }
 })
 
-it('message_start has the input tokens of a chat upstream that counts in every chunk', async () => {
+it('sends message_start with the input tokens of a chat upstream that counts in every chunk', async () => {
   const { fake, anthropic } = behind('chat')
   const chunk = (delta: JsonObject, finish: string | null): JsonObject => ({
     id: 'c1',
@@ -95,7 +95,7 @@ it('message_start has the input tokens of a chat upstream that counts in every c
     if (event.type === 'message_start') expect(event.message.usage.input_tokens).toBe(1000)
 })
 
-it('the error for a Messages request without a version names both headers', async () => {
+it('names both headers in the error for a Messages request without a version', async () => {
   const { gateway } = behind('messages')
   const request = requestTo('messages', JSON.stringify({ model: 'demo', max_tokens: 9, messages: hello }))
   request.headers.delete('anthropic-version')
@@ -106,7 +106,7 @@ it('the error for a Messages request without a version names both headers', asyn
 
 describe('path with an unknown method of a model', () => {
   it.each(['/v1beta/models/demo:foo', '/v1/models/org/demo:summarizeText'])(
-    '%s returns 404 with the names of the methods',
+    'causes a 404 with the names of the methods: %s',
     async (path) => {
       const { gateway } = behind('gemini')
       const response = await gateway.fetch(`http://gateway.test${path}`, { method: 'POST', body: '{}' })
@@ -125,7 +125,7 @@ describe('path with an unknown method of a model', () => {
   })
 })
 
-it('the model list of the OpenAI SDK has a constant creation time', async () => {
+it('returns a constant creation time in the model list of the OpenAI SDK', async () => {
   const { gateway } = behind('chat')
   const openai = openaiClient({ origin: 'http://gateway.test', fetch: gateway.fetch, token: 'any' })
   const model = (): Promise<OpenAI.Model> => openai.models.retrieve('demo')

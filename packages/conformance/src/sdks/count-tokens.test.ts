@@ -96,7 +96,7 @@ describe.each(servers.filter(({ name }) => name === 'node:http' || name === 'in 
     // Google's client needs HTTP.
     const able = Object.keys(clients).filter((client) => name !== 'in process' || client !== 'google')
     test.each(able.flatMap((client) => names.map((upstream) => [client, upstream] as const)))(
-      'of the %s client with a model of a %s upstream',
+      'are correct for the %s client with a model of a %s upstream',
       async (client, upstream) => {
         fake.reset()
         const count = clients[client] as (typeof clients)[string]

@@ -51,7 +51,7 @@ describe.each([...servers, ...parsingServers])('embeddings and rerank on $name',
   })
   afterAll(() => running.close())
 
-  test('the OpenAI SDK creates embeddings, as base64 by default', async () => {
+  test('are served to the OpenAI SDK, with embeddings as base64 by default', async () => {
     const client = openaiClient(running)
     const asked = { model: 'voyage-x', input: ['a', 'b'] }
     const { data, usage } = await client.embeddings.create(asked)
@@ -68,7 +68,7 @@ describe.each([...servers, ...parsingServers])('embeddings and rerank on $name',
 
   // The SDK does not accept a function instead of fetch.
   test.each(server.name === 'in process' ? [] : ['v1', 'v1beta'])(
-    'Google’s SDK creates embeddings under /%s',
+    'are served to Google’s SDK under /%s',
     async (apiVersion) => {
       const client = new GoogleGenAI({ apiKey: 'client-token', apiVersion, httpOptions: { baseUrl: running.origin } })
       const { embeddings } = await client.models.embedContent({ model: 'voyage-x', contents: ['a', 'b'] })
@@ -78,7 +78,7 @@ describe.each([...servers, ...parsingServers])('embeddings and rerank on $name',
     },
   )
 
-  test('Cohere’s SDK reranks', async () => {
+  test('are served to Cohere’s SDK', async () => {
     const client = new CohereClientV2({
       token: 'client-token',
       environment: running.origin,
@@ -88,7 +88,7 @@ describe.each([...servers, ...parsingServers])('embeddings and rerank on $name',
     expect(results).toEqual([{ index: 1, relevanceScore: 0.75 }])
   })
 
-  test('the OpenAI SDK streams a completion of a chat model', async () => {
+  test('are served next to streamed completions of a chat model', async () => {
     const asked = { model: 'chat', prompt: 'hello ', echo: true, stream: true } as const
     let text = ''
     for await (const { choices } of await openaiClient(running).completions.create(asked)) text += choices[0]?.text

@@ -40,7 +40,7 @@ function refusalLosses(client: Format, upstream: Format): readonly string[] {
 }
 
 const inBothModes = (name: string, run: (stream: boolean) => Case['run']): readonly Case[] =>
-  [false, true].map((stream) => ({ name: `${name}, ${stream ? 'streamed' : 'whole'}`, run: run(stream) }))
+  [false, true].map((stream) => ({ name: `${name}, ${stream ? 'streamed' : 'unstreamed'}`, run: run(stream) }))
 
 /** Faults in the middle of a stream, and what the client's error must contain. */
 const breaks: readonly { name: string; fault: string; tells?: RegExp; rare?: true }[] = [
@@ -52,7 +52,7 @@ const breaks: readonly { name: string; fault: string; tells?: RegExp; rare?: tru
 
 /** Responses that end early, and their usage. */
 export const finishCases = (client: Format): readonly Case[] => [
-  ...inBothModes('the token limit', (stream) => async (setting) => {
+  ...inBothModes('receives a response that ends at the token limit', (stream) => async (setting) => {
     const talk = conversationStarters[client](setting, { stream, tokenLimit: 16 })
     const text = await talk.sendUserMessage({ text: '[[words:50]]' })
     expect(text.text.split(' ')).toHaveLength(16)
@@ -60,14 +60,14 @@ export const finishCases = (client: Format): readonly Case[] => [
     expect(text.usage?.output).toBe(16)
   }),
   ...onTwoServers(
-    inBothModes('a content filter', (stream) => async (setting) => {
+    inBothModes('receives a response that ends with a content filter', (stream) => async (setting) => {
       setting.fake.reply({ text: 'one two', finish: 'content-filter' })
       const text = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
       expect([text.text, text.finishReason]).toEqual(['one two', words[client].filter])
     }),
   ),
 
-  ...inBothModes('a refusal', (stream) => async (setting) => {
+  ...inBothModes('receives a refusal', (stream) => async (setting) => {
     const { upstream } = setting
     let text: ConversationResult | undefined
     const losses = await lossesOf(setting, async () => {
@@ -79,14 +79,14 @@ export const finishCases = (client: Format): readonly Case[] => [
     // Some clients' encoders name the choice as a prefix, as the IR does.
     expect(losses.map(({ path }) => path.replace('/choices/0', ''))).toEqual(refusalLosses(client, upstream))
   }),
-  ...inBothModes('cached and reasoning tokens in the format’s own totals', (stream) => async (setting) => {
+  ...inBothModes('receives cached and reasoning tokens in the format’s own totals', (stream) => async (setting) => {
     setting.fake.reply({ text: 'ok', usage: { input: 1000, cacheRead: 640, output: 90, reasoning: 70 } })
     const text = await conversationStarters[client](setting, { stream }).sendUserMessage({ text: 'Hello' })
     expect(text.usage).toMatchObject({ input: 1000, cacheRead: 640, output: 90, reasoning: 70 })
   }),
   ...breaks.map(
     ({ name, fault, tells }): Case => ({
-      name: `${name} in mid-stream makes the SDK throw`,
+      name: `throws after ${name} in mid-stream`,
       async run(setting) {
         const { finished } = setting
         const error = await rejection(

@@ -139,7 +139,7 @@ describe('@google/generative-ai, the predecessor of @google/genai', () => {
   })
 })
 
-test('@google/genai keeps a streamed turn with heartbeats in its history', async () => {
+test('keeps a streamed turn with heartbeats in the history of @google/genai', async () => {
   script = chatText
   const session = new GoogleGenAI({ apiKey: 'me', httpOptions: { baseUrl: origin } }).chats.create({ model: 'gpt-5' })
   let text = ''
@@ -175,7 +175,7 @@ const responsesText = [
 test.each([
   ['translated', 'gemini-3', googleText],
   ['pass-through', 'gpt-5', responsesText],
-])('@ai-sdk/xai reads a Responses stream with heartbeats, %s', async (_name, name, events) => {
+])('sends a Responses stream with heartbeats that @ai-sdk/xai reads, %s', async (_name, name, events) => {
   script = events
   const model = createXai({ apiKey: 'me', baseURL: `${origin}/v1` }).responses(name)
   const { stream } = await model.doStream({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }] })
@@ -225,7 +225,7 @@ describe('text embeddings with `:predict`, as the SDK requests them of Vertex AI
   })
 })
 
-test('a stream through Express on Lambda (serverless-express) ends', async () => {
+test('ends a stream through Express on Lambda (serverless-express)', async () => {
   script = chatText
   const lambda = serverlessExpress({ app: express().use(expressMiddleware(gateway)) })
   const invoke = async (url: string | URL | Request, init: RequestInit = {}): Promise<Response> => {

@@ -105,7 +105,7 @@ const keyed = { 'x-goog-api-key': clientToken }
 
 /** Cases of the Google SDK, for every server and upstream. */
 export const googleCases: readonly Case[] = [
-  ...inBothModes('text', async (setting, ask) => {
+  ...inBothModes('receives text', async (setting, ask) => {
     const { text, last } = await ask(setting, { contents: '[[say:Hello — wörld 🙂]]' })
     expect(text).toBe('Hello — wörld 🙂')
     expect(last.candidates?.[0]).toMatchObject({ finishReason: 'STOP', content: { role: 'model' } })
@@ -117,7 +117,7 @@ export const googleCases: readonly Case[] = [
     expect(totalTokenCount).toBe(promptTokenCount + candidatesTokenCount)
   }),
   {
-    name: 'chunks that the SDK’s chat keeps: each with parts, and one finish reason',
+    name: 'receives chunks that the SDK’s chat keeps, each with parts, and one finish reason',
     async run({ google }) {
       const endings: unknown[] = []
       for await (const chunk of await google.models.generateContentStream({
@@ -134,7 +134,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'the system instruction, and a chat with history',
+    name: 'sends the system instruction, and a chat with history',
     async run({ google, fake }) {
       const chat = google.chats.create({ model: 'demo', config: { systemInstruction: 'Be brief.' } })
       let text = ''
@@ -149,7 +149,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'the renamed model, and a name with a slash',
+    name: 'may request a renamed model, and a name with a slash',
     async run({ google, fake, responseModel }) {
       for (const [model, upstream] of [
         ['renamed', 'upstream-name'],
@@ -161,10 +161,12 @@ export const googleCases: readonly Case[] = [
       }
     },
   },
-  ...inBothModes('a parallel tool round trip', toolRound('demo')),
-  ...onTwoServers(inBothModes('the same with a model whose calls have no ids', toolRound('nameless'))),
+  ...inBothModes('completes a parallel tool round trip', toolRound('demo')),
+  ...onTwoServers(
+    inBothModes('completes a parallel tool round trip with a model whose calls have no ids', toolRound('nameless')),
+  ),
   {
-    name: 'functions that the SDK calls automatically',
+    name: 'calls functions automatically',
     rare: true,
     async run({ google }) {
       const seen: unknown[] = []
@@ -186,7 +188,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'the function calling modes',
+    name: 'sends the function calling modes',
     rare: true,
     async run({ google }) {
       const calls = async (mode: FunctionCallingConfigMode, allowedFunctionNames?: string[]): Promise<unknown> => {
@@ -202,14 +204,14 @@ export const googleCases: readonly Case[] = [
     },
   },
   ...[{ responseSchema: parameters }, { responseJsonSchema: citySchema }].flatMap((schema) =>
-    inBothModes(`structured output by ${Object.keys(schema)[0]}`, async (setting, ask) => {
+    inBothModes(`receives structured output by ${Object.keys(schema)[0]}`, async (setting, ask) => {
       const config = { responseMimeType: 'application/json', ...schema }
       const { text } = await ask(setting, { contents: 'Where is the tower of Pisa?', config })
       expect(parseJson(text)).toEqual({ city: expect.any(String) })
     }),
   ),
   {
-    name: 'several candidates: returned or rejected, never silently one',
+    name: 'receives several candidates or a rejection, never silently one candidate',
     rare: true,
     async run({ google, upstream }) {
       const call = google.models.generateContent({ model: 'demo', contents: 'hello', config: { candidateCount: 2 } })
@@ -223,7 +225,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'a token count',
+    name: 'receives a token count',
     rare: true,
     async run({ google }) {
       const { totalTokens } = await google.models.countTokens({ model: 'demo', contents: 'one two three' })
@@ -231,7 +233,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'an invalid key as Google reports it, without an upstream call',
+    name: 'throws for an invalid key with the error of Google, without an upstream call',
     async run({ unknownTokenClients, fake }) {
       const before = fake.requests.length
       const error = await rejection(
@@ -248,7 +250,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: '404 and 400 with Google’s status and the field',
+    name: 'throws a 404 and a 400 with Google’s status and the field',
     async run({ google }) {
       const unknown = await rejection(google.models.generateContent({ model: 'no-such-model', contents: 'hello' }))
       expect(unknown).toBeInstanceOf(ApiError)
@@ -287,7 +289,7 @@ export const googleCases: readonly Case[] = [
     (error) => expect(error.name).toBe('AbortError'),
   ),
   {
-    name: 'the model list and one model',
+    name: 'reads the model list and one model',
     async run({ google }) {
       const names: unknown[] = []
       for await (const model of await google.models.list()) names.push(model.name)
@@ -297,7 +299,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'a stream as one array without alt=sse',
+    name: 'receives a stream as one array without alt=sse',
     async run(setting) {
       const contents = [{ parts: [{ text: '[[say:one two three]]' }] }]
       const answer = await post(setting, '/v1beta/models/demo:streamGenerateContent', { contents }, keyed)
@@ -312,7 +314,7 @@ export const googleCases: readonly Case[] = [
     },
   },
   {
-    name: 'the newer path, the cloud’s path, the key in the query, and names in snake_case',
+    name: 'may use the newer path, the Vertex AI path, the key in the query, and names in snake_case',
     async run(setting) {
       const body = { contents: [{ parts: [{ text: '[[say:hi]]' }] }], generation_config: { max_output_tokens: 16 } }
       for (const path of [

@@ -132,11 +132,11 @@ const toolTurn = async (talk: Conversation): Promise<void> => {
 export const mediaCases = (client: Format): readonly Case[] =>
   Object.entries(media).flatMap(([name, { piece, shown, answered = shown }]) =>
     [false, true].flatMap((stream): Case[] => {
-      const mode = stream ? 'streamed' : 'whole'
+      const mode = stream ? 'streamed' : 'unstreamed'
       const cases: Case[] = []
       if (!unsayable(client, name, false))
         cases.push({
-          name: `${name}, ${mode}`,
+          name: `sends ${name}, ${mode}`,
           run(setting) {
             const talk = conversationStarters[client](setting, { stream })
             return expectOutcome(
@@ -150,7 +150,7 @@ export const mediaCases = (client: Format): readonly Case[] =>
         })
       if (!unsayable(client, name, true))
         cases.push({
-          name: `${name} in a tool result, ${mode}`,
+          name: `sends ${name} in a tool result, ${mode}`,
           async run(setting) {
             const talk = conversationStarters[client](setting, { stream, tools: ['look'] })
             await toolTurn(talk)

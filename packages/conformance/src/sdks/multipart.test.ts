@@ -53,10 +53,16 @@ for (const server of [...servers, ...parsingServers])
     })
 
     test.each([
-      ['that is cut off', whole.subarray(0, -40), type, 400, null],
-      ['empty', Buffer.alloc(0), type, 400, null],
+      ['that is truncated', whole.subarray(0, -40), type, 400, null],
+      ['that is empty', Buffer.alloc(0), type, 400, null],
       ['without a file', Buffer.concat([field('model', 'alias'), end]), type, 400, 'file'],
-      ['with a text for a file', Buffer.concat([field('file', 'x'), field('model', 'alias'), end]), type, 400, 'file'],
+      [
+        'with a text field instead of a file',
+        Buffer.concat([field('file', 'x'), field('model', 'alias'), end]),
+        type,
+        400,
+        'file',
+      ],
       ['without a model', Buffer.concat([file, end]), type, 400, 'model'],
       ['for an unknown model', Buffer.concat([file, field('model', 'nobody'), end]), type, 404, 'model'],
       ['without a boundary', whole, 'multipart/form-data', 400, 'content-type'],

@@ -55,7 +55,7 @@ export const openaiFailures: readonly Failure[] = [
 
 /** Cases of the OpenAI SDK, for every server and upstream. */
 export const openaiCases: readonly Case[] = [
-  ...inBothModes('text', async (setting, ask) => {
+  ...inBothModes('receives text', async (setting, ask) => {
     const completion = await ask(setting, { model: 'demo', messages: say('[[say:Hello — wörld 🙂]]') })
     expect(completion.choices[0]?.message).toMatchObject({ role: 'assistant', content: 'Hello — wörld 🙂' })
     expect(completion.choices[0]?.finish_reason).toBe('stop')
@@ -66,7 +66,7 @@ export const openaiCases: readonly Case[] = [
     expect(total_tokens).toBe(prompt_tokens + completion_tokens)
   }),
   {
-    name: 'raw stream without unrequested usage',
+    name: 'receives a raw stream without unrequested usage',
     async run({ openai }) {
       const stream = await openai.chat.completions.create({
         model: 'demo',
@@ -86,13 +86,13 @@ export const openaiCases: readonly Case[] = [
     },
   },
   {
-    name: 'the renamed model',
+    name: 'may request a renamed model',
     async run({ openai, fake }) {
       await openai.chat.completions.create({ model: 'renamed', messages: say('hello') })
       expect(fake.requests.at(-1)?.model).toBe('upstream-name')
     },
   },
-  ...inBothModes('a parallel tool round trip', async (setting, ask) => {
+  ...inBothModes('completes a parallel tool round trip', async (setting, ask) => {
     const first = say(twoCalls)
     const { choices } = await ask(setting, { model: 'demo', messages: first, tools })
     const message = choices[0]?.message as OpenAI.ChatCompletionMessage
@@ -110,7 +110,7 @@ export const openaiCases: readonly Case[] = [
     expect(second.choices[0]?.message.content).toContain('get_time answered: half past nine')
   }),
   {
-    name: 'a tool without arguments',
+    name: 'receives a call of a tool without arguments',
     async run({ openai }) {
       const completion = await openai.chat.completions
         .stream({
@@ -124,7 +124,7 @@ export const openaiCases: readonly Case[] = [
     },
   },
   {
-    name: 'an image',
+    name: 'sends an image',
     async run({ openai }) {
       const completion = await openai.chat.completions.create({
         model: 'demo',
@@ -141,7 +141,7 @@ export const openaiCases: readonly Case[] = [
       expect(completion.choices[0]?.message.content).toContain(`the image (image/png, ${pixelBytes} bytes)`)
     },
   },
-  ...inBothModes('structured output', async (setting, ask) => {
+  ...inBothModes('receives structured output', async (setting, ask) => {
     const { choices } = await ask(setting, {
       model: 'demo',
       messages: say('Where is the tower of Pisa?'),
@@ -149,7 +149,7 @@ export const openaiCases: readonly Case[] = [
     })
     expect(JSON.parse(choices[0]?.message.content ?? '')).toEqual({ city: expect.any(String) })
   }),
-  ...inBothModes('thinking, sent back in a tool loop', async (setting, ask) => {
+  ...inBothModes('sends thinking back in a tool loop', async (setting, ask) => {
     const first = say('[[tool:get_weather {"city":"Paris"}]] think hard')
     const body = { model: 'demo', tools, reasoning_effort: 'high' as const, max_completion_tokens: 32_000 }
     const { choices, usage } = await ask(setting, { ...body, messages: first })
@@ -159,7 +159,7 @@ export const openaiCases: readonly Case[] = [
     expect(second.choices[0]?.message.content).toContain('18 degrees')
   }),
   {
-    name: 'streamed thinking',
+    name: 'receives streamed thinking',
     async run({ openai, upstream }) {
       const stream = await openai.chat.completions.create({
         model: 'demo',
@@ -176,7 +176,7 @@ export const openaiCases: readonly Case[] = [
     },
   },
   {
-    name: 'several choices: returned or rejected, never silently one',
+    name: 'receives several choices or a rejection, never silently one choice',
     async run({ openai, upstream }) {
       const call = openai.chat.completions.create({ model: 'demo', messages: say('hello'), n: 2 })
       if (upstream === 'chat' || upstream === 'gemini') expect((await call).choices).toHaveLength(2)
@@ -184,7 +184,7 @@ export const openaiCases: readonly Case[] = [
     },
   },
   {
-    name: '401 as AuthenticationError without an upstream call',
+    name: 'throws a 401 as AuthenticationError without an upstream call',
     async run({ unknownTokenClients, fake }) {
       const before = fake.requests.length
       const error = await rejection(
@@ -196,7 +196,7 @@ export const openaiCases: readonly Case[] = [
     },
   },
   {
-    name: '404 as NotFoundError',
+    name: 'throws a 404 as NotFoundError',
     async run({ openai }) {
       const error = await rejection(openai.chat.completions.create({ model: 'no-such-model', messages: say('hello') }))
       expect(error).toBeInstanceOf(OpenAI.NotFoundError)
@@ -205,7 +205,7 @@ export const openaiCases: readonly Case[] = [
     },
   },
   {
-    name: '400 as BadRequestError that names the field',
+    name: 'throws a 400 as BadRequestError that names the field',
     async run({ openai }) {
       const error = await rejection(
         openai.chat.completions.create({ model: 'demo', messages: say('hello'), temperature: 2.5 }),
@@ -226,7 +226,7 @@ export const openaiCases: readonly Case[] = [
     (error) => expect(error).toBeInstanceOf(OpenAI.APIUserAbortError),
   ),
   {
-    name: 'the model list and one model',
+    name: 'reads the model list and one model',
     async run({ openai }) {
       const ids: string[] = []
       for await (const model of openai.models.list()) ids.push(model.id)

@@ -51,7 +51,7 @@ const withResults = (first: Item[], response: Response): Item[] => [
 
 /** Cases of the OpenAI SDK on Responses, for every server and upstream. */
 export const responsesCases: readonly Case[] = [
-  ...inBothModes('text', async (setting, ask) => {
+  ...inBothModes('receives text', async (setting, ask) => {
     const response = await ask(setting, { ...base, input: '[[say:Hello — wörld 🙂]]' })
     expect(response).toMatchObject({
       object: 'response',
@@ -67,7 +67,7 @@ export const responsesCases: readonly Case[] = [
     expect(total_tokens).toBe(input_tokens + output_tokens)
   }),
   {
-    name: 'raw stream: every event in order, numbered',
+    name: 'receives a raw stream with every event numbered and in order',
     async run({ openai }) {
       const stream = await openai.responses.create({ ...base, input: '[[say:one two three]]', stream: true })
       const types: string[] = []
@@ -94,7 +94,7 @@ export const responsesCases: readonly Case[] = [
     },
   },
   {
-    name: 'instructions and a developer message',
+    name: 'sends instructions and a developer message',
     async run({ openai, fake }) {
       await openai.responses.create({ ...base, instructions: 'Be brief.', input: 'hello' })
       expect(fake.requests.at(-1)?.bodyText).toContain('Be brief.')
@@ -104,14 +104,14 @@ export const responsesCases: readonly Case[] = [
     },
   },
   {
-    name: 'the renamed model',
+    name: 'may request a renamed model',
     async run({ openai, fake }) {
       const response = await openai.responses.create({ ...base, model: 'renamed', input: 'hello' })
       expect(fake.requests.at(-1)?.model).toBe('upstream-name')
       expect(response.output_text).toContain('upstream-name')
     },
   },
-  ...inBothModes('a parallel tool round trip', async (setting, ask) => {
+  ...inBothModes('completes a parallel tool round trip', async (setting, ask) => {
     const first = say(twoCalls)
     const response = await ask(setting, { ...base, input: first, tools })
     expect(response.status).toBe('completed')
@@ -124,7 +124,7 @@ export const responsesCases: readonly Case[] = [
     expect(output_text).toContain('get_time answered: half past nine')
   }),
   {
-    name: 'streamed arguments of parallel calls',
+    name: 'receives streamed arguments of parallel calls',
     async run({ openai }) {
       const stream = openai.responses.stream({ ...base, input: say(twoCalls), tools })
       const snapshots = new Map<number, string>()
@@ -136,7 +136,7 @@ export const responsesCases: readonly Case[] = [
     },
   },
   ...onTwoServers(
-    inBothModes('a custom tool round trip', async (setting, ask) => {
+    inBothModes('completes a custom tool round trip', async (setting, ask) => {
       const custom: OpenAI.Responses.CustomTool = { type: 'custom', name: 'patch', description: 'Applies a patch' }
       const input = say('Please patch: *** Begin "it" {')
       const response = await ask(setting, { ...base, input, tools: [custom] })
@@ -154,7 +154,7 @@ export const responsesCases: readonly Case[] = [
   ),
 
   ...onTwoServers(
-    inBothModes('a tool of a namespace, called by its bare name', async (setting, ask) => {
+    inBothModes('receives a call of a tool of a namespace by its bare name', async (setting, ask) => {
       const namespace = {
         type: 'namespace',
         name: 'mcp__demo',
@@ -168,7 +168,7 @@ export const responsesCases: readonly Case[] = [
   ),
 
   {
-    name: 'the tool choices',
+    name: 'sends the tool choices',
     rare: true,
     async run({ openai }) {
       const calls = async (tool_choice: Body['tool_choice']): Promise<string[]> => {
@@ -184,7 +184,7 @@ export const responsesCases: readonly Case[] = [
     },
   },
   {
-    name: 'a tool without arguments',
+    name: 'receives a call of a tool without arguments',
     rare: true,
     async run({ openai }) {
       const ping = { ...tool('ping'), parameters: { type: 'object', properties: {} }, strict: false }
@@ -193,7 +193,7 @@ export const responsesCases: readonly Case[] = [
     },
   },
   {
-    name: 'structured output, parsed by the helpers',
+    name: 'parses structured output with the helpers',
     async run({ openai }) {
       const format = { type: 'json_schema' as const, name: 'place', schema: citySchema, strict: true }
       const ask = { ...base, input: 'Where is the tower of Pisa?', text: { format } }
@@ -207,7 +207,7 @@ export const responsesCases: readonly Case[] = [
       expect(parseJson((await openai.responses.create(ask)).output_text)).toEqual({ city: expect.any(String) })
     },
   },
-  ...inBothModes('an earlier response by its id', async (setting, ask) => {
+  ...inBothModes('refers to an earlier response by its id', async (setting, ask) => {
     const first = await ask(setting, { model: 'demo', input: say(twoCalls), tools })
     const input = callsIn(first).map(
       ({ call_id, name }): Item => ({ type: 'function_call_output', call_id, output: callResults[name] ?? '' }),
@@ -219,7 +219,7 @@ export const responsesCases: readonly Case[] = [
     expect(lost).toMatchObject({ status: 400, code: 'previous_response_not_found' })
   }),
   {
-    name: 'a token count',
+    name: 'receives a token count',
     rare: true,
     async run({ openai }) {
       const { input_tokens } = await openai.responses.inputTokens.count({ model: 'demo', input: 'one two three' })
@@ -227,7 +227,7 @@ export const responsesCases: readonly Case[] = [
     },
   },
   {
-    name: '401 as AuthenticationError without an upstream call',
+    name: 'throws a 401 as AuthenticationError without an upstream call',
     async run({ unknownTokenClients, fake }) {
       const before = fake.requests.length
       const error = await rejection(unknownTokenClients.openai.responses.create({ ...base, input: 'hello' }))
@@ -237,7 +237,7 @@ export const responsesCases: readonly Case[] = [
     },
   },
   {
-    name: '404 for a model, and 400 that names the field',
+    name: 'throws a 404 for a model, and a 400 that names the field',
     async run({ openai }) {
       const unknown = await rejection(openai.responses.create({ ...base, model: 'no-such-model', input: 'hello' }))
       expect(unknown).toMatchObject({ status: 404, code: 'model_not_found' })
@@ -251,7 +251,7 @@ export const responsesCases: readonly Case[] = [
     openai.responses.create({ ...base, input: text, stream }),
   ),
   {
-    name: 'an error in mid-stream makes the plain iterator throw after the received text',
+    name: 'throws from the plain iterator after the received text for an error in mid-stream',
     async run({ openai }) {
       let text = ''
       const input = '[[words:50]] [[error-event after:12]]'
@@ -275,7 +275,7 @@ export const responsesCases: readonly Case[] = [
     (error) => expect(error).toBeInstanceOf(OpenAI.APIUserAbortError),
   ),
   {
-    name: 'a client that disconnects right after response.completed is recorded as finished',
+    name: 'is recorded as finished if it disconnects right after response.completed',
     async run({ openai, fake, finished }) {
       const { aborted } = fake.stats
       const stream = await openai.responses.create({ ...base, input: '[[say:done]]', stream: true })

@@ -69,7 +69,7 @@ function lossesIn(client: Format, upstream: Format): readonly string[] {
 
 export const thinkingCases = (client: Format): readonly Case[] =>
   [false, true].map((stream) => ({
-    name: `three turns of thinking with tools, ${stream ? 'streamed' : 'unstreamed'}`,
+    name: `completes three turns of thinking with tools, ${stream ? 'streamed' : 'unstreamed'}`,
     async run(setting) {
       const { fake, upstream } = setting
       fake.reply(...script)

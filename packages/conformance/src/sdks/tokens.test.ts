@@ -115,7 +115,7 @@ describe.each(clients)('platform token in $name', ({ name, limit, ask, refusal }
     )
   const callsOf = (id: string) => ledger.records.filter(({ token }) => token === id)
 
-  it('limited to one request per second: the SDK waits as told and succeeds', async () => {
+  it('makes the SDK wait and succeed if it is limited to one request per second', async () => {
     if (name === '@google/genai') return // This SDK has no retries by default.
     const { id, secret } = await issued({ limits: { requests: 1, window: 'second' } })
     await ask(running, secret)
@@ -125,7 +125,7 @@ describe.each(clients)('platform token in $name', ({ name, limit, ask, refusal }
     expect(records.length).toBeLessThanOrEqual(4)
   })
 
-  it('limited for an hour: the SDK reports when to retry and does not retry at once', async () => {
+  it('makes the SDK report the retry delay without an immediate retry if it is limited for an hour', async () => {
     const { id, secret } = await issued({ limits: { requests: 1, window: 'hour' } })
     await ask(running, secret)
     const error = await refused(secret)
@@ -140,7 +140,7 @@ describe.each(clients)('platform token in $name', ({ name, limit, ask, refusal }
     expect(error.header('x-should-retry')).toBe('false')
   })
 
-  it('with an exhausted budget: the SDK reports it and does not retry', async () => {
+  it('makes the SDK report an exhausted budget without a retry', async () => {
     const { id, secret } = await issued({ budget: { period: 'month', tokens: 5 } })
     const error = await refused(secret)
     expect(error).toMatchObject({ status: 429, code: codes.spent[name] })
@@ -150,7 +150,7 @@ describe.each(clients)('platform token in $name', ({ name, limit, ask, refusal }
     if (limit !== '') expect(error.header('x-should-retry')).toBe('false')
   })
 
-  it('not valid for the model, mistyped, revoked or expired: the call is rejected', async () => {
+  it('is rejected if it is not valid for the model, mistyped, revoked or expired', async () => {
     const foreign = await issued({ models: ['other'] })
     expect((await refused(foreign.secret)).status).toBe(404)
     const { id, secret } = await issued({})
@@ -166,7 +166,7 @@ describe.each(clients)('platform token in $name', ({ name, limit, ask, refusal }
     expect((await refused(short.secret)).message).toMatch(/expired/)
   })
 
-  it('rotated: both secrets are valid until the grace period ends', async () => {
+  it('has two valid secrets after a rotation until the grace period ends', async () => {
     const { id, secret } = await issued({})
     const next = await tokens.rotate(id, { graceMs: 300 })
     await ask(running, secret)

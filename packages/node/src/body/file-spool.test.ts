@@ -50,7 +50,7 @@ describe('a spool', () => {
 
   // Only on systems that list the open files of a process.
   it.runIf(existsSync('/proc/self/fd'))(
-    'leaves no file open if it is closed while its file is being opened',
+    'keeps no file open if it is closed while its file is being opened',
     async () => {
       const open = (): string[] => readdirSync('/proc/self/fd').flatMap(fileOf).filter(isSpooled)
       for (let index = 0; index < 8; index++) {

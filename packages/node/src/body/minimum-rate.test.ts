@@ -16,10 +16,10 @@ afterEach(() => {
 })
 
 it.each([
-  ['nothing', 0, true],
-  ['a trickle', 30, true],
-  ['enough', 100, false],
-])('guards a body that receives %s', (_name, bytesPerSecond, givenUp) => {
+  ['no data', 0, true],
+  ['data too slowly', 30, true],
+  ['data fast enough', 100, false],
+])('enforces the minimum rate for a body that receives %s', (_name, bytesPerSecond, givenUp) => {
   const onSlow = vi.fn(() => guard.done())
   const guard = guardRate(onSlow)
   let silentMs = 0

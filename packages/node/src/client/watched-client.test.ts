@@ -20,7 +20,7 @@ class Client extends WatchedClient {
     this.watch(limitMs)
   }
 
-  /** Receives some of the waiting bytes. */
+  /** Receives some of the buffered bytes. */
   take(bytes: number): void {
     this.waiting -= bytes
     this.gone += bytes
@@ -55,7 +55,7 @@ describe('a watched client', () => {
     expect(client.cuts).toEqual([10_000])
   })
 
-  it('is not closed while no bytes wait for it', () => {
+  it('is not closed while no bytes are buffered for it', () => {
     const client = new Client(1000)
     vi.advanceTimersByTime(60_000)
     expect(client.cuts).toEqual([])

@@ -92,13 +92,13 @@ describe('a fetched file', () => {
 
   test.each<[string, RequestListener, Partial<MediaFetcherOptions>, RegExp]>([
     [
-      'too large, as announced',
+      'too large according to its content-length',
       (_req, res) => res.writeHead(200, { 'content-type': 'image/png', 'content-length': 5000 }).write('x'),
       { maxBytes: 1000 },
       /larger than 1000 bytes/,
     ],
     [
-      'too large, unannounced',
+      'too large without a content-length',
       (_req, res) => void res.writeHead(200, { 'content-type': 'image/png' }).write(Buffer.alloc(5000)),
       { maxBytes: 1000 },
       /larger than 1000 bytes/,
@@ -116,16 +116,16 @@ describe('a fetched file', () => {
       { types: ['application/pdf'] },
       /does not send its type/,
     ],
-    ['an error', (_req, res) => res.writeHead(404).end(), {}, /answered 404/],
+    ['an error response', (_req, res) => res.writeHead(404).end(), {}, /answered 404/],
     [
       'compressed',
       (_req, res) => res.writeHead(200, { 'content-type': 'image/png', 'content-encoding': 'gzip' }).end(png),
       {},
       /with a content-encoding/,
     ],
-    ['silent', () => {}, { timeoutMs: 100 }, /within 100 ms/],
+    ['not sent within the timeout', () => {}, { timeoutMs: 100 }, /within 100 ms/],
     [
-      'cut off',
+      'truncated',
       (_req, res) =>
         void res.writeHead(200, { 'content-type': 'image/png', 'content-length': 100 }).write('x', () => res.destroy()),
       {},
@@ -137,7 +137,7 @@ describe('a fetched file', () => {
       {},
       /redirects to a host that is not allowed/,
     ],
-    ['sent in circles', (_req, res) => res.writeHead(302, { location: '/again' }).end(), {}, /more than 3 times/],
+    ['in a redirect loop', (_req, res) => res.writeHead(302, { location: '/again' }).end(), {}, /more than 3 times/],
   ])('is rejected if it is %s', async (_name, listener, options, message) => {
     const { port } = await place(listener)
     expect(await failure(get(`http://localhost:${port}/`, options))).toMatch(message)
@@ -160,7 +160,7 @@ describe('a fetched file', () => {
 })
 
 describe('a host in the private network', () => {
-  test.each(['http://localhost:PORT/', 'http://127.0.0.1:PORT/'])('%s gets no connection', async (url) => {
+  test.each(['http://localhost:PORT/', 'http://127.0.0.1:PORT/'])('receives no connection for %s', async (url) => {
     const { port, asked } = await place((_req, res) => res.setHeader('content-type', 'image/png').end(png))
     const { fetch } = mediaFetcher({ hosts: ['localhost', '127.0.0.1'], insecure: true })
     await expect(fetch(new URL(url.replace('PORT', String(port))), createCanceller())).rejects.toMatchObject({

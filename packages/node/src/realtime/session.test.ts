@@ -92,7 +92,7 @@ describe('a client that disconnects while its upstream is connecting', () => {
     expect(finished).toMatchObject([{ operation: 'realtime', outcome: 'aborted', status: 499 }])
   })
 
-  it('ends it by sending too much before the handshake is complete', async () => {
+  it('ends the connection attempt by sending too much before the handshake is complete', async () => {
     const silence = await startSilence()
     const { gateway, finished } = gatewayTo(silence.port)
     const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
@@ -108,7 +108,7 @@ describe('a client that disconnects while its upstream is connecting', () => {
   })
 })
 
-it('close() ends a connection attempt after its grace period and responds in HTTP', async () => {
+it('ends a connection attempt on close() after its grace period and responds in HTTP', async () => {
   const silence = await startSilence()
   const { gateway } = gatewayTo(silence.port)
   const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
@@ -239,7 +239,7 @@ describe('a client that is limited to some models', () => {
     client.terminate()
   })
 
-  it('is paused if it sends rejected messages without reading the replies', async () => {
+  it('is paused if it sends rejected messages without reading the responses', async () => {
     const upstream = await startUpstream()
     const { gateway } = gatewayTo(upstream.port, { auth: () => ({ id: 'me', models: ['m'] }) })
     const { port } = await serve(createServer().on('upgrade', nodeUpgrade(gateway)))
@@ -254,7 +254,7 @@ describe('a client that is limited to some models', () => {
       socket.write(many)
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
-    // Bytes that the gateway does not read wait on this side.
+    // Bytes that the gateway does not read stay buffered on this side.
     expect(socket.writableLength).toBeGreaterThan(1_000_000)
     socket.destroy()
   })

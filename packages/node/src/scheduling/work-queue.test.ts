@@ -1,13 +1,13 @@
-// Isolated: moves performance.now, by which the module measures how long it has had the thread.
+// Isolated: moves performance.now, which the module uses to measure its time on the thread.
 import { expect, test, vi } from 'vitest'
 import { waitForTurn } from './work-queue.ts'
 
-test('runs each piece of work in its own turn of the event loop, first come first served', async () => {
+test('runs each piece of work in its own turn of the event loop, in order of arrival', async () => {
   const seen: string[] = []
   const piece = async (name: string): Promise<void> => {
     await waitForTurn()
     seen.push(name)
-    // Other events that arrive meanwhile.
+    // Other events that arrive during the work.
     setImmediate(() => seen.push('others'))
   }
   await Promise.all([piece('a'), piece('b'), piece('c')])

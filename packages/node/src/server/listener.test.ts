@@ -89,7 +89,7 @@ describe('request bodies', () => {
     expect(performance.now() - begin).toBeLessThan(500)
     expect(received()).toMatch(/^HTTP\/1\.1 413 /)
     expect(received()).toMatch(/connection: close/i)
-    // Many clients go on sending. The server discards that up to its limits.
+    // Many clients continue sending. The server discards that up to its limits.
     const flood = setInterval(() => socket.write('x'.repeat(1024 * 1024)), 5)
     await closed
     clearInterval(flood)
@@ -147,9 +147,9 @@ describe('request bodies', () => {
   })
 
   it.each([
-    ['a bomb', 'gzip', zlib.gzipSync(Buffer.alloc(5_000_000)), 413],
+    ['a decompression bomb', 'gzip', zlib.gzipSync(Buffer.alloc(5_000_000)), 413],
     ['broken data', 'gzip', Buffer.from('no gzip'), 400],
-    ['cut data', 'br', zlib.brotliCompressSync(Buffer.from('{"a":1}'.repeat(99))).subarray(0, 20), 400],
+    ['truncated data', 'br', zlib.brotliCompressSync(Buffer.from('{"a":1}'.repeat(99))).subarray(0, 20), 400],
     ['an unknown encoding', 'compress', Buffer.from('x'), 415],
     ['several encodings', 'gzip, br', Buffer.from('x'), 415],
     ['the name of an inherited property', 'constructor', Buffer.from('x'), 415],
@@ -210,7 +210,7 @@ describe('streams', () => {
     await until(() => gateway.seen.returned === 1, 'the stream to be closed')
   })
 
-  it('closes the connection when the body throws, so that no client takes it for complete', async () => {
+  it('closes the connection when the body throws, so that no client treats it as complete', async () => {
     const { port } = await start()
     const { socket, received, closed } = dial(port)
     socket.write('POST /v1/broken HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}')
@@ -236,7 +236,7 @@ describe('a client that disconnects', () => {
         client.end('{}')
         await until(
           () => gateway.seen.inbounds.length === round && when(response),
-          `request ${round} to reach the moment at which the client leaves`,
+          `request ${round} to reach the moment at which the client disconnects`,
         )
         client.destroy()
         await until(() => gateway.seen.aborts.length === round, `abort ${round}`)
@@ -277,7 +277,7 @@ describe('a client that disconnects', () => {
   })
 })
 
-describe('under a host that has handled the request before', () => {
+describe('a listener under a host that has already handled the request', () => {
   it.each([
     ['rawBody as bytes', { rawBody: Buffer.from('{"big":12345678901234567890}') }, '{"big":12345678901234567890}'],
     ['rawBody as text', { rawBody: '{"a":1}' }, '{"a":1}'],

@@ -7,7 +7,7 @@ import { serve } from '../testing/server.ts'
 import { readAll, readers, start } from '../testing/transport.ts'
 
 describe('an abort', () => {
-  /** Counts the listeners on a signal, to see that none is left. */
+  /** Counts the listeners on a signal, to check that none remains. */
   function watched() {
     const controller = new AbortController()
     let listeners = 0
@@ -98,13 +98,13 @@ describe('an abort', () => {
 
   it.each([
     [
-      'leaving the loop',
+      'a break out of the loop',
       async (chunks: AsyncIterable<Uint8Array>) => {
         for await (const _chunk of chunks) break
       },
     ],
     [
-      'return while a chunk is awaited',
+      'a return while a chunk is awaited',
       async (chunks: AsyncIterable<Uint8Array>) => {
         const iterator = chunks[Symbol.asyncIterator]()
         await iterator.next()
@@ -131,7 +131,7 @@ describe('an abort', () => {
     }
   })
 
-  it('leaves no listener on the signal of a successful call', async () => {
+  it('removes its listener from the signal of a successful call', async () => {
     const { url } = await upstream((_req, res) => res.end('{}'))
     const { call } = start()
     const { controller, listeners } = watched()

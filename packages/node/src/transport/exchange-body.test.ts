@@ -19,11 +19,11 @@ describe('a body', () => {
     const times: number[] = []
     for await (const chunk of (await call(url)).stream()) if (chunk.length > 0) times.push(performance.now())
     expect(times).toHaveLength(4)
-    // The first and the last chunk are 120 ms apart, but on a busy machine the first may be late. Buffered chunks would come at once.
+    // The first and the last chunk are 120 ms apart, but on a busy machine the first may be late. Buffered chunks would arrive at once.
     expect((times[3] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(40)
   })
 
-  it('is read no faster than its reader takes it', async () => {
+  it('is read no faster than its reader consumes it', async () => {
     let written = 0
     let blocked = false
     const { url } = await serve((_req, res) => {
@@ -66,7 +66,7 @@ describe('a body', () => {
     ['announced', true],
     ['unannounced', false],
     ['bomb', false],
-  ])('larger than the limit is rejected and its connection closed: %s', async (kind, announced) => {
+  ])('that exceeds the limit is rejected and its connection is closed: %s', async (kind, announced) => {
     let closed = false
     const { url } = await serve((_req, res) => {
       res.on('close', () => {
@@ -151,27 +151,27 @@ describe('a body', () => {
   })
 })
 
-describe('a truncated body causes an error', () => {
+describe('a truncated body', () => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n'
   const cuts: [string, (socket: Socket) => void][] = [
-    ['content-length short, FIN', (s) => s.end(`${head}content-length: 100\r\n\r\nhalf`)],
+    ['FIN before the content-length', (s) => s.end(`${head}content-length: 100\r\n\r\nhalf`)],
     [
-      'content-length short, RST',
+      'RST before the content-length',
       (s) => s.write(`${head}content-length: 100\r\n\r\nhalf`, () => setTimeout(() => s.resetAndDestroy(), 20)),
     ],
-    ['chunked, between chunks', (s) => s.end(`${head}transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n`)],
-    ['chunked, within a chunk', (s) => s.end(`${head}transfer-encoding: chunked\r\n\r\n9\r\nhalf`)],
+    ['FIN between chunks', (s) => s.end(`${head}transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n`)],
+    ['FIN within a chunk', (s) => s.end(`${head}transfer-encoding: chunked\r\n\r\n9\r\nhalf`)],
     [
-      'chunked, connection: close',
+      'FIN between chunks with connection: close',
       (s) => s.end(`${head}connection: close\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n`),
     ],
-    ['chunked, garbage', (s) => s.write(`${head}transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\nzz`)],
+    ['garbage between chunks', (s) => s.write(`${head}transfer-encoding: chunked\r\n\r\n4\r\nhalf\r\nzz`)],
     [
-      'until close, RST',
+      'RST of a body without a length',
       (s) => s.write(`${head}connection: close\r\n\r\nhalf`, () => setTimeout(() => s.resetAndDestroy(), 20)),
     ],
     [
-      'gzip cut short with a proper end',
+      'truncated gzip in a complete body',
       (s) => {
         s.write(`${head}content-encoding: gzip\r\ncontent-length: 20\r\n\r\n`)
         s.write(zlib.gzipSync(Buffer.from('half'.repeat(1000))).subarray(0, 20))
@@ -179,7 +179,7 @@ describe('a truncated body causes an error', () => {
     ],
   ]
   it.each(cuts.flatMap(([name, cut]) => readers.map(([how, read]) => [name, how, cut, read] as const)))(
-    '%s (%s)',
+    'causes an error: %s (%s)',
     async (_name, _how, cut, read) => {
       const { url } = await serveRaw(cut)
       const { call } = start()

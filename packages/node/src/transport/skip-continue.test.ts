@@ -12,7 +12,7 @@ describe('an unrequested interim response', () => {
     ['100 Continue with headers', 'HTTP/1.1 100 Continue\r\ndate: today\r\nx-a: b\r\n\r\n'],
     ['two 100 Continue', proceed + proceed],
     ['100 Continue and 103 Early Hints', proceed + early],
-  ])('is skipped: %s', async (_name, interim) => {
+  ])('is skipped if it is %s', async (_name, interim) => {
     for (const [, read] of readers) {
       const { url, connections } = await serveRaw((socket) => socket.write(interim + ok))
       const { call } = start()
@@ -69,7 +69,7 @@ describe('a 408 that closes a connection', () => {
   it.each([
     ['on a fresh connection', 1, late, {}],
     ['that leaves the connection open', 2, late.replace('connection: close\r\n', ''), {}],
-    ['where the call may not be sent again', 2, late, { resend: false }],
+    ['if the call must not be sent again', 2, late, { resend: false }],
   ])('is passed on as the response %s', async (_name, at, response, options) => {
     const { url, requests } = await serveRaw((socket, request) => {
       socket.write(request === at ? response : ok)
@@ -83,7 +83,7 @@ describe('a 408 that closes a connection', () => {
     expect([answer.status, text(await answer.bytes(10)), requests()]).toEqual([408, 'idle', at])
   })
 
-  it('is passed on as the response if it comes again', async () => {
+  it('is passed on as the response if it arrives again', async () => {
     const { url, requests } = await serveRaw((socket, request) => {
       if (request === 1) socket.write(ok)
       else socket.end(late)

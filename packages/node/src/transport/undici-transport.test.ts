@@ -6,7 +6,7 @@ import { serve } from '../testing/server.ts'
 import { serveRaw, start, text } from '../testing/transport.ts'
 
 describe('a call', () => {
-  it('sends method, path, query, headers and body and asks for an unencoded response', async () => {
+  it('sends method, path, query, headers and body and requests an unencoded response', async () => {
     const { url } = await serve(async (req, res) => {
       let body = ''
       for await (const chunk of req) body += chunk
@@ -78,7 +78,7 @@ describe('a connection', () => {
   const rest = () => sleep(2)
   const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
 
-  it('is used again by the next call', async () => {
+  it('is reused by the next call', async () => {
     const { url, connections } = await serveRaw((socket) => socket.write(ok))
     const { call } = start()
     for (let i = 0; i < 6; i++) {
@@ -93,7 +93,7 @@ describe('a connection', () => {
   it.each([
     ['reset', (socket: Socket) => socket.resetAndDestroy()],
     ['closed', (socket: Socket) => socket.end()],
-  ])('that was %s while a call was on its way is replaced once', async (_name, die) => {
+  ])('that was %s while a call was in flight is replaced once', async (_name, die) => {
     const { url, requests, connections } = await serveRaw((socket, request) => {
       // The connection closes during the second request.
       if (request === 2) die(socket)
@@ -119,14 +119,14 @@ describe('a connection', () => {
   })
 
   it.each([
-    ['it is fresh', {}, (socket: Socket) => socket.resetAndDestroy(), false],
+    ['it is new', {}, (socket: Socket) => socket.resetAndDestroy(), false],
     [
       'a response had begun',
       {},
       (socket: Socket) => socket.write('HTTP/1.1 20', () => setTimeout(() => socket.resetAndDestroy(), 20)),
       true,
     ],
-    ['it is switched off', { retryStale: false }, (socket: Socket) => socket.resetAndDestroy(), true],
+    ['retryStale is off', { retryStale: false }, (socket: Socket) => socket.resetAndDestroy(), true],
   ])('is not replaced if %s', async (_name, options, die, warm) => {
     const { url, requests } = await serveRaw((socket, request) => {
       if (warm && request === 1) socket.write(ok)
@@ -161,7 +161,7 @@ describe('a connection', () => {
     expect(new Set(ids).size).toBe(320)
   })
 
-  it('is waited for if their number is limited', async () => {
+  it('is awaited if the number of connections is limited', async () => {
     let open = 0
     let most = 0
     const { url } = await serve((_req, res) => {

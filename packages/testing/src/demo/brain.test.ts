@@ -37,7 +37,7 @@ describe('demo model', () => {
     ],
     ['[[tools:3]]', { parallel_tool_calls: false }, [['get_weather', { city: 'example' }]]],
     ['[[tool:sendMail {"list":[[1]]}]]', {}, [['sendMail', { list: [[1]] }]]],
-  ])('answers %s (%o) with calls of %o', async (text, more, wanted) => {
+  ])('responds to %s (%o) with the tool calls %o', async (text, more, wanted) => {
     expect(await called(text, more)).toEqual(wanted)
   })
 

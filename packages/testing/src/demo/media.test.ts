@@ -7,11 +7,11 @@ interface Decoded {
   readonly chunks: readonly string[]
   readonly width: number
   readonly height: number
-  /** Colour indexes, row by row. */
+  /** Color indexes, row by row. */
   readonly pixels: readonly Uint8Array[]
 }
 
-/** Decodes a PNG strictly: lengths, checksums, zlib, filters. */
+/** Decodes a PNG and checks its lengths, checksums, zlib data and filters. */
 function decode(png: Uint8Array): Decoded {
   const view = new DataView(png.buffer, png.byteOffset, png.byteLength)
   const chunks: string[] = []
@@ -111,8 +111,8 @@ describe('duration of a WAV file', () => {
     expect(wavDuration(open)).toBe(1)
   })
   it.each([
-    ['nothing', new Uint8Array()],
-    ['no WAV', new TextEncoder().encode('ID3'.padEnd(100))],
+    ['an empty file', new Uint8Array()],
+    ['a file that is not a WAV', new TextEncoder().encode('ID3'.padEnd(100))],
     ['a WAV without samples', wav.slice(0, 36)],
   ])('is unknown for %s', (_name, bytes) => {
     expect(wavDuration(bytes)).toBeUndefined()

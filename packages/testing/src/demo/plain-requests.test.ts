@@ -40,17 +40,17 @@ const answer = (turns: readonly PromptTurn[], system = ''): string | undefined =
     segments: [],
   } satisfies Prompt).text
 
-/** Returns a PNG with a palette only, as the demo model reads no more. */
+/** Returns a PNG with a palette only, because the demo model reads nothing else. */
 const palette = (...rgb: number[]): string => btoa(`\u0089PNG\0\0\0\u0003PLTE${String.fromCharCode(...rgb)}`)
 
 describe('plain requests to the demo model', () => {
-  test('repeat given words', () => {
+  test('make it repeat given words', () => {
     expect(answer([turn('Reply with exactly: alpha beta')])).toBe('alpha beta')
     expect(answer([turn('Good morning!')], 'Be terse.\nWhatever comes, reply with exactly: OK')).toBe('OK')
     expect(answer([turn('Reply with exactly: me')], 'Reply with exactly: you')).toBe('me')
   })
 
-  test('recall a code word from earlier turns and from a PDF', () => {
+  test('make it recall a code word from earlier turns and from a PDF', () => {
     const reported = [turn('The code word is MANGO.'), turn('noted', [], 'assistant')]
     expect(answer([...reported, turn('What is the code word?')])).toBe('MANGO')
     const page = inline('document', 'application/pdf', btoa('BT (The code word is PAPAYA.) Tj ET'))
@@ -58,7 +58,7 @@ describe('plain requests to the demo model', () => {
     expect(answer([turn('What is the code word?')])).toBe('Nobody told me a code word.')
   })
 
-  test('name the colour of an image', () => {
+  test('make it name the color of an image', () => {
     const look = (data: string) => answer([turn('What colour is this?', [inline('image', 'image/png', data)])])
     expect(look(palette(220, 20, 20))).toBe('Red')
     expect(look(palette(10, 30, 240))).toBe('Blue')

@@ -29,7 +29,7 @@ const chatCases: [name: string, body: JsonObject, message: string, rest: JsonObj
     { param: 'foo', code: 'unknown_parameter' },
   ],
   [
-    'another format’s field',
+    'a field of another format',
     chatBody('x', { stop_sequences: ['a'] }),
     "Unknown parameter: 'stop_sequences'.",
     { param: 'stop_sequences' },
@@ -59,7 +59,7 @@ const chatCases: [name: string, body: JsonObject, message: string, rest: JsonObj
     { param: 'messages[0].role' },
   ],
   [
-    'part type',
+    'unknown part type',
     chatBody('x', { messages: [{ role: 'user', content: [{ type: 'image' }] }] }),
     "Invalid value: 'image'. Supported values are: 'text', 'image_url', 'input_audio', 'refusal', 'audio', and 'file'.",
     { param: 'messages[0].content[0].type' },
@@ -71,37 +71,37 @@ const chatCases: [name: string, body: JsonObject, message: string, rest: JsonObj
     { param: 'stream_options' },
   ],
   [
-    'stray tool message',
+    'tool message without a call',
     chatBody('x', { messages: [user, { role: 'tool', tool_call_id: 'call_1', content: 'x' }] }),
     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
     { param: 'messages.[1].role' },
   ],
   [
-    'unanswered call',
+    'call without a result',
     chatBody('x', { messages: [user, { role: 'assistant', content: null, tool_calls: [call1] }, user] }),
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: call_1",
     { param: 'messages.[2].role' },
   ],
   [
-    'json word',
+    'JSON mode without the word JSON',
     chatBody('x', { response_format: { type: 'json_object' } }),
     "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
     { param: 'messages' },
   ],
   [
-    'schema name',
+    'schema without a name',
     chatBody('x', { response_format: { type: 'json_schema', json_schema: {} } }),
     "Missing required parameter: 'response_format.json_schema.name'.",
     {},
   ],
   [
-    'tool_choice alone',
+    'tool_choice without tools',
     chatBody('x', { tool_choice: 'auto' }),
     "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
     {},
   ],
   [
-    'both limits',
+    'both token limits',
     chatBody('x', { max_tokens: 1, max_completion_tokens: 1 }),
     "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.",
     {},
@@ -120,8 +120,8 @@ const messagesCases: [name: string, body: JsonObject, message: string][] = [
   ['no model', { max_tokens: 1, messages: [user] }, 'model: Field required'],
   ['zero max_tokens', messagesBody('x', { max_tokens: 0 }), 'max_tokens: Input should be greater than or equal to 1'],
   ['unknown field', messagesBody('x', { foo: 1 }), 'foo: Extra inputs are not permitted'],
-  ['another format’s field', messagesBody('x', { n: 2 }), 'n: Extra inputs are not permitted'],
-  ['temperature', messagesBody('x', { temperature: 1.5 }), 'temperature: range: 0..1'],
+  ['a field of another format', messagesBody('x', { n: 2 }), 'n: Extra inputs are not permitted'],
+  ['temperature out of range', messagesBody('x', { temperature: 1.5 }), 'temperature: range: 0..1'],
   ['empty messages', messagesBody('x', { messages: [] }), 'messages: at least one message is required'],
   [
     'empty content',
@@ -134,37 +134,37 @@ const messagesCases: [name: string, body: JsonObject, message: string][] = [
     'messages: text content blocks must be non-empty',
   ],
   [
-    'foreign message field',
+    'message field of another format',
     messagesBody('x', { messages: [{ role: 'user', content: 'x', name: 'ada' }] }),
     'messages.0.name: Extra inputs are not permitted',
   ],
   [
-    'foreign block field',
+    'block field of another format',
     messagesBody('x', { messages: [{ role: 'user', content: [{ type: 'text', text: 'x', annotations: [] }] }] }),
     'messages.0.content.0.text.annotations: Extra inputs are not permitted',
   ],
   [
-    'foreign block',
+    'block of another format',
     messagesBody('x', { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }),
     "messages.0.content.0: Input tag 'image_url' found using 'type' does not match any of the expected tags: 'text', 'image', 'document', 'search_result', 'tool_result'",
   ],
   [
-    'tool role',
+    'unknown tool role',
     messagesBody('x', { messages: [{ role: 'tool', content: 'x' }] }),
     'messages: Unexpected role "tool". Allowed roles are "user" or "assistant". For more information, see https://docs.claude.com/en/api/messages',
   ],
   [
-    'stray result',
+    'tool result without a call',
     messagesBody('x', { messages: [{ role: 'user', content: [result1] }] }),
     'messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.',
   ],
   [
-    'unanswered use',
+    'tool use without a result',
     messagesBody('x', { messages: [user, { role: 'assistant', content: [use1] }, user] }),
     'messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each `tool_use` block must have a corresponding `tool_result` block in the next message.',
   ],
   [
-    'image type',
+    'unsupported image type',
     messagesBody('x', {
       messages: [
         {
@@ -176,17 +176,17 @@ const messagesCases: [name: string, body: JsonObject, message: string][] = [
     "messages.0.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif', 'image/webp'",
   ],
   [
-    'small budget',
+    'thinking budget below the minimum',
     messagesBody('x', { thinking: { type: 'enabled', budget_tokens: 100 } }),
     'thinking.enabled.budget_tokens: Input should be greater than or equal to 1024',
   ],
   [
-    'budget beyond max_tokens',
+    'thinking budget beyond max_tokens',
     messagesBody('x', { thinking }),
     '`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size',
   ],
   [
-    'foreign signature',
+    'invalid signature',
     messagesBody('x', {
       messages: [user, { role: 'assistant', content: [{ type: 'thinking', thinking: 'a', signature: 'b' }] }, user],
     }),
@@ -203,7 +203,7 @@ const messagesCases: [name: string, body: JsonObject, message: string][] = [
   ],
   ['tool without schema', messagesBody('x', { tools: [{ name: 'f' }] }), 'tools.0.custom.input_schema: Field required'],
   [
-    'tool with a foreign field',
+    'tool with a field of another format',
     messagesBody('x', { tools: [{ name: 'f', input_schema: { type: 'object' }, parameters: {} }] }),
     'tools.0.custom.parameters: Extra inputs are not permitted',
   ],
@@ -214,7 +214,7 @@ const messagesCases: [name: string, body: JsonObject, message: string][] = [
   ],
 ]
 
-describe('request that the real provider rejects', () => {
+describe('invalid request', () => {
   it.each(chatCases)('is rejected by Chat Completions: %s', async (_name, body, message, rest) => {
     const response = await createFakeProvider().fetch(requestTo('/v1/chat/completions', body))
     expect(response.status).toBe(400)
@@ -227,7 +227,7 @@ describe('request that the real provider rejects', () => {
     expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'invalid_request_error', message } })
   })
 
-  it('is accepted without validation', async () => {
+  it('is accepted if validation is disabled', async () => {
     const provider = createFakeProvider({ validate: false })
     expect((await provider.fetch(requestTo('/v1/messages', messagesBody('x', { foo: 1 })))).status).toBe(200)
     expect((await provider.fetch(requestTo('/v1/chat/completions', chatBody('x', { foo: 1 })))).status).toBe(200)
@@ -252,7 +252,7 @@ describe('authentication and routing', () => {
   it.each([
     ['no key (chat)', '/v1/chat/completions', json(chatBody('x'), {}), 401, "You didn't provide an API key."],
     [
-      'x-api-key is nothing to OpenAI',
+      'x-api-key instead of a bearer token for OpenAI',
       '/v1/chat/completions',
       json(chatBody('x'), { 'x-api-key': 'k' }),
       401,
@@ -260,37 +260,37 @@ describe('authentication and routing', () => {
     ],
     ['no key (messages)', '/v1/messages', json(messagesBody('x'), version), 401, 'x-api-key header is required'],
     [
-      'no version',
+      'a missing version',
       '/v1/messages',
       json(messagesBody('x'), { 'x-api-key': 'k' }),
       400,
       'anthropic-version: header is required',
     ],
     [
-      'broken version',
+      'an invalid version',
       '/v1/messages',
       json(messagesBody('x'), { 'x-api-key': 'k', 'anthropic-version': 'latest' }),
       400,
       'anthropic-version: "latest" is not a valid version.',
     ],
     [
-      'unknown model (chat)',
+      'an unknown model (chat)',
       '/chat/completions',
       json(chatBody('x', { model: 'gpt-x' }), { authorization: 'Bearer k' }),
       404,
       'The model `gpt-x` does not exist or you do not have access to it.',
     ],
     [
-      'unknown model (messages)',
+      'an unknown model (messages)',
       '/messages',
       json(messagesBody('x', { model: 'c' }), { 'x-api-key': 'k', ...version }),
       404,
       'model: c',
     ],
-    ['unknown path', '/v1/nothing', json({}, { authorization: 'Bearer k' }), 404, 'Invalid URL (POST /v1/nothing)'],
-    ['wrong method', '/v1/chat/completions', { method: 'GET' }, 405, 'Not allowed to GET on /v1/chat/completions'],
+    ['an unknown path', '/v1/nothing', json({}, { authorization: 'Bearer k' }), 404, 'Invalid URL (POST /v1/nothing)'],
+    ['a wrong method', '/v1/chat/completions', { method: 'GET' }, 405, 'Not allowed to GET on /v1/chat/completions'],
     [
-      'no JSON',
+      'a body that is not valid JSON',
       '/v1/chat/completions',
       { method: 'POST', body: '{', headers: { authorization: 'Bearer k' } },
       400,

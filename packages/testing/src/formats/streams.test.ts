@@ -80,7 +80,7 @@ describe('Messages stream', () => {
     expect(strip(padded)).toEqual(strip(await textOf('[[say:Hi you]]')))
   })
 
-  it('begins tool input with an empty delta, and sends no more for no arguments', async () => {
+  it('begins tool input with an empty delta, and sends no other if there are no arguments', async () => {
     const events = eventsOf(await textOf('[[tool:now]] [[tool:now {"zone":"UTC"}]]', { tools: claudeTools }))
     const deltas = events.flatMap(({ data }) => {
       const { index, delta } = data as { index: number; delta?: { partial_json?: string } }
@@ -124,7 +124,7 @@ describe('generateContent stream', () => {
   const usage = '"promptTokensDetails": [{"modality": "TEXT","tokenCount": 5}],"serviceTier": "standard"'
   const tail = '"modelVersion": "demo-gemini","responseId": "X"}'
 
-  it('has one event per word, CRLF between, running usage, and the finish reason on the last', async () => {
+  it('has one event per word with running usage, CRLF separators and a finish reason in the last event', async () => {
     const { body, type } = await textOf('[[say:Hi you]]', 'streamGenerateContent?alt=sse')
     expect(type).toBe('text/event-stream')
     expect(body.split('\r\n\r\n')).toEqual([
@@ -143,7 +143,7 @@ describe('generateContent stream', () => {
     expect(JSON.parse(broken.body).at(-1)).toMatchObject({ error: { code: 500, status: 'INTERNAL' } })
   })
 
-  it('thinks first without counting it, and seals the first call only', async () => {
+  it('begins with uncounted thinking, and signs only the first call', async () => {
     const { body } = await textOf('[[think]] [[tools:2]] now', 'streamGenerateContent?alt=sse', declarations)
     const chunks = eventsOf(body).map(({ data }) => data as Chunk)
     const parts = chunks.map(({ candidates }) => candidates[0]?.content.parts[0])
@@ -166,13 +166,13 @@ describe('Responses stream', () => {
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     return eventsOf(await response.text())
   }
-  /** Keys that a response always has, by the published interface description. */
+  /** Keys that a response always has, according to the published API description. */
   const keys =
     'id object created_at completed_at status incomplete_details model previous_response_id instructions output error tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs temperature reasoning usage max_output_tokens max_tool_calls store background service_tier metadata safety_identifier prompt_cache_key'.split(
       ' ',
     )
 
-  it('has every event of a text, numbered, and no [DONE]', async () => {
+  it('has every event of a text in numbered order, and no [DONE]', async () => {
     const events = await eventsFor('[[say:Hi you]]')
     expect(events.every(({ event, data }) => event === (data as { type: string }).type)).toBe(true)
     const id = /^msg_[0-9a-f]{50}$/
@@ -307,14 +307,14 @@ describe('response headers', () => {
     expect(messages.headers.get('anthropic-ratelimit-requests-reset')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
   })
 
-  it('carry the id that an Anthropic error names', async () => {
+  it('contain the id of an Anthropic error body', async () => {
     const response = await createFakeProvider().fetch(requestTo('/v1/messages', {}))
     expect(response.status).toBe(400)
     expect((await response.json()).request_id).toBe(response.headers.get('request-id'))
   })
 })
 
-it('repeat with the same seed and calls', async () => {
+it('returns the same responses for the same seed and calls', async () => {
   const answers = await Promise.all(
     [1, 2].map(async () => (await call(createFakeProvider({ now, seed: 7 }), 'chat', 'Hi', { n: 2 })).text()),
   )

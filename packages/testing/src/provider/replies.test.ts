@@ -8,7 +8,7 @@ const textOf = async (response: Response): Promise<string> => {
 }
 
 describe('scripted replies', () => {
-  it('come from the queue first, then from the latest match, then from the demo model', async () => {
+  it('are taken from the queue first, then from the latest match, then from the demo model', async () => {
     const provider = createFakeProvider()
     const undo = provider.on({ model: 'demo-chat' }, { text: 'standing' })
     provider.on(
@@ -147,7 +147,7 @@ describe('scripted replies', () => {
     )
   })
 
-  it('with events and bodies are sent unchanged', async () => {
+  it('with raw events and bodies are sent unchanged', async () => {
     const provider = createFakeProvider()
     provider.reply({ events: [{ event: 'odd', data: { a: 1 } }, { data: '[DONE]' }] }, { body: null })
     expect(await (await call(provider, 'chat', 'x', { stream: true })).text()).toBe(
@@ -161,10 +161,10 @@ describe('raw replies', () => {
   const bytes = new Uint8Array([100, 97, 116, 97, 58, 32, 255, 0, 10, 10, 58, 120, 10, 10])
 
   it.each([
-    ['whole', undefined, 1],
+    ['in one chunk', undefined, 1],
     ['byte by byte', 'bytes' as const, 14],
-    ['five at a time', 5, 3],
-    ['at positions', [3, 4, 99], 3],
+    ['in chunks of five', 5, 3],
+    ['split at positions', [3, 4, 99], 3],
   ])('are sent unchanged: %s', async (_name, chunks, count) => {
     const provider = createFakeProvider()
     provider.reply({

@@ -93,7 +93,7 @@ describe.skipIf(!present)('recorded traffic', () => {
     for (const format of formats) {
       const options = format === 'chat' ? { stream_options: { include_usage: true } } : {}
       const include = format === 'responses' ? { include: ['reasoning.encrypted_content'] } : {}
-      // Refusals are left out: too few were recorded, and the specification has the shapes.
+      // Refusals are excluded: too few were recorded, and the specification has the shapes.
       for (const text of [
         'Hi',
         '[[tools:2]]',
@@ -157,7 +157,7 @@ const passing = new Set([
   'finishMessage',
 ])
 
-/** Yields the key sets of an answer's parts, each below its path. */
+/** Yields the key sets of a response's parts, each below its path. */
 function* shapesOf(place: string, value: Json | undefined): Generator<string> {
   if (Array.isArray(value)) for (const item of value) yield* shapesOf(`${place}[]`, item)
   if (!isObject(value)) return

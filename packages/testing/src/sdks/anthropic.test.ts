@@ -89,7 +89,7 @@ describe('official Anthropic client', () => {
     expect((await client.messages.create({ ...ask('Hi'), messages: again })).type).toBe('message')
   })
 
-  it('cites documents, and describes images', async () => {
+  it('receives citations of documents and descriptions of images', async () => {
     const document: Anthropic.DocumentBlockParam = {
       type: 'document',
       title: 'facts.txt',
@@ -111,7 +111,7 @@ describe('official Anthropic client', () => {
     expect(seen.content[0]).toMatchObject({ text: expect.stringContaining('image/png, 70 bytes') })
   })
 
-  it('fills a schema, stops at a sequence, applies the token limit, and refuses', async () => {
+  it('receives structured output, stop sequences, token limits and refusals', async () => {
     const format = { type: 'json_schema' as const, schema: { type: 'object', properties: { ok: { type: 'boolean' } } } }
     const json = await client.messages.create({ ...ask('Now'), output_config: { format } })
     expect(json.content[0]).toMatchObject({ text: '{"ok":true}' })
@@ -174,7 +174,7 @@ describe('official Anthropic client', () => {
     expect((await client.models.list()).data.map((model) => model.id)).toEqual(['demo-messages'])
   })
 
-  it('disconnects, which the fake records', async () => {
+  it('disconnects, and the fake records it', async () => {
     const stream = client.messages.stream(ask('[[words:500]] [[slow:20]]'))
     for await (const _event of stream) break
     stream.abort()

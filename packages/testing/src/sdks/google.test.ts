@@ -57,7 +57,7 @@ describe('official Google client', () => {
   })
 
   it.each([
-    ['whole', false],
+    ['unstreamed', false],
     ['streamed', true],
   ])('runs a thinking tool loop with valid signatures (%s)', async (_name, stream) => {
     const config = { tools, thinkingConfig }
@@ -113,7 +113,7 @@ describe('official Google client', () => {
     await expect(call(FunctionCallingConfigMode.ANY, ['other'])).rejects.toMatchObject({ status: 400 })
   })
 
-  it('fills both kinds of schema', async () => {
+  it('receives structured output for both kinds of schema', async () => {
     const { parameters } = declaration
     const lower = { type: 'object', properties: { city: { type: 'string' } } }
     for (const shape of [{ responseSchema: parameters }, { responseJsonSchema: lower }]) {

@@ -143,7 +143,7 @@ describe('official OpenAI client with Responses', () => {
     expect(next.output[0]).toMatchObject({ type: 'function_call', name: 'get_weather', arguments: '{"city":"Rome"}' })
   })
 
-  it('fills a schema, refuses, and stops at the token limit', async () => {
+  it('receives structured output, refusals and token limits', async () => {
     const schema = { ...weather.parameters }
     const format = { type: 'json_schema' as const, name: 'place', schema, strict: true }
     const parsed = await client.responses.parse({ ...ask('Where is Oslo?'), text: { format } })
@@ -212,7 +212,7 @@ describe('official OpenAI client with Responses', () => {
     await failed.rejects.toThrow(/server had an error/)
   })
 
-  it('reads, lists and deletes stored responses, and nothing else', async () => {
+  it('reads, lists and deletes stored responses only', async () => {
     const first = await client.responses.create({ ...ask('Hello there'), store: true })
     expect(await client.responses.retrieve(first.id)).toMatchObject({ id: first.id, output: first.output })
     const { data } = await client.responses.inputItems.list(first.id)

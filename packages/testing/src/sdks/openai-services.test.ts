@@ -17,7 +17,7 @@ const wav = (): Promise<File> => toFile(toWav([...demoSpeech('hello there')]), '
 const png = (): Promise<File> => toFile(demoPicture('x', { width: 64, height: 64 }), 'x.png', { type: 'image/png' })
 
 describe('embeddings with the OpenAI client', () => {
-  it('arrive as numbers although the SDK requests base64, with similar texts close together', async () => {
+  it('are read as numbers although the SDK requests base64, and are close for similar texts', async () => {
     const input = ['A cat sleeps on the sofa', 'My cat slept on the sofa', 'Shares fell in March']
     const { data, usage } = await client.embeddings.create({ model: 'demo-embedding', input })
     expect(provider.requests.at(-1)).toMatchObject({
@@ -39,7 +39,7 @@ describe('embeddings with the OpenAI client', () => {
     ['text-embedding-3-small', undefined, 1536],
     ['text-embedding-3-large', 5, 5],
     ['demo-embedding', 3072, 3072],
-  ])('of %s with dimensions %s have %i', async (model, dimensions, length) => {
+  ])('of %s with dimensions %s have %i numbers', async (model, dimensions, length) => {
     const { data } = await client.embeddings.create({ model, input: [[1, 2], [3]], ...(dimensions && { dimensions }) })
     expect(data.map(({ embedding }) => embedding.length)).toEqual([length, length])
   })

@@ -153,7 +153,7 @@ describe('official OpenAI client', () => {
     expect(provider.requests).toHaveLength(2)
   })
 
-  it('disconnects, which the fake records', async () => {
+  it('disconnects, and the fake records it', async () => {
     const stream = await client.chat.completions.create({ ...ask('[[words:500]] [[slow:20]]'), stream: true })
     for await (const _chunk of stream) break
     await expect.poll(() => provider.requests[0]?.aborted).toBe(true)

@@ -6,7 +6,7 @@ import { listenRealtime } from './realtime.ts'
 it.each([
   ['a fake provider', () => listen(createFakeProvider())],
   ['a fake provider of realtime sessions', () => listenRealtime()],
-])('%s stops listening when the block of `await using` ends', async (_, start) => {
+])('stops %s when the block of `await using` ends', async (_, start) => {
   const url = await (async () => {
     await using listening = await start()
     expect((await fetch(listening.url)).status).toBeGreaterThan(0)

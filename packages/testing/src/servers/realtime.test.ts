@@ -84,7 +84,7 @@ describe('fake realtime session', () => {
     ['{"type":"input_audio_buffer.append","event_id":"e1"}', "'audio'"],
     ['{"type":"conversation.item.create"}', "'item.type'"],
     ['{"type":"response.cancel"}', 'no active response'],
-  ])('answers %s with an error event', async (text, message) => {
+  ])('responds to %s with an error event', async (text, message) => {
     const { connect } = await start()
     const { socket, eventOf } = connect()
     await eventOf('session.created')

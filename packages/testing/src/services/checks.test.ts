@@ -102,8 +102,8 @@ describe.each<readonly [string, readonly Bad[]]>([
     ],
   ],
   ['/v1/audio/transcriptions', [[{ model: 'm' }, 400, /only accepts 'multipart\/form-data'/, null]]],
-])('%s', (path, table) => {
-  it.each(table)('rejects %j with %i', async (body, status, message, param) => {
+])('requests to %s', (path, table) => {
+  it.each(table)('are rejected for %j with %i', async (body, status, message, param) => {
     const refusal = await refusalOf(path, body)
     expect(refusal).toMatchObject({
       status,
@@ -115,48 +115,58 @@ describe.each<readonly [string, readonly Bad[]]>([
 describe('multipart forms', () => {
   it.each<readonly [string, string, Readonly<Record<string, string | readonly [Blob, string]>>, RegExp]>([
     ['without a file', '/v1/audio/transcriptions', { model: 'm' }, /Missing required parameter: 'file'/],
-    ['with an odd file', '/v1/audio/transcriptions', { model: 'm', file: [new Blob(['x']), 'a.txt'] }, /Invalid file/],
+    [
+      'with a file of an unsupported type',
+      '/v1/audio/transcriptions',
+      { model: 'm', file: [new Blob(['x']), 'a.txt'] },
+      /Invalid file/,
+    ],
     ['with an empty file', '/v1/audio/transcriptions', { model: 'm', file: [new Blob(), 'a.wav'] }, /Invalid file/],
     [
-      'with too much of a file',
+      'with a file that is too large',
       '/v1/audio/transcriptions',
       { model: 'm', file: [new Blob([new Uint8Array(26_214_401)]), 'a.mp3'] },
       /Maximum content size limit \(26214400\) exceeded/,
     ],
     [
-      'with too little of a file',
+      'with a file that is too short',
       '/v1/audio/translations',
       { model: 'm', file: [new Blob([toWav([new Uint8Array(480)]) as BlobPart]), 'a.wav'] },
       /Audio file is too short/,
     ],
     [
-      'with a format of other models',
+      'with a response format of other models',
       '/v1/audio/transcriptions',
       { model: 'gpt-4o-transcribe', file: [wav, 'a.wav'], response_format: 'srt' },
       /'srt' is not compatible with model 'gpt-4o-transcribe'/,
     ],
     [
-      'with times where none are written',
+      'with timestamps in a format without timestamps',
       '/v1/audio/transcriptions',
       { model: 'm', file: [wav, 'a.wav'], 'timestamp_granularities[]': 'word' },
       /only supported with response_format 'verbose_json'/,
     ],
     [
-      'with a number that is none',
+      'with a number that is not numeric',
       '/v1/audio/transcriptions',
       { model: 'm', file: [wav, 'a.wav'], temperature: 'hot' },
       /Invalid type for 'temperature'/,
     ],
     ['without an image', '/v1/images/edits', { model: 'm', prompt: 'x' }, /Missing required parameter: 'image'/],
     [
-      'with an image that is none',
+      'with an image that is not an image',
       '/v1/images/edits',
       { model: 'm', prompt: 'x', image: [new Blob(['x']), 'a.png'] },
       /Invalid image data/,
     ],
-    ['without an image to vary', '/v1/images/variations', {}, /Missing required parameter: 'image'/],
-    ['with a prompt to vary by', '/v1/images/variations', { image: [png, 'a.png'], prompt: 'x' }, /Unknown parameter/],
-  ])('are rejected with %s', async (_name, path, fields, message) => {
+    ['without an image for variations', '/v1/images/variations', {}, /Missing required parameter: 'image'/],
+    [
+      'with a prompt for variations',
+      '/v1/images/variations',
+      { image: [png, 'a.png'], prompt: 'x' },
+      /Unknown parameter/,
+    ],
+  ])('are rejected %s', async (_name, path, fields, message) => {
     const refusal = await refusalOf(path, formOf(fields))
     const status = message.source.startsWith('Maximum') ? 413 : 400
     expect(refusal).toMatchObject({ status, body: { error: { message: expect.stringMatching(message) } } })

@@ -5,7 +5,7 @@ import { eventsOf, requestTo } from '../provider/requests.test-support.ts'
 
 const speech = (input: string, more: JsonObject = {}): Request =>
   requestTo('/v1/audio/speech', { model: 'demo-speech', voice: 'ash', input, ...more })
-/** A request of each service, with these words in a place where directives are read. */
+/** A request of each service, with the given text in a place where directives are read. */
 const asked: readonly (readonly [string, (words: string) => Request])[] = [
   ['embeddings', (input) => requestTo('/v1/embeddings', { model: 'm', input })],
   ['completions', (prompt) => requestTo('/v1/completions', { model: 'm', prompt })],

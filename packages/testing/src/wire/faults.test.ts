@@ -9,7 +9,7 @@ import { bodyOf, call, chatBody, eventsOf, formats, pathOf } from '../provider/r
 /** Terminal event of a complete stream. */
 const terminal = /\[DONE\]|message_stop|response\.completed|"finishReason"/
 
-/** Calls in process and returns the client's view. */
+/** Sends a request in process and returns the result that the client receives. */
 async function inProcess(format: FakeFormat, fault: Fault | Fault[], stream = true) {
   const provider = createFakeProvider()
   provider.reply({ text: 'one two three four five six seven eight nine ten', fault })
@@ -18,7 +18,7 @@ async function inProcess(format: FakeFormat, fault: Fault | Fault[], stream = tr
 }
 
 describe.each(formats)('faults of a %s stream', (format) => {
-  it('cut: ends cleanly without the terminal event', async () => {
+  it('end cleanly without the terminal event (cut)', async () => {
     const { provider, response } = await inProcess(format, { type: 'cut', after: 5 })
     const text = await response.text()
     expect(eventsOf(text)).toHaveLength(5)
@@ -27,21 +27,21 @@ describe.each(formats)('faults of a %s stream', (format) => {
     expect(provider.requests[0]).toMatchObject({ finished: false, aborted: false, status: 200 })
   })
 
-  it('cut-event: ends within an event', async () => {
+  it('end within an event (cut-event)', async () => {
     const { response } = await inProcess(format, { type: 'cut-event', after: 3 })
     const text = await response.text()
     expect(text).not.toMatch(/\r?\n\r?\n$/)
     expect(text.split(/\r?\n\r?\n/)).toHaveLength(4)
   })
 
-  it('garbage: sends one broken event, and the rest unchanged', async () => {
+  it('send one broken event, and the rest unchanged (garbage)', async () => {
     const { response } = await inProcess(format, { type: 'garbage', after: 2 })
     const text = await response.text()
     expect(text).toContain('data: {"broken": \n\n')
     expect(text).toMatch(terminal)
   })
 
-  it('error-event: sends the format’s own error, and nothing after it', async () => {
+  it('send the format’s own error, and nothing after it (error-event)', async () => {
     const { response } = await inProcess(format, { type: 'error-event', after: 3, error: 'overloaded_error' })
     const text = await response.text()
     const words = expect.stringMatching(/overloaded/i)
@@ -74,7 +74,7 @@ describe.each(formats)('faults of a %s stream', (format) => {
     }
   })
 
-  it('reset: breaks before the headers, or after a number of events', async () => {
+  it('break the connection before the headers or after a number of events (reset)', async () => {
     const provider = createFakeProvider()
     provider.reply({ fault: { type: 'reset' } }, { text: 'one two', fault: { type: 'reset', after: 2 } })
     await expect(call(provider, format, 'x')).rejects.toBeInstanceOf(FaultError)
@@ -83,13 +83,13 @@ describe.each(formats)('faults of a %s stream', (format) => {
     expect(provider.stats).toMatchObject({ started: 2, faulted: 2, open: 0 })
   })
 
-  it('refuse: rejects like a refused connection', async () => {
+  it('reject the call like a refused connection (refuse)', async () => {
     const provider = createFakeProvider()
     provider.reply({ fault: { type: 'refuse' } })
     await expect(call(provider, format, 'x')).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } })
   })
 
-  it('stall: sends nothing more until the client disconnects', async () => {
+  it('send nothing more until the client disconnects (stall)', async () => {
     const { provider, response } = await inProcess(format, { type: 'stall', after: 2 })
     const reader = response.body?.getReader()
     await reader?.read()
@@ -102,14 +102,14 @@ describe.each(formats)('faults of a %s stream', (format) => {
     expect(provider.stats.open).toBe(0)
   })
 
-  it('slow: waits before each event', async () => {
+  it('wait before each event (slow)', async () => {
     const started = performance.now()
     const { response } = await inProcess(format, { type: 'slow', ms: 10 })
     await response.text()
     expect(performance.now() - started).toBeGreaterThan(90)
   })
 
-  it('endless-line: continues without a line end, as far as it is read', async () => {
+  it('continue one line without end for as long as it is read (endless-line)', async () => {
     const { provider, response } = await inProcess(format, { type: 'endless-line', bytes: 300_000 })
     const text = await response.text()
     expect(text).toHaveLength(300_000)
@@ -130,13 +130,13 @@ describe.each(formats)('faults of a %s JSON response', (format) => {
     expect(holds(await response.text())).toBe(true)
   })
 
-  it('an error event becomes the status of its type', async () => {
+  it('turn an error event into the status of its type', async () => {
     const { response } = await inProcess(format, { type: 'error-event', after: 3, error: 'overloaded_error' }, false)
     expect(response.status).toBe(format === 'messages' ? 529 : 503)
   })
 })
 
-it('a body is produced no faster than it is read', async () => {
+it('produces a body no faster than it is read', async () => {
   const provider = createFakeProvider()
   let made = 0
   provider.reply(() => ({
@@ -156,7 +156,7 @@ it('a body is produced no faster than it is read', async () => {
   expect(provider.stats).toMatchObject({ aborted: 1, open: 0 })
 })
 
-it('a call whose signal is aborted before the headers rejects with the reason', async () => {
+it('rejects a call with the abort reason if its signal is aborted before the headers', async () => {
   const provider = createFakeProvider()
   provider.reply({ fault: { type: 'stall' } })
   const controller = new AbortController()
@@ -215,7 +215,7 @@ describe('faults on a socket', () => {
   }
 
   it.each(formats)(
-    '%s: a reset breaks the connection, before the headers and after a number of events',
+    'reset the connection of a %s stream before the headers and after a number of events',
     async (format) => {
       expect(await get(format, '[[reset]]')).toMatchObject({ error: 'ECONNRESET', text: '' })
       const late = await get(format, '[[reset after:3]]')
@@ -225,7 +225,7 @@ describe('faults on a socket', () => {
   )
 
   it.each(formats)(
-    '%s: a content-length that is too long breaks the body, and one that is too short cuts it',
+    'break a %s body with a content-length that is too long, and truncate it with one that is too short',
     async (format) => {
       expect(await get(format, '[[content-length:50]]', false)).toMatchObject({
         status: 200,
@@ -237,13 +237,13 @@ describe('faults on a socket', () => {
     },
   )
 
-  it.each(formats)('%s: a cut stream is a clean end of file', async (format) => {
+  it.each(formats)('end a cut %s stream with a clean end of file', async (format) => {
     const got = await get(format, '[[cut after:4]]')
     expect(got.error).toBeUndefined()
     expect(eventsOf(got.text)).toHaveLength(4)
   })
 
-  it('a disconnect is noticed before the headers and in the stream', async () => {
+  it('include disconnects, which are detected before the headers and in the stream', async () => {
     for (const text of ['[[stall]]', '[[stall after:3]]']) {
       provider.reset()
       const controller = new AbortController()
@@ -262,7 +262,7 @@ describe('faults on a socket', () => {
     }
   })
 
-  it('a disconnect is noticed after garbage collection', async () => {
+  it('include disconnects, which are detected after garbage collection', async () => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     const controllers = Array.from({ length: 20 }, () => new AbortController())
@@ -285,14 +285,14 @@ describe('faults on a socket', () => {
     await expect.poll(() => provider.stats).toMatchObject({ aborted: 20, open: 0 })
   })
 
-  it('refuses connections on request, and accepts again on the same port', async () => {
+  it('refuse connections on request, and accept them again on the same port', async () => {
     await server.refuse()
     expect(await get('chat', '[[say:x]]')).toMatchObject({ error: 'ECONNREFUSED' })
     await server.accept()
     expect(await get('chat', '[[say:back]]')).toMatchObject({ status: 200 })
   })
 
-  it('sends an endless line as fast as it is read, and stops without a reader', async () => {
+  it('send an endless line as fast as it is read, and stop without a reader', async () => {
     const controller = new AbortController()
     const response = await fetch(`${server.url}/chat/completions`, {
       method: 'POST',

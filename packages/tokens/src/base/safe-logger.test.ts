@@ -23,7 +23,7 @@ describe('a logger', () => {
     logger.error('two')
     expect(host.heard).toEqual(['one'])
   })
-  it('is the console, or none', () => {
+  it('is the console by default, or disabled', () => {
     const warn = vi.spyOn(console, 'warn').mockReturnValue()
     safeLogger(false).warn('one')
     safeLogger(undefined).warn('two')

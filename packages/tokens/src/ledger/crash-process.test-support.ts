@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import { fileLedger } from './file-ledger.ts'
 import type { LedgerRecord } from './ledger-record.ts'
 
-/** Appends records `<prefix>0`, `<prefix>1` … at full speed, and says after each flush which was the last of it. */
+/** Appends records `<prefix>0`, `<prefix>1` … at full speed, and prints the last one after each flush. */
 const [folder = '', prefix = '', most = ''] = process.argv.slice(2)
 const ledger = fileLedger({ folder, logger: false })
 const record: LedgerRecord = {
@@ -28,7 +28,7 @@ const keepAppending = (): void => {
   append()
   if (count < Number(most)) setImmediate(keepAppending)
 }
-/** A flush that fails is none; the ledger has begun another file by then. */
+/** A failed flush does not count; the ledger has started another file by then. */
 const flush = (): Promise<boolean> =>
   ledger.flush().then(
     () => true,

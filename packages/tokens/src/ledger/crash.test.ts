@@ -24,13 +24,13 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => rmSync(bundle, { recursive: true }))
 
-/** A process that does not outlive the test, whatever comes of it. */
+/** Starts a process that is killed at the end of the test at the latest. */
 function mortal<P extends ChildProcess>(child: P): P {
   onTestFinished(() => void child.kill('SIGKILL'))
   return child
 }
 
-/** Appends in a process of its own, which is killed a while after its first acknowledgement; the last one it gave. */
+/** Appends in a child process, kills it some time after its first acknowledgement, and returns its last acknowledgement. */
 function appendAndKill(folder: string, run: number, afterMs: number): Promise<number> {
   const child = mortal(
     spawn(process.execPath, [program, folder, `${run}-`, 'Infinity'], { stdio: ['ignore', 'pipe', 'inherit'] }),
@@ -73,10 +73,10 @@ it('keeps every flushed record once, in readable files, when processes are kille
 }, 120_000)
 
 it.runIf(process.platform === 'linux')(
-  'a file that takes no more, in the middle of a line: nothing lost, nothing twice',
+  'keeps every record once when a file reaches its size limit in the middle of a line',
   async () => {
     const folder = tempFolder()
-    // Files of 32 KiB at most; the signal for it is off, so that writes are cut short and fail with EFBIG, as on a full disk.
+    // Files are limited to 32 KiB. SIGXFSZ is ignored, so writes are cut short and fail with EFBIG, as on a full disk.
     const limited = [
       '-c',
       'trap "" XFSZ; ulimit -f 32; exec "$@"',

@@ -64,7 +64,7 @@ it('throws at once if the folder cannot be created', () => {
   expect(() => fileLedger({ folder: join(folder, 'file'), ...quiet })).toThrow('EEXIST')
 })
 
-it('writes by itself, within a moment', async () => {
+it('writes automatically after a short delay', async () => {
   const folder = tempFolder()
   const ledger = fileLedger({ folder, ...quiet })
   ledger.append(recordWith({ id: '1' }))
@@ -75,7 +75,7 @@ it('writes by itself, within a moment', async () => {
   await ledger.close()
 })
 
-it('does not wait for the clock once there is enough to write', async () => {
+it('does not wait for the timer once there is enough to write', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {
     const folder = tempFolder()
@@ -104,7 +104,7 @@ it('writes each record to the file of its day, also after midnight', async () =>
   expect(await idsIn(folder)).toEqual(['a', 'c', 'b', 'd'])
 })
 
-it.runIf(process.platform === 'linux')('keeps the files of two days open, no more', async () => {
+it.runIf(process.platform === 'linux')('keeps the files of at most two days open', async () => {
   const folder = tempFolder()
   const ledger = fileLedger({ folder, ...quiet })
   for (let day = 1; day <= 28; day++) {
@@ -150,7 +150,7 @@ it.each([
   ['moved', (path: string) => renameSync(path, `${path}.kept.jsonl`), ['1', '2', '3']],
   ['deleted', (path: string) => rmSync(path), ['2', '3']],
   ['deleted with its folder', (path: string) => rmSync(join(path, '..'), { recursive: true }), ['2', '3']],
-])('begins a new file when one was %s', async (_, change, ids) => {
+])('starts a new file when the current one was %s', async (_, change, ids) => {
   const folder = join(tempFolder(), 'ledger')
   const ledger = fileLedger({ folder, ...quiet })
   ledger.append(recordWith({ id: '1' }))
@@ -163,7 +163,7 @@ it.each([
   expect((await idsIn(folder)).sort()).toEqual(ids)
 })
 
-/** Takes the folder away, so that nothing can be written; the function puts an empty one back. */
+/** Removes the folder, so that nothing can be written. The returned function creates an empty one. */
 function breakDisk(folder: string): () => void {
   rmSync(folder, { recursive: true })
   writeFileSync(folder, '')
@@ -193,7 +193,7 @@ it('keeps records that it cannot write, warns once, and writes them later', asyn
   expect(ledger.dropped).toBe(0)
 })
 
-it('tries again by itself', async () => {
+it('retries automatically', async () => {
   const folder = join(tempFolder(), 'ledger')
   const { lines, logger } = told()
   const ledger = fileLedger({ folder, logger })
@@ -205,7 +205,7 @@ it('tries again by itself', async () => {
   await ledger.close()
 })
 
-it('drops and counts new records once 100,000 wait, without a warning for each', async () => {
+it('drops and counts new records once 100,000 are queued, without a warning for each', async () => {
   const folder = join(tempFolder(), 'ledger')
   const { lines, logger } = told()
   const ledger = fileLedger({ folder, logger })
@@ -224,7 +224,7 @@ it('drops and counts new records once 100,000 wait, without a warning for each',
   expect(ids.at(-1)).toBe('later')
 })
 
-it('drops records that are too large to wait', async () => {
+it('drops records that are too large to queue', async () => {
   const folder = join(tempFolder(), 'ledger')
   const ledger = fileLedger({ folder, ...quiet })
   const owner = 'x'.repeat(1024 * 1024)
@@ -245,7 +245,7 @@ it('reports the lost records if it is closed while it cannot write', async () =>
   await expect(ledger.close()).rejects.toThrow(`ledger in ${folder}: closed with 3 records unwritten`)
 })
 
-/** Files below a folder that this process has open. */
+/** Returns the open files of this process below a folder. */
 function openFilesIn(folder: string): number {
   return readdirSync('/proc/self/fd').filter((fd) => {
     try {

@@ -17,7 +17,7 @@ const least: FinishEvent = {
   durationMs: 12.5,
 }
 
-/** A call with something in every field, the secret in all that may quote it. */
+/** A call with a value in every field. Fields that may quote the secret contain it. */
 const secret = 'SECRET'
 const full: Required<FinishEvent> = {
   ...least,
@@ -92,23 +92,27 @@ it('omits unknown fields', () =>
     ].sort(),
   ))
 
-it('has a null token for a call without one, and owners only if they are text', () => {
+it('has a null token for a call without one, and an owner only if it is a string', () => {
   expect(recordOf(least).token).toBeNull()
   expect(recordOf({ ...least, identity: { id: 'x', owner: { name: secret } } })).not.toHaveProperty('owner')
 })
 
 it.each([
-  ['a gateway’s error', new GatewayError('overloaded', secret), 'overloaded'],
+  ['a GatewayError', new GatewayError('overloaded', secret), 'overloaded'],
   [
-    'one of another copy of the class',
+    'an error of another copy of the class',
     Object.assign(new Error(secret), { name: 'GatewayError', info: { kind: 'timeout' } }),
     'timeout',
   ],
-  ['an error of the host', new TypeError(secret), 'internal'],
-  ['one that looks alike', Object.assign(new Error(secret), { name: 'GatewayError', info: secret }), 'internal'],
-  ['what is no error', secret, 'internal'],
-  ['nothing', undefined, undefined],
-])('takes the kind alone of %s', (_, error, kind) =>
+  ['a TypeError of the host', new TypeError(secret), 'internal'],
+  [
+    'an error that resembles a GatewayError',
+    Object.assign(new Error(secret), { name: 'GatewayError', info: secret }),
+    'internal',
+  ],
+  ['a value that is not an error', secret, 'internal'],
+  ['undefined', undefined, undefined],
+])('stores only the kind of %s', (_, error, kind) =>
   expect(recordOf({ ...least, ...(error === undefined ? {} : { error }) }).error).toBe(kind),
 )
 
@@ -118,13 +122,13 @@ it.each([
   [4e-10, 0],
   [123.456789012345, 123.456789012],
   [Number.NaN, undefined],
-])('a cost of %d is written as %d', (amount, cost) => {
+])('writes a cost of %d as %d', (amount, cost) => {
   const record = recordOf({ ...least, cost: { amount, currency: 'USD' } })
   expect(record.cost).toBe(cost)
   expect(record.currency).toBe(cost === undefined ? undefined : 'USD')
 })
 
-it('is bounded, whatever a client sends', () => {
+it('has a bounded size, whatever a client sends', () => {
   const long = 'x'.repeat(1_000_000)
   const losses = Array.from(
     { length: 5000 },

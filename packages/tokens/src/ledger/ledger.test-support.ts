@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import type { LedgerRecord } from './ledger-record.ts'
 import { type ReadLedgerOptions, readLedger } from './read-ledger.ts'
 
-/** A folder that is gone after the test. */
+/** Creates a folder that is removed after the test. */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

@@ -45,16 +45,16 @@ it('ignores other files', async () => {
 
 it.each<[string, string, string[], number]>([
   ['an empty file', '', [], 0],
-  ['a last line that was torn', `${line('1')}${line('2').slice(0, 40)}`, ['1'], 1],
-  ['a last line that lacks its break alone', `${line('1')}${line('2').slice(0, -1)}`, ['1'], 1],
-  ['a torn line in the middle', `${line('1')}${line('2').slice(0, 40)}\n${line('3')}`, ['1', '3'], 1],
+  ['a truncated last line', `${line('1')}${line('2').slice(0, 40)}`, ['1'], 1],
+  ['a complete last line without a line break', `${line('1')}${line('2').slice(0, -1)}`, ['1'], 1],
+  ['a truncated line in the middle', `${line('1')}${line('2').slice(0, 40)}\n${line('3')}`, ['1', '3'], 1],
   ['an empty line', `${line('1')}\n${line('2')}`, ['1', '2'], 1],
   ['zeros, as some file systems leave them', `${line('1')}${'\0'.repeat(4096)}`, ['1'], 1],
-  ['JSON that is no record', `null\n[]\n1\n{"id":"1"}\n{"id":1,"time":"","model":""}\n${line('1')}`, ['1'], 5],
+  ['JSON that is not a record', `null\n[]\n1\n{"id":"1"}\n{"id":1,"time":"","model":""}\n${line('1')}`, ['1'], 5],
   ['line breaks of other kinds within a record', line('1', { model: 'a\u2028b\u2029c\r\n' }), ['1'], 0],
-  ['lines longer than what is read at a time', line('1', { owner: 'ä'.repeat(200_000) }) + line('2'), ['1', '2'], 0],
+  ['lines longer than one read', line('1', { owner: 'ä'.repeat(200_000) }) + line('2'), ['1', '2'], 0],
   ['a line longer than any record', `${line('1')}${'x'.repeat(17 * 1024 * 1024)}\n${line('2')}`, ['1', '2'], 1],
-])('reads around %s', async (_, text, ids, lines) => {
+])('returns the intact records around %s', async (_, text, ids, lines) => {
   const folder = tempFolder()
   write(folder, '2026-11-21.1-a.jsonl', text)
   write(folder, '2026-11-22.1-a.jsonl', line('next'))
@@ -70,7 +70,7 @@ it('decodes characters that span two reads', async () => {
   expect((await readAll(folder)).map((record) => record.owner)).toEqual([`x${owner}`, owner])
 })
 
-it('can be stopped early, and read again', async () => {
+it('supports stopping early and reading again', async () => {
   const folder = tempFolder()
   write(folder, '2026-11-21.1-a.jsonl', line('1') + line('2'))
   const records = readLedger(folder)

@@ -95,7 +95,7 @@ it.each<[LedgerKey[], unknown]>([
       },
     ],
   ],
-])('by %j', async (by, rows) => expect(await sumLedger(records, { by })).toEqual(rows))
+])('groups sums by %j', async (by, rows) => expect(await sumLedger(records, { by })).toEqual(rows))
 
 it('sums each currency separately', async () => {
   const both = [recordWith({ cost: 1 }), recordWith({ cost: 2, currency: 'EUR' }), recordWith({ cost: 3 })]
@@ -105,7 +105,7 @@ it('sums each currency separately', async () => {
   ])
 })
 
-it('counts a call as unpriced only if a model was at work', async () => {
+it('counts a call as unpriced only if it reached a model', async () => {
   const unpriced = async (record: LedgerRecord) => (await sumLedger([record]))[0]?.unpriced
   expect(await unpriced(refused)).toBe(0)
   expect(await unpriced({ ...refused, outcome: 'aborted', status: 499 })).toBe(0)
@@ -135,7 +135,7 @@ it('sums costs exactly, in any order', () =>
     }),
   ))
 
-it('100,000 records, written and summed, in little memory', async () => {
+it('writes and sums 100,000 records with little memory', async () => {
   const folder = tempFolder()
   const ledger = fileLedger({ folder, logger: false })
   const count = 100_000

@@ -58,21 +58,21 @@ describe('a limit', () => {
       'Rate limit reached for gpt-5 in requests per minute: limit 2, used 2, requested 1. Please try again in 1m30s.',
     )
     expect(allowance?.requests?.remaining).toBe(0)
-    // SDKs would sleep for so long without a word.
+    // SDKs would silently sleep for the whole wait.
     expect(headers).toMatchObject({ 'x-should-retry': 'false' })
     vi.advanceTimersByTime(89_999)
     expect(refused().info.retryAfter).toBe(1)
     vi.advanceTimersByTime(1)
     admit()
   })
-  it('of a short window is worth waiting for', () => {
+  it('reports retryAfter for a short window', () => {
     const { admit, refused } = setUp({ limits: { requests: 1, window: 'second' } })
     admit()
     const { info, headers } = refused()
     expect(info.retryAfter).toBe(2)
     expect(headers).toEqual({})
   })
-  it('of tokens reserves the estimate and corrects it', () => {
+  it('on tokens reserves the estimate and corrects it afterwards', () => {
     const { admit, used, refused } = setUp({ limits: { tokens: 1000, inputTokens: 600, outputTokens: 500 } })
     const admission = admit({ input: 100, output: 300 })
     expect(used()).toEqual({ tokens: 400, inputTokens: 100, outputTokens: 300 })
@@ -82,7 +82,7 @@ describe('a limit', () => {
     expect(refused({ input: 520, output: 10 }).message).toContain(
       'input tokens per minute: limit 600, used 90, requested 520',
     )
-    // What was refused is counted by no one.
+    // Rejected calls are not counted.
     expect(used()).toEqual({ tokens: 130, inputTokens: 90, outputTokens: 40 })
   })
   it('reserves the default number of output tokens, or the configured one', () => {
@@ -95,7 +95,7 @@ describe('a limit', () => {
     wide.admit({ output: 64_000 })
     expect(wide.used()).toEqual({ outputTokens: 64_000 })
   })
-  it('admits a call with unbounded output while there is any room, and no further call until it ends', () => {
+  it('admits a call with unbounded output while any quota remains, and no further call until it ends', () => {
     const { admit, refused, used } = setUp({ limits: { tokens: 1000 }, budget: { money: 0.01, period: 'day' } })
     const first = admit({ input: 100, output: undefined })
     expect(used()).toEqual({ tokens: 4196, money: 82_920_000 })
@@ -105,7 +105,7 @@ describe('a limit', () => {
     admit({ input: 100, output: 64_000 })
     expect(refused({ input: 10, output: undefined }).info.kind).toBe('rate_limited')
   })
-  it('reports a call that alone exceeds it, without a retry', () => {
+  it('rejects a call that exceeds it by itself, and tells SDKs not to retry', () => {
     const { refused } = setUp({ limits: { inputTokens: 50 } })
     const { info } = refused({ input: 80 })
     expect(info).toMatchObject({ status: 429, code: 'rate_limit_exceeded' })
@@ -113,7 +113,7 @@ describe('a limit', () => {
     expect(info.kind).toBe('quota_exceeded')
     expect(info.message).toContain('Request too large for gpt-5 in input tokens per minute: limit 50, requested 80')
   })
-  it('of concurrent calls releases each call, however it ended', () => {
+  it('on concurrent calls releases each call, however it ended', () => {
     const { admit, refused, used } = setUp({ limits: { concurrent: 2 } })
     const first = admit()
     const second = admit()
@@ -123,7 +123,7 @@ describe('a limit', () => {
     expect(used()).toEqual({ concurrent: 0 })
     admit()
   })
-  it('of concurrent calls holds for as long as a call runs', async () => {
+  it('on concurrent calls counts a call until it ends', async () => {
     const { admit, refused, used } = setUp({ limits: { concurrent: 1 } })
     const admission = admit()
     await vi.advanceTimersByTimeAsync(3_600_000)
@@ -132,14 +132,14 @@ describe('a limit', () => {
     expect(used()).toEqual({ concurrent: 0 })
     expect(vi.getTimerCount()).toBe(0)
   })
-  it('for some models does not affect others, and has one count for all of its models', () => {
+  it('for some models does not affect others, and shares one count among all of its models', () => {
     const { admit, refused } = setUp({ limits: { models: ['gpt-5*', 'o3'], requests: 2 } })
     admit({ model: 'gpt-5' })
     admit({ model: 'o3' })
     refused({ model: 'gpt-5-mini' })
     expect(admit({ model: 'claude-x' }).allowance).toBeUndefined()
   })
-  it('requests no estimate if no meter needs it', () => {
+  it('needs no estimate if no meter uses it', () => {
     const estimate = vi.fn(() => ({ input: 1, output: 1 }))
     const { admit } = setUp({ limits: { requests: 5, concurrent: 5 } })
     admit({ estimate })
@@ -152,7 +152,7 @@ describe('a limit', () => {
 })
 
 describe('a budget', () => {
-  it('in money reserves by price and is corrected by the cost', () => {
+  it('in money reserves by price, and the actual cost replaces the reservation', () => {
     const { admit, used, refused } = setUp({ budget: { money: 0.01, period: 'month' } })
     // 100 × $10 and 50 × $20 for a million.
     const admission = admit()
@@ -215,9 +215,9 @@ describe('a budget', () => {
   })
 })
 
-describe('sums', () => {
+describe('usage sums', () => {
   const sumsOf = (meters: MeterStore) => meters.sums({ tokenId: 'tok_1', from: '2026-11-01', to: '2026-11-30' })
-  it('are kept for tokens without limits, too, by day and model', () => {
+  it('are also stored for tokens without limits, by day and model', () => {
     const { admit, meters } = setUp({})
     admit().settle?.(endOf('req_1', { ...took(100, 20, 60), cost: { amount: 0.5, currency: 'USD' } }))
     admit().settle?.(endOf('req_2', took(1, 2)))
@@ -248,7 +248,7 @@ describe('sums', () => {
 })
 
 describe('a store that fails', () => {
-  it('refuses calls with 503 while it is away, and settles nothing for them', async () => {
+  it('causes calls to be rejected with 503 while it is unavailable, and settles nothing for them', async () => {
     const settled: Settlement[] = []
     const meters: MeterStore = {
       ...createMemoryMeters(),
@@ -259,10 +259,10 @@ describe('a store that fails', () => {
     await expect(admit() as unknown as Promise<Admission>).rejects.toMatchObject({
       info: { kind: 'unavailable', status: 503, retryAfter: 1 },
     })
-    // Whatever it may have sent, it takes back itself: so many calls would push out what others took.
+    // The store reverts reservations it may have sent. A settlement for each would displace those of other calls.
     expect(settled).toEqual([])
   })
-  it('receives later the settlements that failed', async () => {
+  it('receives failed settlements later', async () => {
     let away = true
     const settled: string[] = []
     const meters: MeterStore = {
@@ -281,7 +281,7 @@ describe('a store that fails', () => {
     expect(logged).toEqual([])
     expect(vi.getTimerCount()).toBe(0)
   })
-  it('is tried once more at close, and lost settlements are logged', async () => {
+  it('is retried once at close, and lost settlements are logged', async () => {
     const settle = vi.fn(async () => {
       throw new StorageAwayError('gone')
     })
@@ -295,11 +295,11 @@ describe('a store that fails', () => {
 })
 
 describe('a store with promises of another library', () => {
-  /** As a query builder gives it: does nothing before it is awaited. */
+  /** A lazy thenable, as query builders return it: does nothing until it is awaited. */
   const thenable = <T>(run: () => T): Promise<T> =>
-    // biome-ignore lint/suspicious/noThenProperty: that is what it is.
-    ({ then: (...told: Parameters<Promise<T>['then']>) => Promise.resolve(run()).then(...told) }) as Promise<T>
-  it('is waited for', async () => {
+    // biome-ignore lint/suspicious/noThenProperty: the test needs a thenable.
+    ({ then: (...args: Parameters<Promise<T>['then']>) => Promise.resolve(run()).then(...args) }) as Promise<T>
+  it('is awaited', async () => {
     const inner = createMemoryMeters()
     const meters: MeterStore = {
       ...inner,
@@ -335,8 +335,8 @@ describe('a logger that throws', () => {
   })
 })
 
-describe('ten thousand calls with random ends', () => {
-  it('are settled once each', () => {
+describe('ten thousand calls with random outcomes', () => {
+  it('are each settled exactly once', () => {
     const inner = createMemoryMeters()
     const settled = new Map<string, number>()
     const meters: MeterStore = {
@@ -360,7 +360,7 @@ describe('ten thousand calls with random ends', () => {
       } catch {
         refusals++
       }
-      // A little fewer end than begin.
+      // Slightly fewer calls end than begin.
       for (let ends = n % 3 === 0 ? 2 : n % 7 === 0 ? 1 : 0; ends > 0 && running.length > 0; ends--) {
         const [{ id: ended, admission } = { id: '', admission: undefined }] = running.splice(
           (n * 31) % running.length,

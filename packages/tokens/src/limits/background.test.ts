@@ -10,7 +10,7 @@ const event = (type: string, response: object): string =>
 const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'gpt-5', output: [], usage: null }
 const usage = { input_tokens: 10, output_tokens: 100_000, total_tokens: 100_010 }
 
-/** A gateway with tokens in front of an upstream that goes on in the background, and then has 100,000 tokens of output. */
+/** A gateway with tokens in front of an upstream that continues in the background and then reports 100,000 output tokens. */
 function setUp() {
   const finished: FinishEvent[] = []
   const tokens = createTokens({ storage: memoryStorage(), prices, logger: false })
@@ -45,12 +45,12 @@ function setUp() {
   return { tokens, ask, get, calls, finished }
 }
 
-describe('a response in the background', () => {
+describe('a background response', () => {
   it.each<[string, TokenSettings]>([
     ['a budget in money', { budget: { money: 1, period: 'day' } }],
     ['a budget of tokens', { budget: { tokens: 1000, period: 'day' } }],
     ['a limit of tokens', { limits: { outputTokens: 1000 } }],
-  ])('is refused to a token with %s, since its usage is known too late', async (_, settings) => {
+  ])('is rejected for a token with %s, because its usage is known too late', async (_, settings) => {
     const { tokens, ask, get, calls } = setUp()
     const { secret } = await tokens.issue(settings)
     for (const stream of [true, false]) {
@@ -63,7 +63,7 @@ describe('a response in the background', () => {
     expect((await ask(secret, false, { background: false })).status).toBe(200)
   })
 
-  it('is accepted from a token whose limits count other models, or calls only', async () => {
+  it('is accepted for a token whose limits apply to other models or only count calls', async () => {
     const { tokens, ask } = setUp()
     const { secret } = await tokens.issue({
       limits: [{ requests: 5 }, { models: 'claude-*', tokens: 5 }],
@@ -72,7 +72,7 @@ describe('a response in the background', () => {
     expect((await ask(secret, false)).status).toBe(200)
   })
 
-  it('has unknown usage, not the usage so far, if the client disconnects', async () => {
+  it('has unknown usage instead of its usage so far if the client disconnects', async () => {
     const { tokens, ask, finished } = setUp()
     const { secret } = await tokens.issue({})
     const reply = await ask(secret, true)
@@ -87,7 +87,7 @@ describe('a response in the background', () => {
 })
 
 describe('a stored response', () => {
-  it('counts as a request of its owner when it is fetched, and costs nothing', async () => {
+  it('counts as a free request of its owner when it is fetched', async () => {
     const { tokens, ask, get, finished } = setUp()
     const { secret } = await tokens.issue({ limits: { requests: 3, window: 60 } })
     expect((await ask(secret, false)).status).toBe(200)

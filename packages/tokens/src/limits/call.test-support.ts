@@ -2,7 +2,7 @@ import type { AdmitCall, FinishEvent } from '@modelgate/core'
 import type { TokenRecord, TokenSettings } from '../contract/token.ts'
 import { checkBudgets, checkLimits } from '../tokens/limit-settings.ts'
 
-/** A token with these limits and budgets. */
+/** Creates a token with these limits and budgets. */
 export const tokenWith = ({ limits, budget }: Pick<TokenSettings, 'limits' | 'budget'>, id = 'tok_1'): TokenRecord => ({
   id,
   limits: limits === undefined ? [] : checkLimits(limits),

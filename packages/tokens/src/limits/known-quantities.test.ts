@@ -4,7 +4,7 @@ import { createTokens } from '../create-tokens.ts'
 import type { Price } from '../prices/price-table.ts'
 import { memoryStorage } from '../storage/memory/memory-storage.ts'
 
-/** A provider that answers every operation, and counts how often it was asked. */
+/** Creates a provider that responds to every operation and counts its calls. */
 function provider(usage?: object) {
   let calls = 0
   const fetch = async (input: unknown, init?: RequestInit): Promise<Response> => {
@@ -47,7 +47,7 @@ async function setUp(price: Price, money: number, usage?: object) {
     await response.arrayBuffer()
     return response.status
   }
-  /** How many of 100 concurrent calls are accepted. */
+  /** Returns how many of 100 concurrent calls are accepted. */
   const accepted = async (path: string, body: object): Promise<number> => {
     const statuses = await Promise.all(Array.from({ length: 100 }, () => post(path, body)))
     return statuses.filter((status) => status === 200).length
@@ -63,7 +63,7 @@ describe('a budget in money', () => {
     expect(await accepted('/v1/audio/speech', speech)).toBe(0)
     expect(calls()).toBe(0)
   })
-  it('accepts as many concurrent speech calls as it pays for', async () => {
+  it('accepts only as many concurrent speech calls as it covers', async () => {
     const { accepted, calls } = await setUp({ characters: 15 }, 0.2)
     expect(await accepted('/v1/audio/speech', speech)).toBe(3)
     expect(calls()).toBe(3)
@@ -86,7 +86,7 @@ describe('a budget in money', () => {
     const { accepted } = await setUp({ input: 0, output: 100 }, 0.16, usage)
     expect(await accepted('/v1/images/generations', { prompt: 'a cat', quality })).toBe(most)
   })
-  it('reserves a search for every 100 documents to rank', async () => {
+  it('reserves one search for every 100 documents to rerank', async () => {
     const documents = Array.from({ length: 250 }, (_, index) => `document ${index}`)
     const ask = { model: 'ranking', query: 'q', documents }
     const { accepted } = await setUp({ search: 0.002 }, 0.01)
@@ -94,19 +94,19 @@ describe('a budget in money', () => {
     expect(await (await setUp({ search: 0.002 }, 0.005)).post('/v2/rerank', ask)).toBe(429)
     expect(await (await setUp({ search: 0.002 }, 0.006)).post('/v2/rerank', ask)).toBe(200)
   })
-  it('does not need a price per search to rank documents', async () => {
+  it('does not require a price per search for reranking', async () => {
     const ask = { model: 'ranking', query: 'q', documents: ['a', 'b'] }
     expect(await (await setUp({ request: 0.002 }, 0.01)).accepted('/v2/rerank', ask)).toBe(5)
     expect(await (await setUp({ input: 1 }, 0.01)).post('/v2/rerank', ask)).toBe(200)
   })
-  it('reserves the minutes of an audio upload by its size', async () => {
+  it('reserves the minutes of an audio upload according to its size', async () => {
     const form = (bytes: number): FormData => {
       const body = new FormData()
       body.set('model', 'm')
       body.set('file', new Blob([new Uint8Array(bytes)]), 'speech.mp3')
       return body
     }
-    // 12 MB last at least 62 s and at most 100 minutes: at $0.06 per minute $0.0625 to $6.
+    // 12 MB of audio last between 62 s and 100 minutes: at $0.06 per minute, $0.0625 to $6.
     const { post } = await setUp({ minute: 0.06 }, 0.05)
     expect(await post('/v1/audio/transcriptions', form(12_000_000))).toBe(429)
     expect(await post('/v1/audio/transcriptions', form(100_000))).toBe(200)

@@ -21,12 +21,12 @@ const everything: Pick<TokenSettings, 'limits' | 'budget'> = {
 
 describe('the reservation', () => {
   it.each([
-    ['of nothing that is expected', { input: 0, output: 0 }, 0, 0],
-    ['of estimates that are not whole', { input: 1.2, output: 0.5 }, 2, 1],
-    ['of estimates below nothing', { input: -1e15, output: -5 }, 0, 0],
-    ['of estimates without an end', { input: Number.POSITIVE_INFINITY, output: 1 }, Number.MAX_SAFE_INTEGER, 1],
-    ['of estimates that are no numbers', { input: Number.NaN, output: 1 }, 0, 1],
-  ])('%s is a count that can be, and there has to be room for one', (_, estimate, input, output) => {
+    ['for an estimate of zero', { input: 0, output: 0 }, 0, 0],
+    ['for fractional estimates', { input: 1.2, output: 0.5 }, 2, 1],
+    ['for negative estimates', { input: -1e15, output: -5 }, 0, 0],
+    ['for infinite estimates', { input: Number.POSITIVE_INFINITY, output: 1 }, Number.MAX_SAFE_INTEGER, 1],
+    ['for estimates that are NaN', { input: Number.NaN, output: 1 }, 0, 1],
+  ])('%s is a valid count and requires room for at least one', (_, estimate, input, output) => {
     const all = Math.min(input + output, Number.MAX_SAFE_INTEGER)
     const money = Math.min(input * 10_000 + output * 20_000, Number.MAX_SAFE_INTEGER)
     expect(reserve(everything, estimate)).toEqual([
@@ -38,12 +38,12 @@ describe('the reservation', () => {
       ['money', money, Math.max(1, money)],
     ])
   })
-  it('for a model that is free needs a budget that is not spent', () => {
+  it('for a free model requires a budget with a remainder', () => {
     expect(
       reserve({ budget: { money: 1, period: 'day' } }, { targets: [{ upstream: 'openai', model: 'free' }] }),
     ).toEqual([['money', 0, 1]])
   })
-  it('for counting tokens is but the call, and needs no price', () => {
+  it('for counting tokens contains only the call, and requires no price', () => {
     const call = { operation: 'count-tokens', targets: [{ upstream: 'openai', model: 'mystery' }] } as const
     expect(reserve(everything, call)).toEqual([
       ['requests', 1, 1],
@@ -60,12 +60,12 @@ describe("a provider's client secret for realtime sessions", () => {
     { limits: { tokens: 1 } },
     { limits: [{ requests: 1 }, { inputTokens: 1 }] },
     { limits: { outputTokens: 1 } },
-  ])('is not for a token with %j', (settings) => {
+  ])('is rejected for a token with %j', (settings) => {
     const refused = (): unknown => reserve(settings, call)
     expect(refused).toThrow(GatewayError)
     expect(refused).toThrow('by a WebSocket to /v1/realtime')
   })
-  it('is one call to a token that only calls are counted of', () => {
+  it('counts as one call of a token whose limits only count calls', () => {
     expect(reserve({ limits: { requests: 5, concurrent: 2 } }, call)).toEqual([
       ['requests', 1, 1],
       ['concurrent', 1, 1],

@@ -20,26 +20,26 @@ const settle = (more: Partial<FinishEvent>) => {
   const actual = Object.fromEntries(meters.map((meter) => [meter.name.split(':').at(-1), meter.actual]))
   return { actual, model: sums?.model, add: sums?.add }
 }
-/** As the gateway tells it, with the cost that the plugin knows. */
+/** Event as the gateway emits it, with the cost that the plugin computes. */
 const settlePriced = (more: Partial<FinishEvent>) => {
   const cost = costOfCall(prices, endOf('req_1', more))
   return settle(cost === undefined ? more : { ...more, cost })
 }
 const attempt = { upstream: 'openai', model: 'gpt-5', reason: 'first', startedMs: 0 } as const
 const atWork = { attempts: [attempt], firstEventMs: 3 }
-/** 100 of input, 50 of output; 2,000,000 billionths. */
+/** Reservation of 100 input and 50 output tokens, and of 2,000,000 billionths. */
 const asReserved = { requests: 1, tokens: 150, inputTokens: 100, outputTokens: 50, money: 2_000_000 }
 const nothing = { requests: 1, tokens: 0, inputTokens: 0, outputTokens: 0, money: 0 }
 
-describe('counts of an upstream', () => {
+describe('token counts of an upstream', () => {
   it.each([
     [1.5, 2],
     [-100_000, 0],
     [Number.NaN, 0],
     [Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER],
     [1e300, Number.MAX_SAFE_INTEGER],
-  ])('of %s are settled as %s', (told, counted) => {
-    const { actual, add } = settle({ ...took(told, 1, told), ...atWork })
+  ])('of %s are settled as %s', (reported, counted) => {
+    const { actual, add } = settle({ ...took(reported, 1, reported), ...atWork })
     expect(actual).toMatchObject({
       inputTokens: counted,
       outputTokens: 1,
@@ -57,16 +57,16 @@ describe('a cost', () => {
     }))
   it.each([
     ['another currency', { amount: 500, currency: 'JPY' }],
-    ['less than nothing', { amount: -5, currency: 'EUR' }],
-    ['no number', { amount: Number.NaN, currency: 'EUR' }],
-    ['no end', { amount: Number.POSITIVE_INFINITY, currency: 'EUR' }],
+    ['a negative amount', { amount: -5, currency: 'EUR' }],
+    ['an amount of NaN', { amount: Number.NaN, currency: 'EUR' }],
+    ['an infinite amount', { amount: Number.POSITIVE_INFINITY, currency: 'EUR' }],
   ])('of %s is unknown', (_, cost) =>
     expect(settle({ ...took(1, 1), ...atWork, cost })).toMatchObject({
       actual: { money: 2_000_000 },
       add: { cost: 0, unpriced: 1 },
     }),
   )
-  it('that cannot be counted exactly is as much as can be', () =>
+  it('beyond exact integers is capped at the largest exact integer', () =>
     expect(settle({ ...took(1, 1), ...atWork, cost: { amount: 1e300, currency: 'EUR' } })).toMatchObject({
       actual: { money: Number.MAX_SAFE_INTEGER },
     }))
@@ -87,14 +87,14 @@ describe('a cost', () => {
 
 describe('a call with unknown usage', () => {
   it.each<[string, Partial<FinishEvent>]>([
-    ['finished', { ...atWork, finish: 'queued' }],
-    ['left by the client after its answer had begun', { ...atWork, outcome: 'aborted' }],
-    ['abandoned at its upstream', { attempts: [attempt], outcome: 'aborted', status: 499, abandoned: true }],
-    ['abandoned by a time limit', { attempts: [attempt], outcome: 'failed', status: 504, abandoned: true }],
-  ])('and that was %s keeps what was reserved, of tokens and of money', (_, end) => {
+    ['that finished', { ...atWork, finish: 'queued' }],
+    ['whose client disconnected after the response had begun', { ...atWork, outcome: 'aborted' }],
+    ['that was abandoned at its upstream', { attempts: [attempt], outcome: 'aborted', status: 499, abandoned: true }],
+    ['that was abandoned after a timeout', { attempts: [attempt], outcome: 'failed', status: 504, abandoned: true }],
+  ])('%s keeps its reserved tokens and money', (_, end) => {
     expect(settlePriced(end)).toMatchObject({ actual: asReserved, add: { unpriced: 1, cost: 0, inputTokens: 0 } })
   })
-  it('uses nothing if no model worked on it', () => {
+  it('uses nothing if it reached no model', () => {
     const end: Partial<FinishEvent> = { attempts: [{ ...attempt, status: 429 }], outcome: 'failed', status: 429 }
     expect(settlePriced(end)).toMatchObject({ actual: nothing, add: { unpriced: 0 } })
     expect(settlePriced({ attempts: [] })).toMatchObject({ actual: nothing, add: { unpriced: 0 } })
@@ -111,13 +111,14 @@ describe('a call with unknown usage', () => {
   })
 })
 
-describe('the name in the sums', () => {
+describe('the model name in the sums', () => {
   const model = 'whatever-a-client-says'
   it.each<[Partial<FinishEvent>, string]>([
     [{ ...atWork }, model],
     [{ ...atWork, outcome: 'aborted' }, model],
     [{ outcome: 'failed', status: 404 }, '(no answer)'],
     [{ ...took(80, 0), basis: 'partial', outcome: 'aborted', abandoned: true }, '(no answer)'],
-  ])('of %j is %s', (end, name) => expect(settle({ ...end, model }).model).toBe(name))
-  it('has an end', () => expect(settle({ ...atWork, model: 'x'.repeat(1e6) }).model).toBe('x'.repeat(200)))
+  ])('for %j is %s', (end, name) => expect(settle({ ...end, model }).model).toBe(name))
+  it('is truncated to 200 characters', () =>
+    expect(settle({ ...atWork, model: 'x'.repeat(1e6) }).model).toBe('x'.repeat(200)))
 })

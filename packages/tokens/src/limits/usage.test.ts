@@ -3,13 +3,13 @@ import { daysOf, sumAll, sumBy } from './usage.ts'
 
 const now = Date.parse('2026-11-21T23:59:59Z')
 
-describe('the requested days', () => {
+describe('the range of a usage query', () => {
   it.each([
-    ['the last 30', {}, '2026-10-23', '2026-11-21'],
-    ['since a day', { from: '2026-11-20' }, '2026-11-20', '2026-11-21'],
-    ['30 until a day', { to: '2026-03-01' }, '2026-01-31', '2026-03-01'],
-    ['one', { from: '2024-02-29', to: '2024-02-29' }, '2024-02-29', '2024-02-29'],
-  ])('%s', (_, query, from, to) => {
+    ['the last 30 days by default', {}, '2026-10-23', '2026-11-21'],
+    ['every day since from', { from: '2026-11-20' }, '2026-11-20', '2026-11-21'],
+    ['30 days until to', { to: '2026-03-01' }, '2026-01-31', '2026-03-01'],
+    ['a single day', { from: '2024-02-29', to: '2024-02-29' }, '2024-02-29', '2024-02-29'],
+  ])('covers %s', (_, query, from, to) => {
     expect(daysOf(query, now)).toEqual({ from, to })
   })
 
@@ -21,7 +21,7 @@ describe('the requested days', () => {
     ['from', { from: '2026-11-22' }],
     ['from', { from: '2020-01-01' }],
     ['from', { from: 20261101 as unknown as string }],
-  ])('refuses %s as in %o', (param, query) => {
+  ])('rejects an invalid %s in %o', (param, query) => {
     expect(() => daysOf(query, now)).toThrow(expect.objectContaining({ info: expect.objectContaining({ param }) }))
   })
 })
@@ -42,7 +42,7 @@ const rows = [
   row('2026-11-21', 'gpt-5', 4, 1),
 ]
 
-it('adds rows up, by day, by model and in all; money exactly', () => {
+it('sums rows by day, by model and in total, with exact amounts of money', () => {
   expect(sumBy(rows, ({ day }) => day).map(([day, { calls, cost }]) => [day, calls, cost])).toEqual([
     ['2026-11-20', 1, 0.1],
     ['2026-11-21', 6, 0.200000001],
@@ -61,7 +61,7 @@ it('adds rows up, by day, by model and in all; money exactly', () => {
   })
 })
 
-it('is zero without rows', () => {
+it('returns zeros without rows', () => {
   expect(sumBy([], () => 'x')).toEqual([])
   expect(sumAll([])).toMatchObject({ calls: 0, cost: 0 })
 })

@@ -27,7 +27,7 @@ describe('a price table', () => {
   it('may begin with a byte order mark', () =>
     expect(readPrices(file(`\ufeff${JSON.stringify(good)}`)).currency).toBe('USD'))
 
-  it('does not change after it was read', () => {
+  it('does not change after it is read', () => {
     const table = { models: { m: { input: 1 } } }
     const prices = createPrices(table)
     table.models.m.input = 2
@@ -35,7 +35,7 @@ describe('a price table', () => {
     expect(Object.isFrozen(prices.priceOf('u', 'm'))).toBe(true)
   })
 
-  it('may have prices of 0, fields that are undefined, and names that objects have by birth', () => {
+  it('accepts prices of 0, undefined fields and names of Object.prototype properties', () => {
     const prices = readPrices(file('{"models":{"__proto__":{"input":0},"constructor":{"output":1}}}'))
     expect(prices.priceOf('u', '__proto__')).toEqual({ input: 0 })
     expect(prices.priceOf('u', 'constructor')).toEqual({ output: 1 })
@@ -73,18 +73,18 @@ describe('a price table', () => {
     ['{"models":{"m":{"output":1e-10}}}', 'models["m"].output is 1e-10: a price has nine decimal places at most'],
     ['{"models":', 'the prices are not valid JSON: '],
     ['', 'the prices are not valid JSON: '],
-  ])('is refused if it is %s', (text, message) => {
+  ])('is rejected if it is %s', (text, message) => {
     const path = file(text)
     expect(() => readPrices(path)).toThrow(TypeError)
     expect(() => readPrices(path)).toThrow(`${path}: ${message}`)
   })
 
-  it('is called "prices" in messages if it is not from a file', () =>
+  it('is called "prices" in error messages if it is not from a file', () =>
     expect(() => createPrices({ models: { m: { input: Number.NaN } } })).toThrow(
       'prices: models["m"].input is NaN: write a number without quotes, or leave the field out if it is unknown',
     ))
 
-  it('that is not there is a clear error', () => {
+  it('that does not exist causes a clear error', () => {
     const path = join(folder, 'none.json')
     expect(() => readPrices(path)).toThrow(`${path}: the prices cannot be read: give the path of a JSON file (ENOENT`)
     expect(() => readPrices(folder)).toThrow(
@@ -106,17 +106,19 @@ describe('the estimated cost of a call', () => {
   const to = (...models: string[]) => models.map((model) => ({ upstream: 'u', model }))
   it.each([
     ['one target', ['cheap'], { input: 1000, output: 500 }, 2_000_000],
-    ['the dearest of many', ['cheap', 'dear'], { input: 1000, output: 500 }, 20_500_000],
-    ['the dearest, whatever the order', ['dear', 'cheap'], { input: 1000, output: 500 }, 20_500_000],
+    ['the most expensive of many targets', ['cheap', 'dear'], { input: 1000, output: 500 }, 20_500_000],
+    ['the most expensive target in any order', ['dear', 'cheap'], { input: 1000, output: 500 }, 20_500_000],
     ['half a billionth, rounded up', ['reads-only'], { input: 0.025, output: 0 }, 1],
-    ['no output, no price of it', ['reads-only'], { input: 1000, output: 0 }, 20_000],
+    ['no output and no output price', ['reads-only'], { input: 1000, output: 0 }, 20_000],
     ['output without a price', ['reads-only'], { input: 1000, output: 1 }, undefined],
     ['a target without a price', ['cheap', 'unknown'], { input: 1, output: 1 }, undefined],
-    ['a model priced by the image', ['draws'], { input: 1000, output: 0 }, 41_000_000],
-    ['a model priced by the call', ['searches'], { input: 1000, output: 0 }, 2_000_000],
+    ['a model priced per image', ['draws'], { input: 1000, output: 0 }, 41_000_000],
+    ['a model priced per call', ['searches'], { input: 1000, output: 0 }, 2_000_000],
     ['no target', [], { input: 1, output: 1 }, undefined],
-    ['no number', ['cheap'], { input: Number.NaN, output: 1 }, undefined],
-  ])('%s', (_, models, tokens, billionths) => expect(prices.estimate(to(...models), tokens)).toBe(billionths))
+    ['a NaN estimate', ['cheap'], { input: Number.NaN, output: 1 }, undefined],
+  ])('is correct for %s', (_, models, tokens, billionths) =>
+    expect(prices.estimate(to(...models), tokens)).toBe(billionths),
+  )
 })
 
 describe('the cost of a finished call', () => {
@@ -141,16 +143,16 @@ describe('the cost of a finished call', () => {
   })
   const refused = { status: 429, outcome: 'failed' } as const
   it.each<[string, Partial<FinishEvent>, number | undefined]>([
-    ['finished', { ...at, usage }, 0.502],
-    ['failed, with what it took until then', { ...at, ...refused, usage }, 0.502],
-    ['given up while the upstream was at work', { outcome: 'aborted', usage }, 0.502],
-    ['refused before any upstream was called', { ...refused, attempts: [] }, 0],
-    ['refused by the upstream', refused, 0],
-    ['answered by the gateway itself', { operation: 'get-response', attempts: [] }, 0],
-    ['a count of tokens', { ...at, operation: 'count-tokens' }, 0],
-    ['finished, with nothing known of what it took', at, undefined],
+    ['that finished', { ...at, usage }, 0.502],
+    ['that failed, with its usage until then', { ...at, ...refused, usage }, 0.502],
+    ['that was aborted while the upstream was working', { outcome: 'aborted', usage }, 0.502],
+    ['that was rejected before any upstream was called', { ...refused, attempts: [] }, 0],
+    ['that the upstream rejected', refused, 0],
+    ['that the gateway handled itself', { operation: 'get-response', attempts: [] }, 0],
+    ['that counted tokens', { ...at, operation: 'count-tokens' }, 0],
+    ['that finished with unknown usage', at, undefined],
     ['of a model without a price', { ...at, upstreamModel: 'other', usage }, undefined],
-  ])('%s', (_, more, amount) =>
+  ])('is correct for a call %s', (_, more, amount) =>
     expect(costOfCall(prices, event(more))).toEqual(amount === undefined ? undefined : { amount, currency: 'EUR' }),
   )
 
@@ -164,22 +166,22 @@ describe('the cost of a finished call', () => {
     expect(billionthsOf({ amount: 0.502, currency: 'EUR' })).toBe(502_000_000))
 })
 
-describe('the part of a cost that is known', () => {
+describe('the known part of a cost', () => {
   const prices = createPrices({ models: { m: { input: 1, output: 10 }, half: { output: 10 }, drawn: { image: 0.5 } } })
   const usage = { input: { total: 1000 }, output: { total: 2000 } }
   it.each([
-    ['all of it', { model: 'm', usage }, 21_000_000],
-    ['without a search that has no price', { model: 'm', usage, units: { searches: 2 } }, 21_000_000],
-    ['without input that has no price', { model: 'half', usage }, 20_000_000],
+    ['the whole cost if every price is known', { model: 'm', usage }, 21_000_000],
+    ['the cost without a search that has no price', { model: 'm', usage, units: { searches: 2 } }, 21_000_000],
+    ['the cost without input that has no price', { model: 'half', usage }, 20_000_000],
     [
-      'without counts that cannot be',
+      'the cost without invalid counts',
       { model: 'drawn', usage: { ...usage, input: { total: -1 } }, units: { images: 2 } },
       1_000_000_000,
     ],
-    ['nothing that is told', { model: 'm' }, 0],
-    ['a model without a price', { model: 'unknown', usage }, 0],
-    ['what is free', { model: 'm', usage, operation: 'count-tokens' }, 0],
-  ])('%s', (_, call, billionths) => expect(prices.atLeast({ upstream: 'u', ...call })).toBe(billionths))
+    ['zero if no usage is reported', { model: 'm' }, 0],
+    ['zero for a model without a price', { model: 'unknown', usage }, 0],
+    ['zero for a free operation', { model: 'm', usage, operation: 'count-tokens' }, 0],
+  ])('is %s', (_, call, billionths) => expect(prices.atLeast({ upstream: 'u', ...call })).toBe(billionths))
 })
 
 const names = [
@@ -202,21 +204,21 @@ it.each([
   ['azure', 'gpt-5', 'azure/gpt-5'],
   ['openai', 'gpt-5-mini-2025', 'gpt-5-mini*'],
   ['openai', 'gpt-5-nano', 'gpt-5*'],
-  // What stands for one upstream wins, also with fewer characters.
+  // A pattern for one upstream wins, even if it has fewer characters.
   ['azure', 'gpt-5-mini-2025', 'azure/gpt*'],
   ['azure', 'o5', 'azure/*'],
   ['together', 'meta-llama/llama-4', 'meta-llama/llama-4'],
   ['together', 'meta-llama/llama-3', 'meta-llama/*'],
   ['google', 'gemini-4-preview', '*-preview'],
-  // The same weight: the first.
+  // Patterns of equal weight: the first wins.
   ['u', 'axb', 'a*b'],
   ['u', 'abc', 'a*c'],
   ['openai', 'o5', undefined],
   ['openai', 'GPT-5', undefined],
   ['openai', '', undefined],
-  // The model's name is compared as a whole, wherever the slash stands.
+  // The model's name is compared as a whole, wherever the slash is.
   ['gpt-5', '', undefined],
-])('%s and %s: %s', (upstream, model, found) => {
+])('finds the price for upstream %s and model %s: %s', (upstream, model, found) => {
   const find = createFinder(table)
   expect(find(upstream, model)).toBe(found)
   expect(find(upstream, model), 'remembered').toBe(found)
@@ -229,10 +231,10 @@ it('matches a star with any model, not with any upstream', () => {
   expect(find('router', 'openai/gpt-5')).toBe('slashed')
 })
 
-it('prefers an exact name to a pattern of one upstream', () =>
+it('prefers an exact name to a pattern for one upstream', () =>
   expect(createFinder({ 'azure/*': 1, 'gpt-5': 2 })('azure', 'gpt-5')).toBe(2))
 
-it('finds the same after more names than it remembers, and in long ones', () => {
+it('finds the same prices after more names than it caches, and for long names', () => {
   const find = createFinder({
     ...Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`*a*-${i}-*`, i])),
     'z*': 'z',
@@ -244,6 +246,6 @@ it('finds the same after more names than it remembers, and in long ones', () => 
   expect(find('u', long)).toBeUndefined()
   expect(find('u', `z${long}`)).toBe('z')
   expect(find(long, 'z')).toBe('z')
-  // Seconds, if patterns were tried with going back.
+  // With backtracking, this would take seconds.
   expect(performance.now() - start).toBeLessThan(5000)
 })

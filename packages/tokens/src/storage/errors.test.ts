@@ -3,7 +3,7 @@ import { createTokens } from '../create-tokens.ts'
 import { fakeStore } from '../tokens/fake-store.test-support.ts'
 import { memoryStorage } from './memory/memory-storage.ts'
 
-it('logs once why calls are refused while the store cannot be reached', async () => {
+it('logs once why calls are rejected while the store is unreachable', async () => {
   const store = fakeStore()
   const error = vi.fn()
   const tokens = createTokens({

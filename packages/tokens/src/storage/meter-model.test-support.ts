@@ -2,14 +2,14 @@ import { leaseMs, type Meter } from '../contract/meter-store.ts'
 
 interface Change {
   readonly name: string
-  /** When it is taken, or given back. */
+  /** Time of the reservation or the release. */
   readonly at: number
   readonly amount: number
 }
 
 /**
- * What a store of counts should say, the slow way: a list of everything that was ever taken, added up for each question. For
- * calls of one token whose meters have names of their own.
+ * Reference model of a meter store: a list of all reservations and settlements, summed for each read. Supports
+ * calls of one token whose meters have distinct names.
  */
 export function createMeterModel(now: () => number) {
   const changes: Change[] = []
@@ -36,7 +36,7 @@ export function createMeterModel(now: () => number) {
 
   return {
     used,
-    /** Index of the meter that refuses; -1: none. */
+    /** Index of the meter that rejects the call; -1: none. */
     reserve(callId: string, meters: readonly Meter[]): number {
       if (reserved.has(callId) || settled.has(callId)) return -1
       const refusedBy = meters.findIndex((meter) => used(meter) + meter.amount > meter.limit)
@@ -64,12 +64,12 @@ export function createMeterModel(now: () => number) {
       if (!settled.has(callId) && meters.some(({ kind }) => kind === 'concurrent')) leases.set(callId, now() + leaseMs)
     },
     runs: (callId: string): boolean => (leases.get(callId) ?? 0) > now(),
-    /** What it was settled with. */
+    /** Settled amount. */
     tookOf: (callId: string): number => settled.get(callId)?.find(({ kind }) => kind === 'period')?.actual ?? 0,
   }
 }
 
-/** A text that is the same for all times of one period. */
+/** Returns a key that is the same for all times of one period. */
 function wordFor(period: string, time: number): string {
   const day = new Date(time).toISOString()
   if (period === 'day') return day.slice(0, 10)

@@ -4,9 +4,9 @@ import type { Meter, MeterStore, ReserveResult, Settlement, Sums } from '../cont
 import type { Period } from '../contract/token.ts'
 
 export interface MetersUnderTest {
-  /** Empty. */
+  /** An empty store. */
   readonly store: MeterStore
-  /** The store's clock, if it can be set. Without it what needs hours is left out, and what needs seconds is done in short. */
+  /** The store’s clock, if it can be set. Without it, tests that need hours are skipped; those that need seconds use short windows. */
   readonly now?: { advance(ms: number): void }
   close?(): Promise<void>
 }
@@ -29,17 +29,17 @@ export const noSums: Sums = { calls: 0, inputTokens: 0, cachedTokens: 0, outputT
 export const dayMs = 86_400_000
 export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
 
-/** A call that is let in, as `settle` needs it. */
+/** An admitted call, as `settle` needs it. */
 export interface Entered {
   readonly callId: string
   readonly at: number | undefined
   readonly meters: readonly Meter[]
 }
 
-/** Milliseconds to wait, or `ok`. */
+/** Returns the milliseconds to wait, or `ok`. */
 export const waitOf = (result: ReserveResult): number | undefined | 'ok' => (result.ok ? 'ok' : result.waitMs)
 
-/** A new store for each test of the suite that it is called in, and what they do with it. */
+/** Creates a new store for each test of the calling suite, with helpers for it. */
 export function meterScene(make: () => Awaitable<MetersUnderTest>, clock: boolean) {
   let under: MetersUnderTest
   let calls = 0
@@ -62,29 +62,29 @@ export function meterScene(make: () => Awaitable<MetersUnderTest>, clock: boolea
     const settled = meters.map((meter) => ({ ...meter, actual }))
     await under.store.settle({ callId, tokenId: 't', at, meters: settled, ...(sums && { sums }) })
   }
-  /** Takes it without a reservation. */
+  /** Counts an amount without a reservation. */
   const take = (meters: readonly Meter[], actual: number, sums?: Settlement['sums']): Promise<void> =>
     settle({ callId: `call-${++calls}`, at: undefined, meters }, actual, sums)
   const used = async (...meters: readonly Meter[]): Promise<number[]> =>
     (await under.store.read('t', meters)).map((state) => state.used)
-  /** By the store's clock. */
+  /** Current time of the store's clock. */
   const time = async (): Promise<number> => (await enter([])).at
 
   const advance = (ms: number): void => {
     if (under.now === undefined) throw new Error('The clock of this store cannot be set.')
     under.now.advance(ms)
   }
-  /** Where there is no clock to set, there is no such test. */
+  /** Registers a test only if the clock can be set. */
   const clockedTest = (title: string, run: (advance: (ms: number) => void) => Promise<void>): void => {
     if (clock) test(title, () => run(advance))
   }
-  /** Moves the clock to a time that is still to come. */
+  /** Moves the clock to a future time. */
   const goTo = async (then: number): Promise<void> => {
     const ahead = then - (await time())
     if (ahead < 0) throw new Error(`the clock stands after ${new Date(then).toISOString()} already`)
     under.now?.advance(ahead)
   }
-  /** Moves the clock to the beginning of a window that nothing is taken in. */
+  /** Moves the clock to the beginning of an unused window. */
   const goToWindow = async (windowMs: number): Promise<number> => {
     const start = (Math.floor((await time()) / windowMs) + 3) * windowMs
     await goTo(start)

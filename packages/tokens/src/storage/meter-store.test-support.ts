@@ -19,16 +19,16 @@ import { metersInTime } from './meter-time.test-support.ts'
 export type { MetersUnderTest } from './meter-scene.test-support.ts'
 
 /**
- * What every store of counts must do, wherever it counts.
+ * Contract tests of every meter store.
  *
- * @param clock whether what `make` gives has a clock that can be set; else windows are short, and real
+ * @param clock true if the store of `make` has a clock that can be set; otherwise windows are short and run in real time
  */
 export function meterStoreContract(
   name: string,
   make: () => Awaitable<MetersUnderTest>,
   { clock = true }: { readonly clock?: boolean } = {},
 ): void {
-  describe(`${name} as a store of counts`, () => {
+  describe(`${name} as a meter store`, () => {
     const scene = meterScene(make, clock)
     const { store, hasClock, reserve, enter, settle, used, time, clockedTest } = scene
 
@@ -50,7 +50,7 @@ export function meterStoreContract(
         ['the first', 0, [{ ...total, limit: 15 }, slots, perMinute]],
         ['the last', 2, [slots, perMinute, { ...total, limit: 15 }]],
         ['the first of two', 1, [perMinute, { ...slots, limit: 1 }, { ...total, limit: 15 }]],
-      ])('is counted by none if %s refuses it', async (_, refusedBy, meters) => {
+      ])('is counted by no meter if %s rejects it', async (_, refusedBy, meters) => {
         await enter(meters)
         const taken = await used(...meters)
         const result = await reserve(meters)
@@ -58,7 +58,7 @@ export function meterStoreContract(
         expect(await used(...meters)).toEqual(taken)
       })
 
-      test('needs room only for its least amount', async () => {
+      test('requires room only for its minimum amount', async () => {
         const tight = { ...total, limit: 20 }
         const guess = { ...tight, amount: 50, least: 5 }
         await enter([tight])
@@ -75,7 +75,7 @@ export function meterStoreContract(
         expect(refused.ok ? 'let in' : typeof refused.waitMs).toBe('number')
       })
 
-      test('may use the remainder, and no more', async () => {
+      test('may use at most the remainder', async () => {
         const tight = { ...total, limit: 20 }
         await enter([tight])
         expect((await reserve([{ ...tight, amount: 11 }])).ok).toBe(false)
@@ -84,7 +84,7 @@ export function meterStoreContract(
         expect(await used(tight)).toEqual([20])
       })
 
-      test('of nothing counts nothing, and is rejected only if the limit is exceeded', async () => {
+      test('of zero counts nothing, and is rejected only if the limit is exceeded', async () => {
         const looking = [
           { ...total, limit: 10, amount: 0 },
           { ...perMinute, amount: 0 },
@@ -97,17 +97,17 @@ export function meterStoreContract(
       })
 
       test.each([
-        ['calls that run', { ...slots, limit: 1 }],
-        ['a total', { ...total, limit: 10 }],
+        ['a limit on running calls', { ...slots, limit: 1 }],
+        ['a total budget', { ...total, limit: 10 }],
         ['a window whose limit is smaller', { ...perMinute, amount: 11 }],
-        ['a window with a limit of nothing', { ...perMinute, limit: 0 }],
+        ['a window with a limit of zero', { ...perMinute, limit: 0 }],
         ['a day whose budget is smaller', { ...perPeriod('day'), limit: 9 }],
-      ])('that %s refuse(s) is not told how long to wait', async (_, meter) => {
+      ])('that is rejected by %s has no wait time', async (_, meter) => {
         await reserve([meter])
         expect(await reserve([meter])).toMatchObject({ ok: false, refusedBy: 0, waitMs: undefined })
       })
 
-      test('that is repeated is counted once, and accepted although its own amounts fill the limit', async () => {
+      test('that is repeated is counted once and accepted, even if its own amounts fill the limit', async () => {
         const meters = [{ ...total, limit: 10 }, { ...slots, limit: 1 }, perMinute]
         const { callId } = await enter(meters)
         const again = await reserve(meters, callId)
@@ -116,7 +116,7 @@ export function meterStoreContract(
         expect(await used(...meters)).toEqual([4, 0, 4])
       })
 
-      test('counts once for two limits of the same count', async () => {
+      test('counts once for two limits that share a counter', async () => {
         const meters = [perMinute, { ...perMinute, limit: 3 }, slots, { ...slots, limit: 5 }]
         const entered = await enter(meters)
         expect(await used(...meters)).toEqual([1, 1, 1, 1])
@@ -125,7 +125,7 @@ export function meterStoreContract(
         expect(await reserve(meters)).toMatchObject({ ok: false, refusedBy: 1 })
       })
 
-      test('counts for one token and one name only', async () => {
+      test('counts for only one token and one name', async () => {
         const tight = { ...total, limit: 10 }
         await enter([tight])
         expect((await reserve([tight], 'of another token', 'other')).ok).toBe(true)
@@ -136,11 +136,11 @@ export function meterStoreContract(
 
     describe('a settlement', () => {
       test.each([
-        ['less', 2],
-        ['more', 37],
-        ['the same', 10],
-        ['nothing', 0],
-      ])('puts what a call took in the place of its reservation: %s', async (_, actual) => {
+        ['less was used', 2],
+        ['more was used', 37],
+        ['the same amount was used', 10],
+        ['nothing was used', 0],
+      ])('replaces the reservation with the actual use when %s', async (_, actual) => {
         const meters = [total, { ...perMinute, limit: 100, amount: 10 }]
         const [first, second] = [await enter(meters), await enter(meters)]
         await settle(first, actual)
@@ -149,14 +149,14 @@ export function meterStoreContract(
         expect(await used(...meters)).toEqual([1 + actual, 1 + actual])
       })
 
-      test('may exceed the limit, and nothing is admitted then', async () => {
+      test('may exceed the limit, and further calls are rejected', async () => {
         const entered = await enter([total])
         await settle(entered, 250)
         expect(await used(total)).toEqual([250])
         expect((await reserve([{ ...total, amount: 1 }])).ok).toBe(false)
       })
 
-      test('releases one running call only', async () => {
+      test('releases only one running call', async () => {
         const first = await enter([slots])
         await enter([slots])
         expect((await reserve([slots])).ok).toBe(false)
@@ -178,15 +178,15 @@ export function meterStoreContract(
       })
 
       test.each([
-        ['it is not known when', false],
-        ['it is said to have been counted now', true],
-      ])('counts what a call took whose reservation never came: %s', async (_, known) => {
+        ['its time is unknown', false],
+        ['its time is now', true],
+      ])('counts the use of a call whose reservation never arrived when %s', async (_, known) => {
         const at = known ? await time() : undefined
         await settle({ callId: 'lost', at, meters: [total, perMinute, slots] }, 7)
         expect(await used(total, perMinute, slots)).toEqual([7, 7, 0])
       })
 
-      test('that arrives before its reservation leaves the reservation uncounted', async () => {
+      test('prevents a reservation that arrives later from being counted', async () => {
         const late = { callId: 'late', at: undefined, meters: [total, perMinute, slots] }
         await settle(late, 7)
         await reserve(late.meters, late.callId)
@@ -217,7 +217,7 @@ export function meterStoreContract(
     })
 
     describe('running calls', () => {
-      test('that are settled are not brought back by a renewal', async () => {
+      test('are not restored by a renewal after their settlement', async () => {
         const { callId, at, meters } = await enter([slots])
         await settle({ callId, at, meters }, 1)
         await store().renew([{ callId, tokenId: 't', meters }])
@@ -231,7 +231,7 @@ export function meterStoreContract(
         expect(await used(slots)).toEqual([1])
       })
 
-      test('are nothing else’s counts', async () => {
+      test('do not affect other counters', async () => {
         await store().renew([{ callId: 'a', tokenId: 't', meters: [perMinute, total] }])
         expect(await used(perMinute, total)).toEqual([0, 0])
       })
@@ -255,7 +255,7 @@ export function meterStoreContract(
         expect(await used(slots)).toEqual([1])
         await enter([slots])
         advance(leaseMs - 1)
-        // One ran out, in whatever order they were renewed.
+        // One lease expired, whatever the order of renewal.
         await store().renew([{ ...first, tokenId: 't' }])
         advance(1)
         expect(await used(slots)).toEqual([1])
@@ -292,7 +292,7 @@ export function meterStoreContract(
       })
     })
 
-    describe('sums', () => {
+    describe('usage sums', () => {
       let calls = 0
       const add = (day: string, model: string, sums: Partial<Sums>, tokenId = 't') =>
         store().settle({
@@ -303,7 +303,7 @@ export function meterStoreContract(
           sums: { day, model, add: { ...noSums, ...sums } },
         })
 
-      test('are added for each day and model, and returned in order', async () => {
+      test('are accumulated for each day and model, and returned in order', async () => {
         const today = await time()
         const [first, second, third] = [dayOf(today - 2 * dayMs), dayOf(today - dayMs), dayOf(today)]
         const all = { calls: 1, inputTokens: 20, cachedTokens: 3, outputTokens: 40, cost: 5_000_000_001, unpriced: 1 }
@@ -337,14 +337,14 @@ export function meterStoreContract(
         expect(await store().sums({ tokenId: 'nobody', from: first, to: third })).toEqual([])
       })
 
-      test('belong to the day that is named, whenever the call is settled', async () => {
+      test('belong to the named day, whenever the call is settled', async () => {
         const day = dayOf((await time()) - dayMs)
         const sums = { day, model: 'm', add: { ...noSums, calls: 1 } }
         await settle(await enter([total]), 3, sums)
         expect(await store().sums({ tokenId: 't', from: day, to: day })).toEqual([{ ...sums.add, day, model: 'm' }])
       })
 
-      test('have a limited number of model names for each day, and one name for all others', async () => {
+      test('have a limited number of model names for each day, and one shared name for all others', async () => {
         const today = dayOf(await time())
         for (let n = 0; n < maxModelsPerDay; n++) await add(today, `m${n}`, { calls: 1, cost: 1 })
         await add(today, 'one more', { calls: 1, inputTokens: 5 })

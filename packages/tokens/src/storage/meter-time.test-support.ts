@@ -4,7 +4,7 @@ import type { Meter } from '../contract/meter-store.ts'
 import type { Period } from '../contract/token.ts'
 import { dayMs, type MeterScene, minute, perMinute, perPeriod, total, waitOf } from './meter-scene.test-support.ts'
 
-/** Windows and periods, as time passes. */
+/** Contract tests of windows and periods as time passes. */
 export function metersInTime(scene: MeterScene): void {
   const { store, hasClock, reserve, enter, settle, take, used, time } = scene
   const { advance, clockedTest, goTo, goToWindow } = scene
@@ -35,7 +35,7 @@ export function metersInTime(scene: MeterScene): void {
       expect(await used(meter)).toEqual([0])
     })
 
-    clockedTest('adds it to the running one', async () => {
+    clockedTest('adds a call to the current window', async () => {
       const start = await goToWindow(minute)
       await enter([{ ...perMinute, amount: 10 }])
       await goTo(start + 90_000)
@@ -46,7 +46,7 @@ export function metersInTime(scene: MeterScene): void {
       expect(await used(perMinute)).toEqual([3])
     })
 
-    // What was taken in the window before and in the running one, how far it has come, the amount, the limit.
+    // Columns: use in the previous window, use in the current one, elapsed time, amount, limit.
     if (hasClock)
       test.for([
         [10, 3, 0, 1, 10],
@@ -58,7 +58,7 @@ export function metersInTime(scene: MeterScene): void {
         [999, 1, 1, 7, 1_000],
         [123_456, 98_765, 777, 33_333, 150_000],
       ] as const)(
-        'with %i before and %i now, after %i ms, says how long %i of %i must wait',
+        'with %i before and %i now, after %i ms, reports how long %i of %i must wait',
         async ([before, taken, after, amount, limit]) => {
           const second = { ...perMinute, name: 'window:second', windowMs: 1000, limit, amount }
           const start = await goToWindow(1000)
@@ -86,7 +86,7 @@ export function metersInTime(scene: MeterScene): void {
       expect(await used(perMinute)).toEqual([0])
     })
 
-    clockedTest('is corrected up where it runs now', async () => {
+    clockedTest('is corrected by a settlement in the current window', async () => {
       const start = await goToWindow(minute)
       const entered = await enter([{ ...perMinute, amount: 4 }])
       await goTo(start + 90_000)
@@ -96,7 +96,7 @@ export function metersInTime(scene: MeterScene): void {
       expect(await used(perMinute)).toEqual([3])
     })
 
-    clockedTest('is not corrected for what it has left behind', async (advance) => {
+    clockedTest('is not corrected for use in windows that have expired', async (advance) => {
       await goToWindow(minute)
       const entered = await enter([{ ...perMinute, amount: 10 }])
       advance(2 * minute)
@@ -125,7 +125,7 @@ export function metersInTime(scene: MeterScene): void {
 
   if (hasClock)
     describe('a period', () => {
-      // When a call is counted, and when the period begins anew. 2032 is a leap year, 2034 is none; 2032-01-05 is a Monday.
+      // Time of a call, and the reset of its period. 2032 is a leap year, 2034 is not; 2032-01-05 is a Monday.
       const table: readonly (readonly [Period, string, string])[] = [
         ['day', '2032-01-05T00:00:00.000', '2032-01-06'],
         ['day', '2032-02-28T23:59:59.998', '2032-02-29'],
@@ -144,7 +144,7 @@ export function metersInTime(scene: MeterScene): void {
         ['month', '2034-12-31T12:00:00.000', '2035-01-01'],
       ]
       if (hasClock)
-        test.for(table)('%s: use at %s counts until %s', async ([period, from, until]) => {
+        test.for(table)('of one %s counts use at %s until %s', async ([period, from, until]) => {
           const meter = { ...perPeriod(period), limit: 10 }
           const [start, end] = [Date.parse(`${from}Z`), Date.parse(`${until}T00:00:00Z`)]
           await goTo(start)
@@ -176,17 +176,20 @@ export function metersInTime(scene: MeterScene): void {
         test.for([
           ['less', 3],
           ['more', 50],
-        ] as const)('is corrected where the call was reserved, not where it ended: %s', async ([, actual]) => {
-          const meters = [perPeriod('day'), perPeriod('month'), total]
-          await goTo(Date.parse('2032-03-30T23:59:59Z'))
-          const entered = await enter(meters)
-          advance(2000)
-          expect(await used(...meters)).toEqual([0, 10, 10])
-          await settle(entered, actual)
-          expect(await used(...meters)).toEqual([0, actual, actual])
-        })
+        ] as const)(
+          'is corrected in the period of the reservation, not of the end, when the call used %s',
+          async ([, actual]) => {
+            const meters = [perPeriod('day'), perPeriod('month'), total]
+            await goTo(Date.parse('2032-03-30T23:59:59Z'))
+            const entered = await enter(meters)
+            advance(2000)
+            expect(await used(...meters)).toEqual([0, 10, 10])
+            await settle(entered, actual)
+            expect(await used(...meters)).toEqual([0, actual, actual])
+          },
+        )
 
-      clockedTest('counts a call without reservation where it is said to have begun', async (advance) => {
+      clockedTest('counts a call without reservation in the period of its reported start', async (advance) => {
         const meters = [perPeriod('day'), perPeriod('month')]
         await goTo(Date.parse('2032-03-30T23:59:59Z'))
         const at = await time()

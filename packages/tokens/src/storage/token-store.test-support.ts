@@ -5,7 +5,7 @@ import type { TokenRecord } from '../contract/token.ts'
 
 export interface StoreUnderTest {
   readonly store: TokenStore
-  /** A second way to the same tokens, as another process has; absent: there is none. */
+  /** A second store on the same tokens, as in another process; absent: the store cannot be shared. */
   readonly other?: TokenStore
   close(): Promise<void>
 }
@@ -14,7 +14,7 @@ const aDigest = (): string => randomBytes(32).toString('hex')
 
 let lastId = 0
 
-/** A record with everything that must be there; ids in the order in which they were made. */
+/** Creates a record with all required fields. Ids sort in the order of creation. */
 export function aRecord(settings: Partial<TokenRecord> = {}): TokenRecord {
   lastId++
   return {
@@ -29,9 +29,9 @@ export function aRecord(settings: Partial<TokenRecord> = {}): TokenRecord {
   }
 }
 
-/** What every store of tokens must do, whatever it keeps them in. */
+/** Contract tests of every token store. */
 export function describeTokenStore(name: string, open: () => StoreUnderTest | Promise<StoreUnderTest>): void {
-  describe(`${name} as a store of tokens`, () => {
+  describe(`${name} as a token store`, () => {
     let under: StoreUnderTest
     let store: TokenStore
     beforeEach(async () => {
@@ -40,7 +40,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
     })
     afterEach(() => under.close())
 
-    test('a token is found by its id and by each of its digests', async () => {
+    test('finds a token by its id and by each of its digests', async () => {
       const record = aRecord({
         secrets: [{ digest: aDigest() }, { digest: aDigest(), validUntil: 1_900_000_000_000 }, { digest: aDigest() }],
       })
@@ -50,7 +50,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       for (const { digest } of record.secrets) expect(await store.findByDigest(digest)).toEqual(record)
     })
 
-    test('a record is stored completely', async () => {
+    test('stores a record completely', async () => {
       const record = aRecord({
         name: 'a "name" with\nall sorts of 字 and 😀',
         owner: "team'; DROP TABLE tokens; --",
@@ -66,20 +66,20 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.get(record.id)).toEqual(record)
     })
 
-    test('unknown ids and digests are not found', async () => {
+    test('finds no token for unknown ids and digests', async () => {
       await store.create(aRecord())
       expect(await store.get('tok_none')).toBeUndefined()
       expect(await store.findByDigest(aDigest())).toBeUndefined()
       expect(await store.change('tok_none', (record) => record)).toBeUndefined()
     })
 
-    test('revoked and expired tokens are found too', async () => {
+    test('also finds revoked and expired tokens', async () => {
       const record = aRecord({ revokedAt: 1, expiresAt: 1 })
       await store.create(record)
       expect(await store.findByDigest(digestOf(record))).toEqual(record)
     })
 
-    test('an id can be created once', async () => {
+    test('creates an id only once', async () => {
       const record = aRecord()
       await store.create(record)
       const second = aRecord({ id: record.id })
@@ -88,7 +88,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.findByDigest(digestOf(second))).toBeUndefined()
     })
 
-    test('a digest belongs to one token; a rejected record changes nothing', async () => {
+    test('rejects a record with the digest of another token, and changes nothing', async () => {
       const record = aRecord()
       await store.create(record)
       const fresh = aDigest()
@@ -100,7 +100,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.findByDigest(digestOf(record))).toEqual(record)
     })
 
-    test('a change replaces the record; digests that it omits are no longer found', async () => {
+    test('replaces the record on a change, and no longer finds omitted digests', async () => {
       const [dropped, kept, added] = [aDigest(), aDigest(), aDigest()]
       const record = aRecord({ secrets: [{ digest: dropped }, { digest: kept }] })
       await store.create(record)
@@ -122,7 +122,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.findByDigest(dropped)).toBeUndefined()
     })
 
-    test('a digest that was dropped is free for another token', async () => {
+    test('accepts a dropped digest for another token', async () => {
       const record = aRecord()
       await store.create(record)
       await store.change(record.id, (before) => ({ ...before, secrets: [] }))
@@ -131,7 +131,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.findByDigest(digestOf(record))).toEqual(second)
     })
 
-    test('each change increases the version by one, whatever version it returns', async () => {
+    test('increases the version by one with each change, whatever version the change returns', async () => {
       const record = aRecord()
       await store.create(record)
       expect(await store.change(record.id, (before) => before)).toMatchObject({ version: 2 })
@@ -142,7 +142,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.get(record.id)).toMatchObject({ version: 4, name: 'b' })
     })
 
-    test('a change that throws, or adds the digest of another token, changes nothing', async () => {
+    test('changes nothing if a change throws or adds the digest of another token', async () => {
       const [record, other] = [aRecord(), aRecord()]
       await store.create(record)
       await store.create(other)
@@ -162,7 +162,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.change(record.id, (before) => ({ ...before, name: 'fine' }))).toMatchObject({ version: 2 })
     })
 
-    test('stored records do not change with the objects of callers', async () => {
+    test('keeps stored records independent of the objects of callers', async () => {
       const record = { ...aRecord(), metadata: { list: [1] } }
       await store.create(record)
       record.metadata.list.push(2)
@@ -173,7 +173,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(again).not.toHaveProperty('name')
     })
 
-    test('the list goes from the oldest to the newest, in pages', async () => {
+    test('lists tokens from the oldest to the newest, in pages', async () => {
       const records = [5, 3, 3, 9, 1, 7, 3].map((createdAt) => aRecord({ createdAt }))
       for (const record of records) await store.create(record)
       const inOrder = records.toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
@@ -182,7 +182,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       for (const limit of [1, 2, 3, 6]) expect(await pagesOf(store, { limit })).toEqual(chunked(inOrder, limit))
     })
 
-    test('the list of an owner has only that one’s tokens, in pages, and follows a change of owner', async () => {
+    test('lists only the tokens of one owner, in pages, and follows a change of owner', async () => {
       const records = Array.from({ length: 9 }, (_, n) => aRecord({ owner: n % 3 === 0 ? 'ann' : 'bob' }))
       const nobodys = aRecord()
       for (const record of [...records, nobodys]) await store.create(record)
@@ -197,14 +197,14 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect((await store.list({ owner: 'ann' })).tokens).toContainEqual(changed)
     })
 
-    test('a page has 100 tokens by default', async () => {
+    test('returns 100 tokens per page by default', async () => {
       for (let n = 0; n < 101; n++) await store.create(aRecord())
       const page = await store.list({})
       expect(page.tokens).toHaveLength(100)
       expect((await store.list(page.next === undefined ? {} : { after: page.next })).tokens).toHaveLength(1)
     })
 
-    test('changes at the same time lose nothing', async () => {
+    test('loses no concurrent change', async () => {
       const record = aRecord({ metadata: { marks: [] } })
       await store.create(record)
       const stores = [store, under.other ?? store]
@@ -222,7 +222,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(after === undefined ? [] : [...marksOf(after)].sort((a, b) => a - b)).toEqual(marks)
     })
 
-    test('of two that create the same id at the same time, one is refused', async () => {
+    test('rejects one of two concurrent creations of the same id', async () => {
       const [first, second] = [aRecord({ id: 'tok_same' }), aRecord({ id: 'tok_same' })]
       const other = under.other ?? store
       const results = await Promise.allSettled([asking(() => store.create(first)), asking(() => other.create(second))])
@@ -232,7 +232,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
       expect(await store.findByDigest(digestOf(won))).toEqual(won)
     })
 
-    test('another process sees a change at its next read', async () => {
+    test('shows a change to another process at its next read', async () => {
       const other = under.other ?? store
       const record = aRecord()
       await store.create(record)
@@ -245,7 +245,7 @@ export function describeTokenStore(name: string, open: () => StoreUnderTest | Pr
   })
 }
 
-/** A store may throw at once or reject: both are refusals. */
+/** A store may throw synchronously or return a rejected promise: both are rejections. */
 const asking = async <T>(ask: () => T | Promise<T>): Promise<T> => ask()
 
 const digestOf = ({ secrets: [first] }: TokenRecord): string => {

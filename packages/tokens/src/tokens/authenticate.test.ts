@@ -37,7 +37,7 @@ function make({ staleMs = 0, started = true }: { staleMs?: number; started?: boo
   }
 }
 
-/** What is told of a call that is refused, or `let in`. */
+/** Returns the error of a rejected call, or `let in`. */
 async function told(answer: () => unknown): Promise<string> {
   try {
     const identity = await answer()
@@ -60,14 +60,14 @@ describe('a valid token', () => {
     expect(plugin).toBe(true)
   })
 
-  it('is accepted by a store that returns promises', async () => {
+  it('is accepted if the store returns promises', async () => {
     const { authenticate, tokens, store } = make()
     const { secret, id } = await tokens.issue()
     store.later = true
     const first = authenticate(secret)
     expect(first).toBeInstanceOf(Promise)
     expect(await first).toMatchObject({ id })
-    // From the cache, at once.
+    // Returned synchronously from the cache.
     expect(authenticate(secret)).toMatchObject({ id })
     expect(store.lookups).toBe(1)
   })
@@ -83,7 +83,7 @@ describe('a valid token', () => {
     expect(JSON.stringify(identity)).not.toContain(digestOf(secret).slice(0, 20))
   })
 
-  it('is found again by its identity, also by a copy of it, and by no other', async () => {
+  it('is found by its identity and by a copy of it, and by no other identity', async () => {
     const { authenticate, tokens, identities } = make()
     const { secret, id } = await tokens.issue({ limits: { requests: 1 } })
     const identity = (await authenticate(secret)) as Identity
@@ -93,7 +93,7 @@ describe('a valid token', () => {
       expect(await identities.tokenFor(one)).toBeUndefined()
   })
 
-  it("rejects an identity of the host whose id is a token's, instead of spending that token's budget", async () => {
+  it("rejects a host identity with the id of a token, instead of spending that token's budget", async () => {
     const { authenticate, tokens, identities } = make()
     const { secret, id } = await tokens.issue({ limits: { requests: 1 } })
     await authenticate(secret)
@@ -106,8 +106,8 @@ describe('a valid token', () => {
   })
 })
 
-describe('an error tells the caller about', () => {
-  it('a text that cannot be a token, without a lookup and without quoting it', async () => {
+describe('the authentication error', () => {
+  it('rejects a malformed token without a lookup and without quoting it', async () => {
     const { authenticate, tokens, store } = make()
     const { secret } = await tokens.issue()
     const swapped = secret.slice(0, 10) + (secret[10] === 'a' ? 'b' : 'a') + secret.slice(11)
@@ -119,7 +119,7 @@ describe('an error tells the caller about', () => {
     expect(store.lookups).toBe(0)
   })
 
-  it('an unknown token; it is not looked up for each call', async () => {
+  it('reports an unknown token, which is not looked up for each call', async () => {
     const { authenticate, store, pass } = make()
     const secret = newSecret()
     for (let call = 0; call < 5; call++) expect(authenticate(secret)).toBeNull()
@@ -129,7 +129,7 @@ describe('an error tells the caller about', () => {
     expect(store.lookups).toBe(2)
   })
 
-  it('a revoked one, at once', async () => {
+  it('reports a revoked token at once', async () => {
     const { authenticate, tokens } = make()
     const { secret, id } = await tokens.issue()
     await authenticate(secret)
@@ -139,7 +139,7 @@ describe('an error tells the caller about', () => {
     )
   })
 
-  it('one that was revoked in another process, within the life of the cache', async () => {
+  it('reports a token that another process revoked as soon as its cache entry expires', async () => {
     const { authenticate, tokens, store, pass } = make()
     const { secret, id } = await tokens.issue()
     await authenticate(secret)
@@ -148,7 +148,7 @@ describe('an error tells the caller about', () => {
     expect(await told(() => authenticate(secret))).toMatch(/revoked/)
   })
 
-  it('an expired one, to the millisecond, also from the cache', async () => {
+  it('reports an expired token to the millisecond, also from the cache', async () => {
     const { authenticate, tokens, pass } = make()
     const { secret } = await tokens.issue({ expiresAt: start + 100 })
     expect(await told(() => authenticate(secret))).toBe('let in')
@@ -160,7 +160,7 @@ describe('an error tells the caller about', () => {
     )
   })
 
-  it('an old secret when its grace is over, and not before', async () => {
+  it('reports an old secret when its grace period is over, and not before', async () => {
     const { authenticate, tokens, pass } = make()
     const { secret: old, id } = await tokens.issue()
     const { secret } = await tokens.rotate(id, { graceMs: 1000 })
@@ -173,7 +173,7 @@ describe('an error tells the caller about', () => {
   })
 })
 
-it('rejects a record of another digest that a store returns', async () => {
+it('rejects a record with another digest than requested', async () => {
   const { authenticate, tokens, store } = make()
   await tokens.issue()
   const [record] = store.records.values()
@@ -181,8 +181,8 @@ it('rejects a record of another digest that a store returns', async () => {
   expect(authenticate(newSecret())).toBeNull()
 })
 
-describe('while the store is away', () => {
-  it.each([false, true])('calls get a 503 with retry-after (a promise: %s)', async (later) => {
+describe('authentication while the store is unavailable', () => {
+  it.each([false, true])('fails with a 503 with retry-after (store returns a promise: %s)', async (later) => {
     const { authenticate, tokens, store } = make()
     const { secret } = await tokens.issue()
     store.away = true
@@ -192,7 +192,7 @@ describe('while the store is away', () => {
     expect(failure).toMatchObject({ info: { kind: 'unavailable', status: 503, retryAfter: 1 } })
   })
 
-  it('the last known state counts if configured, and expiry still applies', async () => {
+  it('accepts the last known state if configured, and still applies expiry', async () => {
     const { authenticate, tokens, store, pass } = make({ staleMs: 10_000 })
     const [good, revoked, expiring, unseen] = await Promise.all([
       tokens.issue(),
@@ -215,9 +215,9 @@ describe('while the store is away', () => {
   })
 })
 
-describe('without a gateway that counts', () => {
+describe('authentication without the plugin', () => {
   it.each([{ limits: { requests: 60 } }, { budget: { tokens: 1000, period: 'day' } } as const])(
-    'a token with %o is not let in, and the host is told what to do',
+    'rejects a token with %o, and logs a remedy for the host',
     async (settings) => {
       const { authenticate, tokens } = make({ started: false })
       const { secret } = await tokens.issue(settings)
@@ -226,7 +226,7 @@ describe('without a gateway that counts', () => {
     },
   )
 
-  it('a token without limits is accepted', async () => {
+  it('accepts a token without limits', async () => {
     const { authenticate, tokens } = make({ started: false })
     const { secret } = await tokens.issue()
     expect(await told(() => authenticate(secret))).toBe('let in')

@@ -2,13 +2,13 @@ import type { Awaitable } from '../base/async.ts'
 import { StorageAwayError, type TokenStore } from '../contract/storage.ts'
 import type { TokenRecord } from '../contract/token.ts'
 
-/** A store whose manners are set by hand: at once or later, there or away. */
+/** A fake store that tests switch between synchronous and asynchronous, available and unavailable. */
 export interface FakeStore extends TokenStore {
   readonly records: Map<string, TokenRecord>
-  /** Answers come as promises. */
+  /** Results are promises. */
   later: boolean
   away: boolean
-  /** How often `findByDigest` was called. */
+  /** Number of `findByDigest` calls. */
   lookups: number
 }
 

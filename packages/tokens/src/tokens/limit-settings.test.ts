@@ -12,14 +12,14 @@ const paramOf = (run: () => unknown): string | undefined => {
   return undefined
 }
 
-describe('limits', () => {
+describe('checkLimits', () => {
   it.each([
     [{ requests: 60 }, [{ requests: 60 }]],
     [[{ models: 'gpt-*', tokens: 5, window: 'hour' }], [{ models: 'gpt-*', tokens: 5, window: 'hour' }]],
     [{ models: ['a', 'b'], concurrent: 1, window: 0.5 }, [{ models: ['a', 'b'], concurrent: 1, window: 0.5 }]],
     [{ requests: 60, window: undefined, tokens: undefined }, [{ requests: 60 }]],
     [[], []],
-  ])('%j are kept', (given, kept) => expect(checkLimits(given)).toEqual(kept))
+  ])('accepts %j', (given, kept) => expect(checkLimits(given)).toEqual(kept))
   it.each<[unknown, string]>([
     ['fast', 'limits'],
     [null, 'limits'],
@@ -40,14 +40,14 @@ describe('limits', () => {
     [{ requests: 1, models: '' }, 'limits.models'],
     [{ request: 1 }, 'limits.request'],
     [JSON.parse('{"__proto__": 1, "requests": 1}'), 'limits.__proto__'],
-  ])('%j are refused at %s', (given, param) => expect(paramOf(() => checkLimits(given))).toBe(param))
+  ])('rejects %j with param %s', (given, param) => expect(paramOf(() => checkLimits(given))).toBe(param))
 })
 
-describe('budgets', () => {
+describe('checkBudgets', () => {
   it.each([
     [{ money: 20, period: 'month' }, [{ money: 20, period: 'month' }]],
     [[{ tokens: 0, period: 'total', models: 'x' }], [{ tokens: 0, period: 'total', models: 'x' }]],
-  ])('%j are kept', (given, kept) => expect(checkBudgets(given)).toEqual(kept))
+  ])('accepts %j', (given, kept) => expect(checkBudgets(given)).toEqual(kept))
   it.each<[unknown, string]>([
     [7, 'budget'],
     [{ money: 20 }, 'budget.period'],
@@ -59,5 +59,5 @@ describe('budgets', () => {
     [{ period: 'day', money: '5' }, 'budget.money'],
     [[{ period: 'day', tokens: 0.5 }], 'budget[0].tokens'],
     [{ period: 'day', usd: 5 }, 'budget.usd'],
-  ])('%j are refused at %s', (given, param) => expect(paramOf(() => checkBudgets(given))).toBe(param))
+  ])('rejects %j with param %s', (given, param) => expect(paramOf(() => checkBudgets(given))).toBe(param))
 })

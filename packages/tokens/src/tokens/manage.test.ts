@@ -60,7 +60,7 @@ describe('issue', () => {
     expect(await tokens.get(token.id)).toEqual(token)
   })
 
-  it('needs no settings', async () => {
+  it('requires no settings', async () => {
     const { tokens } = make()
     const { secret, ...token } = await tokens.issue()
     expect(token).toEqual({
@@ -91,7 +91,7 @@ describe('issue', () => {
     ['__proto__', JSON.parse('{"__proto__": {}}')],
     [undefined, 'laptop'],
     [undefined, [{ name: 'laptop' }]],
-  ])('refuses %s as in %o', async (param, settings) => {
+  ])('rejects an invalid %s in %o', async (param, settings) => {
     const { tokens, store } = make()
     const told = await refusal(tokens.issue(settings as TokenSettings))
     expect(told).toMatchObject({ kind: 'invalid_request', ...(param === undefined ? {} : { param }) })
@@ -119,7 +119,7 @@ describe('issue', () => {
 })
 
 describe('update', () => {
-  it('changes given settings, removes those that are null, and leaves the others', async () => {
+  it('changes given settings, removes those that are null, and keeps the others', async () => {
     const { tokens, changed, store } = make()
     const { id, secret } = await tokens.issue({
       name: 'laptop',
@@ -170,7 +170,7 @@ describe('rotate', () => {
     ])
   })
 
-  it('with a shorter grace ends all older secrets by then', async () => {
+  it('with a shorter grace period ends all older secrets by its end', async () => {
     const { tokens, store } = make()
     const { id } = await tokens.issue()
     await tokens.rotate(id)
@@ -181,7 +181,7 @@ describe('rotate', () => {
     expect(store.records.get(id)?.secrets.map(({ validUntil }) => validUntil)).toEqual([undefined, start, start, start])
   })
 
-  it('never ends a secret before its grace period, and forgets expired ones', async () => {
+  it('never ends a secret before its grace period, and deletes expired ones', async () => {
     const { tokens, store, pass } = make()
     const { id } = await tokens.issue()
     for (let time = 0; time < 20; time++) await tokens.rotate(id)
@@ -192,7 +192,7 @@ describe('rotate', () => {
     expect(store.records.get(id)?.secrets).toHaveLength(5)
   })
 
-  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '60'])('refuses a grace of %s', async (graceMs) => {
+  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '60'])('rejects a grace period of %s', async (graceMs) => {
     const { tokens } = make()
     const { id } = await tokens.issue()
     expect(await refusal(tokens.rotate(id, { graceMs: graceMs as number }))).toMatchObject({ param: 'graceMs' })
@@ -200,7 +200,7 @@ describe('rotate', () => {
 })
 
 describe('list', () => {
-  it('goes page by page, by owner', async () => {
+  it('lists tokens page by page and by owner', async () => {
     const { tokens } = make()
     for (const owner of ['ada', 'bob', 'ada', 'ada']) await tokens.issue({ owner })
     const first = await tokens.list({ owner: 'ada', limit: 2 })
@@ -216,13 +216,13 @@ describe('list', () => {
     ['limit', { limit: 1001 }],
     ['limit', { limit: 1.5 }],
     ['owner', { owner: 5 as unknown as string }],
-  ])('refuses %s as in %o', async (param, query) => {
+  ])('rejects an invalid %s in %o', async (param, query) => {
     expect(await refusal(make().tokens.list(query))).toMatchObject({ kind: 'invalid_request', param })
   })
 })
 
-describe('a token that is not there', () => {
-  it.each(['tok_none', '', '../x', 'x'.repeat(1000)])('is not found by %j', async (id) => {
+describe('an unknown token', () => {
+  it.each(['tok_none', '', '../x', 'x'.repeat(1000)])('is reported as not found for the id %j', async (id) => {
     const { tokens } = make()
     expect(await tokens.get(id)).toBeUndefined()
     for (const attempt of [tokens.update(id, {}), tokens.revoke(id), tokens.rotate(id)])
@@ -230,18 +230,21 @@ describe('a token that is not there', () => {
   })
 })
 
-it.each([false, true])('calls get a 503 with retry-after while the store is away (a promise: %s)', async (later) => {
-  const { tokens, store } = make()
-  const { id } = await tokens.issue()
-  store.away = true
-  store.later = later
-  for (const attempt of [
-    tokens.issue(),
-    tokens.get(id),
-    tokens.list(),
-    tokens.update(id, {}),
-    tokens.revoke(id),
-    tokens.rotate(id),
-  ])
-    expect(await refusal(attempt)).toMatchObject({ kind: 'unavailable', status: 503, retryAfter: 1 })
-})
+it.each([false, true])(
+  'fails with a 503 with retry-after while the store is unavailable (store returns a promise: %s)',
+  async (later) => {
+    const { tokens, store } = make()
+    const { id } = await tokens.issue()
+    store.away = true
+    store.later = later
+    for (const attempt of [
+      tokens.issue(),
+      tokens.get(id),
+      tokens.list(),
+      tokens.update(id, {}),
+      tokens.revoke(id),
+      tokens.rotate(id),
+    ])
+      expect(await refusal(attempt)).toMatchObject({ kind: 'unavailable', status: 503, retryAfter: 1 })
+  },
+)

@@ -6,7 +6,7 @@ const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const secrets = Array.from({ length: 50 }, newSecret)
 
 describe('a secret', () => {
-  it('is mg-, 43 random characters and a checksum', () => {
+  it('consists of mg-, 43 random characters and a checksum', () => {
     for (const secret of secrets) {
       expect(secret).toMatch(/^mg-[0-9A-Za-z]{49}$/)
       expect(hasTokenForm(secret)).toBe(true)
@@ -14,7 +14,7 @@ describe('a secret', () => {
     expect(new Set(secrets).size).toBe(secrets.length)
   })
 
-  it('uses all letters and digits alike', () => {
+  it('uses all letters and digits equally often', () => {
     const counts = new Map<string, number>()
     const many = Array.from({ length: 2000 }, newSecret)
     // The first character is not quite uniform: 62^43 is 2 % above 2^256.
@@ -26,7 +26,7 @@ describe('a secret', () => {
     for (const count of counts.values()) expect(Math.abs(count - expected)).toBeLessThan(deviation)
   })
 
-  it('is found in a text by the pattern for scanners, and nothing else is', () => {
+  it('is the only text that the pattern for secret scanners matches', () => {
     const [secret = ''] = secrets
     for (const text of [secret, `MG_KEY=${secret}`, `"apiKey": "${secret}",`, `?key=${secret}&x=1`, `${secret}\n`])
       expect(tokenPattern.exec(text)?.[0]).toBe(secret)
@@ -34,29 +34,29 @@ describe('a secret', () => {
       expect(tokenPattern.test(text)).toBe(false)
   })
 
-  it('has a hint of its first characters', () => {
+  it('has a hint that consists of its first characters', () => {
     expect(hintOf('mg-Ab3dEfgh')).toBe('mg-Ab3d')
   })
 })
 
-describe('a mistake is found out', () => {
+describe('the checksum', () => {
   const [secret = ''] = secrets
 
-  it('in every place, whatever stands there instead', () => {
+  it('detects a wrong character in every position', () => {
     for (let at = 0; at < secret.length; at++)
       for (const char of `${letters}-_ é`)
         if (char !== secret[at])
           expect([at, char, hasTokenForm(secret.slice(0, at) + char + secret.slice(at + 1))]).toEqual([at, char, false])
   })
 
-  it('when a character is dropped or doubled', () => {
+  it('detects a dropped or doubled character', () => {
     for (let at = 0; at < secret.length; at++) {
       expect(hasTokenForm(secret.slice(0, at) + secret.slice(at + 1))).toBe(false)
       expect(hasTokenForm(secret.slice(0, at + 1) + secret.slice(at))).toBe(false)
     }
   })
 
-  it('when two neighbours are swapped', () => {
+  it('detects two swapped neighbors', () => {
     for (const one of secrets)
       for (let at = 0; at < one.length - 1; at++) {
         const [a = '', b = ''] = [one[at], one[at + 1]]
@@ -65,21 +65,21 @@ describe('a mistake is found out', () => {
   })
 
   it.each([
-    ['nothing', ''],
+    ['an empty text', ''],
     ['only the prefix', 'mg-'],
     ['another prefix', secret.replace('mg-', 'mk-')],
-    ['in capitals', secret.toUpperCase()],
-    ['cut', secret.slice(0, 30)],
-    ['a line break behind', `${secret}\n`],
-    ['two in one', secret + secret],
-    ['very long', 'mg-'.padEnd(100_000, 'a')],
-  ])('%s', (_, text) => {
+    ['a secret in capitals', secret.toUpperCase()],
+    ['a truncated secret', secret.slice(0, 30)],
+    ['a trailing line break', `${secret}\n`],
+    ['two concatenated secrets', secret + secret],
+    ['a very long text', 'mg-'.padEnd(100_000, 'a')],
+  ])('rejects %s', (_, text) => {
     expect(hasTokenForm(text)).toBe(false)
   })
 })
 
 describe('a digest', () => {
-  it('is SHA-256', () => {
+  it('is a SHA-256 hash', () => {
     expect(digestOf('mg-x')).toBe(createHash('sha256').update('mg-x').digest('hex'))
   })
 
@@ -88,7 +88,7 @@ describe('a digest', () => {
     [digestOf('a'), digestOf('b'), false],
     [digestOf('a'), digestOf('a').slice(1), false],
     [digestOf('a'), '', false],
-  ])('%s and %s: the same: %s', (one, other, same) => {
+  ])('compares %s with %s as equal: %s', (one, other, same) => {
     expect(sameDigest(one, other)).toBe(same)
   })
 })

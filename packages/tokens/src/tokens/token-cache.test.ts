@@ -13,7 +13,7 @@ const record = (id: string, version = 1): TokenRecord => ({
   version,
 })
 
-/** A cache in front of a store whose answers are given by hand. */
+/** Creates a cache in front of a store whose results the test sets. */
 function make(settings: { cacheMs?: number; staleMs?: number } = {}) {
   let time = 1_000_000
   const asked: string[] = []
@@ -45,7 +45,7 @@ const away = (): never => {
   throw new StorageAwayError('gone')
 }
 
-describe('an answer of the store', () => {
+describe('a lookup result', () => {
   it('is used for cacheMs, without a promise', () => {
     const { cache, asked, pass } = make()
     const first = cache.find('x')
@@ -58,7 +58,7 @@ describe('an answer of the store', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('counts from the question, not from its arrival', async () => {
+  it('ages from the start of the lookup, not from its end', async () => {
     const { cache, asked, answers, pass } = make()
     let arrive = (_record: TokenRecord): void => {}
     answers(
@@ -76,14 +76,14 @@ describe('an answer of the store', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('is returned without a promise after it arrived late', async () => {
+  it('is returned without a promise after a late arrival', async () => {
     const { cache, answers } = make()
     answers(async () => record('a'))
     await cache.find('x')
     expect(cache.find('x')).toMatchObject({ id: 'a' })
   })
 
-  it('does not last longer because the clock was set back', () => {
+  it('is not kept longer because the clock was set back', () => {
     const { cache, asked, pass } = make()
     cache.find('x')
     pass(-3_600_000)
@@ -91,7 +91,7 @@ describe('an answer of the store', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('is that of the whole digest', () => {
+  it('belongs to the whole digest', () => {
     const { cache, asked } = make()
     for (const digest of ['x', 'xy', 'y', 'X']) cache.find(digest)
     expect(asked).toEqual(['x', 'xy', 'y', 'X'])
@@ -109,7 +109,7 @@ describe('an answer of the store', () => {
     expect(cache.find('x')).toMatchObject({ id: 'a' })
   })
 
-  it('for a deleted token replaces it', () => {
+  it('for a deleted token replaces the cached token', () => {
     const { cache, answers, pass } = make({ staleMs: 60_000 })
     cache.find('x')
     pass(500)
@@ -120,15 +120,15 @@ describe('an answer of the store', () => {
     expect(() => cache.find('x')).toThrow(StorageAwayError)
   })
 
-  it('is looked up each time if cacheMs is 0', () => {
+  it('is requested from the store each time if cacheMs is 0', () => {
     const { cache, asked } = make({ cacheMs: 0 })
     for (let call = 0; call < 3; call++) cache.find('x')
     expect(asked).toHaveLength(3)
   })
 })
 
-describe('many callers at once', () => {
-  it('share one question for each digest', async () => {
+describe('concurrent callers', () => {
+  it('share one lookup for each digest', async () => {
     const { cache, asked, answers } = make()
     answers(async () => record('a'))
     await Promise.all(Array.from({ length: 100 }, (_, at) => cache.find(at % 2 === 0 ? 'x' : 'y')))
@@ -154,7 +154,7 @@ describe('many callers at once', () => {
     expect(cache.find('x')).toMatchObject({ version: 2 })
   })
 
-  it('share its failure, and the next one looks it up again', async () => {
+  it('share a failed lookup, and the next caller repeats it', async () => {
     const { cache, asked, answers } = make()
     answers(async () => away())
     const all = await Promise.allSettled([cache.find('x'), cache.find('x')])
@@ -177,7 +177,7 @@ describe('a token that this process changes', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('is not remembered as it was by a question that was on its way', async () => {
+  it('is not cached in its old state by a lookup in flight', async () => {
     const { cache, answers } = make()
     let arrive = (_record: TokenRecord): void => {}
     answers(
@@ -197,8 +197,8 @@ describe('a token that this process changes', () => {
   })
 })
 
-describe('while the store is away', () => {
-  it('no token is accepted by default', () => {
+describe('the cache while the store is unavailable', () => {
+  it('accepts no token by default', () => {
     const { cache, answers, pass } = make()
     cache.find('x')
     answers(away)
@@ -209,7 +209,7 @@ describe('while the store is away', () => {
   it.each([
     ['throws', away],
     ['rejects', async () => away()],
-  ])('the last known answer counts for staleMs, where the store %s', async (_, fails) => {
+  ])('returns the last known result for staleMs if the store %s', async (_, fails) => {
     const { cache, answers, pass } = make({ staleMs: 2000 })
     await cache.find('x')
     answers(fails)
@@ -219,7 +219,7 @@ describe('while the store is away', () => {
     await expect((async () => cache.find('x'))()).rejects.toThrow(StorageAwayError)
   })
 
-  it('the store is not asked for each call', () => {
+  it('does not repeat the lookup for each call', () => {
     const { cache, asked, answers, pass } = make({ staleMs: 60_000 })
     cache.find('x')
     answers(away)
@@ -231,7 +231,7 @@ describe('while the store is away', () => {
     expect(asked).toHaveLength(3)
   })
 
-  it('tokens that were never looked up, or were unknown, stay unknown', () => {
+  it('reports tokens that were never looked up or were unknown as unknown', () => {
     const { cache, answers, pass } = make({ staleMs: 60_000 })
     answers(() => undefined)
     cache.find('x')
@@ -240,7 +240,7 @@ describe('while the store is away', () => {
     for (const digest of ['x', 'y']) expect(() => cache.find(digest)).toThrow(StorageAwayError)
   })
 
-  it('other failures are no reason to trust an old answer', () => {
+  it('returns no old result after other failures', () => {
     const { cache, answers, pass } = make({ staleMs: 60_000 })
     cache.find('x')
     answers(() => {
@@ -251,8 +251,8 @@ describe('while the store is away', () => {
   })
 })
 
-describe('its size is bounded', () => {
-  it('the token that was not seen for longest is forgotten first', () => {
+describe('the bounded size of the cache', () => {
+  it('evicts the least recently used token first', () => {
     const { cache, asked } = make()
     for (let at = 0; at < 10_000; at++) cache.find(`x${at}`)
     cache.find('x0')
@@ -264,7 +264,7 @@ describe('its size is bounded', () => {
     expect(asked).toEqual(['x1'])
   })
 
-  it('and unknown ones drive out no token', () => {
+  it('evicts no token in favor of unknown ones', () => {
     const { cache, asked, answers } = make()
     cache.find('x')
     answers(() => undefined)

@@ -35,7 +35,7 @@ const listed = new Map<string, string | undefined>(
 )
 const rising = ['ignored', 'reported', 'translated', 'kept']
 
-it('new SDK names: pass in their own format, and cause no exception in any pair', { timeout: 600_000 }, async () => {
+it('passes new SDK names in their own format without an exception in any pair', { timeout: 600_000 }, async () => {
   const probed: Probed[] = []
   for (const name of names) probed.push(await probe(name))
   if (reported !== undefined)
@@ -47,7 +47,7 @@ it('new SDK names: pass in their own format, and cause no exception in any pair'
 })
 
 it.skipIf(asked !== undefined)(
-  'new SDK names: are kept, translated or reported at least as well as the list of names says',
+  'keeps, translates or reports new SDK names at least as well as the list of names documents',
   async () => {
     const worse: string[] = []
     for (const sample of samples) {

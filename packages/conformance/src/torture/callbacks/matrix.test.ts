@@ -48,7 +48,7 @@ describe('callback matrix', () => {
           expect(covered).toHaveProperty(String(tried.see))
   })
 
-  test('reports that deciders refuse, observers are ignored, and nothing hangs or is left unhandled', async () => {
+  test('reports that deciders reject calls, observers are ignored, and nothing hangs or stays unhandled', async () => {
     const { cells, held, complaints, unhandled } = await tryMatrix()
     expect(complaints).toEqual([])
     expect(unhandled).toEqual([])

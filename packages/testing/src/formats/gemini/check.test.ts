@@ -19,7 +19,7 @@ const cases: [name: string, body: JsonObject, message: string][] = [
     'Invalid JSON payload received. Unknown name "foo": Cannot find field.',
   ],
   [
-    'another format’s fields, all at once',
+    'all fields of another format',
     geminiBody('x', { max_tokens: 1, messages: [] }),
     'Invalid JSON payload received. Unknown name "max_tokens": Cannot find field.\nInvalid JSON payload received. Unknown name "messages": Cannot find field.',
   ],
@@ -29,12 +29,12 @@ const cases: [name: string, body: JsonObject, message: string][] = [
     'Invalid JSON payload received. Unknown name "cache_control" at \'contents[1].parts[0]\': Cannot find field.',
   ],
   [
-    'a JSON schema where Google’s own is wanted',
+    'a JSON schema in place of Google’s schema',
     geminiBody('x', declared({ name: 'f', parameters: { type: 'object', additionalProperties: false } })),
     'Invalid JSON payload received. Unknown name "additionalProperties" at \'tools[0].function_declarations[0].parameters\': Cannot find field.',
   ],
   [
-    'the same in a property',
+    'a JSON schema keyword in a property',
     geminiBody(
       'x',
       declared({ name: 'f', parameters: { type: 'OBJECT', properties: { a: { type: 'STRING', $ref: '#' } } } }),
@@ -57,17 +57,17 @@ const cases: [name: string, body: JsonObject, message: string][] = [
     '* GenerateContentRequest.generation_config.temperature: temperature must be in the range [0.0, 2.0].\n',
   ],
   [
-    'no tokens',
+    'a token limit of zero',
     config({ maxOutputTokens: 0 }),
     '* GenerateContentRequest.generation_config.max_output_tokens: max_output_tokens must be positive.\n',
   ],
   [
-    'a schema without its mime type',
+    'a schema without its MIME type',
     config({ responseSchema: { type: 'OBJECT' } }),
     '* GenerateContentRequest.generation_config.response_schema: only allowed when response_mime_type is application/json.\n',
   ],
   [
-    'a foreign role',
+    'a role of another format',
     { contents: [{ role: 'assistant', parts: [{ text: 'x' }] }] },
     'Please use a valid role: user, model.',
   ],
@@ -87,33 +87,33 @@ const cases: [name: string, body: JsonObject, message: string][] = [
     'Invalid value at \'contents[0].parts[0].inline_data.data\' (TYPE_BYTES), Base64 decoding failed for "a b!"',
   ],
   [
-    'a call before the user said anything',
+    'a call before the first user turn',
     { contents: [{ role: 'model', parts: [call1] }] },
     'Please ensure that function call turn comes immediately after a user turn or after a function response turn.',
   ],
   [
-    'an answer without a call',
+    'a tool result without a call',
     { contents: [user, { role: 'user', parts: [answer1] }] },
     'Please ensure that function response turn comes immediately after a function call turn.',
   ],
   [
-    'fewer answers than calls',
+    'fewer tool results than calls',
     { contents: [user, { role: 'model', parts: [call1, call1] }, { role: 'user', parts: [answer1] }, user] },
     'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
   ],
-  ['a foreign signature', text([{ text: 'x', thoughtSignature: 'QUJD' }]), 'Corrupted thought signature.'],
+  ['an invalid signature', text([{ text: 'x', thoughtSignature: 'QUJD' }]), 'Corrupted thought signature.'],
   [
     'a tool mode without tools',
     geminiBody('x', { toolConfig: { functionCallingConfig: { mode: 'ANY' } } }),
     'Function calling config is set without function_declarations.',
   ],
   [
-    'a name no function has',
+    'an invalid function name',
     geminiBody('x', declared({ name: 'a b' })),
     '* GenerateContentRequest.tools[0].function_declarations[0].name: [FIELD_INVALID] Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.\n',
   ],
   [
-    'a required property that is not there',
+    'a required property that is not declared',
     geminiBody('x', declared({ name: 'f', parameters: { type: 'OBJECT', properties: {}, required: ['a'] } })),
     '* GenerateContentRequest.tools[0].function_declarations[0].parameters.required[0]: property is not defined\n',
   ],
@@ -126,7 +126,7 @@ describe('invalid generateContent request', () => {
     expect((await response.json()).error).toMatchObject({ code: 400, message, status: 'INVALID_ARGUMENT' })
   })
 
-  it('is rejected with the fields in its details', async () => {
+  it('is rejected with the invalid fields in the error details', async () => {
     const body = geminiBody('x', { foo: 1, generation_config: { bar: 1 } })
     const { error } = await (await createFakeProvider().fetch(requestTo(path, body))).json()
     const words = (name: string, at = '') =>
@@ -216,25 +216,25 @@ describe('authentication and routing of generateContent', () => {
   const rest = '/models/demo-gemini:generateContent'
 
   it.each([
-    ['its own header', `/v1beta${rest}`, { 'x-goog-api-key': 'good' }, [200, undefined]],
-    ['a query', `/v1beta${rest}?key=good`, {}, [200, undefined]],
-    ['the version the newest client names', `/v1${rest}`, { 'x-goog-api-key': 'good' }, [200, undefined]],
-    ['no version', rest, { 'x-goog-api-key': 'good' }, [200, undefined]],
-    ['Vertex', `/v1beta1/publishers/google${rest}`, { authorization: 'Bearer good' }, [200, undefined]],
+    ['a key in its header', `/v1beta${rest}`, { 'x-goog-api-key': 'good' }, [200, undefined]],
+    ['a key in the query', `/v1beta${rest}?key=good`, {}, [200, undefined]],
+    ['the version of the newest client', `/v1${rest}`, { 'x-goog-api-key': 'good' }, [200, undefined]],
+    ['a path without a version', rest, { 'x-goog-api-key': 'good' }, [200, undefined]],
+    ['a Vertex AI path', `/v1beta1/publishers/google${rest}`, { authorization: 'Bearer good' }, [200, undefined]],
     ['a wrong key', `/v1beta${rest}?key=bad`, {}, [400, 'INVALID_ARGUMENT']],
     ['no key', `/v1beta${rest}`, {}, [403, 'PERMISSION_DENIED']],
     ['a key as a bearer token', `/v1beta${rest}`, { authorization: 'Bearer good' }, [401, 'UNAUTHENTICATED']],
-    ['another header', `/v1beta${rest}`, { 'x-api-key': 'good' }, [403, 'PERMISSION_DENIED']],
+    ['a key in another header', `/v1beta${rest}`, { 'x-api-key': 'good' }, [403, 'PERMISSION_DENIED']],
     ['an unknown model', '/v1beta/models/x:generateContent', { 'x-goog-api-key': 'good' }, [404, 'NOT_FOUND']],
     ['an unknown method', '/v1beta/models/demo-gemini:embed', { 'x-goog-api-key': 'good' }, [404, 'NOT_FOUND']],
   ] satisfies [string, string, Record<string, string>, unknown[]][])(
-    'rejects %s',
+    'respond to %s with the expected status',
     async (_name, url, headers, wanted) => {
       expect(await send(url, headers)).toEqual(wanted)
     },
   )
 
-  it('shares the list of models with the other providers, selected by the headers', async () => {
+  it('list models in the format of the provider that the headers select', async () => {
     const provider = createFakeProvider()
     const list = async (url: string, headers: Record<string, string>) =>
       Object.keys(await (await provider.fetch(`http://fake.invalid${url}`, { headers })).json())
@@ -245,7 +245,7 @@ describe('authentication and routing of generateContent', () => {
   })
 })
 
-it('a signature is valid only for the tool of its call', async () => {
+it('accepts a signature only for the tool of its call', async () => {
   const provider = createFakeProvider()
   const tools = declared({ name: 'f' })
   const first = await (await call(provider, 'gemini', '[[think]] [[tool:f]]', tools)).json()

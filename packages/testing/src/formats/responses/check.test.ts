@@ -19,50 +19,50 @@ const cases: [name: string, body: JsonObject, message: string, rest: JsonObject]
     { param: 'model', code: 'missing_required_parameter' },
   ],
   [
-    'nothing to answer',
+    'no input',
     { model: 'm' },
     'One of "input" or "previous_response_id" or \'prompt\' or \'conversation_id\' must be provided.',
     { param: 'input' },
   ],
   ['an unknown field', responsesBody('x', { foo: 1 }), "Unknown parameter: 'foo'.", { code: 'unknown_parameter' }],
   [
-    'chat’s name for a field',
+    'a field name of chat',
     responsesBody('x', { max_tokens: 100 }),
     "Unsupported parameter: 'max_tokens'. In the Responses API, this parameter has moved to 'max_output_tokens'. Try again with the new parameter. See the API documentation for more information: https://platform.openai.com/docs/api-reference/responses/create.",
     { code: 'unsupported_parameter' },
   ],
   [
-    'too few tokens',
+    'a token limit below the minimum',
     responsesBody('x', { max_output_tokens: 10 }),
     "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 10 instead.",
     { code: 'integer_below_min_value' },
   ],
   [
-    'an effort there is not',
+    'an unknown effort',
     responsesBody('x', { reasoning: { effort: 'huge' } }),
     "Invalid value: 'huge'. Supported values are: 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', and 'max'.",
     { param: 'reasoning.effort', code: 'invalid_value' },
   ],
   [
-    'a role there is not',
+    'an unknown role',
     input({ role: 'tool', content: 'x' }),
     "Invalid value: 'tool'. Supported values are: 'assistant', 'system', 'developer', and 'user'.",
     { param: 'input[0].role' },
   ],
   [
-    'chat’s parts',
+    'a content part of chat',
     input({ role: 'user', content: [{ type: 'text', text: 'x' }] }),
     "Invalid value: 'text'. Supported values are: 'input_text', 'input_image', 'input_file', and 'input_audio'.",
     { param: 'input[0].content[0]' },
   ],
   [
-    'a user’s part from the assistant',
+    'a user part in an assistant message',
     input({ role: 'assistant', content: [{ type: 'input_text', text: 'x' }] }),
     "Invalid value: 'input_text'. Supported values are: 'output_text', and 'refusal'.",
     { param: 'input[0].content[0]' },
   ],
   [
-    'chat’s image',
+    'an image part of chat',
     input({ role: 'user', content: [{ type: 'input_image', image_url: { url: 'x' } }] }),
     "Invalid type for 'input[0].content[0].image_url': expected a string, but got an object instead.",
     { code: 'invalid_type' },
@@ -74,7 +74,7 @@ const cases: [name: string, body: JsonObject, message: string, rest: JsonObject]
     { code: 'missing_required_parameter' },
   ],
   [
-    'arguments that are no text',
+    'arguments that are not a string',
     input({ ...call1, arguments: {} }, answer1),
     "Invalid type for 'input[0].arguments': expected a string, but got an object instead.",
     { code: 'invalid_type' },
@@ -86,49 +86,49 @@ const cases: [name: string, body: JsonObject, message: string, rest: JsonObject]
     { param: 'input[0].id', code: 'invalid_value' },
   ],
   [
-    'an open call',
+    'a call without an output',
     input(user, call1),
     'No tool output found for function call call_1.',
     { param: 'input', code: null },
   ],
   [
-    'an answer to nothing',
+    'an output without a call',
     input(user, answer1),
     'No tool call found for function call output with call_id call_1.',
     { param: 'input' },
   ],
   [
-    'foreign reasoning',
+    'encrypted reasoning of another provider',
     input(user, { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'foreign-content' }, user),
     'The encrypted content fore...tent could not be verified. Reason: Encrypted content could not be decrypted or parsed.',
     { param: null, code: 'invalid_encrypted_content' },
   ],
   [
-    'chat’s tool',
+    'a tool in the format of chat',
     tools({ type: 'function', function: { name: 'f' } }),
     "Missing required parameter: 'tools[0].name'.",
     { param: 'tools[0].name' },
   ],
   [
-    'a loose schema called strict',
+    'a non-strict schema declared as strict',
     tools({ type: 'function', name: 'f', parameters: loose, strict: true }),
     "Invalid schema for function 'f': In context=(), 'additionalProperties' is required to be supplied and to be false.",
     { param: 'tools[0].parameters', code: 'invalid_function_parameters' },
   ],
   [
-    'the same further in',
+    'a nested non-strict schema declared as strict',
     responsesBody('x', { text: { format: { type: 'json_schema', name: 'a', schema: open, strict: true } } }),
     "Invalid schema for response_format 'a': In context=('properties', 'a'), 'additionalProperties' is required to be supplied and to be false.",
     { param: 'text.format.schema' },
   ],
   [
-    'a choice of a tool there is not',
+    'a tool choice of an unknown tool',
     responsesBody('x', { tool_choice: { type: 'function', name: 'g' } }),
     "Tool choice 'function' not found in 'tools' parameter.",
     { param: 'tool_choice' },
   ],
   [
-    'something to include that there is not',
+    'an unknown value of include',
     responsesBody('x', { include: ['reasoning'] }),
     "Invalid value: 'reasoning'. Supported values are:",
     { param: 'include[0]' },
@@ -144,7 +144,7 @@ describe('invalid Responses request', () => {
     expect(error.message).toContain(message)
   })
 
-  it('Chat Completions rejects an invalid strict schema', async () => {
+  it('is also rejected by Chat Completions for an invalid strict schema', async () => {
     const strict = { name: 'f', parameters: { ...loose, additionalProperties: false }, strict: true }
     const body = chatBody('x', { tools: [{ type: 'function', function: strict }] })
     const { error } = await (await createFakeProvider().fetch(requestTo('/v1/chat/completions', body))).json()
@@ -157,7 +157,7 @@ describe('invalid Responses request', () => {
   })
 })
 
-it('Responses compacts when a request ends with the compaction item, and accepts the result', async () => {
+it('compacts when a Responses request ends with the compaction item, and accepts the result', async () => {
   const provider = createFakeProvider()
   const send = async (...items: Json[]) => (await provider.fetch(requestTo('/v1/responses', input(...items)))).json()
   const { output } = await send(user, { type: 'compaction_trigger' })

@@ -22,7 +22,7 @@ const total: Meter = { name: 'total', limit: 10, amount: 2, kind: 'period', peri
 const reservation = { callId: 'call', tokenId: 'tok', meters: [total] }
 
 describe('the folder', () => {
-  test('is created for this user only, with its files', async () => {
+  test('is created with its files for this user only', async () => {
     const storage = folderStorage(folder)
     await storage.tokens.create(aRecord())
     await storage.meters.reserve(reservation)
@@ -40,7 +40,7 @@ describe('the folder', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o750)
   })
 
-  test('has all tokens and counts when it is opened again', async () => {
+  test('contains all tokens and counts when it is opened again', async () => {
     const record = aRecord()
     const first = folderStorage(folder)
     await first.tokens.create(record)
@@ -59,14 +59,14 @@ describe('the folder', () => {
     await expect(storage.close()).resolves.toBeUndefined()
   })
 
-  test.each([-1, Number.NaN])('%d is no time', (localMs) => {
+  test.each([-1, Number.NaN])('rejects a duration of %d', (localMs) => {
     expect(() => folderStorage(folder, { localMs })).toThrow(RangeError)
     expect(existsSync(folder)).toBe(false)
   })
 })
 
-describe('the error for an unusable folder names it and the reason for', () => {
-  test('a file in its place', () => {
+describe('the error for an unusable folder', () => {
+  test('names the folder and the reason if a file is in its place', () => {
     const file = join(place, 'file')
     writeFileSync(file, '')
     expect(() => folderStorage(file)).toThrow(
@@ -74,19 +74,19 @@ describe('the error for an unusable folder names it and the reason for', () => {
     )
   })
 
-  test('a file in the middle of the path', () => {
+  test('names the folder and the reason if a file is in the middle of the path', () => {
     writeFileSync(join(place, 'file'), '')
     expect(() => folderStorage(join(place, 'file', 'data'))).toThrow('part of the path is a file')
   })
 
-  // Root may write anywhere.
+  // Root can write anywhere.
   if (process.getuid?.() !== 0)
-    test('a folder that may not be written', () => {
+    test('names the folder and the reason if it is not writable', () => {
       mkdirSync(folder, { recursive: true, mode: 0o500 })
       expect(() => folderStorage(folder)).toThrow('this process may not write there')
     })
 
-  test('a file that is not a database', () => {
+  test('names the folder and the reason if a file is not a database', () => {
     mkdirSync(folder, { recursive: true })
     writeFileSync(
       join(folder, 'tokens.db'),
@@ -95,25 +95,30 @@ describe('the error for an unusable folder names it and the reason for', () => {
     expect(() => folderStorage(folder)).toThrow(/tokens\.db is not a database/)
   })
 
-  test.each(['tokens.db', 'meters.db'])('a newer version’s %s, which is left as it is', async (name) => {
-    const storage = folderStorage(folder)
-    await storage.meters.reserve(reservation)
-    await storage.close()
-    const newer = openDatabase(join(folder, name), { pragmas: ['user_version = 99'] })
-    newer.close()
-    const open = async () => {
-      const opened = folderStorage(folder)
-      try {
-        await opened.meters.reserve(reservation)
-      } finally {
-        await opened.close()
+  test.each(['tokens.db', 'meters.db'])(
+    'names the folder and the reason for a newer version’s %s, which stays unchanged',
+    async (name) => {
+      const storage = folderStorage(folder)
+      await storage.meters.reserve(reservation)
+      await storage.close()
+      const newer = openDatabase(join(folder, name), { pragmas: ['user_version = 99'] })
+      newer.close()
+      const open = async () => {
+        const opened = folderStorage(folder)
+        try {
+          await opened.meters.reserve(reservation)
+        } finally {
+          await opened.close()
+        }
       }
-    }
-    await expect(open()).rejects.toThrow(/newer version .*schema 99; this version supports up to 1.*update the package/)
-    const again = openDatabase(join(folder, name), {})
-    expect(again.prepare('PRAGMA user_version').first()).toEqual([99])
-    again.close()
-  })
+      await expect(open()).rejects.toThrow(
+        /newer version .*schema 99; this version supports up to 1.*update the package/,
+      )
+      const again = openDatabase(join(folder, name), {})
+      expect(again.prepare('PRAGMA user_version').first()).toEqual([99])
+      again.close()
+    },
+  )
 })
 
 test('reports a full disk, and changes nothing', async () => {
@@ -136,10 +141,10 @@ test('reports a full disk, and changes nothing', async () => {
   database.close()
 })
 
-describe('while another process writes', () => {
+describe('a folder while another process writes', () => {
   const aMoment = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-  test('a change waits without blocking this process, and is made', async () => {
+  test('accepts a change after a wait that does not block this process', async () => {
     const storage = folderStorage(folder)
     const record = aRecord()
     await storage.tokens.create(record)
@@ -147,7 +152,7 @@ describe('while another process writes', () => {
     other.exec('BEGIN IMMEDIATE')
     const changing = storage.tokens.change(record.id, (before) => ({ ...before, revokedAt: 3 }))
     await aMoment(60)
-    // Readers are not held up by one that has not written yet.
+    // A transaction that has not written yet does not block readers.
     expect(await storage.tokens.get(record.id)).toEqual(record)
     other.exec('COMMIT')
     expect(await changing).toMatchObject({ revokedAt: 3 })
@@ -155,7 +160,7 @@ describe('while another process writes', () => {
     await storage.close()
   })
 
-  test('a lookup waits at most 100 ms, and then throws StorageAwayError', async () => {
+  test('throws StorageAwayError from a lookup after at most 100 ms', async () => {
     const storage = folderStorage(folder)
     const record = aRecord()
     await storage.tokens.create(record)
@@ -171,7 +176,7 @@ describe('while another process writes', () => {
   })
 })
 
-describe('at the start of a gateway', () => {
+describe('the start of a gateway', () => {
   const warnings: string[] = []
   beforeEach(() => void warnings.splice(0))
   const open = () => folderStorage(folder, { logger: { warn: (message) => warnings.push(message) } })
@@ -190,7 +195,7 @@ describe('at the start of a gateway', () => {
     await first.close()
   })
 
-  test('leaves counting to the first process with a call to count', async () => {
+  test('lets the first process with a call do the counting', async () => {
     const [first, second] = [open(), open()]
     first.check?.()
     second.check?.()
@@ -202,21 +207,21 @@ describe('at the start of a gateway', () => {
 
   test.each([
     [
-      'no database',
+      'not a database',
       () => {
         rmSync(join(folder, 'meters.db-wal'), { force: true })
         writeFileSync(join(folder, 'meters.db'), 'x'.repeat(5000))
       },
     ],
     [
-      'no JSON',
+      'not JSON',
       () => {
         const database = openDatabase(join(folder, 'meters.db'), {})
         database.exec(`INSERT INTO meters VALUES ('k', '{')`)
         database.close()
       },
     ],
-  ])('throws for counts that are %s, and names the file and what to do', async (_, damage) => {
+  ])('throws for counts that are %s, and names the file and a remedy', async (_, damage) => {
     const first = open()
     await first.meters.reserve(reservation)
     await first.close()

@@ -6,8 +6,8 @@ import { folderStorage } from './folder-storage.ts'
 import { countedId, counter, type Line, type Role, sharedId, theDay } from './kill-scene.test-support.ts'
 
 /*
- * A process that works on a folder as fast as it can, until it is killed. It writes down each change before it asks for it and again
- * when it was told that it is done: with plain writes to a file, which outlive it.
+ * A process that works on a folder at full speed until it is killed. It logs each change before requesting it and again
+ * after its acknowledgement, with plain file writes that survive the process.
  */
 
 const [folder, log, role] = process.argv.slice(2) as [string, string, Role]
@@ -108,7 +108,7 @@ async function work(): Promise<void> {
       await storage.flush()
       say({ flushed: settledCalls })
     } catch (error) {
-      // The other one writes at the same moment: it is written later.
+      // The other process is writing at the same moment; this change is written later.
       if (!(error instanceof StorageAwayError)) throw error
     }
   }
@@ -125,7 +125,7 @@ async function work(): Promise<void> {
   process.stdout.write('up\n')
   for (;;) {
     await steps[Math.floor(Math.random() * steps.length)]?.()
-    // Timers are to have their turn: counts are written by one.
+    // Lets timers run: a timer writes the counts.
     await new Promise((resolve) => setImmediate(resolve))
   }
 }

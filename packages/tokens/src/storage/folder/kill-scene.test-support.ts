@@ -1,19 +1,19 @@
 import type { Meter } from '../../contract/meter-store.ts'
 import type { TokenRecord } from '../../contract/token.ts'
 
-/** What a process that is to be killed writes down. */
+/** Log entry of a process that will be killed. */
 export type Line =
   | { readonly want: TokenRecord }
   | { readonly done: string }
-  /** The count after a reservation; after a flush; a warning of the storage. */
+  /** The count after a reservation or a flush, or a warning of the storage. */
   | { readonly counted: number }
   | { readonly flushed: number }
   | { readonly warned: string }
 
-/** `settling`: only settles calls, whichever process counts; it writes down how many of its own. */
+/** `settling`: only settles calls, whichever process counts, and logs how many. */
 export type Role = 'gateway' | 'command' | 'settling'
 
-/** A token that both change at the same time: each counts its changes in the metadata. */
+/** A token that both processes change concurrently: each counts its changes in the metadata. */
 export const sharedId = 'tok_shared'
 export const countedId = 'tok_counted'
 export const counter: Meter = { name: 'total', limit: 1e12, amount: 1, kind: 'period', period: 'total' }

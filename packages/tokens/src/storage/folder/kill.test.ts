@@ -12,7 +12,7 @@ import { countedId, counter, type Line, type Role, sharedId, theDay } from './ki
 import { readPendingBatches } from './pending-calls.ts'
 import { openDatabase } from './sqlite.ts'
 
-// Each round starts two processes, a third of a second each.
+// Each round starts two processes that run for a third of a second each.
 const rounds = process.env.MODELGATE_FULL === undefined ? 25 : 100
 const roles = ['gateway', 'command'] as const satisfies readonly Role[]
 
@@ -20,7 +20,7 @@ let place: string
 beforeAll(async () => {
   place = mkdtempSync(join(tmpdir(), 'modelgate-kill-'))
   const here = fileURLToPath(new URL('.', import.meta.url))
-  // The child is started many times: as plain JavaScript, beside which the library is found.
+  // The child starts many times, so it is compiled to JavaScript next to the library.
   await build({
     entry: { child: join(here, 'kill-child.test-support.ts') },
     outDir: place,
@@ -35,24 +35,24 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => rmSync(place, { recursive: true, force: true }))
 
-/** What must stand in the folder: what was acknowledged, and of what was under way either state. */
+/** Expected content of the folder: all acknowledged changes, and either state of those in flight. */
 interface Truth {
   readonly records: Map<string, TokenRecord>
-  /** Every digest that there ever was, and whose it is. */
+  /** Every digest ever used, with its token. */
   readonly digests: Map<string, string>
   readonly shared: Record<Exclude<Role, 'settling'>, { done: number; wanted: number }>
-  /** What was flushed, and what was counted. */
+  /** Flushed and counted amounts. */
   flushed: number
   counted: number
 }
 
 interface Round {
-  /** Ids that were worked on, and what was under way when the process ended. */
+  /** Ids of changed tokens, and the changes in flight when the process ended. */
   readonly touched: Set<string>
   readonly underWay: Map<string, TokenRecord>
 }
 
-test(`kill -9 in ${rounds * roles.length} processes while they write: nothing acknowledged is lost, nothing comes back`, async () => {
+test(`keeps every acknowledged change and restores nothing deleted when ${rounds * roles.length} writing processes are killed with kill -9`, async () => {
   const folder = join(place, 'data')
   const first = folderStorage(folder)
   await first.tokens.create(sharedToken)
@@ -87,7 +87,7 @@ test(`kill -9 in ${rounds * roles.length} processes while they write: nothing ac
   expect(truth.flushed).toBeGreaterThan(0)
 }, 180_000)
 
-test('while a process counts, others can change tokens but not count; when it is killed, another can count at once', async () => {
+test('lets other processes change tokens but not count while one counts, and lets another count as soon as it is killed', async () => {
   const folder = join(place, 'counted')
   const storage = folderStorage(folder, { localMs: 0 })
   await storage.tokens.create(sharedToken)
@@ -110,11 +110,11 @@ test('while a process counts, others can change tokens but not count; when it is
   await storage.close()
 }, 60_000)
 
-test('two processes settle calls in one folder and are killed: each written call is counted once', async () => {
+test('counts each written call once when two processes settle calls in one folder and are killed', async () => {
   const folder = join(place, 'settled')
   let [written, settled] = [0, 0]
   let hasPending = false
-  // On a loaded machine a process may be killed before its first flush: more rounds then.
+  // On a loaded machine, a process may be killed before its first flush; more rounds follow then.
   for (let n = 0; n < 10 || (n < 60 && (written <= 50 || !hasPending)); n++) {
     const logs = await Promise.all(
       ['a', 'b'].map((name) =>
@@ -132,7 +132,7 @@ test('two processes settle calls in one folder and are killed: each written call
     expect(sums?.calls ?? 0).toBeGreaterThanOrEqual(written)
     expect(sums?.calls ?? 0).toBeLessThanOrEqual(settled)
     expect(state?.used ?? 0).toBe(sums?.calls ?? 0)
-    // What this process was killed before writing is gone for good.
+    // Calls that the killed process had not written are lost.
     written = sums?.calls ?? 0
     settled = written
     hasPending ||= readPendingBatches(folder).length > 0
@@ -156,7 +156,7 @@ const sharedToken: TokenRecord = {
   version: 1,
 }
 
-/** Starts a process, lets it work for a while, kills it, and gives what it wrote down. */
+/** Starts a process, lets it work for a while, kills it, and returns its log. */
 async function runAndKill(
   folder: string,
   name: string,
@@ -181,11 +181,11 @@ async function runAndKill(
   expect(await exited, complaint).toBe('SIGKILL')
   const lines = readFileSync(log, 'utf8').split('\n')
   rmSync(log)
-  // The last one may be half a line.
+  // The last line may be incomplete.
   return lines.slice(0, -1).map((line) => JSON.parse(line) as Line)
 }
 
-/** Takes over what a process wrote down. */
+/** Adds the log of a process to the expected content. */
 function follow(lines: readonly Line[], role: Exclude<Role, 'settling'>, truth: Truth, round: Round): void {
   let wanted: TokenRecord | undefined
   for (const line of lines) {
@@ -227,7 +227,7 @@ async function checkTokens(storage: Storage, truth: Truth, round: Round): Promis
   }
   found.delete(sharedId)
   for (const [id, record] of found) {
-    // What was under way is there wholly or not at all.
+    // A change in flight is stored completely or not at all.
     const underWay = round.underWay.get(id)
     if (underWay !== undefined && record.version === underWay.version) truth.records.set(id, underWay)
   }
@@ -240,7 +240,7 @@ async function checkTokens(storage: Storage, truth: Truth, round: Round): Promis
   await checkDigests(storage, truth, round.touched)
 }
 
-/** Each digest that a token holds leads to it, and each that it once held to nothing. */
+/** Each current digest of a token finds it; each former digest finds nothing. */
 async function checkDigests(storage: Storage, truth: Truth, ids: Iterable<string>): Promise<void> {
   const which = new Set(ids)
   for (const [digest, id] of truth.digests) {
@@ -269,7 +269,7 @@ async function checkCounts(storage: Storage, truth: Truth): Promise<void> {
   expect(state?.used ?? 0).toBeLessThanOrEqual(truth.counted)
   const [sums] = await storage.meters.sums({ tokenId: countedId, from: theDay, to: theDay })
   const calls = sums?.calls ?? 0
-  // A reservation is counted as a call when it is settled: the last one may not be.
+  // A reservation counts as a call once it is settled; the last one may not be settled.
   expect(calls).toBeGreaterThanOrEqual(truth.flushed - rounds)
   expect([sums?.inputTokens ?? 0, sums?.outputTokens ?? 0, sums?.cost ?? 0]).toEqual([calls * 2, calls * 3, calls * 5])
 }

@@ -26,7 +26,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** As another process would: locks hold between connections of one process too. */
+/** Opens the folder as another process would: locks also apply between connections of one process. */
 const open = (localMs = 30_000) => {
   const meters = createFolderMeters(folder, 'meters.db', createProcessLock(folder, 'counting.lock'), {
     localMs,
@@ -73,7 +73,7 @@ describe('the writing of counts', () => {
     await meters.reserve(aCall())
     await meters.reserve({ ...aCall(), tokenId: 'other' })
     meters.flush()
-    // What somebody else put there shows what is written next.
+    // A value from outside stays only if the next write does not include it.
     const spoilt = openDatabase(join(folder, 'meters.db'), {})
     spoilt.exec(`UPDATE meters SET value = '"spoilt"'`)
     await meters.reserve(aCall())
@@ -136,8 +136,8 @@ describe('the writing of counts', () => {
   })
 })
 
-describe('one process counts in a folder', () => {
-  test('a process that only reads does not take the lock, and sees the written counts', async () => {
+describe('a folder in which only one process counts', () => {
+  test('lets a process that only reads see the written counts without the lock', async () => {
     const [looking, counting] = [open(), open()]
     expect(await used(looking)).toBe(0)
     expect(await calls(looking)).toBeUndefined()
@@ -150,7 +150,7 @@ describe('one process counts in a folder', () => {
     expect(warnings).toEqual([])
   })
 
-  test('a second process continues from the written counts, warns once, and then rejects calls', async () => {
+  test('makes a second process continue from the written counts, warn once and then reject calls', async () => {
     const [first, second] = [open(), open(200)]
     await first.reserve(aCall(total(40)))
     first.flush()
@@ -162,11 +162,11 @@ describe('one process counts in a folder', () => {
     await expect(reserve(second, aCall())).rejects.toThrow(StorageAwayError)
     await expect(reserve(second, aCall())).rejects.toThrow(/another process counts calls in .*redisStorage/)
     expect(warnings).toHaveLength(1)
-    // The first has noticed nothing.
+    // The first process is not affected.
     expect(await reserve(first, aCall())).toMatchObject({ ok: true, states: [{ used: 20 }] })
   })
 
-  test('when the first has ended, the second takes over and adds its own counts', async () => {
+  test('makes the second process take over when the first has ended, and add its own counts', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
     first.flush()
@@ -175,7 +175,7 @@ describe('one process counts in a folder', () => {
     await reserve(second, running)
     await second.settle(settled(done, 4, reserved.ok ? reserved.at : undefined))
     await second.settle(settled(done, 4, reserved.ok ? reserved.at : undefined))
-    // Unseen by the second until it takes over.
+    // The second process does not see this until it takes over.
     await first.reserve(aCall())
     first.close()
     expect(await reserve(second, aCall())).toMatchObject({ ok: true, states: [{ used: 20 + 4 + 10 }] })
@@ -187,7 +187,7 @@ describe('one process counts in a folder', () => {
     expect(warnings).toEqual([expect.anything(), expect.stringContaining('this process now counts')])
   })
 
-  test('a second process that is closed after the first has ended writes its counts', async () => {
+  test('contains the counts of a second process that is closed after the first has ended', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
     await second.settle(settled(aCall(), 4))
@@ -211,7 +211,7 @@ describe('the calls of a second process', () => {
     vi.advanceTimersByTime(100)
     expect(pending()).toHaveLength(2)
     first.flush()
-    // A process that only reads sees them before the first has added them.
+    // A read-only process sees them before the first has added them.
     expect(await used(open())).toBe(17)
     vi.advanceTimersByTime(1_000)
     expect(await used(first)).toBe(17)
@@ -226,7 +226,7 @@ describe('the calls of a second process', () => {
     expect(warnings[0]).toContain("The use of this process's calls is added to the counts there")
   })
 
-  test('are written to the folder when it is closed while another counts, also for unlimited tokens', async () => {
+  test('are written to the folder when it closes while another process counts, also for unlimited tokens', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
     first.flush()
@@ -239,7 +239,7 @@ describe('the calls of a second process', () => {
     expect(await calls(first)).toBe(2)
   })
 
-  test('are counted at their own time', async () => {
+  test('are counted at the time of the call', async () => {
     const minute: Meter = { name: 'minute', limit: 100, amount: 10, kind: 'window', windowMs: 60_000 }
     vi.setSystemTime('2026-11-21T23:59:59Z')
     const [first, second] = [open(), open()]
@@ -250,12 +250,12 @@ describe('the calls of a second process', () => {
     expect(await first.read('tok', [day, minute])).toMatchObject([{ used: 0 }, { used: 0 }])
   })
 
-  test('are counted once if the first ends before it has deleted them', async () => {
+  test('are counted once if the first process ends before it has deleted them', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
     await second.settle(settled(aCall(), 4))
     second.close()
-    // While a process writes there, the others cannot delete.
+    // While one process writes, the others cannot delete.
     const writing = openDatabase(join(folder, pendingFile), {})
     writing.exec('BEGIN IMMEDIATE')
     vi.advanceTimersByTime(1_000)
@@ -275,11 +275,11 @@ describe('the calls of a second process', () => {
     vi.advanceTimersByTime(1_000)
     expect(await used(next)).toBe(24)
     next.flush()
-    // Nothing is remembered of batches that are gone.
+    // No state of deleted batches remains.
     expect(readSavedCounts(join(folder, 'meters.db')).merged.size).toBe(0)
   })
 
-  test('are counted by the next process if the first ends before it has written them', async () => {
+  test('are counted by the next process if the first ends before writing them', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
     first.flush()
@@ -290,7 +290,7 @@ describe('the calls of a second process', () => {
     vi.advanceTimersByTime(1_000)
     expect(await used(first)).toBe(14)
     expect(pending()).toHaveLength(1)
-    // What the first had in memory ends with it.
+    // Counts in the memory of the first process end with it.
     const copy = mkdtempSync(join(tmpdir(), 'modelgate-copy-'))
     cpSync(folder, copy, { recursive: true })
     writing.close()
@@ -300,7 +300,7 @@ describe('the calls of a second process', () => {
     rmSync(copy, { recursive: true })
   })
 
-  test('wait in memory while the file cannot be written, with one warning', async () => {
+  test('stay in memory with one warning while the file cannot be written', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
     await second.settle(settled(aCall(), 4))
@@ -317,7 +317,7 @@ describe('the calls of a second process', () => {
     expect(await used(first)).toBe(17)
   })
 
-  test('that were not written are added by the process itself when it takes over', async () => {
+  test('that were not written are added when that process takes over', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
     await second.settle(settled(aCall(), 4))
@@ -330,16 +330,16 @@ describe('the calls of a second process', () => {
     expect(await used(open())).toBe(27)
   })
 
-  test('are counted once if one of their batch cannot be read', async () => {
+  test('are counted once if one of their batch is unreadable', async () => {
     const [first, second] = [open(), open()]
     await first.reserve(aCall())
     await second.settle(settled(aCall(), 4))
     second.close()
-    // As another version might write it.
+    // An entry as another version might write it.
     const written = openDatabase(join(folder, pendingFile), {})
     written.exec(`UPDATE batches SET settlements = json_insert(settlements, '$[#]', json('{"callId":"unreadable"}'))`)
     written.close()
-    // Longer than a counter remembers the ids of settled calls.
+    // Longer than a counter keeps the ids of settled calls.
     for (let second = 0; second < 200; second++) {
       vi.advanceTimersByTime(1_000)
       expect(await used(first)).toBe(14)

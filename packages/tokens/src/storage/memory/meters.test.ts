@@ -22,7 +22,7 @@ meterStoreContract('memory', () => {
 })
 meterStoreContract('memory, by the real clock,', () => ({ store: createMemoryMeters() }), { clock: false })
 
-/** What is told, as a file would keep it: the last value of each key. */
+/** The reported changes as a file would store them: the last value of each key. */
 const keeper = () => {
   const kept = new Map<string, SavedEntry['value']>()
   let most = 0
@@ -38,7 +38,7 @@ const keeper = () => {
   }
 }
 
-it('answers at once, without a promise', () => {
+it('returns its results synchronously, without a promise', () => {
   const meters = createMemoryMeters()
   const call = { callId: 'a', tokenId: 't', meters: [perMinute, slots, total] }
   const answers = [
@@ -54,7 +54,7 @@ it('answers at once, without a promise', () => {
 describe('saved counts', () => {
   const counted = [perMinute, perPeriod('day'), perPeriod('week'), perPeriod('month'), total]
 
-  it('restore the same counts and sums, then and later', async () => {
+  it('restore the same counts and sums, immediately and later', async () => {
     let time = start
     const now = () => time
     const { onChange, saved } = keeper()
@@ -98,7 +98,7 @@ describe('saved counts', () => {
     expect(told.map(({ key }) => key)).toEqual([told[0]?.key, told[0]?.key])
   })
 
-  it('continue to count', async () => {
+  it('continue counting after a restore', async () => {
     const { onChange, saved } = keeper()
     const before = createMemoryMeters({ now: () => start, onChange })
     for (let n = 0; n < 9; n++) await before.reserve({ callId: `a${n}`, tokenId: 't', meters: [perMinute] })
@@ -107,7 +107,7 @@ describe('saved counts', () => {
     expect(await after.reserve({ callId: 'b2', tokenId: 't', meters: [perMinute] })).toMatchObject({ ok: false })
   })
 
-  it('is not the calls that ran', async () => {
+  it('do not include running calls', async () => {
     const { onChange, saved } = keeper()
     const before = createMemoryMeters({ onChange })
     await before.reserve({ callId: 'a', tokenId: 't', meters: [slots] })
@@ -116,7 +116,7 @@ describe('saved counts', () => {
 })
 
 describe('an expired counter', () => {
-  it('is dropped: 100,000 tokens with a second’s window leave but those of the last seconds', async () => {
+  it('is dropped: of 100,000 tokens with windows of one second, only those of the last seconds remain', async () => {
     let time = start
     const { onChange, most, size } = keeper()
     const meters = createMemoryMeters({ now: () => time, onChange })
@@ -125,7 +125,7 @@ describe('an expired counter', () => {
       const call = { callId: `c${n}`, tokenId: `t${n}`, meters: [second] }
       await meters.reserve(call)
       await meters.settle({ ...call, at: time, meters: [{ ...second, actual: 1 }] })
-      // A thousand calls in a second: two thousand tokens have something that counts.
+      // At a thousand calls per second, two thousand tokens have active counters.
       time++
     }
     expect(most()).toBeGreaterThan(1000)
@@ -135,7 +135,7 @@ describe('an expired counter', () => {
     expect(size()).toBe(1)
   })
 
-  it('is dropped of periods too, and of a total never', async () => {
+  it('is also dropped for periods, and never for a total', async () => {
     let time = start
     const { onChange, size, saved } = keeper()
     const meters = createMemoryMeters({ now: () => time, onChange })
@@ -153,7 +153,7 @@ describe('an expired counter', () => {
     expect(await again.read('t7', all)).toMatchObject([{ used: 0 }, { used: 0 }, { used: 0 }, { used: 10 }])
   })
 
-  it('is dropped of sums after 400 days', async () => {
+  it('is dropped for sums after 400 days', async () => {
     let time = start
     const { onChange, saved } = keeper()
     const meters = createMemoryMeters({ now: () => time, onChange })
@@ -176,10 +176,10 @@ describe('an expired counter', () => {
   })
 })
 
-describe('a clock that is set', () => {
+describe('a clock change', () => {
   const windows: Meter[] = [perMinute, perPeriod('day')]
 
-  it('back by a little empties nothing', async () => {
+  it('back by a little resets no counter', async () => {
     let time = start
     const meters = createMemoryMeters({ now: () => time })
     await meters.reserve({ callId: 'a', tokenId: 't', meters: windows })
@@ -193,7 +193,7 @@ describe('a clock that is set', () => {
     expect((await meters.reserve({ callId: 'b', tokenId: 't', meters: [full] })).ok).toBe(true)
   })
 
-  it('right after it was years ahead makes no room for calls that end now', async () => {
+  it('to the correct time after years ahead frees no quota for calls that end now', async () => {
     let time = start + 3650 * dayMs
     const meters = createMemoryMeters({ now: () => time })
     await meters.reserve({ callId: 'a', tokenId: 't', meters: windows })
@@ -203,7 +203,7 @@ describe('a clock that is set', () => {
     expect(await meters.read('t', windows)).toMatchObject([{ used: 0 }, { used: 0 }])
   })
 
-  it('right after it was years ahead grants no second budget, and rejects calls for at most one period', async () => {
+  it('to the correct time after years ahead grants no second budget, and rejects calls for at most one period', async () => {
     let time = start + 3650 * dayMs
     const meters = createMemoryMeters({ now: () => time })
     const tight = windows.map((meter) => ({ ...meter, limit: meter.amount }))
@@ -223,7 +223,7 @@ describe('a clock that is set', () => {
   describe('while a process runs', () => {
     beforeEach(() => void vi.useFakeTimers({ now: start }))
     afterEach(() => void vi.useRealTimers())
-    /** Sets the time of day, as an administrator or NTP does; what has passed stays the same. */
+    /** Sets the time of day, as an administrator or NTP does; the monotonic clock is unaffected. */
     const step = (ms: number): void => void vi.setSystemTime(Date.now() + ms)
     const hours = 60 * minute
 
@@ -232,7 +232,7 @@ describe('a clock that is set', () => {
       ['ahead by a day', dayMs],
       ['back by an hour', -hours],
       ['back by a year', -365 * dayMs],
-    ])('%s neither empties a window nor makes it last longer', async (_, ms) => {
+    ])('%s neither resets a window nor extends it', async (_, ms) => {
       const meters = createMemoryMeters()
       const full: Meter = { ...perMinute, limit: 2 }
       await meters.reserve({ callId: 'a', tokenId: 't', meters: [full] })
@@ -247,7 +247,7 @@ describe('a clock that is set', () => {
     it.each([
       ['ahead', 2 * hours],
       ['back', -2 * hours],
-    ])('%s neither ends nor prolongs the lease of a running call', async (_, ms) => {
+    ])('%s neither ends nor extends the lease of a running call', async (_, ms) => {
       const meters = createMemoryMeters()
       const one = { ...slots, limit: 1 }
       await meters.reserve({ callId: 'a', tokenId: 't', meters: [one] })
@@ -258,7 +258,7 @@ describe('a clock that is set', () => {
       expect(await meters.read('t', [one])).toMatchObject([{ used: 0 }])
     })
 
-    it('ahead over the end of a period and back grants one budget for each period', async () => {
+    it('ahead past the end of a period and back grants one budget for each period', async () => {
       const meters = createMemoryMeters()
       const day = { ...perPeriod('day'), limit: 10 }
       vi.setSystemTime(Date.parse('2026-11-21T23:58:00Z'))
@@ -274,7 +274,7 @@ describe('a clock that is set', () => {
       expect(await reserve('g')).toBe(true)
     })
 
-    it('ahead over the end of a period keeps the budgets of tokens without calls', async () => {
+    it('ahead past the end of a period keeps the budgets of tokens without calls', async () => {
       const meters = createMemoryMeters()
       const day = { ...perPeriod('day'), limit: 10 }
       await meters.reserve({ callId: 'a', tokenId: 't', meters: [day] })
@@ -284,7 +284,7 @@ describe('a clock that is set', () => {
       expect((await meters.reserve({ callId: 'b', tokenId: 't', meters: [day] })).ok).toBe(false)
     })
 
-    it('counts the use of a call in the period of its reservation, whatever the clock does', async () => {
+    it('does not move the usage of a call out of the period of its reservation', async () => {
       const meters = createMemoryMeters()
       const counted = [perMinute, perPeriod('day')]
       vi.setSystemTime(Date.parse('2026-11-21T00:02:00Z'))
@@ -297,7 +297,7 @@ describe('a clock that is set', () => {
   })
 })
 
-it('a renewal that arrives before its reservation does not prevent later leases from expiring', async () => {
+it('expires later leases even if a renewal arrives before its reservation', async () => {
   let time = start
   const meters = createMemoryMeters({ now: () => time })
   const wide = { ...slots, limit: 9 }
@@ -312,7 +312,7 @@ it('a renewal that arrives before its reservation does not prevent later leases 
 })
 
 describe('random calls over time, with repeated settlements', () => {
-  // Before the end of a day, a week and a month at once.
+  // Shortly before the simultaneous end of a day, a week and a month.
   const begin = Date.parse('2027-01-31T23:30:00Z')
   const meters: Meter[] = [
     { ...perMinute, name: 'window:second', windowMs: 1000, limit: 12 },
@@ -374,7 +374,7 @@ describe('random calls over time, with repeated settlements', () => {
       if (refusedBy < 0 && !call.entered) Object.assign(call, { entered: true, at: time })
     }
     const settle = (call: Call, actual: number): void => {
-      // Later than that a store may have forgotten.
+      // A store may have dropped the call after that time.
       if (call.settledAt !== undefined && time - call.settledAt > 50_000) return
       const settled = metersOf(call).map((meter) => ({ ...meter, actual }))
       store.settle({ callId: call.callId, tokenId: 't', at: call.at, meters: settled })
@@ -393,7 +393,7 @@ describe('random calls over time, with repeated settlements', () => {
         if (call.settledAt === undefined || time - call.settledAt < 50_000) reserve(call)
       } else if (one.do === 'renew') {
         if (call.settledAt !== undefined && time - call.settledAt > 50_000) continue
-        // It would have its place again, though others may have taken it.
+        // A renewal would restore its slot, although other calls may use it by now.
         if (one.upTo === 'amount' && !model.runs(call.callId)) continue
         store.renew([{ callId: call.callId, tokenId: 't', meters }])
         model.renew(call.callId, meters)
@@ -410,7 +410,7 @@ describe('random calls over time, with repeated settlements', () => {
   }
   const read = (store: MeterStore, of: readonly Meter[] = meters) => store.read('t', of) as readonly { used: number }[]
 
-  it('counts the same as a plain list of all events', () => {
+  it('return the same counts as a plain list of all events', () => {
     fc.assert(
       fc.property(fc.array(step('any'), { minLength: 5, maxLength: 60 }), (steps) => {
         const { store, saved, pass, now } = run(steps, (store, model) => {
@@ -427,7 +427,7 @@ describe('random calls over time, with repeated settlements', () => {
     )
   })
 
-  it('never exceeds a limit by reservations, and ends with the use of all calls and no running call', () => {
+  it('never exceed a limit by reservations, and end with the usage of all calls and no running call', () => {
     fc.assert(
       fc.property(fc.array(step('amount'), { minLength: 5, maxLength: 60 }), (steps) => {
         const { store, model, calls, pass } = run(steps, (store) => {

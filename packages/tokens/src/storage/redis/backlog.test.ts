@@ -28,7 +28,7 @@ describe('settlements', () => {
     expect([written, backlog.size()]).toEqual([['call-1'], 0])
   })
 
-  it('are queued while it is away, and written in order', async () => {
+  it('are queued while it is unavailable, and written in order', async () => {
     const { redis, backlog, written, told } = make()
     redis.fails = () => away
     await backlog.add(settlement(1), true)
@@ -41,7 +41,7 @@ describe('settlements', () => {
     expect([backlog.size(), told]).toEqual([0, ['250 settlements that waited for Redis are written']])
   })
 
-  it('stay queued if Redis goes away during the flush', async () => {
+  it('stay queued if Redis becomes unavailable during the flush', async () => {
     const { redis, backlog, written } = make()
     for (let n = 1; n <= 3; n++) await backlog.add(settlement(n), false)
     redis.fails = (callId) => (callId === 'call-2' ? away : undefined)
@@ -52,7 +52,7 @@ describe('settlements', () => {
     expect([written, backlog.size()]).toEqual([['call-1', 'call-3', 'call-2'], 0])
   })
 
-  it('are written though Redis is back before the first attempt has failed', async () => {
+  it('are written even if Redis recovers before the first attempt has failed', async () => {
     const { redis, backlog, written } = make()
     await backlog.add(settlement(1), false)
     redis.fails = () => away
@@ -62,7 +62,7 @@ describe('settlements', () => {
     expect([written, backlog.size()]).toEqual([['call-1'], 0])
   })
 
-  it('are dropped, the oldest first, if too many wait, with a warning', async () => {
+  it('are dropped with a warning, oldest first, if too many are queued', async () => {
     const { backlog, written, dropped, told } = make()
     for (let n = 1; n <= maxBacklog + 3; n++) await backlog.add(settlement(n), false)
     expect([backlog.size(), dropped]).toEqual([maxBacklog, ['call-1', 'call-2', 'call-3']])
@@ -72,7 +72,7 @@ describe('settlements', () => {
     expect(told[1]).toBe('10000 settlements that waited for Redis are written; 3 were dropped and are not counted')
   })
 
-  it('that only cancel a reservation never displace the use of a call', async () => {
+  it('that only cancel a reservation never displace the usage of a call', async () => {
     const { backlog, written, dropped } = make()
     const add = { calls: 1, inputTokens: 0, cachedTokens: 0, outputTokens: 0, cost: 0, unpriced: 0 }
     const real = (n: number): Settlement => ({ ...settlement(n), sums: { day: '2026-11-21', model: 'm', add } })
@@ -80,7 +80,7 @@ describe('settlements', () => {
     for (let n = 51; n <= maxBacklog + 100; n++) await backlog.add(settlement(n), false)
     expect([backlog.size(), dropped.length, dropped[0]]).toEqual([maxBacklog, 100, 'call-51'])
     for (let n = 0; n < maxBacklog; n++) await backlog.add(real(100_000 + n), false)
-    // Those that took something were there first, and are now the oldest of their kind.
+    // The settlements with usage were queued first, and are now the oldest of their kind.
     expect([dropped.length, dropped.slice(-50)]).toEqual([
       100 + maxBacklog,
       Array.from({ length: 50 }, (_, n) => `call-${n + 1}`),
@@ -91,7 +91,7 @@ describe('settlements', () => {
     expect([written.length, written[0]]).toEqual([maxBacklog, 'call-100000'])
   })
 
-  it('that Redis refuses are not tried for ever', async () => {
+  it('that Redis rejects are not retried forever', async () => {
     const { redis, backlog, written, dropped, told } = make()
     for (let n = 1; n <= 3; n++) await backlog.add(settlement(n), false)
     redis.fails = (callId) => (callId === 'call-2' ? new Error('WRONGTYPE') : undefined)

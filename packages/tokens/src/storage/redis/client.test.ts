@@ -3,7 +3,7 @@ import { createClient, createClientPool, createCluster, createSentinel } from 'r
 import { describe, expect, it } from 'vitest'
 import { type Command, commandOf, evaluate, isCommandError, type RedisClient, script } from './client.ts'
 
-describe('a command is sent in the way of the client', () => {
+describe('a command', () => {
   const noted = (own: Readonly<Record<string, unknown>>, name: string) => {
     const calls: unknown[][] = []
     const client = {
@@ -20,7 +20,7 @@ describe('a command is sent in the way of the client', () => {
     ['node-redis', {}, 'sendCommand', [['GET', 'k']]],
     ['node-redis for a cluster', { nodeClient() {} }, 'sendCommand', ['k', false, ['GET', 'k']]],
     ['node-redis with sentinels', { getMasterNode() {} }, 'sendCommand', [false, ['GET', 'k']]],
-  ])('%s', async (_, own, name, sent) => {
+  ])('is sent with the signature of %s', async (_, own, name, sent) => {
     const { client, calls } = noted(own, name)
     expect(await commandOf(client)('k', ['GET', 'k'])).toBe('OK')
     expect(calls).toEqual([sent])
@@ -38,7 +38,7 @@ describe('a command is sent in the way of the client', () => {
       'sendCommand',
       [false, ['GET', 'k']],
     ],
-  ])('that has been made: %s', async (_, client, name, sent) => {
+  ])('is sent with the signature of a real client: %s', async (_, client, name, sent) => {
     const calls: unknown[][] = []
     Object.defineProperty(client, name, { value: async (...args: unknown[]) => calls.push(args) })
     await commandOf(client)('k', ['GET', 'k'])
@@ -46,11 +46,11 @@ describe('a command is sent in the way of the client', () => {
   })
 
   it.each([
-    ['nothing', undefined, /client is undefined; pass a client/],
+    ['undefined', undefined, /client is undefined; pass a client/],
     ['null', null, /client is null/],
     ['a URL', 'redis://localhost', /client is string/],
     ['an object without methods', {}, /neither call\(\) nor sendCommand\(\)/],
-  ])('and %s is refused', (_, client, message) => {
+  ])('is rejected with a descriptive error if the client is %s', (_, client, message) => {
     expect(() => commandOf(client as unknown as RedisClient)).toThrow(TypeError)
     expect(() => commandOf(client as unknown as RedisClient)).toThrow(message)
   })
@@ -75,13 +75,13 @@ describe('a script', () => {
     expect(sent).toEqual([['EVALSHA', 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db', '1', 'k', 'a']])
   })
 
-  it('is sent as text if Redis does not know it', async () => {
+  it('is sent as source text if Redis does not know it', async () => {
     const { command, sent } = sending(new Error('NOSCRIPT No matching script.'), '1')
     expect(await evaluate(command, one, ['k', 'l'], [])).toBe('1')
     expect(sent[1]).toEqual(['EVAL', 'return 1', '2', 'k', 'l'])
   })
 
-  it('fails as the command fails', async () => {
+  it('fails with the error of the command', async () => {
     const { command, sent } = sending(new Error('Socket closed unexpectedly'))
     await expect(evaluate(command, one, ['k'], [])).rejects.toThrow('Socket closed unexpectedly')
     expect(sent).toHaveLength(1)
@@ -101,6 +101,6 @@ it.each([
   ['Socket closed unexpectedly', false],
   ['The client is closed', false],
   ['Connection is closed.', false],
-])('"%s" is an answer of a Redis that can be used: %s', (message, answer) => {
+])('classifies the error "%s" as a reply of a usable Redis: %s', (message, answer) => {
   expect(isCommandError(new Error(message))).toBe(answer)
 })

@@ -6,7 +6,7 @@ import { createGuard } from './guard.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** A Redis that does as it is told: answers, fails, or is silent. */
+/** A fake Redis that replies, fails or stays silent, as set by the test. */
 const make = () => {
   const redis: { does: 'answer' | 'fail' | 'nothing' } = { does: 'answer' }
   const sent: string[] = []
@@ -24,7 +24,7 @@ const make = () => {
     onBack: (ms, refused) => told.push(`back after ${ms}, ${refused} refused`),
   })
   const get = () => guard.run((send) => send('k', ['GET']))
-  /** How a call has ended after a while. */
+  /** Returns the outcome of a call after a while. */
   const outcome = async (): Promise<string> => {
     const end = get().then(String, (error: unknown) => (error instanceof StorageAwayError ? 'away' : String(error)))
     await vi.advanceTimersByTimeAsync(150)
@@ -41,7 +41,7 @@ describe('a guard', () => {
     expect(sent).toEqual(['GET'])
   })
 
-  it.each(['fail', 'nothing'] as const)('counts Redis as away when it does: %s', async (does) => {
+  it.each(['fail', 'nothing'] as const)('marks Redis as unavailable when its behavior is: %s', async (does) => {
     const { redis, outcome, guard, told } = make()
     redis.does = does
     expect(await outcome()).toBe('away')
@@ -49,7 +49,7 @@ describe('a guard', () => {
     expect(told).toEqual([does === 'fail' ? 'away: Socket closed' : 'away: no response within 100 ms'])
   })
 
-  it('waits for all commands of one call together no longer than for one', async () => {
+  it('waits for all commands of one call no longer than for one', async () => {
     let steps = 0
     const slow: Command = () =>
       new Promise((resolve) => {
@@ -73,12 +73,12 @@ describe('a guard', () => {
     await vi.advanceTimersByTimeAsync(110)
     expect(await failure).toBeInstanceOf(StorageAwayError)
     await vi.advanceTimersByTimeAsync(500)
-    // Nothing is sent any more for a call that was told to have failed.
+    // No more commands are sent for a call that was reported as failed.
     expect(steps).toBe(2)
     guard.close()
   })
 
-  it('fails at once while Redis is away, and sends only probes', async () => {
+  it('fails at once while Redis is unavailable, and sends only probes', async () => {
     const { redis, outcome, get, sent } = make()
     redis.does = 'fail'
     await outcome()
@@ -89,7 +89,7 @@ describe('a guard', () => {
     expect(sent).toEqual(['PING', 'PING', 'PING', 'PING'])
   })
 
-  it('tries again once, 50 ms after a failure', async () => {
+  it('retries once, 50 ms after a failure', async () => {
     const { redis, get, sent, told } = make()
     redis.does = 'fail'
     const answer = get()
@@ -102,7 +102,7 @@ describe('a guard', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('does not repeat work that is not repeatable', async () => {
+  it('does not repeat non-idempotent work', async () => {
     const { redis, guard, sent } = make()
     redis.does = 'fail'
     await expect(guard.run((send) => send('k', ['SET']), { repeatable: false })).rejects.toThrow(/Socket closed/)
@@ -110,7 +110,7 @@ describe('a guard', () => {
     guard.close()
   })
 
-  it('has a separate limit for commands, and a longer one until Redis was reached', async () => {
+  it('has a separate limit for commands, and a longer one until Redis has been reached once', async () => {
     const guard = createGuard({
       command: (_, [ms]) => new Promise((resolve) => setTimeout(() => resolve(ms), Number(ms))),
       timeoutMs: 100,
@@ -141,7 +141,7 @@ describe('a guard', () => {
     expect(sent).toEqual(['GET', 'PING', 'PING'])
   })
 
-  it('is back with the first probe that succeeds', async () => {
+  it('marks Redis as available with the first successful probe', async () => {
     const { redis, outcome, get, told, guard } = make()
     redis.does = 'fail'
     await outcome()
@@ -154,7 +154,7 @@ describe('a guard', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('passes errors of the work and error replies on, without counting Redis as away', async () => {
+  it('passes errors of the work and error replies on without marking Redis as unavailable', async () => {
     const { guard } = make()
     await expect(guard.run(async () => Promise.reject(new Error('exists already')))).rejects.toThrow('exists already')
     const refusing = createGuard({
@@ -168,7 +168,7 @@ describe('a guard', () => {
     expect(refusing.awayMs()).toBeUndefined()
   })
 
-  it('rejects work after close, and leaves no timer', async () => {
+  it('rejects work after close, and clears all timers', async () => {
     const { redis, outcome, guard, get } = make()
     redis.does = 'fail'
     await outcome()

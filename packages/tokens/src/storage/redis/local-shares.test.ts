@@ -15,7 +15,7 @@ const total: Meter = { kind: 'period', name: 'total', period: 'total', limit: 10
 const make = () => {
   const shares = createLocalShares(createMemoryMeters())
   let calls = 0
-  /** `ok`, the index of the meter that refuses, or `away`. */
+  /** `ok`, the index of the meter that rejects the call, or `away`. */
   const enter = async (sharedBy: number, ...meters: Meter[]): Promise<'ok' | 'away' | number> => {
     const callId = `call-${++calls}`
     try {
@@ -49,17 +49,17 @@ const make = () => {
 
 describe('the share of a limit', () => {
   it.each([
-    ['all of it, alone', minute, 1, 10],
-    ['half of it, for two', minute, 2, 5],
-    ['the whole part', minute, 3, 3],
-    ['at least one', minute, 25, 1],
-    ['none of none', { ...minute, limit: 0 }, 2, 0],
-    ['of calls that run, likewise', running, 2, 2],
+    ['the whole limit for one process', minute, 1, 10],
+    ['half of it for two processes', minute, 2, 5],
+    ['a third of it, rounded down, for three processes', minute, 3, 3],
+    ['at least one for many processes', minute, 25, 1],
+    ['zero for a limit of zero', { ...minute, limit: 0 }, 2, 0],
+    ['half of a limit on running calls for two processes', running, 2, 2],
   ])('is %s', async (_, meter, sharedBy, entered) => {
     expect(await make().enterAll(sharedBy, meter)).toEqual({ entered, outcome: 0 })
   })
 
-  it('is counted on from one outage to the next', async () => {
+  it('keeps its count from one outage to the next', async () => {
     const { enterAll, known } = make()
     expect((await enterAll(2, minute)).entered).toBe(5)
     await known(minute, 3)
@@ -68,7 +68,7 @@ describe('the share of a limit', () => {
     expect((await enterAll(2, minute)).entered).toBe(5)
   })
 
-  it('does not make a call too large for its limit', async () => {
+  it('does not cause a call to be reported as too large for its limit', async () => {
     const { enter } = make()
     expect(await enter(4, { ...minute, amount: 3 })).toBe('away')
     expect(await enter(4, { ...minute, amount: 11 })).toBe(0)
@@ -86,7 +86,7 @@ describe('the share of a budget', () => {
     expect(await enterAll(2, total)).toEqual({ entered: 3, outcome: 'away' })
   })
 
-  it('is zero if the budget is spent, with the error of the limit', async () => {
+  it('is zero if the budget is spent, and the call fails with the limit error', async () => {
     const { known, enter } = make()
     await known(total, 95)
     expect(await enter(1, total)).toBe(0)
@@ -103,17 +103,17 @@ describe('the share of a budget', () => {
     expect((await enterAll(2, total)).entered).toBe(0)
   })
 
-  it('is computed again for the next outage, less the unwritten use', async () => {
+  it('is computed again for the next outage, minus the unwritten usage', async () => {
     const { shares, known, enterAll, settle } = make()
     await known(total, 0)
     expect((await enterAll(2, total)).entered).toBe(5)
-    // Two of five are written; Redis knows of others too.
+    // Two of five settlements are written; Redis has usage of other processes too.
     await settle(1, total, 10)
     await settle(2, total, 10)
     shares.release('call-1')
     shares.release('call-2')
     await known(total, 20)
-    // Half of 80, less 30.
+    // Half of 80, minus 30.
     expect((await enterAll(2, total)).entered).toBe(1)
   })
 
@@ -128,7 +128,7 @@ describe('the share of a budget', () => {
   })
 })
 
-it('calls of the previous day do not raise the remainder of a budget', async () => {
+it('does not raise the remainder of a budget by calls of the previous day', async () => {
   const { shares, known, enterAll, settle } = make()
   const [today, tomorrow] = [Date.parse('2026-11-22T00:00:00Z'), Date.parse('2026-11-23T00:00:00Z')]
   await known(day, 0, today)
@@ -143,7 +143,7 @@ it('calls of the previous day do not raise the remainder of a budget', async () 
   expect((await enterAll(2, day)).entered).toBe(0)
 })
 
-it('a call that one share rejects is counted by none, and the first one is reported', async () => {
+it('counts a call that one share rejects in no share, and reports the first rejecting one', async () => {
   const { enter, enterAll, known } = make()
   await known(total, 100)
   for (let n = 0; n < 20; n++) expect(await enter(2, minute, total)).toBe(1)

@@ -21,7 +21,7 @@ const month: Meter = { kind: 'period', name: 'period:money', period: 'month', li
 const slots: Meter = { kind: 'concurrent', name: 'concurrent', limit: 2, amount: 1 }
 const none = { calls: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, cost: 0, unpriced: 0 }
 
-/** A meter store of its own, and the commands that it has sent. */
+/** Creates a separate meter store and records the commands that it sends. */
 const on = (connection: Connection, prefix = testPrefix()) => {
   const command = commandOf(connection.client)
   const sent: (readonly string[])[] = []
@@ -72,7 +72,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('meter
     expect(sent).toHaveLength(1)
   })
 
-  it('are sent as a text again after Redis has forgotten the scripts', async () => {
+  it('send the scripts as source text again after Redis has lost them', async () => {
     const { meters, command, sent } = on(connection)
     await meters.reserve({ callId: callId(), tokenId: 't', meters: [window] })
     await command('', ['SCRIPT', 'FLUSH'])
@@ -97,7 +97,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('meter
     expect(day).toEqual({ ...none, day: sums.day, model: 'a:b', calls: 2, cost: 2 * large })
   })
 
-  it.each([1.5, 1e300, Number.POSITIVE_INFINITY])('are not half settled by an amount of %s', async (odd) => {
+  it.each([1.5, 1e300, Number.POSITIVE_INFINITY])('are not partially settled by an amount of %s', async (odd) => {
     const { meters } = on(connection)
     const id = callId()
     const [first, second] = [month, { ...month, name: 'period:tokens' }] as const
@@ -134,7 +134,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('meter
     expect(again).toMatchObject({ ok: true, states: [{ used: 1 }, { used: 1 }] })
   })
 
-  it('correct by the clock of Redis, whatever time the settlement names', async () => {
+  it('apply corrections by the clock of Redis, whatever the time in the settlement', async () => {
     const { meters } = on(connection)
     const id = callId()
     const reserved = [
@@ -146,7 +146,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('meter
     expect(await meters.read('t', reserved)).toMatchObject([{ used: 3 }, { used: 3 }])
   })
 
-  it('do not bring a settled call back by a renewal', async () => {
+  it('do not restore a settled call on a renewal', async () => {
     const { meters } = on(connection)
     const id = callId()
     await meters.reserve({ callId: id, tokenId: 't', meters: [slots] })
@@ -186,14 +186,14 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('meter
     }
   })
 
-  it('know days, weeks and months as the calendar does', async () => {
+  it('compute days, weeks and months according to the calendar', async () => {
     const { command } = on(connection)
     const numberOf = async (period: Period, at: number): Promise<number> => {
       const lua = `${prelude} return period(ARGV[1], tonumber(ARGV[2]))`
       return Number(await command('', ['EVAL', lua, '0', period, String(at)]))
     }
     for (const period of ['day', 'week', 'month'] as const) {
-      // Odd steps through leap years and centuries.
+      // Irregular steps across leap years and centuries.
       for (let at = Date.UTC(2024, 0, 1); at < Date.UTC(2110, 0, 1); at += 97.3 * 86_400_000) {
         const end = periodAt(period, at).until
         const number = await numberOf(period, at)
@@ -206,7 +206,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('meter
 
 const clusters = Object.entries(connectToCluster)
 describe.skipIf(withoutRedisToKill !== undefined).each(clusters)('meters in a cluster, by %s', (_, connected) => {
-  it('are all in the place of their token', async () => {
+  it('share the hash slot of their token', async () => {
     const server = await startRedis({ cluster: true })
     const connection = await connected(server.url)
     try {
@@ -239,7 +239,7 @@ describe('a sliding window', () => {
     [5250, 3, 10, 11],
     [5999, 3, 10, 4],
     [5500, 0, 0, 0],
-  ])('at %i with %i in the current and %i in the previous window holds %i', (now, current, previous, used) => {
+  ])('at %i with %i in the current and %i in the previous window counts %i', (now, current, previous, used) => {
     expect(stateOf(counted({}, { now, current, previous }))).toEqual({
       name: 'm',
       limit: 10,
@@ -253,12 +253,12 @@ describe('a sliding window', () => {
     ['more of the previous window has slid out', { amount: 6 }, 5500, 3, 10, 400],
     ['the current window slides out after it', { amount: 5 }, 5000, 10, 0, 1500],
     ['the whole current window has slid out', { amount: 10 }, 5200, 4, 0, 1800],
-    ['never: the amount exceeds the limit', { amount: 11 }, 5200, 4, 0, undefined],
-  ])('has room again when %s', (_, meter, now, current, previous, wait) => {
+    ['forever, because the amount exceeds the limit', { amount: 11 }, 5200, 4, 0, undefined],
+  ])('waits until %s', (_, meter, now, current, previous, wait) => {
     expect(waitOf(counted(meter, { now, current, previous }))).toBe(wait)
   })
 
-  it('has room after the wait, and not a moment before', () => {
+  it('admits the amount exactly when the wait ends, and not earlier', () => {
     const room = (meter: Meter, at: number, current: number, previous: number): boolean => {
       const [start, asked] = [5000, Math.floor(at / 1000) * 1000]
       const now =
@@ -287,21 +287,21 @@ describe('a sliding window', () => {
 })
 
 describe('a period', () => {
-  it('has room again at its end', () => {
+  it('waits until its end', () => {
     const now = Date.parse('2026-11-21T11:00:00Z')
     const all = counted({ kind: 'period', period: 'day' }, { now, current: 10, previous: 0 })
     expect(stateOf(all)).toEqual({ name: 'm', limit: 10, used: 10, resetsAt: now + 13 * 3_600_000 })
     expect(waitOf(all)).toBe(13 * 3_600_000)
   })
 
-  it('that is the total has no end', () => {
+  it('that is the total never ends', () => {
     const all = counted({ kind: 'period', period: 'total' }, { now: 5000, current: 10, previous: 0 })
     expect(stateOf(all)).toEqual({ name: 'm', limit: 10, used: 10 })
     expect(waitOf(all)).toBeUndefined()
   })
 })
 
-it('how long calls run is not known', () => {
+it('returns no wait time for a limit on running calls', () => {
   const all = counted({ kind: 'concurrent' }, { now: 5000, current: 10, previous: 0 })
   expect([stateOf(all), waitOf(all)]).toEqual([{ name: 'm', limit: 10, used: 10 }, undefined])
 })

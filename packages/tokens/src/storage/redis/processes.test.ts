@@ -5,7 +5,7 @@ import { createProcesses, presenceMs } from './processes.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** Processes of a Redis that says how many it knows. */
+/** Process counter on a fake Redis that returns a configurable number. */
 const make = () => {
   const redis: { alive: number | Error } = { alive: 1 }
   let announced = 0
@@ -19,7 +19,7 @@ const make = () => {
 }
 
 describe('the number of processes', () => {
-  it('is unknown before Redis was reached', async () => {
+  it('is unknown before Redis is reached', async () => {
     const { redis, processes } = make()
     expect(processes.count()).toBeUndefined()
     redis.alive = new Error('Socket closed')
@@ -45,7 +45,7 @@ describe('the number of processes', () => {
     expect(announced()).toBe(14)
   })
 
-  it('rises at once, and falls when the others have been gone for a while', async () => {
+  it('rises at once, and falls some time after the other processes end', async () => {
     const { redis, command, processes } = make()
     for (const [alive, count] of [
       [2, 2],

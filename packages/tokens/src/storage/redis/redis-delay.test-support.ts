@@ -1,18 +1,18 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A Redis that answers late: a proxy in front of a real one. */
+/** A slow Redis: a delaying proxy in front of a real one. */
 export interface DelayedRedis {
   readonly url: string
-  /** Adds half of this to each direction. */
+  /** Adds half of this delay to each direction. */
   roundTripMs(ms: number): void
-  /** Holds everything back for a while, in both directions, also new connections. */
+  /** Pauses all traffic in both directions for a while, including new connections. */
   pause(ms: number): void
-  /** Ends all connections at once, as a restarted load balancer does; new ones are accepted. */
+  /** Closes all connections at once, as a restarted load balancer does; new ones are accepted. */
   cut(): void
   close(): Promise<void>
 }
 
-/** Starts a proxy that delays what goes to and comes from a Redis. */
+/** Starts a proxy that delays traffic to and from a Redis. */
 export async function delayRedis(target: string): Promise<DelayedRedis> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
@@ -20,7 +20,7 @@ export async function delayRedis(target: string): Promise<DelayedRedis> {
   let pausedUntil = 0
 
   const forward = (from: Socket, to: Socket): void => {
-    // In order: what was held back must not be overtaken.
+    // Keeps the order: later data must not overtake paused data.
     let earlier = Promise.resolve()
     const later = (work: () => void): void => {
       const at = Math.max(performance.now() + oneWayMs, pausedUntil)

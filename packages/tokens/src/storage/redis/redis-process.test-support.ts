@@ -8,27 +8,27 @@ import { createClient } from 'redis'
 /** A Redis that a test may kill, stop and start again. */
 export interface TestRedis {
   readonly url: string
-  /** As by `kill -9`. */
+  /** Kills the process as `kill -9` does. */
   kill(): Promise<void>
-  /** On the same port; empty, if it does not keep anything. */
+  /** Starts it again on the same port; it is empty unless it persists its data. */
   start(): Promise<void>
-  /** It keeps its connections and answers nothing. */
+  /** Suspends the process: it keeps its connections but does not respond. */
   freeze(): void
   thaw(): void
   close(): Promise<void>
 }
 
 const programs = ['redis-server', 'valkey-server']
-/** The program that tests can start; undefined: there is none on the PATH. */
+/** The server program that tests start; undefined: none is on the PATH. */
 export const redisProgram = programs.find((name) => spawnSync(name, ['--version']).status === 0)
 
 export const lackOfRedis = `no ${programs.join(' or ')} on the PATH: install one (apt-get install redis-server)`
-/** Why there can be no tests that kill Redis. */
+/** Reason to skip the tests that kill Redis; undefined: they run. */
 export const withoutRedisToKill = redisProgram === undefined ? lackOfRedis : undefined
 
 /**
- * Starts one. `cluster`: as a cluster of one node, which refuses commands and scripts whose keys belong to different nodes.
- * `keeps`: what was written outlives `kill`.
+ * Starts a Redis. `cluster`: as a cluster of one node, which rejects commands and scripts whose keys belong to different slots.
+ * `keeps`: written data survives `kill`.
  */
 export async function startRedis({ cluster = false, keeps = false } = {}): Promise<TestRedis> {
   if (redisProgram === undefined) throw new Error(lackOfRedis)

@@ -35,7 +35,7 @@ afterEach(async () => {
 
 type Connected = (url: string) => Promise<Connection>
 
-/** A storage of its own on the same Redis, as another process would have it. */
+/** Creates a separate storage on the same Redis, as another process would. */
 const join = async (connected: Connected, options: Partial<RedisStorageOptions> = {}) => {
   const connection = await connected(redis.url)
   open.push(connection)
@@ -49,7 +49,7 @@ const join = async (connected: Connected, options: Partial<RedisStorageOptions> 
   return { storage, told }
 }
 
-/** Both have made calls for a while, and know of each other. */
+/** Waits until both storages have made calls and know of each other. */
 const meet = async (...stores: Storage[]): Promise<void> => {
   for (let n = 0; n < 2; n++) {
     for (const store of stores) await store.meters.reserve({ callId: nextId(), tokenId: 'nobody', meters: [requests] })
@@ -60,14 +60,14 @@ const meet = async (...stores: Storage[]): Promise<void> => {
 let ids = 0
 const nextId = (): string => `call-${++ids}`
 
-/** The call, if it is let in; it is not over yet. */
+/** Returns the call if it is admitted; it is still running. */
 const enter = async (storage: Storage, meter: Meter, tokenId = 't'): Promise<Settlement | undefined> => {
   const callId = nextId()
   const result = await storage.meters.reserve({ callId, tokenId, meters: [meter] })
   return result.ok ? { callId, tokenId, at: result.at, meters: [{ ...meter, actual: meter.amount }] } : undefined
 }
 
-/** Calls until one is refused. */
+/** Makes calls until one is rejected. */
 const enterAll = async (storage: Storage, meter: Meter): Promise<Settlement[]> => {
   const all: Settlement[] = []
   for (;;) {
@@ -89,7 +89,7 @@ const outcomeOf = (call: unknown): Promise<'answered' | 'away'> =>
     },
   )
 
-/** Until Redis answers again; how many milliseconds that took. */
+/** Waits until Redis responds again, and returns the elapsed milliseconds. */
 const untilBack = async (storage: Storage, most: number): Promise<number> => {
   const from = performance.now()
   while ((await outcomeOf(storage.tokens.get('t'))) === 'away') {
@@ -103,7 +103,7 @@ const untilBack = async (storage: Storage, most: number): Promise<number> => {
 const immediate = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 const many = { tokenId: 't', meters: [{ ...requests, limit: 1e6 }] }
 
-/** What a busy machine adds to each wait. */
+/** Tolerance per wait for a busy machine. */
 const delays = () => {
   let [last, longest] = [performance.now(), 0]
   const timer = setInterval(() => {
@@ -124,7 +124,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
   'a storage in Redis, by %s',
   (_, connected) => {
     it.each(Object.entries(outages))(
-      'when Redis %s: nobody waits, and it is used again when it is back',
+      'does not block calls when Redis %s, and uses Redis again when it is back',
       async (_, outage) => {
         const { storage, told } = await join(connected, { timeoutMs: 80, commandMs: 80 })
         await storage.tokens.create(token)
@@ -135,7 +135,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
         const timed = async (what: string, call: unknown, expected: string): Promise<void> => {
           const from = performance.now()
           const outcome = outcomeOf(call)
-          // Before anything that comes from outside can be read, and before any timer.
+          // Runs before any incoming data can be read, and before any timer.
           const waited = await Promise.race([outcome.then(() => false), immediate().then(() => true)])
           expect(await outcome, what).toBe(expected)
           took.push({ ms: performance.now() - from, at: from - began, what, waited })
@@ -164,7 +164,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
         }
         const [slowest] = took.sort((a, b) => b.ms - a.ms)
         expect(slowest?.ms, JSON.stringify(slowest)).toBeLessThan(150 + machine.longest())
-        // Once it is known, nobody waits at all.
+        // Once the outage is known, no call waits.
         const known = took.filter(({ at }) => at > 150 + machine.longest())
         expect(known.length).toBeGreaterThan(5)
         expect(known.filter(({ waited }) => waited)).toEqual([])
@@ -181,21 +181,21 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       },
     )
 
-    it('does not mistake a long pause of this process for one of Redis', async () => {
+    it('does not mistake a long pause of this process for a Redis outage', async () => {
       const { storage, told } = await join(connected)
       await storage.tokens.create(token)
       const found = storage.tokens.get('t')
-      // The command is on its way, and the answer arrives while nobody looks.
+      // The command is sent, and its reply arrives while the event loop is blocked.
       await immediate()
       const until = performance.now() + 250
       while (performance.now() < until) {
-        // Busy.
+        // Blocks the event loop.
       }
       expect((await found)?.id).toBe('t')
       expect(told).toEqual([])
     })
 
-    it('admits at most the limit once more in all processes together, and counts each call once in the end', async () => {
+    it('admits at most one more limit in all processes together, and finally counts each call once', async () => {
       const { storage: one } = await join(connected)
       const { storage: two } = await join(connected)
       await meet(one, two)
@@ -215,18 +215,18 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
 
       for (const call of [...before.slice(15), ...here.slice(15)]) await one.meters.settle(call)
       for (const call of there.slice(15)) await two.meters.settle(call)
-      // Again, for who is not sure: once is once.
+      // Settlements are idempotent: repeating one changes nothing.
       for (const call of [...before, ...here]) await two.meters.settle(call)
       expect(await one.meters.read('t', [requests])).toMatchObject([{ used: 80 }])
     })
 
-    it('admits shares of the known remainder of a budget, and nothing of an unknown budget', async () => {
+    it('admits shares of the known remainder of a budget, and rejects calls on an unknown budget', async () => {
       const { storage: one } = await join(connected)
       const { storage: two } = await join(connected)
       await meet(one, two)
       for (let n = 0; n < 20; n++) await enter(one, budget)
       for (let n = 0; n < 20; n++) await enter(two, budget)
-      // The first learns what the second has taken.
+      // The first storage learns the usage of the second.
       await one.meters.read('t', [budget])
 
       redis.freeze()
@@ -242,7 +242,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       expect(await one.meters.read('t', [budget])).toMatchObject([{ used: 1000 }])
     })
 
-    it('reports the remainder of this process’s share while Redis is away', async () => {
+    it('reports the remainder of this process’s share while Redis is unavailable', async () => {
       const { storage: one } = await join(connected)
       const { storage: two } = await join(connected)
       await meet(one, two)
@@ -252,7 +252,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
         const result = await one.meters.reserve({ callId: nextId(), tokenId: 't', meters: [requests] })
         states.push(result.states)
       }
-      // Half of 40, less what was taken.
+      // Half of 40, minus the usage.
       expect(states).toMatchObject([[{ limit: 40, used: 21 }], [{ limit: 40, used: 22 }]])
       redis.thaw()
     })
@@ -268,7 +268,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       expect(await storage.meters.read('t', [requests])).toMatchObject([{ used: 1 }])
     })
 
-    it('refuses all calls when Redis stays away, and still settles those that run', async () => {
+    it('rejects all calls when Redis stays unavailable, and still settles running calls', async () => {
       const { storage } = await join(connected, { away: { localMs: 500 } })
       const first = await enter(storage, requests)
       redis.freeze()
@@ -283,7 +283,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       expect(await enter(storage, requests)).toBeDefined()
     })
 
-    it('reports unwritten settlements if it is closed while Redis is away', async () => {
+    it('reports unwritten settlements if it is closed while Redis is unavailable', async () => {
       const { storage, told } = await join(connected)
       const call = await enter(storage, requests)
       redis.freeze()
@@ -293,7 +293,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       redis.thaw()
     })
 
-    it('admits no calls before Redis was reached once', async () => {
+    it('admits no calls before Redis has been reached once', async () => {
       const { storage } = await join(connected)
       redis.freeze()
       await expect(enter(storage, requests)).rejects.toThrow(/not been reached yet/)
@@ -302,13 +302,13 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
   },
 )
 
-describe('rejects invalid times', () => {
+describe('invalid durations', () => {
   const client = { sendCommand: async () => null }
   it.each([
     ['timeoutMs', { timeoutMs: 0 }],
     ['timeoutMs', { timeoutMs: Number.NaN }],
     ['away.localMs', { away: { localMs: -1 } }],
-  ])('%s', (name, options) => {
+  ])('are rejected for %s: %o', (name, options) => {
     expect(() => redisStorage({ client, ...options })).toThrow(RangeError)
     expect(() => redisStorage({ client, ...options })).toThrow(`redisStorage: ${name} is`)
   })

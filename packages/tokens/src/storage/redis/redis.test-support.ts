@@ -5,19 +5,19 @@ import { lackOfRedis, redisProgram, startRedis } from './redis-process.test-supp
 
 export { startRedis, type TestRedis, withoutRedisToKill } from './redis-process.test-support.ts'
 
-/** A Redis that runs already, for tests that do it no harm. */
+/** URL of a running Redis, for tests that do not kill it. */
 const given = process.env.REDIS_URL
 
-/** Why there can be no tests with Redis; undefined: there can. */
+/** Reason to skip the tests with Redis; undefined: they run. */
 export const withoutRedis =
   given === undefined && redisProgram === undefined ? `${lackOfRedis}, or set REDIS_URL` : undefined
 
 const ownPrefix = `modelgate-test:${process.pid}:${Date.now()}:`
 let prefixes = 0
-/** Names that no other test has. */
+/** Returns a prefix that no other test uses. */
 export const testPrefix = (): string => `${ownPrefix}${++prefixes}:`
 
-/** A Redis to work with: that of REDIS_URL, which gets rid of the names of this test in the end, or one that is started. */
+/** Returns the Redis of REDIS_URL, and deletes the keys of this test at the end, or starts one. */
 export async function sharedRedis(): Promise<{ readonly url: string; close(): Promise<void> }> {
   return given === undefined ? startRedis() : { url: given, close: () => tidy(given) }
 }
@@ -38,7 +38,7 @@ export interface Connection {
 
 type Connect = (url: string) => Promise<Connection>
 
-/** The clients that hosts use, with their default options; what they say of lost connections is expected. */
+/** The clients that hosts use, with their default options; their errors about lost connections are expected. */
 export const connect: Readonly<Record<'node-redis' | 'ioredis', Connect>> = {
   async 'node-redis'(url) {
     const client = createClient({ url })
@@ -54,7 +54,7 @@ export const connect: Readonly<Record<'node-redis' | 'ioredis', Connect>> = {
   },
 }
 
-/** The same for a cluster. */
+/** Cluster clients that hosts use. */
 export const connectToCluster: Readonly<Record<'node-redis cluster' | 'ioredis cluster', Connect>> = {
   async 'node-redis cluster'(url) {
     const client = createCluster({ rootNodes: [{ url }] })

@@ -48,7 +48,7 @@ const storageOf = (client: RedisClient, options: Partial<RedisStorageOptions> = 
 }
 
 let calls = 0
-/** What a call asks of the store: whose token it is, and whether its limits have room. */
+/** Requests of one call to the store: the token lookup and the reservation. */
 const admit = async (storage: Storage): Promise<boolean> => {
   const found = await storage.tokens.findByDigest(digest)
   const { ok } = await storage.meters.reserve({ callId: `call-${++calls}`, tokenId: 't', meters: [requests] })
@@ -78,7 +78,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
       expect(warnings).toEqual([])
     })
 
-    it('issues, changes and lists tokens at a round trip of 45 ms', async () => {
+    it('issues, changes and lists tokens with a round-trip time of 45 ms', async () => {
       delayed.roundTripMs(45)
       const { storage, warnings } = await join()
       await storage.tokens.create(token)
@@ -120,7 +120,7 @@ describe.skipIf(withoutRedisToKill !== undefined).each(Object.entries(connect))(
   },
 )
 
-it.skipIf(withoutRedisToKill !== undefined)('waits for the first connection longer than for a command', async () => {
+it.skipIf(withoutRedisToKill !== undefined)('waits longer for the first connection than for a command', async () => {
   const direct = createClient({ url: redis.url })
   await direct.connect()
   await redisStorage({ client: direct, logger: false }).tokens.create(token)

@@ -13,7 +13,7 @@ import {
 } from './redis.test-support.ts'
 import { createRedisTokens } from './tokens.ts'
 
-/** A token store of its own. Its commands fail after so many: as if the process had ended there. */
+/** Creates a separate token store whose commands fail after a number of commands, as if the process had ended there. */
 const on = (connection: Connection, prefix = testPrefix(), commands = Number.POSITIVE_INFINITY) => {
   const command = commandOf(connection.client)
   const names = {
@@ -54,7 +54,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('token
     await server?.close()
   })
 
-  it('are found by the digests of the record, wherever a change was interrupted', async () => {
+  it('are found by the digests of the stored record, wherever a change was interrupted', async () => {
     const outcomes = new Set<string>()
     for (let commands = 0; ; commands++) {
       const { tokens, prefix } = on(connection)
@@ -72,7 +72,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('token
         const found = await tokens.findByDigest(digest(letter))
         expect(found, `${letter} after ${commands} commands`).toEqual(held?.includes(digest(letter)) ? kept : undefined)
       }
-      // And it can be changed as if nothing had been.
+      // Later changes work as usual.
       await tokens.change('t', (before) => withSecrets(before, 'd'))
       const found = await Promise.all(['a', 'b', 'c', 'd'].map((letter) => tokens.findByDigest(digest(letter))))
       expect(found.map((each) => each?.id)).toEqual([undefined, undefined, undefined, 't'])
@@ -93,13 +93,13 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('token
       expect((await tokens.findByDigest(digest('a')))?.id).toBe(there?.id)
       expect((await tokens.list({})).tokens).toHaveLength(there === undefined ? 0 : 1)
       if (whole) break
-      // The secret of what never came to be belongs to nobody.
+      // The secret of a token that was never created matches no token.
       await tokens.create(record('other', ['a']))
       expect((await tokens.findByDigest(digest('a')))?.id).toBe('other')
     }
   })
 
-  it('are not lost to a secret that belongs to another', async () => {
+  it('are not lost if a new secret belongs to another token', async () => {
     const { tokens } = on(connection)
     await tokens.create(record('one', ['a']))
     await tokens.create(record('two', ['b']))
@@ -110,7 +110,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('token
     expect((await tokens.get('two'))?.version).toBe(1)
   })
 
-  it('are changed one after the other, however many try at once', async () => {
+  it('are changed one after the other, however many changes are concurrent', async () => {
     const { tokens, prefix } = on(connection)
     await tokens.create(record('t', ['a'], { metadata: { n: 0 } }))
     const raise = (before: TokenRecord): TokenRecord => ({
@@ -134,7 +134,7 @@ describe.skipIf(withoutRedis !== undefined).each(Object.entries(connect))('token
   it('fill their pages despite stale entries', async () => {
     const { tokens, prefix } = on(connection)
     for (let n = 10; n < 30; n++) {
-      // Every other one was interrupted before its record was written.
+      // Every other creation was interrupted before its record was written.
       const half = on(connection, prefix, n % 2 === 0 ? Number.POSITIVE_INFINITY : 3).tokens
       await Promise.resolve(half.create(record(`t${n}`, [String.fromCharCode(97 + n)], { createdAt: n }))).catch(
         () => {},
