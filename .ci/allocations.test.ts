@@ -25,6 +25,8 @@ describe('allocations per call', () => {
       expect.stringContaining('gone: not measured any more'),
       expect.stringContaining('new: no stored figure'),
     ])
-    expect(less).toEqual([expect.stringContaining('b: a call allocates 899 bytes, the stored figure is 1000 (-10.1 %)')])
+    expect(less).toEqual([
+      expect.stringContaining('b: a call allocates 899 bytes, the stored figure is 1000 (-10.1 %)'),
+    ])
   })
 })
