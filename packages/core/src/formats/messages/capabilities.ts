@@ -19,7 +19,7 @@ export const capabilities = {
       client: false,
       upstream: { changed: 'a function with one text; its calls come back as calls of the tool' },
     },
-    'tools.grammar': { client: false, upstream: { changed: 'told in the description, not enforced' } },
+    'tools.grammar': { client: false, upstream: { changed: 'stated in the description, not enforced' } },
     'tools.native': { client: true, upstream: 'reported' },
     'tools.auto': { client: true, upstream: 'kept' },
     'tools.none': { client: true, upstream: 'kept' },
