@@ -18,7 +18,16 @@ import {
 } from '@modelgate/tokens'
 import { ROOT_CONTEXT } from '@opentelemetry/api'
 import { afterLateness, type Cell, firstByteMs, type Subject } from './behaviours.ts'
-import { complainIf, notRefused, notServed, type Reply, requestFor, send, type World, worldWith } from './world.ts'
+import {
+  type ClientResponse,
+  complainIf,
+  notRefused,
+  notServed,
+  requestFor,
+  send,
+  type World,
+  worldWith,
+} from './world.ts'
 
 interface TokenWorld extends World {
   readonly tokens: Tokens
@@ -44,7 +53,7 @@ async function tokenWorld(
 
 const prices = createPrices({ models: { '*': { input: 1, output: 1 } } })
 
-async function callWith({ gateway, secret }: TokenWorld): Promise<Reply> {
+async function callWith({ gateway, secret }: TokenWorld): Promise<ClientResponse> {
   const request = requestFor('messages')
   request.headers.set('authorization', `Bearer ${secret}`)
   return send(gateway, request, 'messages')

@@ -1,11 +1,11 @@
 import { memoryResponseStore, type ResponseStore, type Spool } from '@modelgate/core'
 import type { Cell, Subject } from './behaviours.ts'
 import {
+  type ClientResponse,
   complainIf,
   fetchOver,
   notRefused,
   notServed,
-  type Reply,
   requestFor,
   respondTo,
   type Sent,
@@ -16,16 +16,16 @@ import {
 
 const own = { authorization: 'Bearer token', 'content-type': 'application/json' }
 
-const create = ({ gateway }: World, more: object = {}): Promise<Reply> =>
+const create = ({ gateway }: World, more: object = {}): Promise<ClientResponse> =>
   send(gateway, requestFor('responses', { model: 'messages-model', more }), 'responses')
 
-const about = ({ gateway }: World, method: string, id: string): Promise<Reply> =>
+const about = ({ gateway }: World, method: string, id: string): Promise<ClientResponse> =>
   send(gateway, new Request(`http://gateway/v1/responses/${id}`, { method, headers: own }), 'responses')
 
 const worldOver = (part: Partial<ResponseStore>): World =>
   worldWith({ responses: { store: { ...memoryResponseStore(), ...part } } })
 
-const idOf = ({ text }: Reply): string => (JSON.parse(text) as { id: string }).id
+const idOf = ({ text }: ClientResponse): string => (JSON.parse(text) as { id: string }).id
 
 const pieceBytes = 64
 
@@ -43,7 +43,7 @@ function spoolWith(part: Partial<Spool>): Spool {
   }
 }
 
-async function upload(spool: () => Spool): Promise<{ readonly reply: Reply; readonly received: string }> {
+async function upload(spool: () => Spool): Promise<{ readonly reply: ClientResponse; readonly received: string }> {
   const sent: Sent[] = []
   let received = ''
   const { gateway } = worldWith({
@@ -66,7 +66,7 @@ async function upload(spool: () => Spool): Promise<{ readonly reply: Reply; read
 
 const isWhole = ({ received }: { readonly received: string }): boolean => received.includes('sound '.repeat(50))
 
-const servedOrRefused = ({ works }: Cell, reply: Reply): readonly string[] =>
+const servedOrRefused = ({ works }: Cell, reply: ClientResponse): readonly string[] =>
   works ? notServed([reply]) : notRefused([reply], [500])
 
 export const stateSubjects = [

@@ -83,7 +83,7 @@ export function worldWith(config: Partial<GatewayConfig<string>> = {}): World {
 }
 
 /** A response as a client received it. */
-export interface Reply {
+export interface ClientResponse {
   /** Name of the call, for complaints. */
   readonly what: string
   readonly format: Format
@@ -123,7 +123,7 @@ export function requestFor(
   )
 }
 
-export async function send(gateway: Pick<Gateway, 'fetch'>, request: Request, format: Format): Promise<Reply> {
+export async function send(gateway: Pick<Gateway, 'fetch'>, request: Request, format: Format): Promise<ClientResponse> {
   const what = `${request.method} ${new URL(request.url).pathname}`
   try {
     const response = await gateway.fetch(request)
@@ -135,17 +135,17 @@ export async function send(gateway: Pick<Gateway, 'fetch'>, request: Request, fo
 }
 
 /** Calls every format, unstreamed and streamed. */
-export const sendAll = (gateway: Pick<Gateway, 'fetch'>, ask: Ask = {}): Promise<readonly Reply[]> =>
+export const sendAll = (gateway: Pick<Gateway, 'fetch'>, ask: Ask = {}): Promise<readonly ClientResponse[]> =>
   Promise.all(
     formats.flatMap((format) =>
       [false, true].map((stream) => send(gateway, requestFor(format, { ...ask, stream }), format)),
     ),
   )
 
-const shown = ({ what, status, text }: Reply): string => `${what}: ${status} ${text.slice(0, 120)}`
+const shown = ({ what, status, text }: ClientResponse): string => `${what}: ${status} ${text.slice(0, 120)}`
 
 /** Returns complaints about responses that are not successful. */
-export const notServed = (replies: readonly Reply[]): readonly string[] =>
+export const notServed = (replies: readonly ClientResponse[]): readonly string[] =>
   replies
     .filter(({ status, text }) => status !== 200 || !text.includes('three'))
     .map((reply) => `not served: ${shown(reply)}`)
@@ -154,7 +154,7 @@ export const notServed = (replies: readonly Reply[]): readonly string[] =>
  * Returns complaints about responses that do not have one of these statuses in the client's dialect, or reveal the
  * exception.
  */
-export const notRefused = (replies: readonly Reply[], statuses: readonly number[]): readonly string[] =>
+export const notRefused = (replies: readonly ClientResponse[], statuses: readonly number[]): readonly string[] =>
   replies
     .filter(
       (reply) =>

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws'
-import { mark, type Reply, words } from './shapes.ts'
+import { mark, type UpstreamReply, words } from './shapes.ts'
 import type { Part } from './upstream.ts'
 
 /** An event of a realtime session with a place for the secret. */
@@ -25,7 +25,7 @@ export const sessionParts: Readonly<Record<string, Pick<Part, 'session' | 'reply
   'plain text': { session: { events: [words], reason: '' } },
   'a close reason': { session: { events: [], reason: words } },
   ...Object.fromEntries(
-    [400, 401, 403, 429, 500, 503].map((status): [string, { reply: Reply }] => [
+    [400, 401, 403, 429, 500, 503].map((status): [string, { reply: UpstreamReply }] => [
       `${status} instead of the upgrade`,
       {
         reply: {

@@ -6,7 +6,7 @@ export const addressMark = 'ADDRESS-IS-HERE'
 export const words = `Key ${mark} no at ${addressMark}`
 
 /** Response of an upstream instead of a good one, or in addition. */
-export interface Reply {
+export interface UpstreamReply {
   readonly status: number
   /** The reason phrase. */
   readonly reason?: string
@@ -21,7 +21,7 @@ export interface Shape {
   /** Reports a failure, so that the upstream's address must be hidden too. */
   readonly tellsFailure: boolean
   /** Undefined for endpoints that cannot respond this way. */
-  play(endpoint: Endpoint): Reply | undefined
+  play(endpoint: Endpoint): UpstreamReply | undefined
 }
 
 const json = { 'content-type': 'application/json' }

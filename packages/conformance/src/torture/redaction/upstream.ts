@@ -3,12 +3,12 @@ import type { AddressInfo, Socket } from 'node:net'
 import { WebSocketServer } from 'ws'
 import { wholeResponse } from '../../base/upstream-responses.ts'
 import { keyIn } from '../secrets/echoes.ts'
-import { addressMark, mark, type Reply } from './shapes.ts'
+import { addressMark, mark, type UpstreamReply } from './shapes.ts'
 
 /** The upstream's script for the calls with one number. */
 export interface Part {
   /** For calls over HTTP, including rejected upgrades. */
-  readonly reply?: Reply
+  readonly reply?: UpstreamReply
   /** Events of a session, and its close reason. */
   readonly session?: { readonly events: readonly string[]; readonly reason: string }
   /** Encodes the secret. */
@@ -57,7 +57,7 @@ export async function startMatrixUpstream(): Promise<MatrixUpstream> {
     answer(response, incoming, part, part.reply)
   })
 
-  function answer(response: ServerResponse, incoming: IncomingMessage, part: Part, reply: Reply): void {
+  function answer(response: ServerResponse, incoming: IncomingMessage, part: Part, reply: UpstreamReply): void {
     const written = Object.fromEntries(
       Object.entries(reply.headers).map(([name, value]) => [name, reported(value, part, incoming)]),
     )
@@ -82,7 +82,7 @@ export async function startMatrixUpstream(): Promise<MatrixUpstream> {
     const part = partOf(incoming.url ?? '')
     if (part === undefined) return void socket.destroy()
     if (part.session === undefined) {
-      const { status, headers, body, reason = 'Whatever' } = part.reply as Reply
+      const { status, headers, body, reason = 'Whatever' } = part.reply as UpstreamReply
       const text = reported(body, part, incoming)
       part.onCall(text)
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${reported(value, part, incoming)}\r\n`)
