@@ -24,8 +24,8 @@ import type { ConfigSnapshot } from './snapshot.ts'
 //                                                                   ├─ stream ─────────────▶ its relay calls `end` after the last byte
 //                                                                   └─ realtime session ───▶ the session calls `end` when it closes
 //
-// `end` removes the call from the active ones and settles its record once. A client that disconnects aborts the call's signal; whoever
-// holds the call then (attempt, relay, session) ends it as `aborted`.
+// `end` removes the call from the active ones and settles its record once. A client that disconnects aborts the call's signal; the
+// holder of the call (attempt, relay, session) then ends it as `aborted`.
 
 /** Begins a call that matched a route. It is active until its `end`. */
 export function beginCall(
