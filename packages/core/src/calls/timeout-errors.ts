@@ -3,7 +3,8 @@ import { unreadableResponse } from '../http/transport.ts'
 
 // Each limit has its own kind of error, so that call records and clients show which one was exceeded.
 
-const within = (ms: number | undefined): string => (ms === undefined ? 'in time' : `within ${ms / 1000} s`)
+/** A limit that was reduced by the time already waited has a fraction of a millisecond. */
+const within = (ms: number | undefined): string => (ms === undefined ? 'in time' : `within ${Math.round(ms) / 1000} s`)
 
 /** @param ms the limit, where it is known */
 export const firstByteTimeout = (ms?: number): GatewayError =>
