@@ -15,7 +15,7 @@ export function callHost<T>(what: string, run: () => T | undefined, isGood: (val
   return runSafely(what, () => {
     const value = run()
     if (value === undefined || value === null) return undefined
-    // A rejection must not end the process, and nobody awaits the value.
+    // A rejection must not end the process, and the value is not awaited.
     if (value instanceof Promise) value.catch(() => {})
     if (value instanceof Promise || !isGood(value))
       throw new TypeError(`it returned ${value instanceof Promise ? 'a promise' : typeof value}, which is ignored`)

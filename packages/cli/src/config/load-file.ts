@@ -113,7 +113,7 @@ const packageModules = async (): Promise<Record<string, object>> => ({
   '@modelgate/tokens': await import('@modelgate/tokens'),
 })
 
-/** A misspelled import is undefined until it is called: the compiled code's message names a variable that nobody wrote. */
+/** A misspelled import is undefined until it is called: the compiled code's message names a generated variable. */
 function withMisspelledName(error: unknown, modules: Readonly<Record<string, object>>): unknown {
   if (!(error instanceof TypeError)) return error
   const [, imported, plain] = /^(?:\(0 ?, ?\w+\.(\w+)\)|(\w+)) is not a function$/.exec(error.message) ?? []

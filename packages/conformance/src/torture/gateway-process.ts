@@ -176,7 +176,7 @@ process.on('message', async (message: { id: number; ask: string; argument?: unkn
   const { id, ask, argument } = message
   try {
     const answer = answers[ask]
-    if (answer === undefined) throw new Error(`nobody answers '${ask}'`)
+    if (answer === undefined) throw new Error(`unknown request '${ask}'`)
     process.send?.({ id, result: await answer(argument as never) })
   } catch (error) {
     process.send?.({ id, error: error instanceof Error ? error.message : String(error) })

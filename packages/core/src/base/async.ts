@@ -90,7 +90,7 @@ export function runSilently(run: () => unknown): void {
   try {
     ignoreRejection(run())
   } catch {
-    // Nobody could be told.
+    // As documented: there is no place to report it.
   }
 }
 

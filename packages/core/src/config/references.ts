@@ -30,7 +30,7 @@ export function resolveReferences(config: ReferencesConfig = {}): ReferencePolic
   return Object.fromEntries(referenceKinds.map((kind) => [kind, config[kind] ?? 'own'])) as ReferencePolicy
 }
 
-/** Whether a reference is accepted whoever owns the object. */
+/** Returns true if a reference is accepted regardless of the object's owner. */
 export const acceptsReference = (policy: ReferencePolicy, kind: ReferenceKind, id: string): boolean => {
   const accepted = policy[kind]
   return accepted === 'pass' || (accepted !== 'own' && accepted.includes(id))

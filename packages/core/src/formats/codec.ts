@@ -135,7 +135,7 @@ export interface StreamTap {
   readonly canSkipSimilar?: boolean
   /** Reports that such events were skipped. `last` returns the data of the last one, until the next push. */
   onSkipped?(last: () => string): void
-  /** An error arrived, and its terminal event is still to come. Until then `push` tells of each event whether it is that one. */
+  /** An error arrived, and its terminal event is still to come. Until then `push` returns for each event whether it is that one. */
   readonly isFailing?: boolean
   readonly usage: Usage | undefined
   readonly units?: BillableUnits | undefined
@@ -327,7 +327,7 @@ export interface CountCodec {
   /** Returns undefined for a response without a count. */
   decode(answer: JsonObject): TokenCount | undefined
   encode(count: TokenCount): JsonObject
-  /** Fields that refer to input stored by a provider, which nobody else can count. */
+  /** Fields that refer to input stored by a provider, which only that provider can count. */
   readonly storedFields: readonly string[]
   /** Path ending for a format that names the model in the path: `{model}` stands for the name. */
   readonly pathEnding?: string

@@ -7,7 +7,7 @@ import type { Route } from '../operations/route.ts'
 export interface ExplainOptions {
   /**
    * Replaces the values that a target's `defaults` and `overrides` put into a body by a placeholder, as in explanations over
-   * HTTP. Set it if you show the explanation to somebody who must not see the configuration. Default: false.
+   * HTTP. Set it if readers of the explanation must not see the configuration. Default: false.
    */
   readonly hideConfigured?: boolean
 }

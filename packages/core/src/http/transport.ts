@@ -167,7 +167,7 @@ function boundedStream(stream: AsyncIterable<Uint8Array>, signal: Signal): Async
 
 const encoder = new TextEncoder()
 
-/** Converts a body to UTF-8, which the client is told. JSON should be UTF-8, but some servers declare and use another charset. */
+/** Converts a body to UTF-8, the charset that the client's response declares. JSON should be UTF-8, but some servers declare and use another charset. */
 export function bytesToUtf8(bytes: Uint8Array, response: Pick<TransportResponse, 'header'>): Uint8Array {
   const decoder = decoderOf(otherCharset(response))
   return decoder === undefined ? bytes : encoder.encode(decoder.decode(bytes))

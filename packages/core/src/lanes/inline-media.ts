@@ -81,7 +81,7 @@ const likely: Readonly<Record<MediaPart['kind'], string>> = {
   document: 'application/pdf',
 }
 
-/** Returns a function that tells whether a part loses less if it is sent as data. Tried with dummy bytes. */
+/** Returns a function that checks whether a part loses less if it is sent as data. Tried with dummy bytes. */
 function losesLessAsData(translate: (edit: RequestEdit) => Lane, plain: Lane): (part: MediaByUrl) => boolean {
   const trial = translate((model) => {
     for (const part of mediaByUrl(model)) replaceByData(part, part.mediaType ?? likely[part.kind], 'AAAA')

@@ -44,7 +44,7 @@ export function passThroughLane(
   client?: ClientQuirks | undefined,
   upload?: Pick<Lane, 'body' | 'headers'>,
 ): Lane {
-  // Closures hold the fields, not the request: a stream lasts longer than anybody needs its text and bytes.
+  // Closures hold the fields, not the request: its text and bytes must be freed while the stream still runs.
   const fields = bodyFields(request)
   const edit = dialect.wireEdit?.(fields, target)
   const report = createReport(fields)

@@ -127,7 +127,7 @@ function ignoreUpgrade(listener: unknown, req: IncomingMessage, socket: HttpSock
   socket.on('error', onError)
   afterPendingResponses(socket, () => {
     socket.off('error', onError)
-    // Set by the detached parser for the pause between requests, and cleared by nobody else.
+    // Set by the detached parser for the pause between requests, and cleared only here.
     socket.setTimeout?.(0)
     socket.unshift(Buffer.concat([Buffer.from(headWithoutUpgrade(req), 'latin1'), head]))
     // A TLS server treats a connection as HTTP after the event `secureConnection`.

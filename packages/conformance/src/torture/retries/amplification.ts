@@ -30,7 +30,7 @@ const outages: Readonly<Record<string, Play>> = {
   '401': failWithStatus(401),
 }
 
-/** Clients retry these by themselves: the gateway never tells them not to. */
+/** Clients retry these themselves, and the gateway never asks them not to. */
 const overloads: ReadonlySet<number> = new Set([429, 503, 529])
 
 const most = 3

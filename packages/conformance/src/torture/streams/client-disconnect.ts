@@ -3,7 +3,7 @@ import { ms, percentile, tally } from '../measurements.ts'
 import { beyond, holdings } from './baseline.ts'
 import { disconnectAll, disconnectResults } from './disconnects.ts'
 
-/** Clients that disconnect: nobody reads further output, which still costs money. */
+/** Clients that disconnect: further output is not read but still costs money. */
 export const clientDisconnect: Check = {
   row: 1,
   group: 'Streams',

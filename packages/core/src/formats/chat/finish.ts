@@ -26,7 +26,7 @@ const words: Readonly<Record<Reason, FinishWord>> = {
   'content-filter': 'content_filter',
   refusal: 'content_filter',
   pause: 'stop',
-  error: 'stop', // never written: an answer that ended so is told as an error
+  error: 'stop', // never written: such a response is reported as an error
   other: 'stop',
 }
 

@@ -156,7 +156,7 @@ export function encodeChoice(choice: ToolChoice, tools: ToolList): Json {
     : { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools: choice.allowed.map(reference) } }
 }
 
-/** Clients of the deprecated `functions` also expect the deprecated response form. The position of the tools tells them apart. */
+/** Clients of the deprecated `functions` also expect the deprecated response form. The position of the tools identifies them. */
 export const legacyPointer = '/functions'
 export const usesFunctions = (request: ModelRequest): boolean => request.at?.tools === legacyPointer
 

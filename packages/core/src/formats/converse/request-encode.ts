@@ -87,7 +87,7 @@ export function encodeRequest(requested: ModelRequest, context: EncodeContext): 
     )
   }
   if (Object.keys(inference).length > 0) out.inferenceConfig = inference
-  // Converse reports which stop sequence ended the response only if it is told to return Claude's field.
+  // Converse reports which stop sequence ended the response only if the request names Claude's field.
   if (claude !== undefined && inference.stopSequences !== undefined)
     out.additionalModelResponseFieldPaths = ['/stop_sequence']
   if (output !== undefined) encodeOutput(output, out, request, traits, reportLoss)

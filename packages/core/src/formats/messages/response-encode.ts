@@ -109,7 +109,7 @@ function encodeReasoning(part: ReasoningPart, context: ExchangeContext): JsonObj
   return []
 }
 
-/** Encodes reasoning of any format as thinking. The signature tells Anthropic's seals from others when the block comes back. */
+/** Encodes reasoning of any format as thinking. The signature distinguishes Anthropic's seals from others when the block is sent again. */
 export function thinkingBlocks(part: ReasoningPart, context: CodecContext): JsonObject[] {
   const { type: _, text, summary: _summary, redacted, seal, cache: _cache, extra, at = '', ...rest } = part
   rest satisfies Nothing

@@ -3,7 +3,7 @@ import { isObject, put } from '../../base/json/object.ts'
 import type { Json, JsonObject } from '../../base/json/types.ts'
 import type { SseEvent } from '../../http/sse/event.ts'
 import type { ExchangeContext, Machine } from '../codec.ts'
-import type { Delta, Finish, ModelEvent, Part, ReasoningCheck, ToolCallPart } from '../ir.ts'
+import type { Finish, ModelEvent, Part, ReasoningCheck, ToolCallPart } from '../ir.ts'
 import {
   assignOwn,
   drop,
@@ -19,6 +19,7 @@ import { parseInnerJson, parseObjectExact } from '../shared/json-text.ts'
 import { pointer } from '../shared/pointers.ts'
 import { loss, reportUnknown, shapesOf } from '../shared/report.ts'
 import { checksField } from '../shared/response-losses.ts'
+import { createPartWriter, type PartWriter } from '../shared/stream-parts.ts'
 import { TextDeltaTemplate } from '../shared/text-delta-template.ts'
 import { customInput } from '../shared/tools.ts'
 import { decodeBlock, decodeSeal, meaningfulFields, nativeBlock, writeInput } from './blocks-decode.ts'
@@ -275,26 +276,6 @@ export interface BlockDecoder {
   repeatDelta?(text: string): void
   /** Called once, at the block's stop or at the end of a message that left the stop out. */
   stop(): void
-}
-
-/** Emits the events of parts, numbered in the order of their starts. */
-export interface PartWriter {
-  start(value: Part): number
-  delta(part: number, delta: Delta): void
-  end(part: number): void
-}
-
-/** Creates a writer that appends to the list that `out` returns. */
-export function createPartWriter(out: () => ModelEvent[]): PartWriter {
-  let next = 0
-  return {
-    start(value) {
-      out().push({ type: 'part-start', choice: 0, part: next, value })
-      return next++
-    },
-    delta: (part, delta) => out().push({ type: 'part-delta', choice: 0, part, delta }),
-    end: (part) => out().push({ type: 'part-end', choice: 0, part }),
-  }
 }
 
 /**

@@ -58,7 +58,7 @@ function treeFor(scheme: ReferenceScheme): Node {
  *
  * @param text the body, or its outline
  * @throws GatewayError `invalid_request` where a member on the way to a reference is given twice, or in another case: the upstream
- *   might read the one that nobody checked
+ *   might read the unchecked one
  */
 export function findReferences(scheme: ReferenceScheme, text: string, value: Json): readonly Reference[] {
   const tree = treeFor(scheme)

@@ -29,7 +29,8 @@ export interface ReferencePlace {
 /** Bodies that can hold references: those of the chat formats, and of some other operations. */
 export type ReferenceScheme = Format | 'realtime-sessions' | 'image-edits' | 'images' | 'embeddings'
 
-const of = (kind: ReferenceKind, ...paths: readonly string[]): ReferencePlace[] => paths.map((path) => ({ kind, path }))
+const of = (kind: ReferenceKind, ...paths: readonly string[]): ReferencePlace[] =>
+  paths.map((path): ReferencePlace => ({ kind, path }))
 
 const googleFiles = 'generativelanguage.googleapis.com'
 
@@ -49,7 +50,7 @@ export function isStoredUri(uri: string): boolean {
 }
 
 const withStoredUri = (paths: readonly string[]): ReferencePlace[] =>
-  paths.map((path) => ({ kind: 'files', path, isReference: isStoredUri }))
+  paths.map((path): ReferencePlace => ({ kind: 'files', path, isReference: isStoredUri }))
 
 /** Anthropic's own skills are public. */
 const isOwnSkill = (_: string, { type }: JsonObject): boolean => type !== 'anthropic'

@@ -79,7 +79,7 @@ function dropDefaults(fields: Unread): void {
   if (fields.top_logprobs === 0) drop(fields, 'top_logprobs')
 }
 
-/** The instructions become a system turn before all others. Its pointer tells the encoder to write `instructions` again. */
+/** The instructions become a system turn before all others. Its pointer makes the encoder write `instructions` again. */
 function decodeTurns(fields: Unread, request: ModelRequest, context: CodecContext): void {
   const keepsIds = context.upstream === undefined || context.upstream === 'responses'
   if (!keepsIds) reportItemFields(fields.input, context)

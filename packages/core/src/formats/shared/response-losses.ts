@@ -67,10 +67,10 @@ export function reportFinish(
   const at = `${choice}/finish`
   if (raw !== undefined && raw.format === tellable.words) return
   if (reason === 'pause' && !tellable.pause)
-    report.add(loss(at, 'the answer only paused; it is told as finished', 'approximated', 'note'))
+    report.add(loss(at, 'the response only paused; it is reported as finished', 'approximated', 'note'))
   if (reason === 'other' && raw !== undefined && raw.value !== '') {
     const word = raw.value.slice(0, 40)
-    report.add(loss(at, `the answer ended with '${word}', which is told as finished`, 'approximated', 'note'))
+    report.add(loss(at, `the response ended with '${word}', which is reported as finished`, 'approximated', 'note'))
   }
 }
 

@@ -183,7 +183,7 @@ const keyOf = (tool: Tool, count: number): string =>
 /**
  * Returns the tools of a request and of its turns. Tools that a turn adds are marked as deferred.
  *
- * @param isHidden tells whether the fields of a tool say that it is not offered at first
+ * @param isHidden returns true if a tool's fields hide it at first
  */
 export function withAddedTools(
   tools: ModelRequest['tools'],

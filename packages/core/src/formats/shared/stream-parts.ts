@@ -1,5 +1,5 @@
 import { GatewayError } from '../../base/errors.ts'
-import type { Delta, Part } from '../ir.ts'
+import type { Delta, ModelEvent, Part } from '../ir.ts'
 
 /** A part that waits for earlier parts: some formats send one part after the other, without overlap. */
 export interface WaitingPart {
@@ -104,4 +104,24 @@ export function checkChoiceCount(count: number): void {
       'upstream_bad_response',
       `The upstream sent more than ${maxChoices} choices in one response.`,
     )
+}
+
+/** Emits the events of parts, numbered in the order of their starts. */
+export interface PartWriter {
+  start(value: Part): number
+  delta(part: number, delta: Delta): void
+  end(part: number): void
+}
+
+/** Creates a writer that appends to the list that `out` returns. */
+export function createPartWriter(out: () => ModelEvent[]): PartWriter {
+  let next = 0
+  return {
+    start(value) {
+      out().push({ type: 'part-start', choice: 0, part: next, value })
+      return next++
+    },
+    delta: (part, delta) => out().push({ type: 'part-delta', choice: 0, part, delta }),
+    end: (part) => out().push({ type: 'part-end', choice: 0, part }),
+  }
 }

@@ -79,7 +79,7 @@ export async function encodeForm(
 const modelHead = 'Content-Disposition: form-data; name="model"'
 const modelPart: FormPart = { name: 'model', head: modelHead, text: '' }
 
-/** Ignores case: with two names, the upstream might read the one that nobody checked. */
+/** Ignores case: with two names, the upstream might read the unchecked one. */
 const isModel = ({ name, file }: FormPart): boolean => file === undefined && name.toLowerCase() === 'model'
 
 async function* readPieces(pieces: readonly (Uint8Array | FormFile)[], spool: Spool): AsyncGenerator<Uint8Array> {

@@ -53,7 +53,7 @@ export interface CallerRecords {
   /**
    * Saves a record.
    *
-   * @param output items of the response. Their ids were not chosen by a client, so nobody else can claim them
+   * @param output items of the response. Their ids were not chosen by a client, so another caller cannot claim them
    */
   save(id: string, record: ResponseRecord, output: readonly Json[]): Promise<void>
   /**

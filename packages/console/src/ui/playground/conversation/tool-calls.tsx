@@ -16,7 +16,7 @@ export function ToolCalls({ calls }: { calls: readonly ToolCall[] }) {
           <Code text={pretty(call.input)} />
         </section>
       ))}
-      <p class="aside">Nobody runs tools here: calls are shown, and left out of what follows.</p>
+      <p class="aside">The Playground doesn't execute tools. Later requests omit these calls.</p>
     </div>
   )
 }

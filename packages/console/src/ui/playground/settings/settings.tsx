@@ -139,7 +139,7 @@ function ToolsField({ draft, wrongs, onDraft }: PartProps) {
             onInput={(event) => onDraft({ tools: event.currentTarget.value })}
           />
           <span class="hint" id="tools-hint">
-            Calls are shown; nobody runs them.
+            Calls are shown but not executed.
           </span>
           <span class="wrong" id="tools-wrong" aria-live="polite">
             {wrongs.tools}
